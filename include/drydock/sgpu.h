@@ -1,0 +1,289 @@
+/*
+ * The Drydock GPU (sgpu): registers, packets, page-table entries, and the private
+ * formats that its user-mode half hands to its kernel-mode half.
+ *
+ * Place      Public hardware manual. A driver for this GPU includes this file and the
+ *            WDK headers, nothing else; so does the code that plays the user-mode driver.
+ * Model      A PCI device with two base-address registers. BAR 0 holds registers. BAR 1
+ *            is a linear window on the first SGPU_REG_VISIBLE_SIZE bytes of local memory.
+ *            Nodes execute submissions in order, each node on its own; node 0 renders,
+ *            node 1 copies. Everything is little endian.
+ * Units      Bytes, unless a name says _pages or _ns. A page is 4 KiB.
+ */
+#ifndef DRYDOCK_SGPU_H
+#define DRYDOCK_SGPU_H
+
+#include <stdint.h>
+
+/* ---- Physical addresses -------------------------------------------------------------
+ *
+ * | range                            | what answers                                      |
+ * | [0, local memory size)           | local memory                                      |
+ * | [SGPU_PA_APERTURE, + size)       | aperture: each page goes where its slot points    |
+ * | SGPU_PA_SYSTEM | system address  | system memory, by its physical address            |
+ */
+#define SGPU_PAGE_SHIFT  12
+#define SGPU_PAGE_BYTES  4096u
+#define SGPU_PA_APERTURE (1ull << 40)
+#define SGPU_PA_SYSTEM   (1ull << 47)
+
+/* ---- Registers (BAR 0) ----------------------------------------------------------------
+ *
+ * | offset | size | access | name                                                         |
+ */
+#define SGPU_BAR0_BYTES        0x10000u
+#define SGPU_REG_ID            0x000u /* 4 r  SGPU_ID                                       */
+#define SGPU_REG_STRAPS        0x008u /* 4 r  SGPU_STRAP_*: how the board was built         */
+#define SGPU_REG_NODE_COUNT    0x00cu /* 4 r  nodes                                         */
+#define SGPU_REG_LOCAL_SIZE    0x010u /* 8 r  bytes of local memory                         */
+#define SGPU_REG_VISIBLE_SIZE  0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
+#define SGPU_REG_APERTURE_SIZE 0x020u /* 8 r  bytes of aperture, a multiple of a page      */
+#define SGPU_REG_IRQ_STATUS    0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
+#define SGPU_REG_IRQ_ENABLE    0x104u /* 4 rw SGPU_IRQ_*                                    */
+
+#define SGPU_ID 0x55504753u /* "SGPU" */
+
+#define SGPU_STRAP_UPDATE_MODE_SHIFT   0 /* 2 bits: how page tables are to be written         */
+#define SGPU_STRAP_UPDATE_MODE_MASK    0x3u
+#define SGPU_STRAP_UPDATE_GPU_VIRTUAL  0u
+#define SGPU_STRAP_UPDATE_GPU_PHYSICAL 1u
+#define SGPU_STRAP_UPDATE_CPU          2u
+#define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2) /* page tables belong in system memory      */
+#define SGPU_STRAP_COHERENT_APERTURE   (1u << 3) /* the aperture can snoop CPU caches        */
+
+#define SGPU_IRQ_COMPLETED(node) (1u << (node))        /* a submission of the node finished */
+#define SGPU_IRQ_FAULTED(node)   (1u << (8 + (node)))  /* the node stopped on a fault       */
+#define SGPU_IRQ_FENCE(node)     (1u << (16 + (node))) /* a FENCE packet asked for it       */
+
+/*
+ * One block of registers a node, at SGPU_REG_NODE(n). To submit, write ADDRESS, ROOT, SIZE
+ * and FENCE, then DOORBELL; the write of DOORBELL queues the submission. When it has run, the
+ * node writes FENCE to COMPLETED and raises SGPU_IRQ_COMPLETED. A submission may start only at
+ * a multiple of SGPU_SUBMIT_ALIGN.
+ */
+#define SGPU_REG_NODE(n)      (0x1000u + 0x100u * (n))
+#define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL     */
+#define SGPU_NODE_ROOT        0x08u /* 8 w  physical address of the root page table, or 0     */
+#define SGPU_NODE_SIZE        0x10u /* 4 w  bytes, may be 0                                   */
+#define SGPU_NODE_FENCE       0x14u /* 4 w  value to report                                   */
+#define SGPU_NODE_DOORBELL    0x18u /* 4 w  SGPU_SUBMIT_*                                     */
+#define SGPU_NODE_FREE        0x1cu /* 4 r  submissions that still fit in the queue           */
+#define SGPU_NODE_COMPLETED   0x20u /* 4 r  fence of the last finished submission             */
+#define SGPU_NODE_FAULT_FENCE 0x24u /* 4 r  fence of the submission that faulted              */
+#define SGPU_NODE_FAULT_VA    0x28u /* 8 r  address that faulted                              */
+#define SGPU_NODE_FAULT_KIND  0x30u /* 4 r  SGPU_FAULT_*                                      */
+#define SGPU_NODE_QUEUED      0x34u /* 4 r  fence of the last submission queued               */
+#define SGPU_NODE_CONTROL     0x38u /* 4 w  SGPU_CONTROL_*                                    */
+
+#define SGPU_NODE_RENDER       0u
+#define SGPU_NODE_COPY         1u
+#define SGPU_QUEUE_SLOTS       64u
+#define SGPU_SUBMIT_ALIGN      64u
+#define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
+#define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
+#define SGPU_CONTROL_RESET     (1u << 0) /* drop the queue and the running submission          */
+
+#define SGPU_FAULT_NONE      0u
+#define SGPU_FAULT_NOT_VALID 1u /* no valid translation                                     */
+#define SGPU_FAULT_READ_ONLY 2u /* write through a read-only entry                          */
+#define SGPU_FAULT_BUS       3u /* physical address that nothing answers                    */
+#define SGPU_FAULT_PACKET    4u /* malformed packet; FAULT_VA is its offset                 */
+
+/* ---- Page tables ------------------------------------------------------------------------
+ *
+ * Four levels of 512 entries of 8 bytes; a table is one page. Level 0 is the leaf. A virtual
+ * address has 48 bits: 9 for each level, 12 within the page. Level 3 is the root.
+ *
+ * | bits   | name        | meaning                                                           |
+ * | 0      | VALID       | clear: access faults                                              |
+ * | 1      | SYSTEM      | the page (or next table) is in system memory, else local memory   |
+ * | 2      | ZERO        | leaf: reads give zero, writes vanish; address ignored             |
+ * | 3      | READ_ONLY   | leaf: writes fault                                                |
+ * | 4      | NO_EXECUTE  | leaf: command fetch faults                                        |
+ * | 5      | COHERENT    | leaf: snoop CPU caches                                            |
+ * | 12..46 | ADDRESS     | page-aligned address in local or system memory                    |
+ * | 48..62 | PROTECTION  | leaf: driver protection, kept, without effect on translation      |
+ *
+ * Each node caches translations. A cached translation lives until TLB_FLUSH removes it or the
+ * hardware replaces it; entries that were not valid are never cached.
+ */
+#define SGPU_VA_BITS              48
+#define SGPU_LEVELS               4
+#define SGPU_INDEX_BITS           9
+#define SGPU_TABLE_ENTRIES        512u
+#define SGPU_PTE_VALID            (1ull << 0)
+#define SGPU_PTE_SYSTEM           (1ull << 1)
+#define SGPU_PTE_ZERO             (1ull << 2)
+#define SGPU_PTE_READ_ONLY        (1ull << 3)
+#define SGPU_PTE_NO_EXECUTE       (1ull << 4)
+#define SGPU_PTE_COHERENT         (1ull << 5)
+#define SGPU_PTE_ADDRESS_MASK     0x00007ffffffff000ull
+#define SGPU_PTE_PROTECTION_SHIFT 48
+#define SGPU_PTE_PROTECTION_MASK  0x7fffull
+
+/* ---- Packets -----------------------------------------------------------------------------
+ *
+ * A submission is a sequence of packets. Each starts at a multiple of 8 bytes with a header:
+ * opcode in bits 0..7, length of the whole packet in 32-bit words (even) in bits 8..31; then
+ * a word of flags. In a submission with SGPU_SUBMIT_VIRTUAL, addresses of COPY, FILL, RENDER
+ * and FENCE are virtual unless the packet has SGPU_PACKET_PHYSICAL.
+ */
+#define SGPU_PACKET_HEADER(opcode, words) ((uint32_t)(opcode) | ((uint32_t)(words) << 8))
+#define SGPU_PACKET_OPCODE(header)        ((header)&0xffu)
+#define SGPU_PACKET_WORDS(header)         ((header) >> 8)
+#define SGPU_PACKET_PHYSICAL              (1u << 31)
+
+enum sgpu_opcode {
+    SGPU_OP_NOP = 0x00,        /* any length; the rest is skipped           */
+    SGPU_OP_COPY = 0x01,       /* struct sgpu_packet_copy                   */
+    SGPU_OP_FILL = 0x02,       /* struct sgpu_packet_fill                   */
+    SGPU_OP_COPY_PAGES = 0x03, /* struct sgpu_packet_copy_pages + page list */
+    SGPU_OP_GART_WRITE = 0x04, /* struct sgpu_packet_gart + page list       */
+    SGPU_OP_GART_FILL = 0x05,  /* struct sgpu_packet_gart + one page        */
+    SGPU_OP_PTE_WRITE = 0x06,  /* struct sgpu_packet_pte + entries          */
+    SGPU_OP_PTE_FILL = 0x07,   /* struct sgpu_packet_pte + one entry        */
+    SGPU_OP_TLB_FLUSH = 0x08,  /* struct sgpu_packet_tlb_flush              */
+    SGPU_OP_FENCE = 0x09,      /* struct sgpu_packet_fence                  */
+    SGPU_OP_RENDER = 0x0a,     /* struct sgpu_packet_render + references    */
+};
+
+/* Copies [source, + bytes) to destination; the ranges do not overlap. */
+struct sgpu_packet_copy {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t source;
+    uint64_t destination;
+    uint64_t bytes;
+};
+
+/* Writes pattern over [destination, + bytes); both multiples of 4. */
+struct sgpu_packet_fill {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t destination;
+    uint64_t bytes;
+    uint32_t pattern;
+    uint32_t reserved; /* 0 */
+};
+
+/*
+ * Copies whole pages between a linear physical range and a list of system pages (page numbers).
+ * Direction: SGPU_COPY_TO_PAGES from linear to the list, else from the list to linear.
+ */
+#define SGPU_COPY_TO_PAGES (1u << 0)
+struct sgpu_packet_copy_pages {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t linear; /* physical */
+    uint32_t page_count;
+    uint32_t reserved; /* 0 */
+    uint64_t pages[];  /* system page numbers, page_count of them */
+};
+
+/* Points aperture slots at system pages: GART_WRITE one each, GART_FILL all at pages[0]. */
+#define SGPU_GART_COHERENT (1u << 0)
+struct sgpu_packet_gart {
+    uint32_t header;
+    uint32_t flags;
+    uint32_t first_slot;
+    uint32_t slot_count;
+    uint64_t pages[]; /* system page numbers */
+};
+
+/*
+ * Writes page-table entries: PTE_WRITE entries[i] to index first + i, PTE_FILL entries[0] to all.
+ * The table's address is virtual (through the submission's root) with SGPU_PTE_TABLE_VIRTUAL,
+ * else physical.
+ */
+#define SGPU_PTE_TABLE_VIRTUAL (1u << 0)
+struct sgpu_packet_pte {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t table;
+    uint32_t first;
+    uint32_t count;
+    uint64_t entries[];
+};
+
+/* Forgets cached translations of root in [start, end), on all nodes; SGPU_TLB_ALL: every VA. */
+#define SGPU_TLB_ALL (1u << 0)
+struct sgpu_packet_tlb_flush {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t root; /* physical address of the root page table */
+    uint64_t start;
+    uint64_t end; /* exclusive */
+};
+
+/* Writes a 64-bit value after all earlier packets; raises SGPU_IRQ_FENCE if asked to. */
+#define SGPU_FENCE_INTERRUPT (1u << 0)
+struct sgpu_packet_fence {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t address;
+    uint64_t value;
+};
+
+/*
+ * Renders: takes duration_ns, reads every reference marked READ when it starts and writes every
+ * reference marked WRITE when it ends. What is written is a function of key and position alone:
+ * the page at offset i pages from the page that address lies in gets the content named key + i
+ * (bytes of a page are those of the named content at the same offset in the page). The token is
+ * passed to whoever observes the GPU.
+ */
+#define SGPU_REF_READ  (1u << 0)
+#define SGPU_REF_WRITE (1u << 1)
+struct sgpu_render_ref {
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t key;
+    uint32_t flags;
+    uint32_t index; /* for the observer: which reference of the workload this is */
+};
+struct sgpu_packet_render {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t token;
+    uint64_t duration_ns;
+    uint32_t ref_count;
+    uint32_t reserved; /* 0 */
+    struct sgpu_render_ref refs[];
+};
+
+/* ---- What the user-mode half tells the kernel-mode half ------------------------------------- */
+
+/* Private driver data of an allocation (DXGK_ALLOCATIONINFO.pPrivateDriverData). */
+#define SGPU_UMD_VERSION             1u
+#define SGPU_UMD_CPU_VISIBLE         (1u << 0)
+#define SGPU_UMD_CACHED              (1u << 1)
+#define SGPU_UMD_ACCESSED_PHYSICALLY (1u << 2)
+#define SGPU_UMD_APERTURE_ONLY       (1u << 3) /* lives in system memory, seen through the aperture */
+#define SGPU_UMD_PREFER_APERTURE     (1u << 4) /* local memory is the second choice                */
+#define SGPU_UMD_NO_APERTURE         (1u << 5) /* local memory only                                */
+struct sgpu_umd_allocation {
+    uint32_t version; /* SGPU_UMD_VERSION */
+    uint32_t flags;   /* SGPU_UMD_* */
+    uint64_t bytes;
+    uint32_t alignment; /* 0: a page */
+    uint32_t priority;  /* 0: normal; else a D3DDDI allocation priority */
+};
+
+/* Command buffer of the physical model (DXGKARG_RENDER.pCommand): one or more of these. */
+struct sgpu_umd_ref {
+    uint32_t allocation_index; /* into the allocation list */
+    uint32_t flags;            /* SGPU_REF_* */
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t key;
+    uint32_t index; /* goes to struct sgpu_render_ref */
+    uint32_t reserved;
+};
+struct sgpu_umd_render {
+    uint32_t version; /* SGPU_UMD_VERSION */
+    uint32_t ref_count;
+    uint64_t token;
+    uint64_t duration_ns;
+    struct sgpu_umd_ref refs[];
+};
+
+#endif
