@@ -1,0 +1,421 @@
+/*
+ * Workload: what a run does, step by step, as data.
+ *
+ * Place      workload. Uses base only; filled by the case parser, the generators and the
+ *            importers, played by the bench. Knows no memory manager and no GPU, so the same
+ *            workload runs in the physical (WDDM 1.x) model and in the GpuMmu (WDDM 2.x) model.
+ * Model      A header (options; processes, devices, contexts), then a sequence of operations.
+ *            Everything is named by a dense index into a table of struct workload, and an
+ *            allocation is one table entry per `alloc` line: a name used again after `free`
+ *            is a new entry. Operations are 48 bytes; those with a list of allocations
+ *            (submit, resident, evict) hold a slice of one pooled array of references.
+ *            The text of all this is described in docs/case-format.md.
+ *            A finished workload is valid: indices in range, allocations used only between
+ *            their alloc and their free, ranges inside their allocation and not empty. Whoever
+ *            plays it need not check that again.
+ * Ownership  workload_load(), _parse(), _import(), _generate() and workload_builder_finish() give
+ *            the caller the workload, who ends it with workload_free(). Pointers out of it
+ *            (names, option values) are lent until then, or until the option is set again.
+ * Errors     bool, and one line in struct workload_error: "FILE:LINE: message (expected ...)",
+ *            or without LINE where the input has none. On failure out parameters hold NULL.
+ * Units      Bytes (uint64_t) and half-open ranges [offset, offset + size). Pages are always
+ *            4 KiB, whatever the page size of a mapping. Times in nanoseconds of the virtual clock.
+ */
+#ifndef WORKLOAD_WORKLOAD_H
+#define WORKLOAD_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WORKLOAD_NONE           UINT32_MAX /* "no index": wait all, map at a VA that nobody chose */
+#define WORKLOAD_PAGE_SIZE      4096u
+#define WORKLOAD_VA_AUTO        UINT64_MAX /* map: the memory manager chooses the GPU VA */
+#define WORKLOAD_MAX_NAME       63         /* characters of a name or identifier */
+#define WORKLOAD_MAX_ALLOCATION (1ull << 40)
+#define WORKLOAD_MAX_VA         (1ull << 48) /* a GPU VA range ends here at the latest */
+#define WORKLOAD_MAX_SEGMENTS   4
+#define WORKLOAD_MAX_NODES      64
+
+struct workload_error {
+    char text[512];
+};
+
+/* Where memory can be. The player maps these to the segments of its GPU model. */
+enum workload_segment {
+    WORKLOAD_SEGMENT_LOCAL,           /* local memory, CPU visible where there are two kinds */
+    WORKLOAD_SEGMENT_LOCAL_INVISIBLE, /* local memory that no BAR shows to the CPU */
+    WORKLOAD_SEGMENT_APERTURE,        /* system memory through an aperture segment */
+    WORKLOAD_SEGMENT_SYSTEM,          /* system memory pages themselves */
+    WORKLOAD_SEGMENT_COUNT,
+};
+
+/*
+ * Properties of an allocation. Those that a display miniport chooses carry the name of their bit
+ * in DXGK_ALLOCATIONINFOFLAGS (or its WDDM 2.0 form, or FLAGS2); the player hands them to the
+ * driver as private data. The first three belong to the runtime's side.
+ */
+enum workload_allocation_flag {
+    WORKLOAD_ALLOCATION_SHARED = 1u << 0,  /* contexts of other devices may refer to it */
+    WORKLOAD_ALLOCATION_PRIMARY = 1u << 1, /* a scan-out surface */
+    WORKLOAD_ALLOCATION_NOMAP = 1u << 2,   /* GpuMmu: no automatic GPU VA; see `map` */
+    WORKLOAD_ALLOCATION_CPU_VISIBLE = 1u << 3,
+    WORKLOAD_ALLOCATION_CACHED = 1u << 4,
+    WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY = 1u << 5,
+    WORKLOAD_ALLOCATION_PERMANENT_SYSMEM = 1u << 6,
+    WORKLOAD_ALLOCATION_EXISTING_SYSMEM = 1u << 7,
+    WORKLOAD_ALLOCATION_PROTECTED = 1u << 8,
+    WORKLOAD_ALLOCATION_HARDWARE_PROTECTED = 1u << 9,
+    WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT = 1u << 10,
+    WORKLOAD_ALLOCATION_SWIZZLED = 1u << 11,
+    WORKLOAD_ALLOCATION_OVERLAY = 1u << 12,
+    WORKLOAD_ALLOCATION_CAPTURE = 1u << 13,
+    WORKLOAD_ALLOCATION_USE_ALTERNATE_VA = 1u << 14,
+    WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING = 1u << 15,
+    WORKLOAD_ALLOCATION_HISTORY_BUFFER = 1u << 16,
+    WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION = 1u << 17,
+    WORKLOAD_ALLOCATION_CPU_VISIBLE_ON_DEMAND = 1u << 18,
+    WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING = 1u << 19,
+    WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE = 1u << 20,
+    WORKLOAD_ALLOCATION_DISABLE_PARTIAL_RESIDENCY = 1u << 21,
+    WORKLOAD_ALLOCATION_RESTRICTED_TO_SINGLE_SEGMENT = 1u << 22,
+    WORKLOAD_ALLOCATION_NOTIFY_EVICTION = 1u << 23,
+    WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP = 1u << 24,
+};
+
+/* The values of D3DDDI_ALLOCATIONPRIORITY_*; any other number is allowed as well. */
+#define WORKLOAD_PRIORITY_MIN    0x28000000u
+#define WORKLOAD_PRIORITY_LOW    0x50000000u
+#define WORKLOAD_PRIORITY_NORMAL 0x78000000u
+#define WORKLOAD_PRIORITY_HIGH   0xa0000000u
+#define WORKLOAD_PRIORITY_MAX    0xc8000000u
+
+enum workload_access {
+    WORKLOAD_ACCESS_READ = 1,
+    WORKLOAD_ACCESS_WRITE = 2,
+};
+
+enum workload_protection {
+    WORKLOAD_PROTECT_READ_ONLY = 1,
+    WORKLOAD_PROTECT_NO_EXECUTE = 2,
+};
+
+/*
+ * One operation's kind, and what the fields of struct workload_op hold for it. Fields not named
+ * are zero.
+ *
+ *   kind        object      offset     size    value     refs        other
+ *   ALLOC       allocation                                           see the allocation's entry
+ *   FREE        allocation
+ *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic
+ *   READ        allocation  offset     size                          CPU read, checked
+ *   SUBMIT      context                        duration  accesses    duration_ns
+ *   WAIT        context or WORKLOAD_NONE = all contexts
+ *   RESIDENT    device                                   names       whole allocations
+ *   EVICT       device                                   names       whole allocations
+ *   STEP                                                             text = name of the phase
+ *   MAP         allocation  offset     size    va                    flags = protection
+ *   UNMAP       allocation                     va                    va AUTO: all its mappings
+ *   PTE_MAP     process     va         bytes   page                  segment, page_shift, flags
+ *   PTE_UNMAP   process     va         bytes
+ *   VM_RESERVE  process     va         bytes
+ *   VM_RELEASE  process     va         bytes
+ *   NOTE                                                             text; nothing happens
+ *   LABEL       process     va         bytes                         text; nothing happens
+ */
+enum workload_op_kind {
+    WORKLOAD_OP_ALLOC,
+    WORKLOAD_OP_FREE,
+    WORKLOAD_OP_WRITE,
+    WORKLOAD_OP_READ,
+    WORKLOAD_OP_SUBMIT,
+    WORKLOAD_OP_WAIT,
+    WORKLOAD_OP_RESIDENT,
+    WORKLOAD_OP_EVICT,
+    WORKLOAD_OP_STEP,
+    WORKLOAD_OP_MAP,
+    WORKLOAD_OP_UNMAP,
+    WORKLOAD_OP_PTE_MAP,
+    WORKLOAD_OP_PTE_UNMAP,
+    WORKLOAD_OP_VM_RESERVE,
+    WORKLOAD_OP_VM_RELEASE,
+    WORKLOAD_OP_NOTE,
+    WORKLOAD_OP_LABEL,
+    WORKLOAD_OP_COUNT,
+};
+
+struct workload_op {
+    uint8_t kind;       /* enum workload_op_kind */
+    uint8_t flags;      /* enum workload_protection */
+    uint8_t segment;    /* PTE_MAP: enum workload_segment */
+    uint8_t page_shift; /* PTE_MAP: log2 of the page size, 12 and up */
+    uint32_t line;      /* line of the case file, for messages; 0 when there is no file */
+    uint32_t object;
+    uint32_t first_ref; /* slice of workload.refs */
+    uint32_t ref_count;
+    uint32_t text;   /* offset into workload.strings */
+    uint64_t offset; /* or a GPU VA */
+    uint64_t size;
+    uint64_t value; /* key, duration, GPU VA or page number */
+};
+
+/* One allocation that an operation refers to: a range that the GPU reads or writes. */
+struct workload_ref {
+    uint32_t allocation;
+    uint32_t access; /* enum workload_access; 0 for resident and evict */
+    uint64_t offset;
+    uint64_t size;
+    uint64_t key; /* of the content that a write leaves; 0: automatic, see workload_key() */
+};
+
+struct workload_allocation {
+    uint32_t name;
+    uint32_t device;
+    uint64_t size;  /* not zero; need not be a multiple of a page */
+    uint64_t va;    /* fixed GPU VA of the automatic mapping, or WORKLOAD_VA_AUTO */
+    uint64_t align; /* power of two, or 0: no wish */
+    uint32_t priority;
+    uint32_t flags;                          /* enum workload_allocation_flag */
+    uint8_t segments[WORKLOAD_MAX_SEGMENTS]; /* enum workload_segment, most preferred first */
+    uint8_t segment_count;                   /* 0: the player's choice */
+    uint32_t alloc_op;                       /* index of the ALLOC operation */
+    uint32_t free_op;                        /* index of the FREE operation, or WORKLOAD_NONE */
+};
+
+struct workload_process {
+    uint32_t name;
+};
+
+struct workload_device {
+    uint32_t name;
+    uint32_t process;
+};
+
+struct workload_context {
+    uint32_t name;
+    uint32_t device;
+    uint32_t node; /* 0 = render */
+};
+
+struct workload_option {
+    uint32_t key;
+    uint32_t value;
+};
+
+/*
+ * Read it, do not write it: the builder keeps it valid. A workload in which no process, device or
+ * context is declared has one of each, p0, d0 and c0.
+ */
+struct workload {
+    const char *name; /* title; "" when there is none */
+    const char *path; /* where it came from, for messages */
+
+    const struct workload_option *options;
+    const struct workload_process *processes;
+    const struct workload_device *devices;
+    const struct workload_context *contexts;
+    const struct workload_allocation *allocations;
+    const struct workload_op *ops;
+    const struct workload_ref *refs;
+    const char *strings; /* all names and texts, NUL terminated; offset 0 is "" */
+
+    uint32_t option_count;
+    uint32_t process_count;
+    uint32_t device_count;
+    uint32_t context_count;
+    uint32_t allocation_count;
+    uint32_t op_count;
+    uint32_t ref_count;
+    uint32_t string_bytes;
+};
+
+static inline const char *workload_string(const struct workload *workload, uint32_t offset)
+{
+    return workload->strings + offset;
+}
+
+static inline const char *workload_allocation_name(const struct workload *workload, uint32_t id)
+{
+    return workload->strings + workload->allocations[id].name;
+}
+
+/*
+ * Files. A path that ends in .zst is compressed with zstd; loading looks at the content instead.
+ * "-" is standard input or output.
+ */
+bool workload_load(const char *path, struct workload **out, struct workload_error *error);
+bool workload_parse(const void *text, size_t size, const char *path, struct workload **out,
+                    struct workload_error *error);
+bool workload_save(const struct workload *workload, const char *path, struct workload_error *error);
+
+/* The text of a workload, NUL terminated; the caller frees it with free(). */
+bool workload_print(const struct workload *workload, char **out_text, size_t *out_size,
+                    struct workload_error *error);
+void workload_free(struct workload *workload);
+
+/* Equal in everything but path and line numbers: what saving and loading keeps. */
+bool workload_equal(const struct workload *a, const struct workload *b);
+
+/*
+ * The content key that a write has: its own, or one made of its place in the workload, so that
+ * each automatic write leaves content never seen before. ref_index is 0 for a CPU write, and
+ * otherwise the position in the operation's references. Never 0.
+ */
+uint64_t workload_key(const struct workload *workload, uint32_t op_index, uint32_t ref_index);
+
+/*
+ * Options. The table says which keys exist; a value is kept as it was written, checked by type.
+ */
+enum workload_option_type {
+    WORKLOAD_OPTION_SIZE,   /* number with K, M, G */
+    WORKLOAD_OPTION_NUMBER, /* the same */
+    WORKLOAD_OPTION_CHOICE, /* one of the words in choices */
+};
+
+struct workload_option_info {
+    const char *key;
+    enum workload_option_type type;
+    const char *choices; /* CHOICE: words separated by '|' */
+    uint64_t min, max;   /* SIZE, NUMBER: inclusive */
+    const char *summary;
+};
+
+extern const struct workload_option_info workload_options[]; /* ends with key == NULL */
+
+/* The value as written, or NULL when the case does not set it. */
+const char *workload_option(const struct workload *workload, const char *key);
+/* The number, or fallback. key must be of type SIZE or NUMBER. */
+uint64_t workload_option_number(const struct workload *workload, const char *key,
+                                uint64_t fallback);
+/* What --option KEY=VALUE does: checks like the parser, then replaces or adds. */
+bool workload_set_option(struct workload *workload, const char *key, const char *value,
+                         struct workload_error *error);
+
+/* "64M", "0x1000", "3": what the case format accepts as a number. False on anything else. */
+bool workload_parse_number(const char *text, size_t length, uint64_t *out);
+
+const char *workload_op_name(enum workload_op_kind kind);
+const char *workload_segment_name(enum workload_segment segment);
+const char *workload_allocation_flag_name(uint32_t flag); /* one bit; NULL when there is none */
+
+/* Facts about a workload, for headings and for choosing a memory size. */
+struct workload_summary {
+    uint32_t op_counts[WORKLOAD_OP_COUNT];
+    uint32_t step_count;
+    uint64_t peak_live_bytes;    /* largest sum of sizes alive at once */
+    uint64_t largest_allocation; /* bytes */
+    uint64_t gpu_read_bytes;     /* sums over all references */
+    uint64_t gpu_write_bytes;
+    uint64_t cpu_read_bytes;
+    uint64_t cpu_write_bytes;
+    uint64_t duration_ns;              /* sum over all submissions */
+    uint64_t largest_submission_bytes; /* distinct allocations of one submission, whole sizes */
+};
+
+void workload_summarise(const struct workload *workload, struct workload_summary *out);
+
+/*
+ * What the pte lines leave behind: each mapped run of GPU VA with the segment and page it
+ * translates to. Replays PTE_MAP and PTE_UNMAP up to, not including, operation end_op (op_count
+ * for all); a later map of the same VA wins. Runs are sorted by process and VA, do not overlap,
+ * and neighbours that continue each other are one run. The caller frees *out with free().
+ */
+struct workload_translation {
+    uint32_t process;
+    uint8_t segment; /* enum workload_segment */
+    uint8_t flags;   /* enum workload_protection */
+    uint64_t va;
+    uint64_t page;
+    uint64_t page_count;
+};
+
+bool workload_expected_translations(const struct workload *workload, uint32_t end_op,
+                                    struct workload_translation **out, size_t *out_count,
+                                    struct workload_error *error);
+
+/*
+ * The builder: the one way to make a workload. Parser, generators and importers all go through
+ * it, so all share its checks.
+ *
+ * Errors stick. The first one is kept, later calls do nothing (those that return an index return
+ * WORKLOAD_NONE), and workload_builder_finish() reports it; a producer need not look before.
+ * Header calls (name, option, process, device, context) come before the first operation.
+ */
+struct workload_builder;
+
+struct workload_builder *workload_builder_create(const char *path, struct workload_error *error);
+void workload_builder_destroy(struct workload_builder *builder);
+/* Ends the builder, successful or not. */
+bool workload_builder_finish(struct workload_builder *builder, struct workload **out,
+                             struct workload_error *error);
+
+/* Line of the source for messages and for the operations that follow; 0: none. */
+void workload_builder_set_line(struct workload_builder *builder, uint32_t line);
+bool workload_builder_failed(const struct workload_builder *builder);
+void workload_builder_fail(struct workload_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void workload_builder_name(struct workload_builder *builder, const char *title);
+void workload_builder_option(struct workload_builder *builder, const char *key, const char *value);
+uint32_t workload_builder_process(struct workload_builder *builder, const char *name);
+uint32_t workload_builder_device(struct workload_builder *builder, const char *name,
+                                 uint32_t process);
+uint32_t workload_builder_context(struct workload_builder *builder, const char *name,
+                                  uint32_t device, uint32_t node);
+
+/* Zero is a sensible value for every field but size; device 0 is d0. va 0 or AUTO: automatic. */
+struct workload_allocation_info {
+    uint64_t size;
+    uint64_t align;
+    uint64_t va;
+    uint32_t device;
+    uint32_t priority; /* 0: normal */
+    uint32_t flags;
+    uint8_t segments[WORKLOAD_MAX_SEGMENTS];
+    uint8_t segment_count;
+};
+
+uint32_t workload_builder_alloc(struct workload_builder *builder, const char *name,
+                                const struct workload_allocation_info *info);
+/* The live allocation of that name, or WORKLOAD_NONE. Not an error. */
+uint32_t workload_builder_find(const struct workload_builder *builder, const char *name);
+void workload_builder_free(struct workload_builder *builder, uint32_t allocation);
+
+/* size 0: to the end of the allocation. */
+void workload_builder_write(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                            uint64_t size, uint64_t key);
+void workload_builder_read(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                           uint64_t size);
+
+/* submit_begin, one ref per accessed range, submit_end: nothing else between. */
+void workload_builder_submit_begin(struct workload_builder *builder, uint32_t context,
+                                   uint64_t duration_ns);
+void workload_builder_ref(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                          uint64_t size, uint32_t access, uint64_t key);
+void workload_builder_submit_end(struct workload_builder *builder);
+
+void workload_builder_wait(struct workload_builder *builder, uint32_t context);
+/* device WORKLOAD_NONE: that of the first allocation. */
+void workload_builder_resident(struct workload_builder *builder, uint32_t device,
+                               const uint32_t *allocations, uint32_t count);
+void workload_builder_evict(struct workload_builder *builder, uint32_t device,
+                            const uint32_t *allocations, uint32_t count);
+void workload_builder_step(struct workload_builder *builder, const char *name);
+
+void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
+                          uint64_t offset, uint64_t size, uint32_t protection);
+void workload_builder_unmap(struct workload_builder *builder, uint32_t allocation, uint64_t va);
+void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
+                              enum workload_segment segment, uint64_t page, uint64_t page_count,
+                              uint32_t page_shift, uint32_t protection);
+void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                uint64_t page_count);
+void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                 uint64_t size);
+void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                 uint64_t size);
+void workload_builder_note(struct workload_builder *builder, const char *text);
+void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,
+                            uint64_t size, const char *text);
+
+#endif
