@@ -1,0 +1,203 @@
+/*
+ * Miniport: the one interface between the memory manager and a display miniport driver.
+ *
+ * Place      Everything that stands between manager and driver is a struct miniport that owns
+ *            the next one: trace, check, fault, defect, and at the bottom the adapter from a
+ *            driver's own table (miniport/raw.h). None is known to the manager or the driver.
+ * Model      Downward, one function a DDI; the argument structures are the WDK's, unchanged.
+ *            Upward, struct miniport_host: what the driver calls in the kernel (DxgkCb*). A
+ *            layer that wants to see those passes a host of its own to the next layer.
+ * Ownership  miniport_destroy() destroys the whole stack below. Arguments are borrowed for the
+ *            call. The host outlives the stack.
+ * Errors     NTSTATUS, the driver's own. A DDI that the driver does not have is
+ *            STATUS_NOT_IMPLEMENTED, reported by the bottom; miniport_has() asks before.
+ * Source     design.md, "the one idea".
+ */
+#ifndef MINIPORT_MINIPORT_H
+#define MINIPORT_MINIPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ntddk.h>
+#include <dispmprt.h>
+#include <d3dkmddi.h>
+
+/*
+ * The DDIs that take one handle and one argument structure, as
+ * X(function, Ddi, argument type). The handle is the adapter's (object is NULL: the bottom
+ * knows it), the device's, the context's or the process's, as the DDI wants it.
+ */
+#define MINIPORT_DDI_LIST(X)                                                                      \
+    X(query_adapter_info, QueryAdapterInfo, const DXGKARG_QUERYADAPTERINFO *)                      \
+    X(create_process, CreateProcess, DXGKARG_CREATEPROCESS *)                                      \
+    X(create_device, CreateDevice, DXGKARG_CREATEDEVICE *)                                         \
+    X(create_context, CreateContext, DXGKARG_CREATECONTEXT *)                                      \
+    X(create_allocation, CreateAllocation, DXGKARG_CREATEALLOCATION *)                             \
+    X(destroy_allocation, DestroyAllocation, const DXGKARG_DESTROYALLOCATION *)                    \
+    X(describe_allocation, DescribeAllocation, DXGKARG_DESCRIBEALLOCATION *)                       \
+    X(open_allocation, OpenAllocation, const DXGKARG_OPENALLOCATION *)                             \
+    X(close_allocation, CloseAllocation, const DXGKARG_CLOSEALLOCATION *)                          \
+    X(build_paging_buffer, BuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER *)                         \
+    X(render, Render, DXGKARG_RENDER *)                                                            \
+    X(patch, Patch, const DXGKARG_PATCH *)                                                         \
+    X(submit_command, SubmitCommand, const DXGKARG_SUBMITCOMMAND *)                                \
+    X(submit_command_virtual, SubmitCommandVirtual, const DXGKARG_SUBMITCOMMANDVIRTUAL *)          \
+    X(preempt_command, PreemptCommand, const DXGKARG_PREEMPTCOMMAND *)                             \
+    X(query_current_fence, QueryCurrentFence, DXGKARG_QUERYCURRENTFENCE *)                         \
+    X(reset_engine, ResetEngine, DXGKARG_RESETENGINE *)                                            \
+    X(query_engine_status, QueryEngineStatus, DXGKARG_QUERYENGINESTATUS *)                         \
+    X(query_dependent_engine_group, QueryDependentEngineGroup,                                     \
+      DXGKARG_QUERYDEPENDENTENGINEGROUP *)                                                         \
+    X(cancel_command, CancelCommand, const DXGKARG_CANCELCOMMAND *)                                \
+    X(acquire_swizzling_range, AcquireSwizzlingRange, DXGKARG_ACQUIRESWIZZLINGRANGE *)             \
+    X(release_swizzling_range, ReleaseSwizzlingRange, const DXGKARG_RELEASESWIZZLINGRANGE *)       \
+    X(set_root_page_table, SetRootPageTable, const DXGKARG_SETROOTPAGETABLE *)                     \
+    X(get_root_page_table_size, GetRootPageTableSize, DXGKARG_GETROOTPAGETABLESIZE *)              \
+    X(map_cpu_host_aperture, MapCpuHostAperture, const DXGKARG_MAPCPUHOSTAPERTURE *)               \
+    X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)
+
+/* DDIs without an argument structure. */
+#define MINIPORT_PLAIN_LIST(X)                                                                    \
+    X(destroy_process, DestroyProcess)                                                             \
+    X(destroy_device, DestroyDevice)                                                               \
+    X(destroy_context, DestroyContext)                                                             \
+    X(reset_from_timeout, ResetFromTimeout)                                                        \
+    X(restart_from_timeout, RestartFromTimeout)
+
+enum miniport_ddi {
+#define X(function, ddi, argument) MINIPORT_DDI_##ddi,
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) MINIPORT_DDI_##ddi,
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+    MINIPORT_DDI_AddDevice,
+    MINIPORT_DDI_StartDevice,
+    MINIPORT_DDI_StopDevice,
+    MINIPORT_DDI_RemoveDevice,
+    MINIPORT_DDI_SetPowerState,
+    MINIPORT_DDI_InterruptRoutine,
+    MINIPORT_DDI_DpcRoutine,
+    MINIPORT_DDI_COUNT
+};
+
+/* "DxgkDdiBuildPagingBuffer" */
+const char *miniport_ddi_name(enum miniport_ddi ddi);
+
+/* "DXGK_OPERATION_TRANSFER" without the prefix: "TRANSFER"; "?" for a value that has no name. */
+#define MINIPORT_OPERATION_COUNT 23
+const char *miniport_operation_name(unsigned operation);
+
+/*
+ * What the driver calls in the kernel. The device handle of the WDK's callbacks is the host.
+ * interrupt-time functions say so; all others are called at PASSIVE_LEVEL.
+ */
+struct miniport_host;
+struct miniport_host_ops {
+    NTSTATUS (*get_device_information)(struct miniport_host *host, DXGK_DEVICE_INFO *info);
+    NTSTATUS (*map_memory)(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                           BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                           PVOID *virtual_address);
+    NTSTATUS (*unmap_memory)(struct miniport_host *host, PVOID virtual_address);
+    /* At device IRQL. */
+    void (*notify_interrupt)(struct miniport_host *host,
+                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    /* At DISPATCH_LEVEL. */
+    void (*notify_dpc)(struct miniport_host *host);
+    /* At any IRQL; true if it was not queued already. */
+    bool (*queue_dpc)(struct miniport_host *host);
+    /* Runs routine(context) at device IRQL; returns what it returned. */
+    NTSTATUS (*synchronize_execution)(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine,
+                                      PVOID context, ULONG message, BOOLEAN *return_value);
+    PVOID (*get_handle_data)(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data);
+    NTSTATUS (*reserve_gpu_virtual_address_range)(struct miniport_host *host, HANDLE process,
+                                                  DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
+    NTSTATUS (*create_context_allocation)(struct miniport_host *host,
+                                          DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
+    NTSTATUS (*destroy_context_allocation)(struct miniport_host *host, HANDLE allocation);
+    void (*log)(struct miniport_host *host, const char *text);
+    /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
+    void (*unsupported)(struct miniport_host *host, const char *callback);
+};
+struct miniport_host {
+    const struct miniport_host_ops *ops;
+};
+
+struct miniport;
+struct miniport_ops {
+    const char *name; /* of the layer: "raw", "trace", "check", ... */
+    void (*destroy)(struct miniport *self);
+    void (*set_host)(struct miniport *self, struct miniport_host *host);
+    bool (*has)(struct miniport *self, enum miniport_ddi ddi);
+
+    /* AddDevice .. RemoveDevice, in the order of a device's life. */
+    NTSTATUS (*add_device)(struct miniport *self);
+    NTSTATUS (*start_device)(struct miniport *self, const DXGK_START_INFO *start,
+                             ULONG *video_present_sources, ULONG *children);
+    NTSTATUS (*stop_device)(struct miniport *self);
+    NTSTATUS (*remove_device)(struct miniport *self);
+    NTSTATUS (*set_power_state)(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
+                                POWER_ACTION action);
+    bool (*interrupt)(struct miniport *self, ULONG message); /* at device IRQL */
+    void (*dpc)(struct miniport *self);                      /* at DISPATCH_LEVEL */
+
+#define X(function, ddi, argument)                                                                 \
+    NTSTATUS (*function)(struct miniport * self, HANDLE object, argument arg);
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) NTSTATUS (*function)(struct miniport * self, HANDLE object);
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+};
+
+struct miniport {
+    const struct miniport_ops *ops;
+    struct miniport *next; /* owned; NULL at the bottom */
+};
+
+#define X(function, ddi, argument)                                                                 \
+    static inline NTSTATUS miniport_##function(struct miniport *m, HANDLE object, argument arg)    \
+    {                                                                                              \
+        return m->ops->function(m, object, arg);                                                   \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi)                                                                           \
+    static inline NTSTATUS miniport_##function(struct miniport *m, HANDLE object)                  \
+    {                                                                                              \
+        return m->ops->function(m, object);                                                        \
+    }
+MINIPORT_PLAIN_LIST(X)
+#undef X
+
+static inline bool miniport_has(struct miniport *m, enum miniport_ddi ddi)
+{
+    return m->ops->has(m, ddi);
+}
+
+/* The WDDM version that the driver registered with: DXGKDDI_INTERFACE_VERSION_*. */
+ULONG miniport_interface_version(struct miniport *m);
+
+void miniport_set_host(struct miniport *m, struct miniport_host *host);
+
+/* Destroys m and every layer below it. NULL is nothing. */
+void miniport_destroy(struct miniport *m);
+
+/*
+ * Functions that hand a call on unchanged: what a layer puts in its table for every DDI that it
+ * does not watch.
+ */
+#define X(function, ddi, argument)                                                                 \
+    NTSTATUS miniport_forward_##function(struct miniport *m, HANDLE object, argument arg);
+MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi)                                                                           \
+    NTSTATUS miniport_forward_##function(struct miniport *m, HANDLE object);
+MINIPORT_PLAIN_LIST(X)
+#undef X
+
+/* A complete table of forwards, to be copied and changed. */
+extern const struct miniport_ops miniport_forward_ops;
+
+#endif
