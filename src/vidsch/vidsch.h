@@ -1,0 +1,115 @@
+/*
+ * vidsch: the GPU scheduler. Contexts, nodes, in-order packets, fence ids, completions.
+ *
+ * Place      libvidmm. Uses base and miniport; used by vidmm (paging packets) and through it by
+ *            clients (render packets). Knows nothing of memory.
+ * Model      A node is one engine of the adapter; it runs packets in the order of their fence
+ *            ids. A context is a queue of packets for one node. A packet waits at the head of its
+ *            context until the fence that it waits for has its value and the node's hardware queue
+ *            has room; then it is prepared (Patch), gets the next fence id of the node, and goes
+ *            to the driver. Contexts of a node take turns; paging contexts go first.
+ *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
+ *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
+ * Ownership  A packet is memory of its submitter, lent to vidsch from vidsch_submit() until its
+ *            retired function is called, which may free it. Contexts are destroyed empty.
+ * Errors     NTSTATUS. SubmitCommand and Patch may not fail; if the driver fails one, or reports
+ *            a fence that it was not given, vidsch tells events->driver_error and stays in a
+ *            defined state: the packet retires with the driver's status.
+ * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..008; sequences S-22, S-23.
+ */
+#ifndef VIDSCH_VIDSCH_H
+#define VIDSCH_VIDSCH_H
+
+#include "base/list.h"
+#include "base/services.h"
+#include "miniport/miniport.h"
+
+struct vidsch;
+struct vidsch_context;
+
+/* A value that only grows, and the packets that wait for it (a monitored fence of the OS). */
+struct vidsch_fence {
+    uint64_t value;       /* reached */
+    struct list waiters;  /* packets at the head of a context */
+};
+void vidsch_fence_init(struct vidsch_fence *fence);
+
+struct vidsch_packet;
+struct vidsch_packet_ops {
+    /*
+     * Just before submission: make the buffer final (call Patch). packet->fence_id is set. Not
+     * called for kinds that need no preparation (NULL).
+     */
+    NTSTATUS (*prepare)(struct vidsch_packet *packet, struct miniport *miniport);
+    /* Calls SubmitCommand or SubmitCommandVirtual. */
+    NTSTATUS (*submit)(struct vidsch_packet *packet, struct miniport *miniport);
+    /* The packet has run, or failed with status. vidsch does not touch it any more. */
+    void (*retired)(struct vidsch_packet *packet, NTSTATUS status);
+};
+
+struct vidsch_packet {
+    const struct vidsch_packet_ops *ops;
+    struct vidsch_fence *wait_fence; /* NULL: none */
+    uint64_t wait_value;
+    bool is_paging;
+
+    /* Set by vidsch. */
+    struct vidsch_context *context;
+    struct list node;     /* in the context's queue, then in the node's submitted list */
+    struct list waiter;   /* in wait_fence->waiters */
+    uint32_t fence_id;    /* SubmissionFenceId, from submission on */
+    uint64_t sequence;    /* order of vidsch_submit() over the whole adapter, from 1 */
+};
+
+struct vidsch_events {
+    void *context;
+    /* A broken contract of the driver; text names the rule. */
+    void (*driver_error)(void *context, const char *rule, const char *text);
+    /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
+    void (*page_fault)(void *context, unsigned node,
+                       const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+};
+
+struct vidsch_config {
+    unsigned node_count;
+    unsigned hardware_queue_depth; /* packets with the driver at once, a node; at least 1 */
+};
+
+/* Gives the scheduler. Services, miniport and events are borrowed for its life. */
+NTSTATUS vidsch_create(const struct base_services *services, struct miniport *miniport,
+                       const struct vidsch_config *config, const struct vidsch_events *events,
+                       struct vidsch **out_vidsch);
+void vidsch_destroy(struct vidsch *vidsch);
+
+/* Gives a context on a node. STATUS_INVALID_PARAMETER: no such node. */
+NTSTATUS vidsch_context_create(struct vidsch *vidsch, unsigned node, bool is_paging,
+                               struct vidsch_context **out_context);
+/* The context is idle. */
+void vidsch_context_destroy(struct vidsch_context *context);
+bool vidsch_context_is_idle(const struct vidsch_context *context);
+
+/* Queues a packet; it may go to the driver before this returns. */
+void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet);
+
+/* Sequence number of the last packet submitted to, and of the last one retired by, the context. */
+uint64_t vidsch_context_submitted(const struct vidsch_context *context);
+uint64_t vidsch_context_retired(const struct vidsch_context *context);
+
+/* Sets the fence to value (never lower than it is) and lets waiting packets go. */
+void vidsch_fence_signal(struct vidsch *vidsch, struct vidsch_fence *fence, uint64_t value);
+
+/* From the driver's DxgkCbNotifyInterrupt, at device IRQL: only records. */
+void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+/* From the driver's DxgkCbNotifyDpc: retires what was reported, submits what can go. */
+void vidsch_notify_dpc(struct vidsch *vidsch);
+
+/* No packet queued or submitted anywhere. */
+bool vidsch_is_idle(const struct vidsch *vidsch);
+
+/* Drops every packet that is queued or submitted: each retires with status, in order. */
+void vidsch_abort(struct vidsch *vidsch, NTSTATUS status);
+
+/* Invariant walk. */
+void vidsch_check(const struct vidsch *vidsch);
+
+#endif
