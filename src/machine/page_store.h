@@ -1,0 +1,164 @@
+/*
+ * Page store: the content of a modelled memory, by page number, at eight bytes a page.
+ *
+ * Place      machine. Uses base only. RAM and local memory of a machine are one store each.
+ * Model      A page is 4 KiB and has a descriptor:
+ *
+ *            | descriptor         | the page's bytes                                        |
+ *            | 0                  | zero                                                    |
+ *            | a 32-bit pattern   | the pattern, little endian, 1024 times                  |
+ *            | TAG | 62-bit name  | page_tag_bytes(name): a keyed generator                 |
+ *            | BYTES              | real, in the arena                                      |
+ *
+ *            Descriptors are one flat array, and the arena is a memory file in which page p has
+ *            its home at p * 4096; both are reserved whole and filled by the host when touched, so
+ *            terabytes cost nothing until used, neighbours are neighbours, and no operation can
+ *            run out of descriptors. Whole-page operations move descriptors; a partial one makes
+ *            bytes of the page at each end. A pinned page stays BYTES: what is written to it,
+ *            whichever way, lands in the bytes that its mappings show.
+ *
+ *            Tags of different names differ in every aligned 8-byte word, and no tag page repeats
+ *            a word, so symbolic pages are equal exactly when their descriptors are.
+ * Ownership  page_store_create() gives the store. Pointers from page_store_bytes() are lent until
+ *            the page is overwritten by a symbolic operation; pinned, until the last unpin.
+ * Errors     create and map can fail (NULL, false). Nothing else can. Ranges must lie inside the
+ *            store; callers that take ranges from outside ask page_store_contains() first.
+ * Units      Addresses and sizes in bytes from the start of the store; page numbers and counts
+ *            where the name says page.
+ */
+#ifndef DRYDOCK_MACHINE_PAGE_STORE_H
+#define DRYDOCK_MACHINE_PAGE_STORE_H
+
+#include "base/bits.h"
+#include "base/services.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct page_store;
+
+#define PAGE_TAG_MASK ((UINT64_C(1) << 62) - 1) /* names of content; larger ones are cut to this */
+
+enum page_kind { PAGE_ZERO, PAGE_PATTERN, PAGE_TAG, PAGE_BYTES_REAL };
+
+struct page_store *page_store_create(const struct base_services *services, uint64_t page_count);
+void page_store_destroy(struct page_store *store);
+
+uint64_t page_store_page_count(const struct page_store *store);
+
+/* True when [address, address + bytes) lies inside the store. Any values. */
+bool page_store_contains(const struct page_store *store, uint64_t address, uint64_t bytes);
+
+/* ---- Copy and write -------------------------------------------------------------------------
+ * Whole pages stay symbolic. Source and destination ranges of one store do not overlap.
+ */
+void page_store_copy(struct page_store *destination, uint64_t destination_page,
+                     struct page_store *source, uint64_t source_page, uint64_t count);
+void page_store_copy_bytes(struct page_store *destination, uint64_t destination_address,
+                           struct page_store *source, uint64_t source_address, uint64_t bytes);
+
+/* The pattern's byte at an address is that of the pattern repeated from address 0 of the store. */
+void page_store_fill(struct page_store *store, uint64_t address, uint64_t bytes, uint32_t pattern);
+
+/*
+ * The page at offset i pages from the page in which address lies takes the content named tag + i,
+ * at the same offset in the page; bytes outside [address, address + bytes) stay.
+ */
+void page_store_write_tag(struct page_store *store, uint64_t address, uint64_t bytes, uint64_t tag);
+
+void page_store_read(struct page_store *store, uint64_t address, void *out, uint64_t bytes);
+void page_store_write(struct page_store *store, uint64_t address, const void *from, uint64_t bytes);
+
+/* ---- Compare --------------------------------------------------------------------------------
+ * True when equal. Otherwise *out_difference (may be NULL) is the offset, in bytes from the start
+ * of the range, of the first byte that differs. Descriptors decide; bytes are read only where one
+ * side has real ones.
+ */
+bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store *b,
+                        uint64_t page_b, uint64_t count, uint64_t *out_difference);
+bool page_store_compare_bytes(struct page_store *a, uint64_t address_a, struct page_store *b,
+                              uint64_t address_b, uint64_t bytes, uint64_t *out_difference);
+
+/* Against what page_store_write_tag() and page_store_fill() with these arguments would leave. */
+bool page_store_is_tag(struct page_store *store, uint64_t address, uint64_t bytes, uint64_t tag,
+                       uint64_t *out_difference);
+bool page_store_is_fill(struct page_store *store, uint64_t address, uint64_t bytes,
+                        uint32_t pattern, uint64_t *out_difference);
+
+/*
+ * Number of leading pages of [page, page + count) whose descriptor is the tag + i. Looks at no
+ * bytes: what it does not count may still be equal. The inner loop of the oracle.
+ */
+uint64_t page_store_count_tag(const struct page_store *store, uint64_t page, uint64_t tag,
+                              uint64_t count);
+
+/* ---- Real bytes ---------------------------------------------------------------------------- */
+
+/*
+ * Make bytes of the page and lend them. Bytes of neighbouring pages are neighbours, so a range
+ * made bytes by page_store_make_bytes() can be used through the pointer of its first page.
+ */
+uint8_t *page_store_bytes(struct page_store *store, uint64_t page);
+void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t count);
+
+/* Lend the bytes if the page has any, else NULL; changes nothing. Page tables are read by this. */
+const uint8_t *page_store_peek_bytes(const struct page_store *store, uint64_t page);
+
+void page_store_pin(struct page_store *store, uint64_t page, uint64_t count);
+void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count);
+
+/* One contiguous host range that shows pages in the order of a list. */
+struct page_mapping {
+    uint8_t *address; /* of pages[0]'s first byte */
+    uint64_t page_count;
+    uint64_t first_page; /* when is_linear */
+    uint64_t *pages;     /* when not */
+    bool is_linear;
+};
+
+/*
+ * Pins the pages until unmapped. Fails when the host has no address space or no mapping left
+ * (each break in the list costs one of the host's mappings, some 60,000 in a process).
+ */
+bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t count,
+                    struct page_mapping *out_mapping);
+void page_store_unmap(struct page_store *store, struct page_mapping *mapping);
+
+/* The page whose home in the arena the pointer lies in; false for any other pointer. */
+bool page_store_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page);
+
+/* ---- Look ---------------------------------------------------------------------------------- */
+
+enum page_kind page_store_kind(const struct page_store *store, uint64_t page);
+
+/* The name of the content when the kind is PAGE_TAG, the pattern when PAGE_PATTERN, else 0. */
+uint64_t page_store_value(const struct page_store *store, uint64_t page);
+
+/* "zero", "pattern 0x00c0ffee", "tag 0x12", "bytes 00 01 02 .. (digest 0x..)"; always ended by 0. */
+#define PAGE_TEXT_BYTES 96
+const char *page_store_describe(struct page_store *store, uint64_t page,
+                                char text[PAGE_TEXT_BYTES]);
+
+/* A hash of what the memory reads as: equal contents give equal digests, however represented. */
+uint64_t page_store_digest(struct page_store *store);
+
+struct page_store_usage {
+    uint64_t bytes_pages;      /* pages that have real bytes                                    */
+    uint64_t stale_pages;      /* pages that had, and whose host memory is kept for reuse       */
+    uint64_t pinned_pages;     /* of bytes_pages                                                */
+    uint64_t descriptor_bytes; /* host memory for descriptors, at most                          */
+};
+void page_store_usage(const struct page_store *store, struct page_store_usage *out_usage);
+
+/* Give host memory of stale pages back. Also happens by itself when there is much of it. */
+void page_store_trim(struct page_store *store);
+
+/* Invariant walk: counters agree with descriptors, pinned pages have bytes. */
+bool page_store_check(const struct page_store *store);
+
+/* ---- Content of a tag ------------------------------------------------------------------------ */
+
+void page_tag_bytes(uint64_t tag, uint8_t out[4096]);
+
+#endif

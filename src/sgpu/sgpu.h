@@ -1,0 +1,138 @@
+/*
+ * The Drydock GPU, as a model: what drydock/sgpu.h says, executed.
+ *
+ * Place      sgpu. Uses base, machine and its public manual, drydock/sgpu.h. Knows no driver and
+ *            no memory manager; they meet it only at registers, memory and the interrupt line.
+ * Model      Each node runs its queue by itself. A packet is one timed event: it starts, takes time
+ *            from the links it uses and a fixed cost, and ends. Copies, fills, table and aperture
+ *            writes and TLB flushes take effect at the end; a render reads at its start and writes
+ *            at its end. Translation goes through a TLB per node that really holds on to what it
+ *            knows: a driver that forgets a flush reads and writes the old place.
+ *            A fault stops the node: nothing more runs on it, the submission never completes, and
+ *            the fault registers and SGPU_IRQ_FAULTED tell. SGPU_CONTROL_RESET starts it afresh with an
+ *            empty queue and an empty TLB.
+ * Ownership  sgpu_create() gives the GPU; the machine must outlive it. Observers are borrowed.
+ * Errors     create: NULL. What software does wrong becomes a fault, never a crash.
+ * Source     include/drydock/sgpu.h.
+ */
+#ifndef DRYDOCK_SGPU_SGPU_H
+#define DRYDOCK_SGPU_SGPU_H
+
+#include "machine/machine.h"
+
+#include <drydock/sgpu.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sgpu;
+
+#define SGPU_MAX_NODES 4u
+
+struct sgpu_config {
+    uint32_t straps;        /* SGPU_STRAP_* */
+    uint32_t node_count;    /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
+    uint64_t packet_ns;     /* fixed cost of a packet; 0: 200 */
+    bool ignores_tlb_flush; /* planted defect of the hardware, for tests of those who look for it */
+};
+
+/* Registers BAR 0 with the machine. */
+struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *config);
+void sgpu_destroy(struct sgpu *gpu);
+
+struct machine *sgpu_machine(struct sgpu *gpu);
+
+/* ---- Observing -------------------------------------------------------------------------------
+ * Functions may be NULL. They are called in the order in which things happen, and change nothing.
+ */
+struct sgpu_fault {
+    uint32_t node;
+    uint32_t fence;         /* of the submission */
+    uint32_t kind;          /* SGPU_FAULT_* */
+    uint64_t address;       /* what SGPU_NODE_FAULT_VA reads */
+    uint64_t packet_offset; /* in the submission */
+    uint64_t token;         /* of the RENDER packet, else 0 */
+};
+
+/*
+ * A run is what one reference touches in one piece of physical memory: offset_in_ref and bytes say
+ * which part of the reference, store and address where. A store of NULL is a page-table entry
+ * with ZERO: reads are zero and writes vanish. address & 4095 is that of the reference's part.
+ */
+struct sgpu_observer {
+    void (*render_begin)(void *context, uint64_t token, uint32_t node);
+    void (*render_read)(void *context, uint64_t token, uint32_t index, uint64_t offset_in_ref,
+                        struct page_store *store, uint64_t address, uint64_t bytes);
+    /* Before the content is written; it will be key + i as drydock/sgpu.h says. */
+    void (*render_write)(void *context, uint64_t token, uint32_t index, uint64_t offset_in_ref,
+                         struct page_store *store, uint64_t address, uint64_t bytes);
+    void (*render_end)(void *context, uint64_t token);
+    void (*fault)(void *context, const struct sgpu_fault *fault);
+    /* COMPLETED already reads fence; the interrupt has not been delivered. */
+    void (*submission_done)(void *context, uint32_t node, uint32_t fence);
+};
+void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
+
+/* ---- Physical addresses ---------------------------------------------------------------------- */
+
+/*
+ * The longest run from a GPU physical address, at most bytes: its store and address in it. False,
+ * with *out_bytes 0, when nothing answers, or the address lies in an aperture slot that points
+ * nowhere.
+ */
+bool sgpu_resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct page_store **out_store,
+                  uint64_t *out_address, uint64_t *out_bytes);
+
+/* Where an aperture slot points: a system page number, or SGPU_NO_PAGE before the first write. */
+#define SGPU_NO_PAGE UINT64_MAX
+uint64_t sgpu_aperture_page(const struct sgpu *gpu, uint64_t slot);
+
+/* ---- Page tables, past the TLB ------------------------------------------------------------------ */
+
+struct sgpu_walk {
+    uint32_t fault;                  /* SGPU_FAULT_NONE, NOT_VALID or BUS */
+    uint32_t level;                  /* the level at which the walk ended; 0 the leaf */
+    uint64_t tables_pa[SGPU_LEVELS]; /* by level: table visited, 0 when not reached */
+    uint64_t entries[SGPU_LEVELS];   /* by level: entry read */
+    uint64_t pa;                     /* of va, a GPU physical address; 0 unless valid */
+    uint64_t pte;                    /* the leaf entry; 0 unless reached */
+};
+void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root_pa, uint64_t va, struct sgpu_walk *out_walk);
+
+/* Valid and equal in all bits but the address, which ascends with va (or is ignored, with ZERO). */
+struct sgpu_run {
+    uint64_t va;
+    uint64_t bytes;
+    uint64_t pa;         /* GPU physical address of va */
+    uint64_t attributes; /* the leaf entries without the address */
+};
+
+/*
+ * Every valid run in [va_start, va_end), ascending, as long as they go. The callback returns false
+ * to stop; the result is false then, and when a table lies where no memory answers.
+ */
+bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
+                           bool (*callback)(void *context, const struct sgpu_run *run),
+                           void *context);
+
+/* ---- State ---------------------------------------------------------------------------------------- */
+
+struct sgpu_statistics {
+    uint64_t submissions;
+    uint64_t packets;
+    uint64_t faults;
+    uint64_t tlb_hits; /* a hit serves a run, not a page */
+    uint64_t tlb_misses;
+    uint64_t tlb_flushes;
+    uint64_t copied_bytes;
+    uint64_t filled_bytes;
+    uint64_t entries_written; /* page-table entries */
+    uint64_t render_read_bytes;
+    uint64_t render_written_bytes;
+};
+void sgpu_get_statistics(const struct sgpu *gpu, struct sgpu_statistics *out_statistics);
+
+/* Nothing queued and nothing running on any node; a faulted node is not idle. */
+bool sgpu_is_idle(const struct sgpu *gpu);
+
+#endif
