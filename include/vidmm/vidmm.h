@@ -1,0 +1,279 @@
+/*
+ * vidmm: the operating-system half of the WDDM memory contract as a library.
+ *
+ * Place      Public API of libvidmm. Depends on a C11 compiler and the WDK headers of this tree.
+ *            The embedder gives it a miniport (below) and a platform (memory, pages, time), and
+ *            forwards the driver's completion callbacks. It has no thread and no clock of its own.
+ * Model      An adapter has segments. A process has a GPU virtual address space (GpuMmu) and
+ *            devices; a device owns allocations and contexts; a context takes submissions.
+ *            Allocations move between segments and their backing store (system pages) by paging
+ *            operations, which the driver turns into bytes of paging buffers
+ *            (DxgkDdiBuildPagingBuffer), which the GPU executes. What an operation moved is
+ *            published when the packet that moved it has retired, never before.
+ *            Two models, chosen by what the driver reports: physical (WDDM 1.x: allocation lists,
+ *            DxgkDdiPatch) and GpuMmu (WDDM 2.x: page tables, DxgkDdiSubmitCommandVirtual).
+ * Calls      All functions are called on one thread, at PASSIVE_LEVEL, and return at once. What
+ *            takes GPU time ends in a callback, which comes out of vidmm_notify_dpc() or out of
+ *            the call itself.
+ * Ownership  Handles are opaque and live until destroyed. Arrays are borrowed for the call.
+ * Errors     NTSTATUS. On failure nothing has changed and out parameters hold zero.
+ *            STATUS_NO_MEMORY: the embedder's allocator failed.
+ * Units      Bytes (uint64_t) unless a name says _pages (4 KiB) or _ns.
+ * Source     contract.md; sequences S-01 to S-13, S-15, S-22, S-23.
+ */
+#ifndef VIDMM_VIDMM_H
+#define VIDMM_VIDMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ntddk.h>
+#include <d3dkmddi.h>
+
+struct miniport;
+struct base_services;
+struct vidmm;
+struct vidmm_process;
+struct vidmm_device;
+struct vidmm_context;
+struct vidmm_allocation;
+
+/* ---- What the embedder gives ------------------------------------------------------------- */
+
+/* The machine below the manager. System pages are named by page number (address / 4096). */
+struct vidmm_platform {
+    void *context;
+    const struct base_services *services;
+
+    /* Zeroed pages, contiguous or not; all or nothing. */
+    NTSTATUS (*take_pages)(void *context, uint64_t count, uint64_t *out_pages);
+    void (*release_pages)(void *context, uint64_t count, const uint64_t *pages);
+    NTSTATUS (*take_contiguous)(void *context, uint64_t count, uint64_t *out_first_page);
+    void (*release_contiguous)(void *context, uint64_t count, uint64_t first_page);
+
+    /* One contiguous CPU range that shows these pages, in this order; NULL: cannot. */
+    void *(*map_pages)(void *context, uint64_t count, const uint64_t *pages);
+    void (*unmap_pages)(void *context, void *address, uint64_t count);
+    /* The same for a range of the bus (a segment's CpuTranslatedAddress). */
+    void *(*map_bus)(void *context, uint64_t address, uint64_t bytes);
+    void (*unmap_bus)(void *context, void *address, uint64_t bytes);
+};
+
+struct vidmm_events {
+    void *context;
+    /* The driver broke the contract: rule id of contract.md and one line. The manager goes on. */
+    void (*driver_error)(void *context, const char *rule, const char *text);
+    /* The GPU faulted on a node. */
+    void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    /* An allocation is being evicted to make room (reason), or leaves for another reason. */
+    void (*evicted)(void *context, struct vidmm_allocation *allocation, const char *reason);
+};
+
+struct vidmm_config {
+    struct vidmm_platform platform;
+    struct vidmm_events events;
+    unsigned paging_buffer_count;  /* rotating buffers; 0: 4 */
+    uint32_t paging_buffer_bytes;  /* 0: what the driver reports; else smaller, page multiple not
+                                      required: a sweep over tiny buffers */
+    unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
+    uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
+    uint64_t local_limit;          /* use no more of each memory segment; 0: all */
+};
+
+/* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */
+struct vidmm_failure {
+    char rule[16]; /* "SEG-007"; empty when no rule of the contract is concerned */
+    char text[240];
+};
+
+/* ---- Adapter -------------------------------------------------------------------------------- */
+
+/* Gives the manager for a miniport whose device has been added and started (borrowed). */
+NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
+                      struct vidmm **out_vidmm);
+
+/*
+ * Asks the driver for its caps and segments (S-01), checks them, sets up paging buffers and, for
+ * GpuMmu, the paging process (S-02). On failure the adapter is not started and *failure says why.
+ */
+NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure);
+
+/* Everything has been destroyed and vidmm_is_idle(); the paging process and buffers go. */
+void vidmm_stop(struct vidmm *vidmm);
+void vidmm_destroy(struct vidmm *vidmm);
+
+/* The driver's DxgkCbNotifyInterrupt and DxgkCbNotifyDpc. */
+void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+void vidmm_notify_dpc(struct vidmm *vidmm);
+
+/* No packet, paging operation or request is pending. */
+bool vidmm_is_idle(const struct vidmm *vidmm);
+
+/* True: GpuMmu; false: physical. Valid after vidmm_start(). */
+bool vidmm_is_virtual(const struct vidmm *vidmm);
+
+/* The invariant walk: aborts (debug) on the first that does not hold, else true. */
+bool vidmm_check(const struct vidmm *vidmm);
+
+struct vidmm_segment_info {
+    unsigned id; /* from 1 */
+    bool is_aperture;
+    uint64_t base; /* GPU address */
+    uint64_t size;
+    uint64_t used; /* bytes placed */
+    uint64_t peak_used;
+    uint64_t allocation_count; /* resident in it */
+};
+unsigned vidmm_segment_count(const struct vidmm *vidmm);
+void vidmm_segment_info(const struct vidmm *vidmm, unsigned id, struct vidmm_segment_info *info);
+
+struct vidmm_statistics {
+    uint64_t operations[32]; /* BuildPagingBuffer operations completed, by operation */
+    uint64_t build_calls;    /* calls, repeats included */
+    uint64_t multipass_calls; /* calls that repeated an operation */
+    uint64_t paging_submissions;
+    uint64_t paging_bytes; /* bytes of paging buffers written by the driver */
+    uint64_t evictions;
+    uint64_t moved_in_bytes;
+    uint64_t moved_out_bytes;
+    uint64_t filled_bytes;
+    uint64_t discarded_bytes;
+    uint64_t page_table_count; /* now */
+    uint64_t page_table_entries_written;
+    uint64_t residency_requests;
+    uint64_t residency_hits; /* references that were resident already */
+};
+const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm);
+
+/* ---- Objects ------------------------------------------------------------------------------------ */
+
+NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process);
+/* Its devices are destroyed and the manager is idle. */
+void vidmm_process_destroy(struct vidmm_process *process);
+
+NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);
+void vidmm_device_destroy(struct vidmm_device *device);
+
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
+                              struct vidmm_context **out_context);
+void vidmm_context_destroy(struct vidmm_context *context);
+
+/*
+ * Gives an allocation: private_data goes to DxgkDdiCreateAllocation, which says size, segments
+ * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
+ *
+ * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
+ * reported breaks a rule (told to driver_error).
+ */
+NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
+                                 uint32_t private_data_bytes, void *cookie,
+                                 struct vidmm_allocation **out_allocation);
+
+/*
+ * Destroys it: at once for the caller, behind the submitted work that uses it for the rest (its
+ * pages are reused only then). Its mappings must be unmapped or are unmapped with it.
+ */
+void vidmm_allocation_destroy(struct vidmm_allocation *allocation);
+
+void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation);
+uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation); /* page multiple */
+bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);
+
+/* ---- CPU access ------------------------------------------------------------------------------- */
+
+/*
+ * Makes the content reachable for the CPU and keeps it where it is until vidmm_unlock().
+ *
+ * STATUS_GRAPHICS_ALLOCATION_BUSY: work that uses it is pending, or it is being moved (the call
+ * may have started that move): let the machine run and ask again. STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
+void vidmm_unlock(struct vidmm_allocation *allocation);
+
+/* CPU physical address of a page of a locked allocation. */
+uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);
+
+/* ---- Residency (GpuMmu) --------------------------------------------------------------------- */
+
+/*
+ * Called when a request has ended. needed and available say, on STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+ * what the request had to place and what the segment could give.
+ */
+typedef void (*vidmm_done)(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/*
+ * Adds one residency reference to each allocation, and pages in what is not resident (all or
+ * nothing). STATUS_SUCCESS: all resident, done is not called. STATUS_PENDING: *out_fence_value is
+ * the value that the device's paging fence will have, and done will be called; on failure the
+ * references are gone again.
+ */
+NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
+                             struct vidmm_allocation *const *allocations, vidmm_done done,
+                             void *context, uint64_t *out_fence_value);
+
+/* Takes one reference off each; at none it may be evicted once submitted work has finished. */
+void vidmm_evict(struct vidmm_device *device, unsigned count,
+                 struct vidmm_allocation *const *allocations);
+
+/* ---- GPU virtual addresses (GpuMmu) ------------------------------------------------------------ */
+
+#define VIDMM_PROTECT_READ_ONLY  (1u << 0)
+#define VIDMM_PROTECT_NO_EXECUTE (1u << 1)
+
+/*
+ * Maps [offset, offset + bytes) of the allocation at va (0: the manager chooses) and gives the
+ * address. The page tables follow by paging operations; done (may be NULL) is called when the
+ * address may be used. The entries follow the allocation wherever it moves.
+ *
+ * STATUS_CONFLICTING_ADDRESSES: part of the range is taken. STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                          uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                          uint64_t driver_protection, vidmm_done done, void *context,
+                          uint64_t *out_va);
+
+/*
+ * Maps pages of a segment chosen by the caller (segment 0: system pages), whoever owns them: what a
+ * capture of another memory manager says. The range may have been mapped like this before: it is
+ * replaced. STATUS_CONFLICTING_ADDRESSES: an allocation is mapped there.
+ */
+NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
+                            uint64_t first_page, uint64_t page_count, vidmm_done done,
+                            void *context);
+
+/* Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. */
+NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
+                              vidmm_done done, void *context);
+
+/* Unmaps a mapping made by vidmm_map_gpu_va, by its first address. */
+NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
+                            void *context);
+
+/* Where the process's root page table is; false before the first mapping. */
+bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
+                        uint64_t *out_offset);
+
+/* ---- Submission ------------------------------------------------------------------------------------- */
+
+/*
+ * GpuMmu: submits [va, va + bytes) of the process's address space to the context. All that it uses
+ * is resident and stays so until done.
+ */
+NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
+                              vidmm_done done, void *done_context);
+
+struct vidmm_reference {
+    struct vidmm_allocation *allocation;
+    bool is_written;
+};
+
+/*
+ * Physical: hands the command buffer to DxgkDdiRender, pages the references in, patches, submits.
+ * done comes when all of it has run; with STATUS_GRAPHICS_NO_VIDEO_MEMORY when the references do
+ * not fit together (needed and available say how far off).
+ */
+NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                      unsigned reference_count, const struct vidmm_reference *references,
+                      vidmm_done done, void *done_context);
+
+#endif
