@@ -78,6 +78,7 @@ struct vidmm_config {
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
     uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
+    bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
 };
 
 /* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */
@@ -171,13 +172,17 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
 
 /*
  * Destroys it: at once for the caller, behind the submitted work that uses it for the rest (its
- * pages are reused only then). Its mappings must be unmapped or are unmapped with it.
+ * pages are reused only then). Its mappings go with it. Only vidmm_evict() may still be called on
+ * it, and must be, once for each residency reference that it has: until then it stays.
  */
 void vidmm_allocation_destroy(struct vidmm_allocation *allocation);
 
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation);
 uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation); /* page multiple */
 bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);
+
+/* DxgkCbGetHandleData: what the driver called the object of this handle; NULL: no such handle. */
+HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 
 /* ---- CPU access ------------------------------------------------------------------------------- */
 
@@ -225,7 +230,7 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
  * address. The page tables follow by paging operations; done (may be NULL) is called when the
  * address may be used. The entries follow the allocation wherever it moves.
  *
- * STATUS_CONFLICTING_ADDRESSES: part of the range is taken. STATUS_NO_MEMORY.
+ * STATUS_RESOURCE_IN_USE: part of the range is taken. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
                           uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
@@ -235,7 +240,7 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
 /*
  * Maps pages of a segment chosen by the caller (segment 0: system pages), whoever owns them: what a
  * capture of another memory manager says. The range may have been mapped like this before: it is
- * replaced. STATUS_CONFLICTING_ADDRESSES: an allocation is mapped there.
+ * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there.
  */
 NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
                             uint64_t first_page, uint64_t page_count, vidmm_done done,

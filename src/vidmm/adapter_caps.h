@@ -1,0 +1,87 @@
+/*
+ * Adapter caps: what the driver reports at start, asked for, checked, and normalised.
+ *
+ * Place      vidmm. Uses base and miniport. The rest of the manager reads struct vidmm_caps and
+ *            never a WDK caps structure, so that it is indifferent to the driver's version.
+ * Model      vidmm_caps_query() runs sequence S-01 and applies every rule that a report can break.
+ * Ownership  vidmm_caps_fini() frees what the query allocated; harmless on zeroed caps.
+ * Errors     STATUS_INVALID_PARAMETER: a rule is broken (failure->rule and the field);
+ *            STATUS_NOT_SUPPORTED: lawful, but this build does not do it (failure->rule is empty);
+ *            STATUS_NO_MEMORY; else the driver's own status. Caps are then zeroed.
+ * Source     contract.md SEG-*, BANK-001..006, PWR-001, PWR-006, PT-001..008, PT-022, PB-018..022.
+ */
+#ifndef VIDMM_ADAPTER_CAPS_H
+#define VIDMM_ADAPTER_CAPS_H
+
+#include "base/services.h"
+#include "miniport/miniport.h"
+#include "vidmm/vidmm.h"
+
+#define VIDMM_MAX_SEGMENTS 31 /* SEG-008: five bits name a segment */
+#define VIDMM_MAX_LEVELS   6
+
+struct vidmm_invalid_range {
+    uint64_t offset;
+    uint64_t size;
+};
+
+struct vidmm_segment_caps {
+    uint32_t flags; /* DXGK_SEGMENTFLAGS.Value */
+    bool is_aperture;
+    bool is_agp;
+    bool is_cpu_visible;
+    bool is_cache_coherent;
+    bool uses_64kb_pages;
+    uint64_t base; /* BaseAddress */
+    uint64_t size;
+    uint64_t commit_limit;
+    uint64_t cpu_address; /* CpuTranslatedAddress; 0 when the CPU cannot see it */
+    uint64_t system_memory_end;
+    uint32_t bank_count;
+    uint64_t *bank_ends; /* owned */
+    uint32_t invalid_range_count;
+    struct vidmm_invalid_range *invalid_ranges; /* owned */
+};
+
+struct vidmm_level_caps {
+    uint32_t index_bits;
+    uint32_t segment;        /* page tables of ordinary processes; 0: system memory */
+    uint32_t paging_segment; /* of the paging process */
+    uint32_t table_bytes;
+    uint32_t alignment;
+};
+
+struct vidmm_caps {
+    bool is_virtual; /* GpuMmu; else physical */
+    uint32_t interface_version;
+    uint32_t node_count;
+    uint32_t paging_node;
+    uint64_t aperture_commit_limit; /* 0: none */
+    uint64_t highest_address;
+    uint32_t max_slot_id; /* MaxAllocationListSlotId */
+
+    uint32_t segment_count;
+    struct vidmm_segment_caps segments[VIDMM_MAX_SEGMENTS]; /* [i] has id i + 1 */
+
+    uint32_t paging_buffer_segment; /* 0: contiguous system memory */
+    uint32_t paging_buffer_bytes;
+    uint32_t paging_private_bytes;
+
+    /* GpuMmu only. */
+    uint32_t va_bits;
+    uint32_t level_count;
+    struct vidmm_level_caps levels[VIDMM_MAX_LEVELS]; /* [0] is the leaf */
+    DXGK_PAGETABLEUPDATEMODE update_mode;
+    bool has_zero, has_read_only, has_no_execute, has_cache_coherent;
+    bool invalid_not_cached;     /* InvalidTlbEntriesNotCached */
+    bool explicit_invalidation;  /* ExplicitPageTableInvalidation */
+    bool update_requires_idle;   /* PageTableUpdateRequireAddressSpaceIdle */
+    bool source_table_in_transfer; /* LegacyBehaviors.SourcePageTableVaInTransfer */
+};
+
+/* Fills *out_caps, or says in *failure why not. */
+NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
+                          struct vidmm_caps *out_caps, struct vidmm_failure *failure);
+void vidmm_caps_fini(const struct base_services *services, struct vidmm_caps *caps);
+
+#endif
