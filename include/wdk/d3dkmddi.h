@@ -1,0 +1,37 @@
+/*
+ * The kernel-mode display driver interface (WDDM), written from its public documentation.
+ *
+ * Place     include/wdk. A driver includes this file or dispmprt.h; the parts lie in d3dkmddi/.
+ *
+ * Versions  DXGKDDI_INTERFACE_VERSION, defined before the first include, gives every type the
+ *           shape of that interface version; without it the newest (WDDM 3.2) counts.
+ *             - A member that the declared version does not have is absent. Members after it
+ *               keep the order, and lie where the compiler then puts them: almost every later
+ *               member is at the end, in a union, or in bits that were reserved.
+ *             - Bits that do not exist yet belong to the reserved remainder when they lie
+ *               before it, and are unnamed otherwise; bits never change their place.
+ *             - An enumerator that the declared version does not have is absent.
+ *             - A member whose first version is not documented exists in all of them.
+ *           The places and first versions are data/ddi/layout-x64.tsv, and tests/wdk holds
+ *           every version to it.
+ *
+ * Layout    Windows x64: LLP64, four-byte enumerations, bit-fields in units of their type. The
+ *           same for gcc and clang on Linux, mingw-w64 and clang for the MSVC target.
+ */
+#ifndef _D3DKMDDI_H_
+#define _D3DKMDDI_H_
+
+#include "d3dkmddi/base.h"
+#include "d3dkmddi/device.h"
+#include "d3dkmddi/paging.h"
+#include "d3dkmddi/segments.h"
+#include "d3dkmddi/caps.h"
+#include "d3dkmddi/allocation.h"
+#include "d3dkmddi/context.h"
+#include "d3dkmddi/submission.h"
+#include "d3dkmddi/interrupt.h"
+#include "d3dkmddi/callback_types.h"
+#include "d3dkmddi/callbacks.h"
+#include "d3dkmddi/functions.h"
+
+#endif

@@ -1,0 +1,7 @@
+/* The name under which much driver source includes the kernel services: all are in wdm.h. */
+#ifndef _NTDDK_
+#define _NTDDK_
+
+#include "wdm.h"
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The Win32 spellings that display driver headers use.
+ *
+ * Place   include/wdk, above ntdef.h.
+ */
+#ifndef _WINDEF_
+#define _WINDEF_
+
+#include "ntdef.h"
+
+typedef int32_t INT, *PINT;
+typedef uint32_t UINT, *PUINT;
+typedef int32_t BOOL, *PBOOL, *LPBOOL;
+typedef uint8_t BYTE, *PBYTE, *LPBYTE;
+typedef uint16_t WORD, *PWORD, *LPWORD;
+typedef uint32_t DWORD, *PDWORD, *LPDWORD;
+typedef float FLOAT, *PFLOAT;
+typedef VOID *LPVOID;
+typedef const VOID *LPCVOID;
+typedef uint64_t QWORD;
+
+typedef struct _RECT {
+    LONG left;
+    LONG top;
+    LONG right;
+    LONG bottom;
+} RECT, *PRECT, *LPRECT;
+
+typedef struct _POINT {
+    LONG x;
+    LONG y;
+} POINT, *PPOINT, *LPPOINT;
+
+typedef struct _SIZE {
+    LONG cx;
+    LONG cy;
+} SIZE, *PSIZE, *LPSIZE;
+
+#define LOBYTE(value) ((BYTE)((DWORD_PTR)(value)&0xff))
+#define HIBYTE(value) ((BYTE)(((DWORD_PTR)(value) >> 8) & 0xff))
+#define LOWORD(value) ((WORD)((DWORD_PTR)(value)&0xffff))
+#define HIWORD(value) ((WORD)(((DWORD_PTR)(value) >> 16) & 0xffff))
+
+#endif
