@@ -86,7 +86,7 @@ bool machine_page_is_allocated(const struct machine *machine, uint64_t pfn);
 uint64_t machine_allocated_pages(const struct machine *machine);
 uint64_t machine_free_page_count(const struct machine *machine);
 
-/* ---- Physical bus ------------------------------------------------------------------------------ */
+/* ---- Physical bus ---------------------------------------------------------------------------- */
 
 enum machine_target_kind { MACHINE_NOTHING, MACHINE_RAM, MACHINE_REGISTERS, MACHINE_LOCAL };
 
@@ -134,7 +134,7 @@ uint64_t machine_read_register(struct machine *machine, const volatile void *poi
 void machine_write_register(struct machine *machine, volatile void *pointer, unsigned size,
                             uint64_t value);
 
-/* ---- Time --------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 struct machine_event {
     struct heap_node node;
@@ -168,7 +168,7 @@ uint64_t machine_jitter(struct machine *machine);
 /* A generator of its own for a part of the run, from the machine's seed. */
 void machine_fork_rng(const struct machine *machine, uint64_t stream, struct rng *out_rng);
 
-/* ---- Interrupt ------------------------------------------------------------------------------------
+/* ---- Interrupt -------------------------------------------------------------------------------
  * One line, by level. While the device asserts it, the handler is called from an event,
  * interrupt_latency_ns after the line rose or after the handler last returned. A handler that
  * lets it asserted MACHINE_INTERRUPT_STORM times in a row has lost it: the line is then masked
@@ -182,7 +182,7 @@ void machine_set_interrupt_line(struct machine *machine, bool is_asserted);
 uint64_t machine_interrupt_count(const struct machine *machine);
 uint64_t machine_interrupt_storm_count(const struct machine *machine);
 
-/* ---- Links ------------------------------------------------------------------------------------------
+/* ---- Links -----------------------------------------------------------------------------------
  * A link carries one transfer after another at bytes_per_second; latency comes on top.
  */
 struct machine_link {
@@ -199,9 +199,9 @@ struct machine_link *machine_link_to_device(struct machine *machine);
 struct machine_link *machine_link_from_device(struct machine *machine);
 struct machine_link *machine_link_local(struct machine *machine);
 
-/* ---- Digest -------------------------------------------------------------------------------------------
- * A running hash of what happened: the device enters register writes and retired submissions, whoever
- * else wants to be part of a run's identity may add to it.
+/* ---- Digest ----------------------------------------------------------------------------------
+ * A running hash of what happened: the device enters register writes and retired submissions;
+ * whoever else wants to be part of a run's identity may add to it.
  */
 void machine_digest_add(struct machine *machine, uint64_t value);
 uint64_t machine_digest(const struct machine *machine);

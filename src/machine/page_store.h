@@ -19,6 +19,7 @@
  *
  *            Tags of different names differ in every aligned 8-byte word, and no tag page repeats
  *            a word, so symbolic pages are equal exactly when their descriptors are.
+ *            A store must not be used on both sides of a fork(): the arena would be shared.
  * Ownership  page_store_create() gives the store. Pointers from page_store_bytes() are lent until
  *            the page is overwritten by a symbolic operation; pinned, until the last unpin.
  * Errors     create and map can fail (NULL, false). Nothing else can. Ranges must lie inside the
@@ -50,7 +51,7 @@ uint64_t page_store_page_count(const struct page_store *store);
 /* True when [address, address + bytes) lies inside the store. Any values. */
 bool page_store_contains(const struct page_store *store, uint64_t address, uint64_t bytes);
 
-/* ---- Copy and write -------------------------------------------------------------------------
+/* ---- Copy and write --------------------------------------------------------------------------
  * Whole pages stay symbolic. Source and destination ranges of one store do not overlap.
  */
 void page_store_copy(struct page_store *destination, uint64_t destination_page,
@@ -70,7 +71,7 @@ void page_store_write_tag(struct page_store *store, uint64_t address, uint64_t b
 void page_store_read(struct page_store *store, uint64_t address, void *out, uint64_t bytes);
 void page_store_write(struct page_store *store, uint64_t address, const void *from, uint64_t bytes);
 
-/* ---- Compare --------------------------------------------------------------------------------
+/* ---- Compare ---------------------------------------------------------------------------------
  * True when equal. Otherwise *out_difference (may be NULL) is the offset, in bytes from the start
  * of the range, of the first byte that differs. Descriptors decide; bytes are read only where one
  * side has real ones.
@@ -93,7 +94,7 @@ bool page_store_is_fill(struct page_store *store, uint64_t address, uint64_t byt
 uint64_t page_store_count_tag(const struct page_store *store, uint64_t page, uint64_t tag,
                               uint64_t count);
 
-/* ---- Real bytes ---------------------------------------------------------------------------- */
+/* ---- Real bytes ------------------------------------------------------------------------------ */
 
 /*
  * Make bytes of the page and lend them. Bytes of neighbouring pages are neighbours, so a range
@@ -128,15 +129,18 @@ void page_store_unmap(struct page_store *store, struct page_mapping *mapping);
 /* The page whose home in the arena the pointer lies in; false for any other pointer. */
 bool page_store_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page);
 
-/* ---- Look ---------------------------------------------------------------------------------- */
+/* ---- Look ------------------------------------------------------------------------------------ */
 
 enum page_kind page_store_kind(const struct page_store *store, uint64_t page);
 
 /* The name of the content when the kind is PAGE_TAG, the pattern when PAGE_PATTERN, else 0. */
 uint64_t page_store_value(const struct page_store *store, uint64_t page);
 
-/* "zero", "pattern 0x00c0ffee", "tag 0x12", "bytes 00 01 02 .. (digest 0x..)"; always ended by 0. */
-#define PAGE_TEXT_BYTES 96
+/*
+ * "zero", "pattern 0x00c0ffee", "tag 0x12", or for real bytes what page_explain() finds in them:
+ * "bytes: [0x0, 0x200) tag 0x12, [0x200, 0x1000) zero". Always ended by 0; cut with "...".
+ */
+#define PAGE_TEXT_BYTES 160
 const char *page_store_describe(struct page_store *store, uint64_t page,
                                 char text[PAGE_TEXT_BYTES]);
 
@@ -160,5 +164,13 @@ bool page_store_check(const struct page_store *store);
 /* ---- Content of a tag ------------------------------------------------------------------------ */
 
 void page_tag_bytes(uint64_t tag, uint8_t out[4096]);
+
+/*
+ * What the bytes of a page from offset on are: a kind, its value (as page_store_value()), and how
+ * many bytes that holds for, at least 1. PAGE_BYTES_REAL is what no tag and no pattern explains.
+ * Tells whose data stands where other data should.
+ */
+uint64_t page_explain(const uint8_t bytes[4096], uint64_t offset, enum page_kind *out_kind,
+                      uint64_t *out_value);
 
 #endif

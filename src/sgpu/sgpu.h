@@ -9,8 +9,8 @@
  *            at its end. Translation goes through a TLB per node that really holds on to what it
  *            knows: a driver that forgets a flush reads and writes the old place.
  *            A fault stops the node: nothing more runs on it, the submission never completes, and
- *            the fault registers and SGPU_IRQ_FAULTED tell. SGPU_CONTROL_RESET starts it afresh with an
- *            empty queue and an empty TLB.
+ *            the fault registers and SGPU_IRQ_FAULTED tell. SGPU_CONTROL_RESET starts it afresh,
+ *            with an empty queue and an empty TLB.
  * Ownership  sgpu_create() gives the GPU; the machine must outlive it. Observers are borrowed.
  * Errors     create: NULL. What software does wrong becomes a fault, never a crash.
  * Source     include/drydock/sgpu.h.
@@ -87,7 +87,7 @@ bool sgpu_resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct page_sto
 #define SGPU_NO_PAGE UINT64_MAX
 uint64_t sgpu_aperture_page(const struct sgpu *gpu, uint64_t slot);
 
-/* ---- Page tables, past the TLB ------------------------------------------------------------------ */
+/* ---- Page tables, past the TLB --------------------------------------------------------------- */
 
 struct sgpu_walk {
     uint32_t fault;                  /* SGPU_FAULT_NONE, NOT_VALID or BUS */
@@ -115,7 +115,7 @@ bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start
                            bool (*callback)(void *context, const struct sgpu_run *run),
                            void *context);
 
-/* ---- State ---------------------------------------------------------------------------------------- */
+/* ---- State ----------------------------------------------------------------------------------- */
 
 struct sgpu_statistics {
     uint64_t submissions;

@@ -1,0 +1,457 @@
+/* Page store: directed tests, and random operations against plain arrays of bytes. */
+#include "machine/page_store.h"
+
+#include "base/failing_services.h"
+#include "base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct page_store *new_store(uint64_t page_count)
+{
+    struct page_store *store = page_store_create(base_services_libc(), page_count);
+
+    assert_non_null(store);
+    return store;
+}
+
+static void a_new_store_reads_zero(void **state)
+{
+    struct page_store *store = new_store(UINT64_C(1) << 28); /* 1 TiB */
+    uint64_t last = (UINT64_C(1) << 40) - 8;
+    uint64_t value = 1;
+    struct page_store_usage usage;
+
+    page_store_read(store, last, &value, 8);
+    assert_int_equal(value, 0);
+    assert_int_equal(page_store_kind(store, (UINT64_C(1) << 28) - 1), PAGE_ZERO);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.bytes_pages, 0);
+    assert_int_equal(usage.descriptor_bytes, 0);
+    page_store_destroy(store);
+}
+
+static void unlawful_sizes_and_lost_memory_give_null(void **state)
+{
+    struct failing_services memory;
+
+    assert_null(page_store_create(base_services_libc(), 0));
+    assert_null(page_store_create(base_services_libc(), UINT64_MAX));
+    failing_services_init(&memory);
+    failing_services_fail_at(&memory, 1);
+    assert_null(page_store_create(&memory.services, 16));
+    assert_int_equal(memory.live_blocks, 0);
+}
+
+static void whole_pages_stay_symbolic(void **state)
+{
+    struct page_store *store = new_store(4096);
+    struct page_store_usage usage;
+
+    page_store_write_tag(store, 0, 1024 * PAGE_BYTES, 1000);
+    page_store_copy(store, 2000, store, 100, 700);
+    page_store_fill(store, 3000 * PAGE_BYTES, 5 * PAGE_BYTES, 0xc0ffee);
+    page_store_fill(store, 0, PAGE_BYTES, 0);
+    assert_int_equal(page_store_kind(store, 0), PAGE_ZERO);
+    assert_int_equal(page_store_kind(store, 2699), PAGE_TAG);
+    assert_int_equal(page_store_value(store, 2699), 1000 + 799);
+    assert_int_equal(page_store_value(store, 3004), 0xc0ffee);
+    assert_int_equal(page_store_count_tag(store, 2000, 1100, 800), 700);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.bytes_pages, 0);
+    assert_true(page_store_check(store));
+    page_store_destroy(store);
+}
+
+static void a_partial_tag_write_blends_at_the_same_offset(void **state)
+{
+    struct page_store *store = new_store(16);
+    uint8_t expected[4096];
+    uint8_t found[4096];
+    uint64_t difference = 0;
+
+    page_store_fill(store, 0, 16 * PAGE_BYTES, 0x11111111);
+    page_store_write_tag(store, 0x1800, 0x2000, 50); /* half of 1, all of 2, half of 3 */
+    page_tag_bytes(50, expected);
+    page_store_read(store, 0x1000, found, 4096);
+    assert_memory_equal(found + 0x800, expected + 0x800, 0x800);
+    assert_int_equal(found[0x7ff], 0x11);
+    assert_int_equal(page_store_kind(store, 2), PAGE_TAG);
+    assert_int_equal(page_store_value(store, 2), 51);
+    page_tag_bytes(52, expected);
+    page_store_read(store, 0x3000, found, 4096);
+    assert_memory_equal(found, expected, 0x800);
+    assert_int_equal(found[0x800], 0x11);
+    assert_true(page_store_is_tag(store, 0x1800, 0x2000, 50, NULL));
+    assert_false(page_store_is_tag(store, 0x1800, 0x2001, 50, &difference));
+    assert_int_equal(difference, 0x2000);
+    page_store_destroy(store);
+}
+
+static void a_partial_write_of_what_is_there_changes_no_representation(void **state)
+{
+    struct page_store *store = new_store(4);
+
+    page_store_write_tag(store, 0, 4 * PAGE_BYTES, 9);
+    page_store_write_tag(store, 0x10, 0x20, 9);
+    page_store_fill(store, 0x1000, 0x1000, 7);
+    page_store_fill(store, 0x1004, 0x10, 7);
+    assert_int_equal(page_store_kind(store, 0), PAGE_TAG);
+    assert_int_equal(page_store_kind(store, 1), PAGE_PATTERN);
+    page_store_destroy(store);
+}
+
+static void tag_pages_differ_in_every_word_and_are_recognised(void **state)
+{
+    uint64_t a[512];
+    uint64_t b[512];
+    struct rng rng;
+
+    rng_init(&rng, 1);
+    for (int round = 0; round < 50; round++) {
+        uint64_t tag = rng_next(&rng) & PAGE_TAG_MASK;
+        enum page_kind kind;
+        uint64_t value;
+
+        page_tag_bytes(tag, (uint8_t *)a);
+        page_tag_bytes((tag + 1) & PAGE_TAG_MASK, (uint8_t *)b);
+        for (int i = 0; i < 512; i++)
+            assert_int_not_equal(a[i], b[i]);
+        for (int i = 1; i < 512; i++)
+            assert_int_not_equal(a[i], a[i - 1]);
+        assert_int_equal(page_explain((uint8_t *)a, 0, &kind, &value), 4096);
+        assert_int_equal(kind, PAGE_TAG);
+        assert_int_equal(value, tag);
+        memcpy((uint8_t *)b, a, 1000);
+        assert_int_equal(page_explain((uint8_t *)b, 13, &kind, &value), 1000 - 13);
+        assert_int_equal(value, tag);
+        assert_int_equal(page_explain((uint8_t *)b, 1000, &kind, &value), 3096);
+        assert_int_equal(value, (tag + 1) & PAGE_TAG_MASK);
+    }
+}
+
+static void descriptions_name_what_is_there(void **state)
+{
+    struct page_store *store = new_store(8);
+    char text[PAGE_TEXT_BYTES];
+
+    assert_string_equal(page_store_describe(store, 0, text), "zero");
+    page_store_write_tag(store, 0, PAGE_BYTES, 0x12);
+    assert_string_equal(page_store_describe(store, 0, text), "tag 0x12");
+    page_store_fill(store, 0, 0x200, 0xc0ffee);
+    assert_string_equal(page_store_describe(store, 0, text),
+                        "bytes: [0x0, 0x200) pattern 0x00c0ffee, [0x200, 0x1000) tag 0x12");
+    page_store_fill(store, 0x1000, 0x1000, 5);
+    assert_string_equal(page_store_describe(store, 1, text), "pattern 0x00000005");
+    for (uint64_t i = 0; i < 0x1000; i += 16)
+        page_store_fill(store, 0x2000 + i, 16, (uint32_t)i);
+    page_store_describe(store, 2, text);
+    assert_true(strlen(text) < PAGE_TEXT_BYTES);
+    page_store_destroy(store);
+}
+
+static void equal_contents_have_equal_digests(void **state)
+{
+    struct page_store *a = new_store(1024);
+    struct page_store *b = new_store(1024);
+
+    page_store_write_tag(a, 0, 600 * PAGE_BYTES, 77);
+    page_store_write_tag(b, 0, 600 * PAGE_BYTES, 77);
+    page_store_fill(a, 700 * PAGE_BYTES, PAGE_BYTES, 3);
+    page_store_fill(b, 700 * PAGE_BYTES, PAGE_BYTES, 3);
+    page_store_make_bytes(b, 0, 1000);
+    assert_int_equal(page_store_digest(a), page_store_digest(b));
+    page_store_bytes(b, 999)[5] = 1;
+    assert_int_not_equal(page_store_digest(a), page_store_digest(b));
+    page_store_destroy(a);
+    page_store_destroy(b);
+}
+
+static void a_mapping_shows_scattered_pages_in_order_and_stays_live(void **state)
+{
+    struct page_store *store = new_store(64);
+    static const uint64_t pages[] = {40, 41, 7, 63, 0};
+    struct page_mapping mapping;
+    struct page_mapping second;
+    uint8_t expected[4096];
+
+    page_store_write_tag(store, 7 * PAGE_BYTES, PAGE_BYTES, 1);
+    assert_true(page_store_map(store, pages, 5, &mapping));
+    page_tag_bytes(1, expected);
+    assert_memory_equal(mapping.address + 2 * PAGE_BYTES, expected, 4096);
+
+    /* Written by the GPU, whichever way, it shows in the mapping; and the other way round. */
+    page_store_write_tag(store, 40 * PAGE_BYTES, 2 * PAGE_BYTES, 90);
+    page_tag_bytes(91, expected);
+    assert_memory_equal(mapping.address + PAGE_BYTES, expected, 4096);
+    page_store_fill(store, 63 * PAGE_BYTES, PAGE_BYTES, 0x61626364);
+    assert_memory_equal(mapping.address + 3 * PAGE_BYTES, "dcba", 4);
+    memcpy(mapping.address + 4 * PAGE_BYTES, "hello", 5);
+    assert_memory_equal(page_store_bytes(store, 0), "hello", 5);
+
+    assert_true(page_store_map(store, pages, 2, &second));
+    assert_true(second.is_linear);
+    second.address[PAGE_BYTES] = 0x5a;
+    assert_int_equal(mapping.address[PAGE_BYTES], 0x5a);
+    page_store_unmap(store, &mapping);
+    page_store_copy(store, 40, store, 10, 2); /* still pinned by the second */
+    assert_int_equal(second.address[PAGE_BYTES], 0);
+    page_store_unmap(store, &second);
+
+    page_store_fill(store, 40 * PAGE_BYTES, PAGE_BYTES, 1);
+    assert_int_equal(page_store_kind(store, 40), PAGE_PATTERN);
+    assert_true(page_store_check(store));
+    page_store_destroy(store);
+}
+
+static void host_memory_of_overwritten_pages_is_given_back(void **state)
+{
+    struct page_store *store = new_store(40000);
+    struct page_store_usage usage;
+
+    page_store_write_tag(store, 0, 40000 * PAGE_BYTES, 1);
+    page_store_make_bytes(store, 0, 17000);
+    page_store_fill(store, 0, 17000 * PAGE_BYTES, 0xffffffff);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.bytes_pages, 0);
+    assert_int_equal(usage.stale_pages, 0);
+    page_store_fill(store, 0, 17000 * PAGE_BYTES, 0);
+    assert_int_equal(page_store_bytes(store, 16999)[4095], 0);
+
+    page_store_bytes(store, 5)[9] = 9; /* stale, then zero, then bytes again: zero */
+    page_store_fill(store, 5 * PAGE_BYTES, PAGE_BYTES, 0);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.stale_pages, 1);
+    assert_int_equal(page_store_bytes(store, 5)[9], 0);
+    assert_true(page_store_check(store));
+    page_store_destroy(store);
+}
+
+static void comparison_tells_the_first_byte_that_differs(void **state)
+{
+    struct page_store *a = new_store(2048);
+    struct page_store *b = new_store(2048);
+    uint64_t difference = 1;
+
+    page_store_write_tag(a, 0, 2000 * PAGE_BYTES, 5);
+    page_store_write_tag(b, 3 * PAGE_BYTES, 2000 * PAGE_BYTES, 5);
+    assert_true(page_store_compare(a, 0, b, 3, 2000, &difference));
+    page_store_make_bytes(b, 100, 3);
+    assert_true(page_store_compare(a, 0, b, 3, 2000, &difference));
+    page_store_bytes(b, 101)[17] ^= 1;
+    assert_false(page_store_compare(a, 0, b, 3, 2000, &difference));
+    assert_int_equal(difference, 98 * PAGE_BYTES + 17);
+    assert_false(page_store_compare_bytes(a, 98 * PAGE_BYTES + 16, b, 101 * PAGE_BYTES + 16, 500,
+                                          &difference));
+    assert_int_equal(difference, 1);
+    assert_false(page_store_is_tag(b, 3 * PAGE_BYTES, 2000 * PAGE_BYTES, 5, &difference));
+    assert_int_equal(difference, 98 * PAGE_BYTES + 17);
+    page_store_destroy(a);
+    page_store_destroy(b);
+}
+
+/* ---- Random operations against plain arrays ------------------------------------------------- */
+
+#define MODEL_PAGES 1100u
+#define MODEL_BYTES (MODEL_PAGES * PAGE_BYTES)
+
+struct model {
+    struct page_store *store[2];
+    uint8_t *bytes[2];
+    struct page_mapping mapping;
+    int mapped_store;
+    uint64_t mapped_pages[4];
+    struct rng rng;
+};
+
+static void random_range(struct model *model, uint64_t *out_address, uint64_t *out_bytes)
+{
+    bool is_paged = rng_chance(&model->rng, 1, 2);
+    uint64_t limit = rng_chance(&model->rng, 1, 8) ? MODEL_BYTES / 2 : 20 * PAGE_BYTES;
+    uint64_t bytes = rng_below(&model->rng, rng_chance(&model->rng, 1, 4) ? 64 : limit);
+
+    if (is_paged)
+        bytes = align_up(bytes, PAGE_BYTES);
+    *out_address = rng_below(&model->rng, MODEL_BYTES - bytes + 1);
+    if (is_paged)
+        *out_address = align_down(*out_address, PAGE_BYTES);
+    *out_bytes = bytes;
+}
+
+static void model_tag(uint8_t *bytes, uint64_t address, uint64_t count, uint64_t tag)
+{
+    uint8_t page[4096];
+
+    for (uint64_t i = address; i < address + count; i++) {
+        if (i == address || i % PAGE_BYTES == 0)
+            page_tag_bytes(tag + (i / PAGE_BYTES - address / PAGE_BYTES), page);
+        bytes[i] = page[i % PAGE_BYTES];
+    }
+}
+
+static void one_random_operation(struct model *model)
+{
+    struct rng *rng = &model->rng;
+    int s = (int)rng_below(rng, 2);
+    int d = (int)rng_below(rng, 2);
+    uint64_t address, bytes, to;
+    uint8_t *buffer;
+
+    random_range(model, &address, &bytes);
+    switch (rng_below(rng, 8)) {
+    case 0: {
+        uint32_t pattern = rng_chance(rng, 1, 3) ? 0 : (uint32_t)rng_next(rng);
+
+        page_store_fill(model->store[s], address, bytes, pattern);
+        for (uint64_t i = address; i < address + bytes; i++)
+            model->bytes[s][i] = (uint8_t)(pattern >> 8 * (i % 4));
+        assert_true(page_store_is_fill(model->store[s], address, bytes, pattern, NULL));
+        break;
+    }
+    case 1: {
+        uint64_t tag = rng_chance(rng, 1, 2) ? rng_below(rng, 64) : PAGE_TAG_MASK - 3;
+
+        page_store_write_tag(model->store[s], address, bytes, tag);
+        model_tag(model->bytes[s], address, bytes, tag);
+        assert_true(page_store_is_tag(model->store[s], address, bytes, tag, NULL));
+        break;
+    }
+    case 2:
+    case 3:
+        to = rng_below(rng, MODEL_BYTES - bytes + 1);
+        if (address % PAGE_BYTES == 0 || rng_chance(rng, 1, 2))
+            to = align_down(to, PAGE_BYTES) +
+                 min_u64(address % PAGE_BYTES, MODEL_BYTES - bytes - align_down(to, PAGE_BYTES));
+        if (s == d && ranges_overlap(address, bytes, to, bytes))
+            break;
+        page_store_copy_bytes(model->store[d], to, model->store[s], address, bytes);
+        memmove(model->bytes[d] + to, model->bytes[s] + address, bytes);
+        assert_true(
+            page_store_compare_bytes(model->store[d], to, model->store[s], address, bytes, NULL));
+        break;
+    case 4:
+        buffer = malloc(bytes + 1);
+        for (uint64_t i = 0; i < bytes; i++)
+            buffer[i] = (uint8_t)rng_next(rng);
+        page_store_write(model->store[s], address, buffer, bytes);
+        memcpy(model->bytes[s] + address, buffer, bytes);
+        free(buffer);
+        break;
+    case 5:
+        if (model->mapping.address) {
+            for (int i = 0; i < 4; i++)
+                assert_memory_equal(model->mapping.address + (uint64_t)i * PAGE_BYTES,
+                                    model->bytes[model->mapped_store] +
+                                        model->mapped_pages[i] * PAGE_BYTES,
+                                    PAGE_BYTES);
+            page_store_unmap(model->store[model->mapped_store], &model->mapping);
+        }
+        model->mapped_store = s;
+        for (int i = 0; i < 4; i++)
+            model->mapped_pages[i] = rng_below(rng, MODEL_PAGES / 4) * 4 + (uint64_t)i;
+        assert_true(page_store_map(model->store[s], model->mapped_pages, 4, &model->mapping));
+        break;
+    case 6:
+        if (!model->mapping.address)
+            break;
+        to = rng_below(rng, 4);
+        memset(model->mapping.address + to * PAGE_BYTES, (int)to, 100);
+        memset(model->bytes[model->mapped_store] + model->mapped_pages[to] * PAGE_BYTES, (int)to,
+               100);
+        break;
+    case 7:
+        if (rng_chance(rng, 1, 10))
+            page_store_trim(model->store[s]);
+        page_store_make_bytes(model->store[s], address / PAGE_BYTES, bytes / PAGE_BYTES / 4);
+        break;
+    }
+}
+
+static void both_agree(struct model *model, uint8_t *buffer, uint64_t seed, int step)
+{
+    for (int s = 0; s < 2; s++) {
+        page_store_read(model->store[s], 0, buffer, MODEL_BYTES);
+        if (memcmp(buffer, model->bytes[s], MODEL_BYTES) != 0 || !page_store_check(model->store[s]))
+            fail_msg("store %d differs after step %d of seed %d", s, step, (int)seed);
+    }
+}
+
+static void random_operations_agree_with_plain_bytes(void **state)
+{
+    uint8_t *buffer = malloc(MODEL_BYTES);
+
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct model model = {0};
+
+        rng_init(&model.rng, seed);
+        for (int s = 0; s < 2; s++) {
+            model.store[s] = new_store(MODEL_PAGES);
+            model.bytes[s] = calloc(1, MODEL_BYTES);
+        }
+        for (int step = 1; step <= 400; step++) {
+            one_random_operation(&model);
+            if (step % 20 == 0)
+                both_agree(&model, buffer, seed, step);
+        }
+        if (model.mapping.address)
+            page_store_unmap(model.store[model.mapped_store], &model.mapping);
+        for (int s = 0; s < 2; s++) {
+            page_store_destroy(model.store[s]);
+            free(model.bytes[s]);
+        }
+    }
+    free(buffer);
+}
+
+static void every_difference_of_one_byte_is_found(void **state)
+{
+    struct page_store *a = new_store(8);
+    struct page_store *b = new_store(8);
+    struct rng rng;
+
+    rng_init(&rng, 3);
+    for (int i = 0; i < 2000; i++) {
+        uint64_t at = rng_below(&rng, 8 * PAGE_BYTES);
+        uint64_t start = rng_below(&rng, at + 1);
+        uint64_t difference = 0;
+
+        page_store_write_tag(a, 0, 8 * PAGE_BYTES, 40);
+        page_store_copy(b, 0, a, 0, 8);
+        page_store_bytes(b, at / PAGE_BYTES)[at % PAGE_BYTES] ^=
+            (uint8_t)(1 + rng_below(&rng, 255));
+        assert_false(
+            page_store_compare_bytes(a, start, b, start, 8 * PAGE_BYTES - start, &difference));
+        assert_int_equal(difference, at - start);
+        assert_false(page_store_is_tag(b, start, 8 * PAGE_BYTES - start, 40 + start / PAGE_BYTES,
+                                       &difference));
+        assert_int_equal(difference, at - start);
+    }
+    page_store_destroy(a);
+    page_store_destroy(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_store_reads_zero),
+        cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
+        cmocka_unit_test(whole_pages_stay_symbolic),
+        cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
+        cmocka_unit_test(a_partial_write_of_what_is_there_changes_no_representation),
+        cmocka_unit_test(tag_pages_differ_in_every_word_and_are_recognised),
+        cmocka_unit_test(descriptions_name_what_is_there),
+        cmocka_unit_test(equal_contents_have_equal_digests),
+        cmocka_unit_test(a_mapping_shows_scattered_pages_in_order_and_stays_live),
+        cmocka_unit_test(host_memory_of_overwritten_pages_is_given_back),
+        cmocka_unit_test(comparison_tells_the_first_byte_that_differs),
+        cmocka_unit_test(random_operations_agree_with_plain_bytes),
+        cmocka_unit_test(every_difference_of_one_byte_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
