@@ -12,6 +12,8 @@
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
  * Ownership  A packet is memory of its submitter, lent to vidsch from vidsch_submit() until its
  *            retired function is called, which may free it. Contexts are destroyed empty.
+ *            Callbacks may call back in: a retired function may submit, signal, abort, and destroy
+ *            its context; prepare and submit may take interrupts and DPCs, but may not abort.
  * Errors     NTSTATUS. SubmitCommand and Patch may not fail; if the driver fails one, or reports
  *            a fence that it was not given, vidsch tells events->driver_error and stays in a
  *            defined state: the packet retires with the driver's status.
@@ -29,8 +31,8 @@ struct vidsch_context;
 
 /* A value that only grows, and the packets that wait for it (a monitored fence of the OS). */
 struct vidsch_fence {
-    uint64_t value;       /* reached */
-    struct list waiters;  /* packets at the head of a context */
+    uint64_t value;      /* reached */
+    struct list waiters; /* packets at the head of a context */
 };
 void vidsch_fence_init(struct vidsch_fence *fence);
 
@@ -55,10 +57,12 @@ struct vidsch_packet {
 
     /* Set by vidsch. */
     struct vidsch_context *context;
-    struct list node;     /* in the context's queue, then in the node's submitted list */
-    struct list waiter;   /* in wait_fence->waiters */
-    uint32_t fence_id;    /* SubmissionFenceId, from submission on */
-    uint64_t sequence;    /* order of vidsch_submit() over the whole adapter, from 1 */
+    struct list node;   /* in the context's queue, then in the node's submitted list */
+    struct list waiter; /* in wait_fence->waiters */
+    uint32_t fence_id;  /* SubmissionFenceId, from submission on */
+    uint64_t sequence;  /* order of vidsch_submit() over the whole adapter, from 1 */
+    bool has_failed;    /* the driver refused it; it retires in its turn with failure */
+    NTSTATUS failure;
 };
 
 struct vidsch_events {
@@ -66,13 +70,13 @@ struct vidsch_events {
     /* A broken contract of the driver; text names the rule. */
     void (*driver_error)(void *context, const char *rule, const char *text);
     /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
-    void (*page_fault)(void *context, unsigned node,
-                       const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 };
 
 struct vidsch_config {
     unsigned node_count;
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; at least 1 */
+    uint32_t first_fence_id; /* of every node; 0 stands for 1. Another value tests the wrap. */
 };
 
 /* Gives the scheduler. Services, miniport and events are borrowed for its life. */
@@ -106,7 +110,11 @@ void vidsch_notify_dpc(struct vidsch *vidsch);
 /* No packet queued or submitted anywhere. */
 bool vidsch_is_idle(const struct vidsch *vidsch);
 
-/* Drops every packet that is queued or submitted: each retires with status, in order. */
+/*
+ * Drops every packet that is queued or submitted: each retires with status, in order. Ids that
+ * were submitted count as reported (TDR-006). What a retired function submits is new and goes
+ * afterwards; an abort from a retired function ends the one around it with its own status.
+ */
 void vidsch_abort(struct vidsch *vidsch, NTSTATUS status);
 
 /* Invariant walk. */

@@ -1,0 +1,711 @@
+/*
+ * vidsch: one loop that does all the work, so that callbacks may call back in.
+ *
+ * Where a packet is, and what moves it on:
+ *
+ *     vidsch_submit()             run()                       run()
+ *   ---------------> context.queue -------> node.submitted -------> retired()
+ *                    head waits for fence,  with the driver,       DMA_COMPLETED and DPC,
+ *                    else context.ready     or failed              or its failure is its turn
+ *
+ * Ready      A context with a head packet whose wait is over stands in its node's ready list
+ *            (one for paging, one for the others), at the back: that is the round robin. A head
+ *            that waits stands in the waiters list of its fence. Exactly one of the two holds for
+ *            every context with a queue; vidsch_check() walks it.
+ * Reports    Interrupt time touches only numbers: the newest id a node reported, a fixed ring of
+ *            page faults, a fixed ring of errors. The DPC copies the id; run() acts on it.
+ * Re-entry   Driver and submitter may call any function from any callback, with two exceptions:
+ *            vidsch_destroy() never, vidsch_abort() not from prepare() or submit(). run() runs
+ *            once; a nested call only asks it to go round again. After each callback it looks at
+ *            the lists afresh and at nothing that the callback may have freed.
+ * Fence ids  Consecutive on each node, compared by the sign of the 32-bit difference. A report is
+ *            lawful in (reported, submitted]. The id of a packet that the driver refused may be
+ *            reported or not (SUB-012): it stays lawful until a newer id is reported.
+ */
+#include "vidsch/vidsch.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Wrong reports kept from interrupt time to the DPC. More are counted, not kept. */
+#define ERROR_RING_COUNT 8
+
+enum error_kind {
+    ERROR_ID,        /* an id outside of what the node may report */
+    ERROR_NODE,      /* a node that is not there */
+    ERROR_PREEMPTED, /* a preemption that nobody asked for */
+    ERROR_FAULTED,   /* the reserved interrupt type */
+    ERROR_FAULT_RING /* more page faults than packets */
+};
+
+struct report_error {
+    enum error_kind kind;
+    unsigned node;
+    uint32_t id;
+    uint32_t reported; /* of the node, when it was reported */
+    uint32_t submitted;
+};
+
+struct node {
+    struct list submitted; /* packets, in the order of their fence ids */
+    struct list ready[2];  /* contexts that can submit: [0] paging, [1] the others */
+    unsigned in_flight;    /* packets in submitted that the driver accepted */
+    uint32_t next_id;      /* of the next packet */
+    uint32_t submitted_id; /* last one that went to SubmitCommand */
+    uint32_t reported_id;  /* last one that an interrupt reported */
+    uint32_t completed_id; /* reported_id as of the last DPC */
+    struct {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA *data; /* ring of hardware_queue_depth */
+        unsigned first;
+        unsigned count;
+    } faults;
+};
+
+struct vidsch {
+    const struct base_services *services;
+    struct miniport *miniport;
+    const struct vidsch_events *events;
+    struct vidsch_config config;
+    struct node *nodes;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA *faults; /* behind all nodes' rings */
+    struct list contexts;
+    struct list aborted; /* packets that vidsch_abort() is retiring */
+    uint64_t last_sequence;
+    uint64_t outstanding; /* packets submitted and not retired */
+
+    struct report_error errors[ERROR_RING_COUNT];
+    unsigned error_count;
+    unsigned lost_error_count;
+
+    bool is_dpc_pending;
+    bool is_running;
+    bool run_again;
+    bool is_submitting; /* inside prepare() or submit() */
+};
+
+struct vidsch_context {
+    struct vidsch *vidsch;
+    unsigned node;
+    bool is_paging;
+    struct list link;  /* in vidsch->contexts */
+    struct list ready; /* in the node's ready list */
+    struct list queue; /* packets that are not submitted yet */
+    uint64_t submitted_sequence;
+    uint64_t retired_sequence;
+    uint64_t outstanding;
+};
+
+static void run(struct vidsch *vidsch);
+
+/* True when id a comes after id b, across the wrap. */
+static bool is_after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+static struct vidsch_packet *first_packet(const struct list *head)
+{
+    struct list *node = list_first(head);
+
+    return node ? list_entry(node, struct vidsch_packet, node) : NULL;
+}
+
+static bool is_waiting(const struct vidsch_packet *packet)
+{
+    return packet->wait_fence && packet->wait_fence->value < packet->wait_value;
+}
+
+/* ---- Life ---- */
+
+NTSTATUS vidsch_create(const struct base_services *services, struct miniport *miniport,
+                       const struct vidsch_config *config, const struct vidsch_events *events,
+                       struct vidsch **out_vidsch)
+{
+    uint32_t first_id = config->first_fence_id ? config->first_fence_id : 1;
+    uint64_t fault_count = (uint64_t)config->node_count * config->hardware_queue_depth;
+    struct vidsch *vidsch;
+
+    *out_vidsch = NULL;
+    if (!config->node_count || !config->hardware_queue_depth || fault_count > SIZE_MAX)
+        return STATUS_INVALID_PARAMETER;
+
+    vidsch = base_alloc(services, sizeof *vidsch);
+    if (!vidsch)
+        return STATUS_NO_MEMORY;
+    vidsch->nodes = base_alloc_array(services, config->node_count, sizeof *vidsch->nodes);
+    if (!vidsch->nodes)
+        goto free_vidsch;
+    vidsch->faults = base_alloc_array(services, (size_t)fault_count, sizeof *vidsch->faults);
+    if (!vidsch->faults)
+        goto free_nodes;
+
+    vidsch->services = services;
+    vidsch->miniport = miniport;
+    vidsch->events = events;
+    vidsch->config = *config;
+    list_init(&vidsch->contexts);
+    list_init(&vidsch->aborted);
+    for (unsigned i = 0; i < config->node_count; i++) {
+        struct node *node = &vidsch->nodes[i];
+
+        list_init(&node->submitted);
+        list_init(&node->ready[0]);
+        list_init(&node->ready[1]);
+        node->next_id = first_id;
+        node->submitted_id = first_id - 1;
+        node->reported_id = first_id - 1;
+        node->completed_id = first_id - 1;
+        node->faults.data = vidsch->faults + (size_t)i * config->hardware_queue_depth;
+    }
+    *out_vidsch = vidsch;
+    return STATUS_SUCCESS;
+
+free_nodes:
+    base_free_array(services, vidsch->nodes, config->node_count, sizeof *vidsch->nodes);
+free_vidsch:
+    base_free(services, vidsch, sizeof *vidsch);
+    return STATUS_NO_MEMORY;
+}
+
+void vidsch_destroy(struct vidsch *vidsch)
+{
+    const struct base_services *services;
+    size_t node_count;
+
+    if (!vidsch)
+        return;
+    ASSERT(!vidsch->is_running);
+    ASSERT(list_is_empty(&vidsch->contexts));
+    services = vidsch->services;
+    node_count = vidsch->config.node_count;
+    base_free_array(services, vidsch->faults, node_count * vidsch->config.hardware_queue_depth,
+                    sizeof *vidsch->faults);
+    base_free_array(services, vidsch->nodes, node_count, sizeof *vidsch->nodes);
+    base_free(services, vidsch, sizeof *vidsch);
+}
+
+NTSTATUS vidsch_context_create(struct vidsch *vidsch, unsigned node, bool is_paging,
+                               struct vidsch_context **out_context)
+{
+    struct vidsch_context *context;
+
+    *out_context = NULL;
+    if (node >= vidsch->config.node_count)
+        return STATUS_INVALID_PARAMETER;
+    context = base_alloc(vidsch->services, sizeof *context);
+    if (!context)
+        return STATUS_NO_MEMORY;
+
+    context->vidsch = vidsch;
+    context->node = node;
+    context->is_paging = is_paging;
+    list_init(&context->ready);
+    list_init(&context->queue);
+    list_push_back(&vidsch->contexts, &context->link);
+    *out_context = context;
+    return STATUS_SUCCESS;
+}
+
+void vidsch_context_destroy(struct vidsch_context *context)
+{
+    ASSERT(vidsch_context_is_idle(context));
+    ASSERT(!list_is_linked(&context->ready));
+    list_remove(&context->link);
+    base_free(context->vidsch->services, context, sizeof *context);
+}
+
+bool vidsch_context_is_idle(const struct vidsch_context *context)
+{
+    return context->outstanding == 0;
+}
+
+uint64_t vidsch_context_submitted(const struct vidsch_context *context)
+{
+    return context->submitted_sequence;
+}
+
+uint64_t vidsch_context_retired(const struct vidsch_context *context)
+{
+    return context->retired_sequence;
+}
+
+bool vidsch_is_idle(const struct vidsch *vidsch)
+{
+    return vidsch->outstanding == 0;
+}
+
+/* ---- From the submitter to the driver ---- */
+
+/* Puts a context with a new head packet where it belongs: ready, or waiting for its fence. */
+static void place_context(struct vidsch_context *context)
+{
+    struct node *node = &context->vidsch->nodes[context->node];
+    struct vidsch_packet *packet = first_packet(&context->queue);
+
+    ASSERT(!list_is_linked(&context->ready));
+    if (!packet)
+        return;
+    if (is_waiting(packet))
+        list_push_back(&packet->wait_fence->waiters, &packet->waiter);
+    else
+        list_push_back(&node->ready[context->is_paging ? 0 : 1], &context->ready);
+}
+
+void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
+{
+    struct vidsch *vidsch = context->vidsch;
+    bool was_empty = list_is_empty(&context->queue);
+
+    packet->context = context;
+    packet->fence_id = 0;
+    packet->sequence = ++vidsch->last_sequence;
+    packet->has_failed = false;
+    packet->failure = STATUS_SUCCESS;
+    list_init(&packet->waiter);
+    list_push_back(&context->queue, &packet->node);
+    context->submitted_sequence = packet->sequence;
+    context->outstanding++;
+    vidsch->outstanding++;
+    if (was_empty)
+        place_context(context);
+    run(vidsch);
+}
+
+void vidsch_fence_init(struct vidsch_fence *fence)
+{
+    fence->value = 0;
+    list_init(&fence->waiters);
+}
+
+void vidsch_fence_signal(struct vidsch *vidsch, struct vidsch_fence *fence, uint64_t value)
+{
+    struct vidsch_packet *packet;
+    struct vidsch_packet *following;
+
+    if (value <= fence->value)
+        return;
+    fence->value = value;
+    list_for_each_safe (packet, following, &fence->waiters, struct vidsch_packet, waiter) {
+        if (is_waiting(packet))
+            continue;
+        list_remove(&packet->waiter);
+        place_context(packet->context);
+    }
+    run(vidsch);
+}
+
+static void tell_driver_refused(struct vidsch *vidsch, const char *rule, const char *ddi,
+                                unsigned node, uint32_t id, NTSTATUS status)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "%s of fence id %" PRIu32 " on node %u returned 0x%08" PRIX32, ddi,
+             id, node, (uint32_t)status);
+    vidsch->events->driver_error(vidsch->events->context, rule, text);
+}
+
+/* Takes the next packet of the context that is first in line to the driver. */
+static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *ready)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    struct vidsch_context *context = list_first_entry(ready, struct vidsch_context, ready);
+    struct vidsch_packet *packet = first_packet(&context->queue);
+    const char *rule = "PATCH-002";
+    const char *ddi = "Patch";
+    NTSTATUS status = STATUS_SUCCESS;
+    uint32_t id = node->next_id++;
+
+    list_remove(&context->ready);
+    list_move_back(&node->submitted, &packet->node);
+    place_context(context);
+
+    /*
+     * The packet is on the submitted list before the driver hears of it, because a driver may
+     * complete it at once. A DPC that it runs inside waits for run(), so the packet stays ours.
+     */
+    packet->fence_id = id;
+    node->in_flight++;
+    vidsch->is_submitting = true;
+    if (packet->ops->prepare)
+        status = packet->ops->prepare(packet, vidsch->miniport);
+    if (NT_SUCCESS(status)) {
+        rule = "SUB-001";
+        ddi = "SubmitCommand";
+        node->submitted_id = id;
+        status = packet->ops->submit(packet, vidsch->miniport);
+    }
+    vidsch->is_submitting = false;
+    if (NT_SUCCESS(status))
+        return;
+
+    packet->has_failed = true;
+    packet->failure = status;
+    node->in_flight--;
+    tell_driver_refused(vidsch, rule, ddi, node_index, id, status);
+}
+
+/* Submits what can go on this node. True if anything went. */
+static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    bool has_submitted = false;
+
+    while (node->in_flight < vidsch->config.hardware_queue_depth) {
+        struct list *ready = &node->ready[list_is_empty(&node->ready[0]) ? 1 : 0];
+
+        if (list_is_empty(ready))
+            break;
+        submit_one(vidsch, node_index, ready);
+        has_submitted = true;
+    }
+    return has_submitted;
+}
+
+/* ---- From the driver to the submitter ---- */
+
+/* The packet leaves; neither it nor its context is touched after its function was called. */
+static void retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct vidsch_context *context = packet->context;
+
+    list_remove(&packet->node);
+    context->retired_sequence = packet->sequence;
+    context->outstanding--;
+    vidsch->outstanding--;
+    packet->ops->retired(packet, status);
+}
+
+/*
+ * Retires, in order, what is complete up to completed_id, and what failed and has nothing before
+ * it. True if anything retired.
+ */
+static bool retire_completed(struct vidsch *vidsch, struct node *node)
+{
+    struct vidsch_packet *packet;
+    bool has_retired = false;
+
+    while ((packet = first_packet(&node->submitted)) != NULL) {
+        if (packet->has_failed) {
+            retire(vidsch, packet, packet->failure);
+        } else if (!is_after(packet->fence_id, node->completed_id)) {
+            node->in_flight--;
+            retire(vidsch, packet, STATUS_SUCCESS);
+        } else {
+            break;
+        }
+        has_retired = true;
+    }
+    return has_retired;
+}
+
+static void record_error(struct vidsch *vidsch, enum error_kind kind, unsigned node_index,
+                         uint32_t id)
+{
+    struct report_error *error;
+
+    if (vidsch->error_count == ERROR_RING_COUNT) {
+        vidsch->lost_error_count++;
+        return;
+    }
+    error = &vidsch->errors[vidsch->error_count++];
+    error->kind = kind;
+    error->node = node_index;
+    error->id = id;
+    error->reported = 0;
+    error->submitted = 0;
+    if (node_index < vidsch->config.node_count) {
+        error->reported = vidsch->nodes[node_index].reported_id;
+        error->submitted = vidsch->nodes[node_index].submitted_id;
+    }
+}
+
+static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    unsigned node_index = data->DmaPageFaulted.NodeOrdinal;
+    struct node *node;
+    unsigned slot;
+
+    if (node_index >= vidsch->config.node_count) {
+        record_error(vidsch, ERROR_NODE, node_index, data->DmaPageFaulted.FaultedFenceId);
+        return;
+    }
+    node = &vidsch->nodes[node_index];
+    if (node->faults.count == vidsch->config.hardware_queue_depth) {
+        record_error(vidsch, ERROR_FAULT_RING, node_index, data->DmaPageFaulted.FaultedFenceId);
+        return;
+    }
+    slot = (node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth;
+    node->faults.data[slot] = *data;
+}
+
+void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    unsigned node_index;
+    uint32_t id;
+
+    switch (data->InterruptType) {
+    case DXGK_INTERRUPT_DMA_COMPLETED:
+        node_index = data->DmaCompleted.NodeOrdinal;
+        id = data->DmaCompleted.SubmissionFenceId;
+        if (node_index >= vidsch->config.node_count)
+            record_error(vidsch, ERROR_NODE, node_index, id);
+        else if (!is_after(id, vidsch->nodes[node_index].reported_id) ||
+                 is_after(id, vidsch->nodes[node_index].submitted_id))
+            record_error(vidsch, ERROR_ID, node_index, id);
+        else
+            vidsch->nodes[node_index].reported_id = id;
+        break;
+    case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
+        record_fault(vidsch, data);
+        break;
+    case DXGK_INTERRUPT_DMA_PREEMPTED:
+        record_error(vidsch, ERROR_PREEMPTED, data->DmaPreempted.NodeOrdinal,
+                     data->DmaPreempted.PreemptionFenceId);
+        break;
+    case DXGK_INTERRUPT_DMA_FAULTED:
+        record_error(vidsch, ERROR_FAULTED, data->DmaFaulted.NodeOrdinal,
+                     data->DmaFaulted.FaultedFenceId);
+        break;
+    default:
+        /* Display, monitored fences, logs: not the scheduler's. */
+        break;
+    }
+}
+
+void vidsch_notify_dpc(struct vidsch *vidsch)
+{
+    for (unsigned i = 0; i < vidsch->config.node_count; i++)
+        vidsch->nodes[i].completed_id = vidsch->nodes[i].reported_id;
+    vidsch->is_dpc_pending = true;
+    run(vidsch);
+}
+
+static void tell_error(struct vidsch *vidsch, const struct report_error *error)
+{
+    const char *rule = "FENCE-002";
+    char text[192];
+
+    switch (error->kind) {
+    case ERROR_ID:
+        snprintf(text, sizeof text,
+                 "DMA_COMPLETED reported fence id %" PRIu32 " on node %u; reported before: %" PRIu32
+                 ", last submitted: %" PRIu32,
+                 error->id, error->node, error->reported, error->submitted);
+        break;
+    case ERROR_NODE:
+        snprintf(text, sizeof text,
+                 "fence id %" PRIu32 " was reported on node %u; the adapter has %u nodes",
+                 error->id, error->node, vidsch->config.node_count);
+        break;
+    case ERROR_PREEMPTED:
+        rule = "FENCE-007";
+        snprintf(text, sizeof text,
+                 "DMA_PREEMPTED reported preemption %" PRIu32 " on node %u; none was requested",
+                 error->id, error->node);
+        break;
+    case ERROR_FAULTED:
+        rule = "FENCE-010";
+        snprintf(text, sizeof text,
+                 "DMA_FAULTED is reserved; it reported fence id %" PRIu32 " on node %u", error->id,
+                 error->node);
+        break;
+    case ERROR_FAULT_RING:
+    default:
+        rule = "FENCE-010";
+        snprintf(text, sizeof text,
+                 "DMA_PAGE_FAULTED reported fence id %" PRIu32
+                 " on node %u; more faults than the %u packets it can have",
+                 error->id, error->node, vidsch->config.hardware_queue_depth);
+        break;
+    }
+    vidsch->events->driver_error(vidsch->events->context, rule, text);
+}
+
+/* Tells what interrupts recorded besides completions. */
+static void tell_recorded(struct vidsch *vidsch)
+{
+    struct report_error errors[ERROR_RING_COUNT];
+    unsigned error_count = vidsch->error_count;
+    unsigned lost_error_count = vidsch->lost_error_count;
+
+    for (unsigned i = 0; i < error_count; i++)
+        errors[i] = vidsch->errors[i];
+    vidsch->error_count = 0;
+    vidsch->lost_error_count = 0;
+    for (unsigned i = 0; i < error_count; i++)
+        tell_error(vidsch, &errors[i]);
+    if (lost_error_count) {
+        char text[96];
+
+        snprintf(text, sizeof text, "%u more wrong interrupt reports before this DPC",
+                 lost_error_count);
+        vidsch->events->driver_error(vidsch->events->context, "FENCE-002", text);
+    }
+
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+        struct node *node = &vidsch->nodes[i];
+
+        while (node->faults.count) {
+            DXGKARGCB_NOTIFY_INTERRUPT_DATA data = node->faults.data[node->faults.first];
+
+            node->faults.first = (node->faults.first + 1) % vidsch->config.hardware_queue_depth;
+            node->faults.count--;
+            vidsch->events->page_fault(vidsch->events->context, i, &data);
+        }
+    }
+}
+
+/* ---- The loop ---- */
+
+static void run(struct vidsch *vidsch)
+{
+    if (vidsch->is_running) {
+        vidsch->run_again = true;
+        return;
+    }
+    vidsch->is_running = true;
+    do {
+        vidsch->run_again = false;
+        if (vidsch->is_dpc_pending) {
+            vidsch->is_dpc_pending = false;
+            tell_recorded(vidsch);
+        }
+        for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+            if (retire_completed(vidsch, &vidsch->nodes[i]))
+                vidsch->run_again = true;
+        }
+        for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+            if (submit_ready(vidsch, i))
+                vidsch->run_again = true;
+        }
+    } while (vidsch->run_again);
+    vidsch->is_running = false;
+}
+
+/* ---- Abort ---- */
+
+/* Collects every packet, each node's submitted ones first, then each context's queue. */
+static void collect_packets(struct vidsch *vidsch)
+{
+    struct vidsch_context *context;
+
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+        struct node *node = &vidsch->nodes[i];
+
+        list_splice(&vidsch->aborted, &node->submitted);
+        node->in_flight = 0;
+        node->reported_id = node->submitted_id;
+        node->completed_id = node->submitted_id;
+        node->faults.count = 0;
+    }
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        struct vidsch_packet *head = first_packet(&context->queue);
+
+        if (head)
+            list_remove(&head->waiter);
+        list_remove(&context->ready);
+        list_splice(&vidsch->aborted, &context->queue);
+    }
+}
+
+void vidsch_abort(struct vidsch *vidsch, NTSTATUS status)
+{
+    struct vidsch_packet *packet;
+    bool was_running = vidsch->is_running;
+
+    ASSERT(!vidsch->is_submitting);
+
+    /* What the retired functions submit is new: it is not dropped, and it goes afterwards. */
+    vidsch->is_running = true;
+    collect_packets(vidsch);
+    while ((packet = first_packet(&vidsch->aborted)) != NULL)
+        retire(vidsch, packet, packet->has_failed ? packet->failure : status);
+    vidsch->is_running = was_running;
+    run(vidsch);
+}
+
+/* ---- Invariant walk ---- */
+
+/* Returns the number of packets on the node. */
+static uint64_t check_node(const struct vidsch *vidsch, unsigned node_index)
+{
+    const struct node *node = &vidsch->nodes[node_index];
+    const struct vidsch_packet *packet;
+    const struct vidsch_context *context;
+    uint64_t packet_count = 0;
+    unsigned in_flight = 0;
+    uint32_t last_id = 0;
+
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        ASSERT(packet->context->node == node_index);
+        ASSERT(!packet_count || is_after(packet->fence_id, last_id));
+        ASSERT(is_after(node->next_id, packet->fence_id));
+        last_id = packet->fence_id;
+        in_flight += !packet->has_failed;
+        packet_count++;
+    }
+    ASSERT(in_flight == node->in_flight);
+    ASSERT(in_flight <= vidsch->config.hardware_queue_depth);
+    ASSERT(!is_after(node->reported_id, node->submitted_id));
+    ASSERT(!is_after(node->completed_id, node->reported_id));
+    ASSERT(node->faults.count <= vidsch->config.hardware_queue_depth);
+
+    for (unsigned i = 0; i < ARRAY_COUNT(node->ready); i++) {
+        list_for_each (context, &node->ready[i], struct vidsch_context, ready) {
+            ASSERT(context->node == node_index);
+            ASSERT(context->is_paging == (i == 0));
+            ASSERT(!list_is_empty(&context->queue));
+        }
+    }
+
+    /* Nothing that could go is left behind, except while the loop is on its way to it. */
+    ASSERT(vidsch->is_running || in_flight == vidsch->config.hardware_queue_depth ||
+           (list_is_empty(&node->ready[0]) && list_is_empty(&node->ready[1])));
+    (void)last_id;
+    return packet_count;
+}
+
+static uint64_t check_context(const struct vidsch *vidsch, const struct vidsch_context *context)
+{
+    const struct vidsch_packet *packet;
+    uint64_t packet_count = 0;
+    uint64_t last_sequence = context->retired_sequence;
+
+    ASSERT(context->vidsch == vidsch);
+    list_for_each (packet, &context->queue, struct vidsch_packet, node) {
+        bool is_head = packet_count == 0;
+
+        ASSERT(packet->context == context);
+        ASSERT(packet->sequence > last_sequence);
+        ASSERT(list_is_linked(&packet->waiter) == (is_head && is_waiting(packet)));
+        ASSERT(!is_head || list_is_linked(&context->ready) != list_is_linked(&packet->waiter));
+        (void)is_head;
+        last_sequence = packet->sequence;
+        packet_count++;
+    }
+    ASSERT(packet_count || !list_is_linked(&context->ready));
+    ASSERT(last_sequence <= context->submitted_sequence);
+    ASSERT(packet_count <= context->outstanding);
+    return packet_count;
+}
+
+void vidsch_check(const struct vidsch *vidsch)
+{
+    const struct vidsch_context *context;
+    uint64_t packet_count = list_count(&vidsch->aborted);
+    uint64_t outstanding = 0;
+
+    for (unsigned i = 0; i < vidsch->config.node_count; i++)
+        packet_count += check_node(vidsch, i);
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        packet_count += check_context(vidsch, context);
+        outstanding += context->outstanding;
+    }
+    ASSERT(packet_count == vidsch->outstanding);
+    ASSERT(outstanding == vidsch->outstanding);
+    (void)packet_count;
+    (void)outstanding;
+}
