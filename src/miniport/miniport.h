@@ -26,9 +26,10 @@
 /*
  * The DDIs that take one handle and one argument structure, as
  * X(function, Ddi, argument type). The handle is the adapter's (object is NULL: the bottom
- * knows it), the device's, the context's or the process's, as the DDI wants it.
+ * knows it), the device's, the context's or the process's, as the DDI wants it. A DDI that
+ * returns nothing (SetRootPageTable) is STATUS_SUCCESS here.
  */
-#define MINIPORT_DDI_LIST(X)                                                                      \
+#define MINIPORT_DDI_LIST(X)                                                                       \
     X(query_adapter_info, QueryAdapterInfo, const DXGKARG_QUERYADAPTERINFO *)                      \
     X(create_process, CreateProcess, DXGKARG_CREATEPROCESS *)                                      \
     X(create_device, CreateDevice, DXGKARG_CREATEDEVICE *)                                         \
@@ -53,12 +54,11 @@
     X(acquire_swizzling_range, AcquireSwizzlingRange, DXGKARG_ACQUIRESWIZZLINGRANGE *)             \
     X(release_swizzling_range, ReleaseSwizzlingRange, const DXGKARG_RELEASESWIZZLINGRANGE *)       \
     X(set_root_page_table, SetRootPageTable, const DXGKARG_SETROOTPAGETABLE *)                     \
-    X(get_root_page_table_size, GetRootPageTableSize, DXGKARG_GETROOTPAGETABLESIZE *)              \
     X(map_cpu_host_aperture, MapCpuHostAperture, const DXGKARG_MAPCPUHOSTAPERTURE *)               \
     X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)
 
-/* DDIs without an argument structure. */
-#define MINIPORT_PLAIN_LIST(X)                                                                    \
+/* DDIs without an argument structure. DestroyProcess takes the process, not the adapter. */
+#define MINIPORT_PLAIN_LIST(X)                                                                     \
     X(destroy_process, DestroyProcess)                                                             \
     X(destroy_device, DestroyDevice)                                                               \
     X(destroy_context, DestroyContext)                                                             \
@@ -70,8 +70,9 @@ enum miniport_ddi {
     MINIPORT_DDI_LIST(X)
 #undef X
 #define X(function, ddi) MINIPORT_DDI_##ddi,
-    MINIPORT_PLAIN_LIST(X)
+        MINIPORT_PLAIN_LIST(X)
 #undef X
+            MINIPORT_DDI_GetRootPageTableSize,
     MINIPORT_DDI_AddDevice,
     MINIPORT_DDI_StartDevice,
     MINIPORT_DDI_StopDevice,
@@ -86,19 +87,19 @@ enum miniport_ddi {
 const char *miniport_ddi_name(enum miniport_ddi ddi);
 
 /* "DXGK_OPERATION_TRANSFER" without the prefix: "TRANSFER"; "?" for a value that has no name. */
-#define MINIPORT_OPERATION_COUNT 23
+#define MINIPORT_OPERATION_COUNT 23 /* paging operations that have a public layout: 0 to 22 */
 const char *miniport_operation_name(unsigned operation);
 
 /*
- * What the driver calls in the kernel. The device handle of the WDK's callbacks is the host.
- * interrupt-time functions say so; all others are called at PASSIVE_LEVEL.
+ * What the driver calls in the kernel. Every function is there. Interrupt-time functions say so;
+ * all others are called at PASSIVE_LEVEL.
  */
 struct miniport_host;
 struct miniport_host_ops {
     NTSTATUS (*get_device_information)(struct miniport_host *host, DXGK_DEVICE_INFO *info);
-    NTSTATUS (*map_memory)(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
-                           BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
-                           PVOID *virtual_address);
+    NTSTATUS (*map_memory)
+    (struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length, BOOLEAN in_io_space,
+     BOOLEAN map_to_user_mode, ULONG cache_type, PVOID *virtual_address);
     NTSTATUS (*unmap_memory)(struct miniport_host *host, PVOID virtual_address);
     /* At device IRQL. */
     void (*notify_interrupt)(struct miniport_host *host,
@@ -108,13 +109,14 @@ struct miniport_host_ops {
     /* At any IRQL; true if it was not queued already. */
     bool (*queue_dpc)(struct miniport_host *host);
     /* Runs routine(context) at device IRQL; returns what it returned. */
-    NTSTATUS (*synchronize_execution)(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine,
-                                      PVOID context, ULONG message, BOOLEAN *return_value);
+    NTSTATUS (*synchronize_execution)
+    (struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine, PVOID context, ULONG message,
+     BOOLEAN *return_value);
     PVOID (*get_handle_data)(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data);
-    NTSTATUS (*reserve_gpu_virtual_address_range)(struct miniport_host *host, HANDLE process,
-                                                  DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
-    NTSTATUS (*create_context_allocation)(struct miniport_host *host,
-                                          DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
+    NTSTATUS (*reserve_gpu_virtual_address_range)
+    (struct miniport_host *host, HANDLE process, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
+    NTSTATUS (*create_context_allocation)
+    (struct miniport_host *host, DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
     NTSTATUS (*destroy_context_allocation)(struct miniport_host *host, HANDLE allocation);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
@@ -127,18 +129,21 @@ struct miniport_host {
 struct miniport;
 struct miniport_ops {
     const char *name; /* of the layer: "raw", "trace", "check", ... */
+    /* Frees this layer alone: miniport_destroy() goes down the stack. */
     void (*destroy)(struct miniport *self);
+    ULONG (*interface_version)(struct miniport *self);
     void (*set_host)(struct miniport *self, struct miniport_host *host);
     bool (*has)(struct miniport *self, enum miniport_ddi ddi);
 
     /* AddDevice .. RemoveDevice, in the order of a device's life. */
     NTSTATUS (*add_device)(struct miniport *self);
-    NTSTATUS (*start_device)(struct miniport *self, const DXGK_START_INFO *start,
-                             ULONG *video_present_sources, ULONG *children);
+    NTSTATUS (*start_device)
+    (struct miniport *self, const DXGK_START_INFO *start, ULONG *video_present_sources,
+     ULONG *children);
     NTSTATUS (*stop_device)(struct miniport *self);
     NTSTATUS (*remove_device)(struct miniport *self);
-    NTSTATUS (*set_power_state)(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
-                                POWER_ACTION action);
+    NTSTATUS (*set_power_state)
+    (struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state, POWER_ACTION action);
     bool (*interrupt)(struct miniport *self, ULONG message); /* at device IRQL */
     void (*dpc)(struct miniport *self);                      /* at DISPATCH_LEVEL */
 
@@ -149,6 +154,8 @@ struct miniport_ops {
 #define X(function, ddi) NTSTATUS (*function)(struct miniport * self, HANDLE object);
     MINIPORT_PLAIN_LIST(X)
 #undef X
+    /* In bytes; 0 if the driver does not have it. */
+    SIZE_T (*get_root_page_table_size)(struct miniport *self, DXGKARG_GETROOTPAGETABLESIZE *arg);
 };
 
 struct miniport {
@@ -171,15 +178,65 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
+static inline SIZE_T miniport_get_root_page_table_size(struct miniport *m,
+                                                       DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    return m->ops->get_root_page_table_size(m, arg);
+}
+
 static inline bool miniport_has(struct miniport *m, enum miniport_ddi ddi)
 {
     return m->ops->has(m, ddi);
 }
 
 /* The WDDM version that the driver registered with: DXGKDDI_INTERFACE_VERSION_*. */
-ULONG miniport_interface_version(struct miniport *m);
+static inline ULONG miniport_interface_version(struct miniport *m)
+{
+    return m->ops->interface_version(m);
+}
 
-void miniport_set_host(struct miniport *m, struct miniport_host *host);
+/* Whom the driver's callbacks reach. Before miniport_start_device(); the host is borrowed. */
+static inline void miniport_set_host(struct miniport *m, struct miniport_host *host)
+{
+    m->ops->set_host(m, host);
+}
+
+static inline NTSTATUS miniport_add_device(struct miniport *m)
+{
+    return m->ops->add_device(m);
+}
+
+static inline NTSTATUS miniport_start_device(struct miniport *m, const DXGK_START_INFO *start,
+                                             ULONG *video_present_sources, ULONG *children)
+{
+    return m->ops->start_device(m, start, video_present_sources, children);
+}
+
+static inline NTSTATUS miniport_stop_device(struct miniport *m)
+{
+    return m->ops->stop_device(m);
+}
+
+static inline NTSTATUS miniport_remove_device(struct miniport *m)
+{
+    return m->ops->remove_device(m);
+}
+
+static inline NTSTATUS miniport_set_power_state(struct miniport *m, ULONG device_uid,
+                                                DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    return m->ops->set_power_state(m, device_uid, state, action);
+}
+
+static inline bool miniport_interrupt(struct miniport *m, ULONG message)
+{
+    return m->ops->interrupt(m, message);
+}
+
+static inline void miniport_dpc(struct miniport *m)
+{
+    m->ops->dpc(m);
+}
 
 /* Destroys m and every layer below it. NULL is nothing. */
 void miniport_destroy(struct miniport *m);
@@ -192,12 +249,28 @@ void miniport_destroy(struct miniport *m);
     NTSTATUS miniport_forward_##function(struct miniport *m, HANDLE object, argument arg);
 MINIPORT_DDI_LIST(X)
 #undef X
-#define X(function, ddi)                                                                           \
-    NTSTATUS miniport_forward_##function(struct miniport *m, HANDLE object);
+#define X(function, ddi) NTSTATUS miniport_forward_##function(struct miniport *m, HANDLE object);
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
-/* A complete table of forwards, to be copied and changed. */
+SIZE_T miniport_forward_get_root_page_table_size(struct miniport *m,
+                                                 DXGKARG_GETROOTPAGETABLESIZE *arg);
+
+/*
+ * A complete table of forwards, to be copied and changed. Its destroy frees nothing, which is
+ * right for a layer in its caller's memory.
+ */
 extern const struct miniport_ops miniport_forward_ops;
+
+/*
+ * The same for the way up: a host that hands every callback on to upper. A layer that watches
+ * callbacks embeds one, copies and changes the table, and in its set_host() keeps the host it is
+ * given as upper and passes its own to the next layer.
+ */
+struct miniport_host_layer {
+    struct miniport_host host;
+    struct miniport_host *upper;
+};
+extern const struct miniport_host_ops miniport_host_forward_ops;
 
 #endif
