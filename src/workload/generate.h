@@ -13,6 +13,8 @@
 
 #include "workload/workload.h"
 
+struct gen; /* what a generator works with: gen.h */
+
 struct workload_param {
     const char *name;
     const char *choices; /* words separated by '|', then the value is the word's position */
@@ -25,11 +27,13 @@ struct workload_generator {
     const char *name;
     const char *summary;
     const struct workload_param *params; /* ends with name == NULL; the order is that of values */
-    /* values[i] belongs to params[i]. */
-    void (*generate)(struct workload_builder *builder, const uint64_t *values);
+    void (*generate)(struct gen *gen, const uint64_t *values); /* values[i] is of params[i] */
 };
 
 extern const struct workload_generator workload_generators[]; /* ends with name == NULL */
+
+/* Parameters that every generator has: seed, pressure, local-memory. Ends with name == NULL. */
+extern const struct workload_param workload_common_params[];
 
 const struct workload_generator *workload_find_generator(const char *name);
 

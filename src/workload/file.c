@@ -1,0 +1,228 @@
+/*
+ * Whole files in and out of memory; see file.h.
+ */
+#include "workload/file.h"
+#include "workload/builder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Reads to the end of the stream; a size that seems right cannot be trusted for a pipe. */
+static bool read_stream(FILE *file, const char *path, char **out, size_t *out_size,
+                        struct workload_error *error)
+{
+    size_t room = 1 << 16, size = 0;
+    char *data = malloc(room);
+
+    while (data) {
+        size_t got = fread(data + size, 1, room - size, file);
+        char *grown;
+
+        size += got;
+        if (ferror(file)) {
+            workload_error_set(error, "%.200s: cannot read: %s", path, strerror(errno));
+            free(data);
+            return false;
+        }
+        if (feof(file)) {
+            *out = data;
+            *out_size = size;
+            return true;
+        }
+        if (size < room)
+            continue;
+        if (room >= WORKLOAD_MAX_FILE_BYTES) {
+            workload_error_set(error, "%.200s: the file is too large (expected at most %zu bytes)",
+                               path, WORKLOAD_MAX_FILE_BYTES);
+            free(data);
+            return false;
+        }
+        room *= 2;
+        grown = realloc(data, room);
+        if (!grown)
+            free(data);
+        data = grown;
+    }
+    workload_error_set(error, "%.200s: out of memory", path);
+    return false;
+}
+
+/* Unpacks frame after frame; data is one complete file. */
+static bool unpack_frames(const void *data, size_t size, size_t limit, const char *path, char **out,
+                          size_t *out_size, struct workload_error *error)
+{
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {data, size, 0};
+    ZSTD_outBuffer unpacked = {NULL, 0, 0};
+    size_t room = 1 << 16, left = 1;
+
+    while (context) {
+        void *grown;
+
+        if (unpacked.pos == unpacked.size) {
+            if (unpacked.size >= limit) {
+                workload_error_set(error,
+                                   "%.200s: the unpacked file is too large (expected at most %zu "
+                                   "bytes)",
+                                   path, limit);
+                goto fail;
+            }
+            grown = realloc(unpacked.dst, room);
+            if (!grown)
+                break;
+            unpacked.dst = grown;
+            unpacked.size = room;
+            room *= 2;
+        }
+        left = ZSTD_decompressStream(context, &unpacked, &in);
+        if (ZSTD_isError(left)) {
+            workload_error_set(error, "%.200s: damaged zstd data: %s (expected a whole file)", path,
+                               ZSTD_getErrorName(left));
+            goto fail;
+        }
+        /* All output is out once the decoder stops short of the buffer's end. */
+        if (in.pos == in.size && unpacked.pos < unpacked.size) {
+            if (left != 0) {
+                workload_error_set(
+                    error, "%.200s: the zstd data is cut off (expected a whole file)", path);
+                goto fail;
+            }
+            ZSTD_freeDCtx(context);
+            *out = unpacked.dst;
+            *out_size = unpacked.pos;
+            return true;
+        }
+    }
+    workload_error_set(error, "%.200s: out of memory", path);
+fail:
+    ZSTD_freeDCtx(context);
+    free(unpacked.dst);
+    return false;
+}
+
+bool workload_unpack(const void *data, size_t size, size_t limit, const char *path, char **out,
+                     size_t *out_size, struct workload_error *error)
+{
+    static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+    *out = NULL;
+    *out_size = 0;
+    if (size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0)
+        return unpack_frames(data, size, limit, path, out, out_size, error);
+    *out = malloc(size ? size : 1);
+    if (!*out) {
+        workload_error_set(error, "%.200s: out of memory", path);
+        return false;
+    }
+    if (size)
+        memcpy(*out, data, size);
+    *out_size = size;
+    return true;
+}
+
+bool workload_file_read(const char *path, char **out, size_t *out_size,
+                        struct workload_error *error)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    char *raw;
+    size_t raw_size;
+    bool ok;
+
+    *out = NULL;
+    *out_size = 0;
+    if (!file) {
+        workload_error_set(error, "%.200s: cannot open: %s", path, strerror(errno));
+        return false;
+    }
+    ok = read_stream(file, path, &raw, &raw_size, error);
+    if (!is_stdin)
+        fclose(file);
+    if (!ok)
+        return false;
+    ok = workload_unpack(raw, raw_size, WORKLOAD_MAX_FILE_BYTES, path, out, out_size, error);
+    free(raw);
+    return ok;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t text_length = strlen(text), end_length = strlen(end);
+
+    return text_length >= end_length && strcmp(text + text_length - end_length, end) == 0;
+}
+
+/* Writes all of data to path, or leaves path as it was. */
+static bool write_plain(const char *path, const void *data, size_t size,
+                        struct workload_error *error)
+{
+    bool is_stdout = strcmp(path, "-") == 0;
+    size_t length = strlen(path) + sizeof ".part";
+    char *part = malloc(length);
+    FILE *file;
+    bool ok;
+
+    if (!part) {
+        workload_error_set(error, "%.200s: out of memory", path);
+        return false;
+    }
+    snprintf(part, length, "%s.part", path);
+    file = is_stdout ? stdout : fopen(part, "wb");
+    ok = file != NULL && fwrite(data, 1, size, file) == size;
+    if (file && is_stdout)
+        ok = fflush(file) == 0 && ok;
+    else if (file)
+        ok = fclose(file) == 0 && ok;
+    if (ok && !is_stdout)
+        ok = rename(part, path) == 0;
+    if (!ok) {
+        workload_error_set(error, "%.200s: cannot write: %s", path, strerror(errno));
+        if (file && !is_stdout)
+            remove(part);
+    }
+    free(part);
+    return ok;
+}
+
+bool workload_file_write(const char *path, const char *data, size_t size,
+                         struct workload_error *error)
+{
+    void *packed;
+    size_t packed_size;
+    bool ok;
+
+    if (!ends_with(path, ".zst"))
+        return write_plain(path, data, size, error);
+    packed = malloc(ZSTD_compressBound(size));
+    if (!packed) {
+        workload_error_set(error, "%.200s: out of memory", path);
+        return false;
+    }
+    packed_size = ZSTD_compress(packed, ZSTD_compressBound(size), data, size, 9);
+    if (ZSTD_isError(packed_size)) {
+        workload_error_set(error, "%.200s: cannot compress: %s", path,
+                           ZSTD_getErrorName(packed_size));
+        ok = false;
+    } else {
+        ok = write_plain(path, packed, packed_size, error);
+    }
+    free(packed);
+    return ok;
+}
+
+bool workload_load(const char *path, struct workload **out, struct workload_error *error)
+{
+    char *text;
+    size_t size;
+    bool ok;
+
+    *out = NULL;
+    if (!workload_file_read(path, &text, &size, error))
+        return false;
+    ok = workload_parse(text, size, path, out, error);
+    free(text);
+    return ok;
+}

@@ -1,0 +1,30 @@
+/*
+ * Files: whole files in and out of memory, plain or compressed with zstd.
+ *
+ * Place      workload, private to the module; the only place that knows zstd.
+ * Model      Reading looks at the content: a zstd frame is unpacked, whatever the name. Writing
+ *            goes by the name: .zst is packed. "-" is standard input or output. A file is written
+ *            beside its place and renamed, so a failed save leaves the old one.
+ * Ownership  workload_file_read() gives a buffer, which the caller frees with free().
+ * Errors     bool and struct workload_error; a file that unpacks to more than
+ *            WORKLOAD_MAX_FILE_BYTES is an error, so a small bomb cannot fill memory.
+ */
+#ifndef WORKLOAD_FILE_H
+#define WORKLOAD_FILE_H
+
+#include "workload/workload.h"
+
+#define WORKLOAD_MAX_FILE_BYTES ((size_t)2 << 30)
+
+bool workload_file_read(const char *path, char **out, size_t *out_size,
+                        struct workload_error *error);
+bool workload_file_write(const char *path, const char *data, size_t size,
+                         struct workload_error *error);
+/* Unpacks a zstd frame, or copies; limit bounds the result. For files and for fuzzing. */
+bool workload_unpack(const void *data, size_t size, size_t limit, const char *path, char **out,
+                     size_t *out_size, struct workload_error *error);
+
+/* Parses into a builder, whose errors say what is wrong. False only when out of memory. */
+bool workload_parse_into(struct workload_builder *builder, const void *text, size_t size);
+
+#endif

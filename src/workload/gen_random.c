@@ -1,0 +1,336 @@
+/*
+ * random: any operation at any time, for stress and for tests.
+ *
+ * The generator keeps the list of what is alive and draws each operation from a weighted choice;
+ * what it draws is always valid. Raw page-table updates and reservations go to GPU VAs from
+ * PTE_BASE up, where no memory manager of ours puts a mapping; fixed VAs of allocations and maps
+ * go below it, each at a place of its own.
+ */
+#include "workload/gen.h"
+
+#include "base/bits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    OPS,
+    ALLOCATIONS,
+    MAX_SIZE,
+    REFS,
+    PROCESSES,
+    CONTEXTS,
+    NODES,
+    MAPS,
+    PTES,
+};
+
+const struct workload_param gen_random_params[] = {
+    {"ops", NULL, 1000, 1, 100000000, "operations"},
+    {"allocations", NULL, 64, 1, 1000000, "allocations alive at once, at most"},
+    {"max-size", NULL, 1 * MiB, 1, 1 * GiB, "largest allocation"},
+    {"refs", NULL, 6, 1, 1024, "references of one submission, at most"},
+    {"processes", NULL, 2, 1, 64, "processes, one device each"},
+    {"contexts", NULL, 2, 1, 16, "contexts of each device"},
+    {"nodes", NULL, 2, 1, WORKLOAD_MAX_NODES, "engines that the contexts are on"},
+    {"maps", "no|yes", 1, 0, 0, "map and unmap lines, allocations with nomap or a fixed va"},
+    {"ptes", "no|yes", 0, 0, 0, "pte, vm-reserve and vm-release lines"},
+    {NULL, NULL, 0, 0, 0, NULL},
+};
+
+#define VA_BASE  UINT64_C(0x100000000000) /* fixed VAs */
+#define PTE_BASE UINT64_C(0x600000000000)
+
+struct random {
+    struct gen *gen;
+    struct workload_builder *builder;
+    struct rng *rng;
+    const uint64_t *values;
+    struct live *live;
+    uint32_t live_count, made;
+    uint64_t next_va;
+};
+
+struct live {
+    uint32_t id, device;
+    uint64_t size;
+    bool shared, cpu_visible;
+    uint64_t mapped_va; /* of a map line with a VA of its own; 0: none */
+};
+
+static uint64_t below(struct random *r, uint64_t bound)
+{
+    return rng_below(r->rng, bound);
+}
+
+/* Sizes of every magnitude are equally likely. */
+static uint64_t random_size(struct random *r)
+{
+    uint64_t most = r->values[MAX_SIZE];
+    uint64_t cap = UINT64_C(1) << below(r, log2_floor_u64(most) + 1);
+
+    return 1 + below(r, min_u64(cap * 2, most));
+}
+
+static uint64_t fresh_va(struct random *r, uint64_t size)
+{
+    uint64_t va = r->next_va;
+
+    r->next_va += align_up(size, 64 * KiB) + 64 * KiB;
+    return va;
+}
+
+static uint32_t random_flags(struct random *r)
+{
+    uint32_t flags = 0;
+
+    if (rng_chance(r->rng, 1, 2))
+        flags |= WORKLOAD_ALLOCATION_CPU_VISIBLE;
+    if (rng_chance(r->rng, 1, 8))
+        flags |= WORKLOAD_ALLOCATION_CACHED;
+    if (rng_chance(r->rng, 1, 8))
+        flags |= WORKLOAD_ALLOCATION_SHARED;
+    if (rng_chance(r->rng, 1, 16))
+        flags |= WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY;
+    if (rng_chance(r->rng, 1, 16))
+        flags |= WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT;
+    if (rng_chance(r->rng, 1, 32))
+        flags |= WORKLOAD_ALLOCATION_PRIMARY;
+    if (r->values[MAPS] && rng_chance(r->rng, 1, 16))
+        flags |= WORKLOAD_ALLOCATION_NOMAP;
+    return flags;
+}
+
+static void random_alloc(struct random *r)
+{
+    static const uint32_t priorities[] = {WORKLOAD_PRIORITY_MIN, WORKLOAD_PRIORITY_LOW,
+                                          WORKLOAD_PRIORITY_NORMAL, WORKLOAD_PRIORITY_HIGH,
+                                          WORKLOAD_PRIORITY_MAX};
+    static const uint8_t choices[][2] = {{WORKLOAD_SEGMENT_LOCAL, WORKLOAD_SEGMENT_APERTURE},
+                                         {WORKLOAD_SEGMENT_APERTURE, WORKLOAD_SEGMENT_LOCAL},
+                                         {WORKLOAD_SEGMENT_LOCAL, WORKLOAD_SEGMENT_LOCAL}};
+    struct workload_allocation_info info = {.size = random_size(r), .flags = random_flags(r)};
+    const uint8_t *choice = choices[below(r, ARRAY_COUNT(choices))];
+    struct live *live;
+    char name[16];
+
+    info.device = (uint32_t)below(r, r->values[PROCESSES]);
+    info.priority = rng_chance(r->rng, 1, 2) ? 0 : priorities[below(r, ARRAY_COUNT(priorities))];
+    if (rng_chance(r->rng, 1, 4))
+        info.align = PAGE_BYTES << below(r, 5);
+    info.segments[0] = choice[0];
+    info.segments[1] = choice[1];
+    info.segment_count = choice[0] == choice[1] ? 1 : 2;
+    if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
+        info.va = fresh_va(r, info.size);
+    /* Names come back after a while: the format allows it after free. */
+    snprintf(name, sizeof name, "a%u", r->made++ % (2 * (unsigned)r->values[ALLOCATIONS]));
+    if (workload_builder_find(r->builder, name) != WORKLOAD_NONE)
+        snprintf(name, sizeof name, "b%u", r->made);
+    live = &r->live[r->live_count++];
+    *live = (struct live){.id = workload_builder_alloc(r->builder, name, &info),
+                          .device = info.device,
+                          .size = info.size,
+                          .shared = (info.flags & WORKLOAD_ALLOCATION_SHARED) != 0,
+                          .cpu_visible = (info.flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0};
+}
+
+static void random_free(struct random *r)
+{
+    uint32_t at = (uint32_t)below(r, r->live_count);
+
+    workload_builder_free(r->builder, r->live[at].id);
+    r->live[at] = r->live[--r->live_count];
+}
+
+/* A range inside size bytes: the whole in half of the cases. */
+static void random_range(struct random *r, uint64_t size, uint64_t *offset, uint64_t *length)
+{
+    *offset = 0;
+    *length = size;
+    if (rng_chance(r->rng, 1, 2))
+        return;
+    *offset = below(r, size);
+    *length = 1 + below(r, size - *offset);
+}
+
+static void random_cpu_access(struct random *r, bool is_write)
+{
+    const struct live *live = &r->live[below(r, r->live_count)];
+    uint64_t offset, length;
+
+    if (!live->cpu_visible)
+        return;
+    random_range(r, live->size, &offset, &length);
+    if (!is_write)
+        workload_builder_read(r->builder, live->id, offset, length);
+    else
+        workload_builder_write(r->builder, live->id, offset, length,
+                               rng_chance(r->rng, 1, 4) ? 1 + below(r, 1000) : 0);
+}
+
+static void random_submit(struct random *r)
+{
+    uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
+    uint32_t context = (uint32_t)(device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
+    uint64_t count = below(r, r->values[REFS] + 1);
+
+    workload_builder_submit_begin(r->builder, context,
+                                  rng_chance(r->rng, 1, 8) ? 0 : 1 + below(r, 100000));
+    for (uint64_t i = 0; i < count && r->live_count; i++) {
+        const struct live *live = &r->live[below(r, r->live_count)];
+        uint32_t access = 1 + (uint32_t)below(r, 3);
+        uint64_t offset, length, key = 0;
+
+        if (live->device != device && !live->shared)
+            continue;
+        random_range(r, live->size, &offset, &length);
+        if ((access & WORKLOAD_ACCESS_WRITE) && rng_chance(r->rng, 1, 8))
+            key = 1 + below(r, 1000);
+        workload_builder_ref(r->builder, live->id, offset, length, access, key);
+    }
+    workload_builder_submit_end(r->builder);
+}
+
+static void random_residency(struct random *r)
+{
+    uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
+    uint32_t ids[4], count = 0;
+
+    for (uint32_t i = 0; i < ARRAY_COUNT(ids); i++) {
+        const struct live *live = &r->live[below(r, r->live_count)];
+
+        if (live->device == device || live->shared)
+            ids[count++] = live->id;
+    }
+    if (!count)
+        return;
+    if (rng_chance(r->rng, 1, 2))
+        workload_builder_resident(r->builder, device, ids, count);
+    else
+        workload_builder_evict(r->builder, device, ids, count);
+}
+
+static void random_map(struct random *r)
+{
+    struct live *live = &r->live[below(r, r->live_count)];
+    uint64_t pages = bytes_to_pages(live->size), first = below(r, pages);
+    uint64_t count = 1 + below(r, pages - first), offset = first * PAGE_BYTES;
+
+    if (live->mapped_va) {
+        workload_builder_unmap(r->builder, live->id, live->mapped_va);
+        live->mapped_va = 0;
+        return;
+    }
+    if (rng_chance(r->rng, 1, 2)) {
+        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, (uint32_t)below(r, 4));
+        return;
+    }
+    live->mapped_va = fresh_va(r, count * PAGE_BYTES);
+    workload_builder_map(r->builder, live->id, live->mapped_va, offset,
+                         min_u64(count * PAGE_BYTES, live->size - offset), (uint32_t)below(r, 4));
+}
+
+static void random_pte(struct random *r)
+{
+    static const uint8_t shifts[] = {12, 16, 21};
+    uint32_t process = (uint32_t)below(r, r->values[PROCESSES]);
+    uint32_t shift = shifts[below(r, ARRAY_COUNT(shifts))];
+    uint64_t pages = (1 + below(r, 8)) << (shift - PAGE_SHIFT_BITS);
+    uint64_t va = PTE_BASE + (below(r, 64) << shift);
+    uint64_t page = below(r, 4096) << (shift - PAGE_SHIFT_BITS);
+
+    switch (below(r, 8)) {
+    case 0:
+        workload_builder_vm_reserve(r->builder, process, va, pages * PAGE_BYTES);
+        break;
+    case 1:
+        workload_builder_vm_release(r->builder, process, va, pages * PAGE_BYTES);
+        break;
+    case 2:
+        workload_builder_label(r->builder, process, va, pages * PAGE_BYTES, "a \"label\"");
+        break;
+    case 3:
+    case 4:
+        workload_builder_pte_unmap(r->builder, process, va, pages);
+        break;
+    default:
+        workload_builder_pte_map(r->builder, process, va,
+                                 (enum workload_segment)below(r, WORKLOAD_SEGMENT_COUNT), page,
+                                 pages, shift, (uint32_t)below(r, 4));
+        break;
+    }
+}
+
+static void random_wait(struct random *r)
+{
+    if (rng_chance(r->rng, 1, 2))
+        workload_builder_wait(r->builder, WORKLOAD_NONE);
+    else
+        workload_builder_wait(r->builder,
+                              (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]));
+}
+
+static void random_op(struct random *r, uint64_t index)
+{
+    uint64_t dice = below(r, 100);
+    char text[32];
+
+    if (r->live_count == 0 || (dice < 15 && r->live_count < r->values[ALLOCATIONS]))
+        random_alloc(r);
+    else if (dice < 27)
+        random_free(r);
+    else if (dice < 37)
+        random_cpu_access(r, true);
+    else if (dice < 45)
+        random_cpu_access(r, false);
+    else if (dice < 82)
+        random_submit(r);
+    else if (dice < 87)
+        random_wait(r);
+    else if (dice < 92)
+        random_residency(r);
+    else if (dice < 95 && r->values[MAPS])
+        random_map(r);
+    else if (dice < 98 && r->values[PTES])
+        random_pte(r);
+    else if (dice == 98) {
+        snprintf(text, sizeof text, "phase %u", (unsigned)index);
+        workload_builder_step(r->builder, text);
+    } else if (dice == 99) {
+        workload_builder_note(r->builder, "a note with a \\ and a \" in it");
+    }
+}
+
+void gen_random(struct gen *gen, const uint64_t *values)
+{
+    struct random r = {.gen = gen,
+                       .builder = gen->builder,
+                       .rng = &gen->rng,
+                       .values = values,
+                       .next_va = VA_BASE};
+    char name[32];
+
+    r.live = calloc(values[ALLOCATIONS] + 1, sizeof *r.live);
+    if (!r.live) {
+        workload_builder_fail(gen->builder, "out of memory");
+        return;
+    }
+    workload_builder_name(gen->builder, "random operations");
+    for (unsigned p = 0; p < values[PROCESSES]; p++) {
+        snprintf(name, sizeof name, "p%u", p);
+        workload_builder_process(gen->builder, name);
+    }
+    for (unsigned p = 0; p < values[PROCESSES]; p++) {
+        snprintf(name, sizeof name, "d%u", p);
+        workload_builder_device(gen->builder, name, p);
+    }
+    for (unsigned c = 0; c < values[PROCESSES] * values[CONTEXTS]; c++) {
+        snprintf(name, sizeof name, "c%u", c);
+        workload_builder_context(gen->builder, name, c / (unsigned)values[CONTEXTS],
+                                 c % (unsigned)values[NODES]);
+    }
+    for (uint64_t i = 0; i < values[OPS] && !workload_builder_failed(gen->builder); i++)
+        random_op(&r, i);
+    free(r.live);
+}

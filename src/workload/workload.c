@@ -1,0 +1,429 @@
+/*
+ * Workload: its words (operations, segments, flags, options), and questions about a finished one.
+ */
+#include "workload/builder.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words -------------------------------------------------------------------------------------- */
+
+const char *workload_op_name(enum workload_op_kind kind)
+{
+    static const char *const names[WORKLOAD_OP_COUNT] = {
+        [WORKLOAD_OP_ALLOC] = "alloc",
+        [WORKLOAD_OP_FREE] = "free",
+        [WORKLOAD_OP_WRITE] = "write",
+        [WORKLOAD_OP_READ] = "read",
+        [WORKLOAD_OP_SUBMIT] = "submit",
+        [WORKLOAD_OP_WAIT] = "wait",
+        [WORKLOAD_OP_RESIDENT] = "resident",
+        [WORKLOAD_OP_EVICT] = "evict",
+        [WORKLOAD_OP_STEP] = "step",
+        [WORKLOAD_OP_MAP] = "map",
+        [WORKLOAD_OP_UNMAP] = "unmap",
+        [WORKLOAD_OP_PTE_MAP] = "pte map",
+        [WORKLOAD_OP_PTE_UNMAP] = "pte unmap",
+        [WORKLOAD_OP_VM_RESERVE] = "vm-reserve",
+        [WORKLOAD_OP_VM_RELEASE] = "vm-release",
+        [WORKLOAD_OP_NOTE] = "note",
+        [WORKLOAD_OP_LABEL] = "label",
+    };
+
+    return (unsigned)kind < WORKLOAD_OP_COUNT ? names[kind] : "unknown";
+}
+
+const char *workload_segment_name(enum workload_segment segment)
+{
+    static const char *const names[WORKLOAD_SEGMENT_COUNT] = {
+        [WORKLOAD_SEGMENT_LOCAL] = "local",
+        [WORKLOAD_SEGMENT_LOCAL_INVISIBLE] = "local-invisible",
+        [WORKLOAD_SEGMENT_APERTURE] = "aperture",
+        [WORKLOAD_SEGMENT_SYSTEM] = "system",
+    };
+
+    return (unsigned)segment < WORKLOAD_SEGMENT_COUNT ? names[segment] : "unknown";
+}
+
+const char *workload_allocation_flag_name(uint32_t flag)
+{
+    /* In the order of the bits of enum workload_allocation_flag. */
+    static const char *const names[] = {
+        "shared",
+        "primary",
+        "nomap",
+        "cpu-visible",
+        "cached",
+        "accessed-physically",
+        "permanent-sysmem",
+        "existing-sysmem",
+        "protected",
+        "hardware-protected",
+        "from-end-of-segment",
+        "swizzled",
+        "overlay",
+        "capture",
+        "use-alternate-va",
+        "synchronous-paging",
+        "history-buffer",
+        "explicit-residency-notification",
+        "cpu-visible-on-demand",
+        "disable-large-page-mapping",
+        "map-aperture-cpu-visible",
+        "disable-partial-residency",
+        "restricted-to-single-segment",
+        "notify-eviction",
+        "notify-iommu-unmap",
+    };
+    _Static_assert(WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP == 1u << (ARRAY_COUNT(names) - 1),
+                   "a name for each flag");
+
+    if (!is_power_of_two(flag) || ctz_u64(flag) >= ARRAY_COUNT(names))
+        return NULL;
+    return names[ctz_u64(flag)];
+}
+
+/* Options ------------------------------------------------------------------------------------ */
+
+const struct workload_option_info workload_options[] = {
+    {"model", WORKLOAD_OPTION_CHOICE, "physical|gpummu", 0, 0,
+     "how the GPU addresses memory: patched physical addresses, or GPU virtual addresses"},
+    {"wddm", WORKLOAD_OPTION_CHOICE,
+     "1.0|1.1|1.2|1.3|2.0|2.1|2.2|2.3|2.4|2.5|2.6|2.7|2.8|2.9|3.0|3.1|3.2", 0, 0,
+     "WDDM level of the run"},
+    {"local-memory", WORKLOAD_OPTION_SIZE, NULL, 64 * KiB, 16 * TiB,
+     "local memory that the CPU can see (all of it, unless local-invisible is given)"},
+    {"local-invisible", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB,
+     "further local memory that the CPU cannot see"},
+    {"aperture", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB, "size of the aperture segment"},
+    {"system-memory", WORKLOAD_OPTION_SIZE, NULL, MiB, 256 * TiB, "system memory of the machine"},
+    {"budget", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB,
+     "local memory that one process may keep resident"},
+    {"paging-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one paging buffer"},
+    {"dma-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one DMA buffer"},
+    {"queue-depth", WORKLOAD_OPTION_NUMBER, NULL, 1, 65536,
+     "submissions that a context may have in flight"},
+    {"link-bandwidth", WORKLOAD_OPTION_NUMBER, NULL, MiB, UINT64_C(1) << 50,
+     "bytes per second between system and local memory"},
+    {"local-bandwidth", WORKLOAD_OPTION_NUMBER, NULL, MiB, UINT64_C(1) << 50,
+     "bytes per second inside local memory"},
+    {"nodes", WORKLOAD_OPTION_NUMBER, NULL, 1, WORKLOAD_MAX_NODES, "engines of the GPU"},
+    {"scatter", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether system pages behind an allocation are scattered"},
+    {"content", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
+     "whether every byte moved and read is checked"},
+    {"seed", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT64_MAX, "of every choice that the run makes"},
+    {NULL, WORKLOAD_OPTION_NUMBER, NULL, 0, 0, NULL},
+};
+
+static const struct workload_option_info *find_option(const char *key)
+{
+    for (const struct workload_option_info *info = workload_options; info->key; info++) {
+        if (strcmp(info->key, key) == 0)
+            return info;
+    }
+    return NULL;
+}
+
+/* True when word is one of the words in choices, which '|' separates. */
+static bool is_choice(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = choices; length && (at = strstr(at, word)) != NULL; at++) {
+        if ((at == choices || at[-1] == '|') && (at[length] == '|' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+bool workload_check_option(const char *key, const char *value, struct workload_error *error)
+{
+    const struct workload_option_info *info = find_option(key);
+    uint64_t number;
+
+    if (!info) {
+        workload_error_set(error,
+                           "unknown option '%.80s' (expected one of those in the manual: "
+                           "local-memory, model, seed ...)",
+                           key);
+        return false;
+    }
+    if (info->type == WORKLOAD_OPTION_CHOICE) {
+        if (!strchr(value, '|') && is_choice(info->choices, value))
+            return true;
+        workload_error_set(error, "option %s is '%.80s' (expected %s)", key, value, info->choices);
+        return false;
+    }
+    if (workload_parse_number(value, strlen(value), &number) && number >= info->min &&
+        number <= info->max)
+        return true;
+    workload_error_set(error,
+                       "option %s is '%.80s' (expected a number from %" PRIu64 " to %" PRIu64 ")",
+                       key, value, info->min, info->max);
+    return false;
+}
+
+const char *workload_option(const struct workload *workload, const char *key)
+{
+    for (uint32_t i = 0; i < workload->option_count; i++) {
+        if (strcmp(workload_string(workload, workload->options[i].key), key) == 0)
+            return workload_string(workload, workload->options[i].value);
+    }
+    return NULL;
+}
+
+uint64_t workload_option_number(const struct workload *workload, const char *key, uint64_t fallback)
+{
+    const char *value = workload_option(workload, key);
+    uint64_t number;
+
+    if (value && workload_parse_number(value, strlen(value), &number))
+        return number;
+    return fallback;
+}
+
+/* Appends a string that nothing else shares. */
+static bool append_string(struct workload_owned *owned, const char *text, uint32_t *out)
+{
+    uint32_t bytes = (uint32_t)strlen(text) + 1;
+
+    if (!workload_grow(owned->services, &owned->strings, &owned->string_room,
+                       owned->view.string_bytes, bytes, 1))
+        return false;
+    *out = owned->view.string_bytes;
+    memcpy(owned->strings + *out, text, bytes);
+    owned->view.string_bytes += bytes;
+    return true;
+}
+
+bool workload_set_option(struct workload *workload, const char *key, const char *value,
+                         struct workload_error *error)
+{
+    struct workload_owned *owned = (struct workload_owned *)workload;
+    struct workload_option option;
+    uint32_t i;
+    bool ok;
+
+    if (!workload_check_option(key, value, error))
+        return false;
+    ok = append_string(owned, key, &option.key) && append_string(owned, value, &option.value) &&
+         workload_grow(owned->services, &owned->options, &owned->option_room,
+                       workload->option_count, 1, sizeof option);
+    workload_owned_publish(owned);
+    if (!ok) {
+        workload_error_set(error, "option %s: out of memory", key);
+        return false;
+    }
+    for (i = 0; i < workload->option_count; i++) {
+        if (strcmp(workload_string(workload, owned->options[i].key), key) == 0)
+            break;
+    }
+    owned->options[i] = option;
+    if (i == workload->option_count)
+        workload->option_count++;
+    return true;
+}
+
+/* Numbers ------------------------------------------------------------------------------------ */
+
+static int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 99;
+}
+
+bool workload_parse_number(const char *text, size_t length, uint64_t *out)
+{
+    uint64_t value = 0, scale = 1;
+    int base = 10;
+    size_t i = 0;
+
+    *out = 0;
+    if (length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        i = 2;
+    }
+    if (length > i + 1) {
+        switch (text[length - 1]) {
+        case 'K':
+            scale = KiB;
+            break;
+        case 'M':
+            scale = MiB;
+            break;
+        case 'G':
+            scale = GiB;
+            break;
+        default:
+            break;
+        }
+        if (scale > 1)
+            length--;
+    }
+    if (i == length)
+        return false;
+    for (; i < length; i++) {
+        int digit = digit_value(text[i]);
+
+        if (digit >= base || value > (UINT64_MAX - (uint64_t)digit) / (uint64_t)base)
+            return false;
+        value = value * (uint64_t)base + (uint64_t)digit;
+    }
+    return mul_u64_checked(value, scale, out);
+}
+
+/* Questions ---------------------------------------------------------------------------------- */
+
+uint64_t workload_key(const struct workload *workload, uint32_t op_index, uint32_t ref_index)
+{
+    const struct workload_op *op = &workload->ops[op_index];
+    uint64_t key = op->value;
+
+    if (op->kind == WORKLOAD_OP_SUBMIT)
+        key = workload->refs[op->first_ref + ref_index].key;
+    if (key)
+        return key;
+    /* A bijection of (op, ref), but for the one pair that would be 0. */
+    key = hash_u64(((uint64_t)(op_index + 1) << 32) | ref_index);
+    return key ? key : 1;
+}
+
+void workload_summarise(const struct workload *workload, struct workload_summary *out)
+{
+    uint64_t live = 0;
+
+    *out = (struct workload_summary){
+        .largest_submission_bytes =
+            ((const struct workload_owned *)workload)->largest_submission_bytes};
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        const struct workload_op *op = &workload->ops[i];
+
+        out->op_counts[op->kind]++;
+        switch (op->kind) {
+        case WORKLOAD_OP_ALLOC:
+            live += workload->allocations[op->object].size;
+            out->peak_live_bytes = max_u64(out->peak_live_bytes, live);
+            out->largest_allocation =
+                max_u64(out->largest_allocation, workload->allocations[op->object].size);
+            break;
+        case WORKLOAD_OP_FREE:
+            live -= workload->allocations[op->object].size;
+            break;
+        case WORKLOAD_OP_READ:
+            out->cpu_read_bytes += op->size;
+            break;
+        case WORKLOAD_OP_WRITE:
+            out->cpu_write_bytes += op->size;
+            break;
+        case WORKLOAD_OP_STEP:
+            out->step_count++;
+            break;
+        case WORKLOAD_OP_SUBMIT:
+            out->duration_ns += op->value;
+            for (uint32_t r = 0; r < op->ref_count; r++) {
+                const struct workload_ref *ref = &workload->refs[op->first_ref + r];
+
+                if (ref->access & WORKLOAD_ACCESS_READ)
+                    out->gpu_read_bytes += ref->size;
+                if (ref->access & WORKLOAD_ACCESS_WRITE)
+                    out->gpu_write_bytes += ref->size;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* Equality ----------------------------------------------------------------------------------- */
+
+static bool same_text(const struct workload *a, uint32_t text_a, const struct workload *b,
+                      uint32_t text_b)
+{
+    return strcmp(workload_string(a, text_a), workload_string(b, text_b)) == 0;
+}
+
+static bool same_header(const struct workload *a, const struct workload *b)
+{
+    if (strcmp(a->name, b->name) != 0)
+        return false;
+    for (uint32_t i = 0; i < a->option_count; i++) {
+        if (!same_text(a, a->options[i].key, b, b->options[i].key) ||
+            !same_text(a, a->options[i].value, b, b->options[i].value))
+            return false;
+    }
+    for (uint32_t i = 0; i < a->process_count; i++) {
+        if (!same_text(a, a->processes[i].name, b, b->processes[i].name))
+            return false;
+    }
+    for (uint32_t i = 0; i < a->device_count; i++) {
+        if (!same_text(a, a->devices[i].name, b, b->devices[i].name) ||
+            a->devices[i].process != b->devices[i].process)
+            return false;
+    }
+    for (uint32_t i = 0; i < a->context_count; i++) {
+        if (!same_text(a, a->contexts[i].name, b, b->contexts[i].name) ||
+            a->contexts[i].device != b->contexts[i].device ||
+            a->contexts[i].node != b->contexts[i].node)
+            return false;
+    }
+    return true;
+}
+
+static bool same_allocation(const struct workload *a, const struct workload *b, uint32_t id)
+{
+    const struct workload_allocation *x = &a->allocations[id], *y = &b->allocations[id];
+
+    return same_text(a, x->name, b, y->name) && x->device == y->device && x->size == y->size &&
+           x->va == y->va && x->align == y->align && x->priority == y->priority &&
+           x->flags == y->flags && x->segment_count == y->segment_count &&
+           memcmp(x->segments, y->segments, x->segment_count) == 0 && x->alloc_op == y->alloc_op &&
+           x->free_op == y->free_op;
+}
+
+static bool same_op(const struct workload *a, const struct workload *b, uint32_t index)
+{
+    const struct workload_op *x = &a->ops[index], *y = &b->ops[index];
+
+    if (x->kind != y->kind || x->flags != y->flags || x->segment != y->segment ||
+        x->page_shift != y->page_shift || x->object != y->object || x->ref_count != y->ref_count ||
+        !same_text(a, x->text, b, y->text) || x->offset != y->offset || x->size != y->size ||
+        x->value != y->value)
+        return false;
+    for (uint32_t i = 0; i < x->ref_count; i++) {
+        const struct workload_ref *r = &a->refs[x->first_ref + i], *s = &b->refs[y->first_ref + i];
+
+        if (r->allocation != s->allocation || r->access != s->access || r->offset != s->offset ||
+            r->size != s->size || r->key != s->key)
+            return false;
+    }
+    return true;
+}
+
+bool workload_equal(const struct workload *a, const struct workload *b)
+{
+    if (a->option_count != b->option_count || a->process_count != b->process_count ||
+        a->device_count != b->device_count || a->context_count != b->context_count ||
+        a->allocation_count != b->allocation_count || a->op_count != b->op_count ||
+        a->ref_count != b->ref_count || !same_header(a, b))
+        return false;
+    for (uint32_t i = 0; i < a->allocation_count; i++) {
+        if (!same_allocation(a, b, i))
+            return false;
+    }
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        if (!same_op(a, b, i))
+            return false;
+    }
+    return true;
+}
