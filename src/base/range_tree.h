@@ -1,0 +1,173 @@
+/*
+ * Range tree: the address-ordered tiles below the range allocator.
+ *
+ * Place      base, private to range_allocator.c: others use the allocator.
+ * Model      A B+-tree. A leaf holds up to 30 consecutive tiles as two arrays: where each starts,
+ *            and what it is: the owner of a live range, or the record of a hole (a bit of `holes`
+ *            says which). starts[count] is where the last tile ends, which is where the next leaf
+ *            starts, so the size of tile i is always starts[i + 1] - starts[i]. Entries beyond are
+ *            UINT64_MAX, so a search needs no count.
+ *
+ *            An inner node holds for each child its first start, exactly, and a bound: no hole
+ *            below is larger. Bounds are raised at once and lowered lazily, by the searches that
+ *            find them too high; each such visit is paid for by the change that made it stale.
+ * Layout     A leaf is 512 bytes in eight cache lines, four of starts and four of values, 16.5
+ *            bytes a tile when full. A search of the starts touches those four lines, in parallel.
+ * Errors     A split needs nodes: range_tree_reserve() first, after which nothing fails.
+ */
+#ifndef DRYDOCK_BASE_RANGE_TREE_H
+#define DRYDOCK_BASE_RANGE_TREE_H
+
+#include "base/node_pool.h"
+#include "base/services.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RANGE_LEAF_TILES     30
+#define RANGE_INNER_CHILDREN 31
+
+/* A node that is not the root holds at least this many; siblings merge up to the second. */
+#define RANGE_NODE_MIN   8
+#define RANGE_NODE_MERGE 24
+
+/* With 8 children at least, 2^64 tiles need no more levels than this. */
+#define RANGE_TREE_LEVELS_MAX 22
+
+struct range_leaf;
+struct range_inner;
+
+/* A hole that is in a size bin of the allocator. */
+struct range_hole {
+    uint64_t start;
+    uint64_t size;
+    struct range_leaf *leaf;
+    struct range_hole *next; /* in the bin */
+    struct range_hole *prev;
+};
+
+union range_value {
+    uint64_t owner;
+    struct range_hole *hole; /* NULL when there was no memory for a record */
+};
+
+struct range_leaf {
+    uint64_t starts[RANGE_LEAF_TILES + 1];
+    uint32_t holes; /* bit i: tile i is a hole */
+    uint32_t count;
+    union range_value values[RANGE_LEAF_TILES];
+    struct range_inner *parent;
+    uint64_t largest; /* bound: no hole here is larger */
+};
+
+struct range_inner {
+    uint64_t keys[RANGE_INNER_CHILDREN]; /* keys[i] is the first start below children[i] */
+    uint64_t count;
+    void *children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
+    struct range_inner *parent;
+    uint64_t largest[RANGE_INNER_CHILDREN]; /* bounds: no hole below children[i] is larger */
+};
+
+struct range_tree {
+    void *root;
+    unsigned height; /* levels of inner nodes; 0 when the root is a leaf */
+    struct node_pool leaves;
+    struct node_pool inners;
+};
+
+/* Where a search ended: tile index of leaf, and the first unit to take. */
+struct range_fit {
+    struct range_leaf *leaf;
+    unsigned index;
+    uint64_t start;
+};
+
+/* What a search looks for: units in [low, high), from an aligned one on. */
+struct range_query {
+    uint64_t units;
+    uint64_t alignment; /* power of two, in units */
+    uint64_t low;
+    uint64_t high;
+};
+
+/* One leaf with one hole, [first, end), that has no record yet. False without memory. */
+bool range_tree_init(struct range_tree *tree, const struct base_services *services, uint64_t first,
+                     uint64_t end);
+void range_tree_fini(struct range_tree *tree);
+
+/*
+ * The last i of a sorted node with keys[i] <= key; keys[0] is taken to be. Unused keys are larger
+ * than any key. Ten comparisons, no branch, and the last seven in a cache line already touched.
+ */
+static inline unsigned range_node_slot(const uint64_t *keys, uint64_t key)
+{
+    unsigned base = 8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key));
+    const uint64_t *line = keys + base;
+    unsigned slot = base;
+
+    for (unsigned i = 1; i < 7; i++)
+        slot += line[i] <= key;
+    /* keys[31] is not a key. */
+    return slot + (unsigned)((base != 24) & (line[7] <= key));
+}
+
+static inline struct range_leaf *range_tree_leaf(const struct range_tree *tree, uint64_t start)
+{
+    void *node = tree->root;
+
+    for (unsigned level = tree->height; level; level--) {
+        struct range_inner *inner = node;
+
+        node = inner->children[range_node_slot(inner->keys, start)];
+    }
+    return node;
+}
+
+static inline bool range_leaf_is_hole(const struct range_leaf *leaf, unsigned index)
+{
+    return leaf->holes >> index & 1;
+}
+
+static inline uint64_t range_leaf_size(const struct range_leaf *leaf, unsigned index)
+{
+    return leaf->starts[index + 1] - leaf->starts[index];
+}
+
+/* The leaf before or after in address order, or NULL. */
+struct range_leaf *range_tree_prev(const struct range_leaf *leaf);
+struct range_leaf *range_tree_next(const struct range_leaf *leaf);
+
+/* Make sure that a split of any leaf has its nodes. */
+bool range_tree_reserve(struct range_tree *tree);
+
+/* Split a full leaf; the fit follows its tile. Needs the reservation. */
+void range_tree_split(struct range_tree *tree, struct range_fit *fit);
+
+/*
+ * Cut the tile before index in two: the part from start on becomes tile index. The leaf has room,
+ * and index is not 0. A hole's record, if any, is the caller's to fill.
+ */
+void range_leaf_insert(struct range_leaf *leaf, unsigned index, uint64_t start,
+                       union range_value value, bool is_hole);
+
+/*
+ * Remove a tile that was given to the one before it in the address order, which may be in the
+ * leaf before. Leaves may merge: no leaf pointer or index of the caller survives.
+ */
+void range_tree_remove(struct range_tree *tree, struct range_leaf *leaf, unsigned index);
+
+/* There is a hole of this size in the leaf now: raise the bounds. */
+void range_tree_raise(struct range_leaf *leaf, uint64_t size);
+
+/* The lowest or the highest start that satisfies the query; false when there is none. */
+bool range_tree_find_lowest(struct range_tree *tree, const struct range_query *query,
+                            struct range_fit *out_fit);
+bool range_tree_find_highest(struct range_tree *tree, const struct range_query *query,
+                             struct range_fit *out_fit);
+
+uint64_t range_tree_largest(struct range_tree *tree);
+
+/* NULL, or what is wrong with the nodes. Bins and totals are the allocator's to check. */
+const char *range_tree_check(const struct range_tree *tree, uint64_t first, uint64_t end);
+
+#endif
