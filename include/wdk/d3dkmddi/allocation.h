@@ -156,14 +156,16 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS2 {
 
 typedef struct _DXGK_ALLOCATIONUSAGEINFO1 {
     union {
-        UINT PrivateFormat : 1;
-        UINT Swizzled : 1;
-        UINT MipMap : 1;
-        UINT Cube : 1;
-        UINT Volume : 1;
-        UINT Vertex : 1;
-        UINT Index : 1;
-        UINT Reserved : 25;
+        struct {
+            UINT PrivateFormat : 1;
+            UINT Swizzled : 1;
+            UINT MipMap : 1;
+            UINT Cube : 1;
+            UINT Volume : 1;
+            UINT Vertex : 1;
+            UINT Index : 1;
+            UINT Reserved : 25;
+        };
         UINT Value;
     } Flags;
     union {

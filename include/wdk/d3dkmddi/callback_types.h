@@ -143,9 +143,11 @@ typedef struct _DXGKARGCB_ALLOCATE_ADL {
     SIZE_T Offset;
     SIZE_T Size;
     union {
-        UINT32 RequireContiguous : 1;
-        UINT32 PreferContiguous : 1;
-        UINT32 Reserved : 30;
+        struct {
+            UINT32 RequireContiguous : 1;
+            UINT32 PreferContiguous : 1;
+            UINT32 Reserved : 30;
+        };
         UINT32 Value;
     } Flags;
     DXGK_ADL *pAdl;

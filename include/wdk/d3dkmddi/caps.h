@@ -385,7 +385,7 @@ typedef struct _DXGK_DRIVERCAPS {
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
     BOOLEAN SupportMultiPlaneOverlay;
-#else
+#elif DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WIN8
     BOOLEAN ReservedSupportMultiPlaneOverlay;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WIN8
@@ -410,28 +410,32 @@ typedef struct _DXGK_DRIVERCAPS {
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_4
     union {
-        UINT SupportContextlessPresent : 1;
-        UINT Detachable : 1;
+        struct {
+            UINT SupportContextlessPresent : 1;
+            UINT Detachable : 1;
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_5
-        UINT VirtualGpuOnly : 1;
+            UINT VirtualGpuOnly : 1;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_6
-        UINT ComputeOnly : 1;
+            UINT ComputeOnly : 1;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_7
-        UINT IndependentVidPnVSyncControl : 1;
+            UINT IndependentVidPnVSyncControl : 1;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_8
-        UINT NoHybridDiscreteDListDllSupport : 1;
+            UINT NoHybridDiscreteDListDllSupport : 1;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_0
-        UINT DisplayableSupport : 1;
+            UINT DisplayableSupport : 1;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
-        UINT NoHybridDiscreteDListDllMuxSupport : 1;
-        UINT CursorDoesNotSupportXorBlendWithMultiPlaneOverlay : 1;
+            UINT NoHybridDiscreteDListDllMuxSupport : 1;
+            UINT CursorDoesNotSupportXorBlendWithMultiPlaneOverlay : 1;
 #endif
-        UINT Reserved : 23;
+            UINT Reserved : 23 + DXGK_BEFORE(WDDM3_2, 2) + DXGK_BEFORE(WDDM3_0, 1) +
+                DXGK_BEFORE(WDDM2_8, 1) + DXGK_BEFORE(WDDM2_7, 1) + DXGK_BEFORE(WDDM2_6, 1) +
+                DXGK_BEFORE(WDDM2_5, 1);
+        };
         UINT Value;
     } MiscCaps;
 #endif
@@ -513,7 +517,7 @@ typedef struct _DXGK_NODEMETADATA {
     WCHAR FriendlyName[DXGK_MAX_METADATA_NAME_LENGTH];
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_2
     DXGK_NODEMETADATA_FLAGS Flags;
-#else
+#elif DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_0
     UINT32 Reserved;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_0
