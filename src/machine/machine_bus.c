@@ -1,0 +1,209 @@
+/*
+ * The physical bus: who answers an address, and host pointers to it.
+ */
+#define _GNU_SOURCE
+#include "machine/machine_internal.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* BARs lie above RAM, each at a multiple of this. */
+#define BAR_ALIGNMENT (4 * GiB)
+
+uint64_t machine_bar0_pa(const struct machine *machine)
+{
+    return align_up(machine->config.ram_bytes, BAR_ALIGNMENT);
+}
+
+uint64_t machine_bar1_pa(const struct machine *machine)
+{
+    return machine_bar0_pa(machine) + BAR_ALIGNMENT;
+}
+
+static bool is_inside(uint64_t pa, uint64_t bytes, uint64_t base, uint64_t size)
+{
+    return pa >= base && pa - base < size && bytes <= size - (pa - base);
+}
+
+bool machine_bus_find(struct machine *machine, uint64_t pa, uint64_t bytes,
+                      struct machine_target *out_target)
+{
+    const struct machine_config *config = &machine->config;
+    struct machine_target target = {.kind = MACHINE_NOTHING};
+
+    if (is_inside(pa, bytes, 0, config->ram_bytes)) {
+        target.kind = MACHINE_RAM;
+        target.store = machine->ram;
+        target.address = pa;
+    } else if (is_inside(pa, bytes, machine_bar1_pa(machine), config->visible_bytes)) {
+        target.kind = MACHINE_LOCAL;
+        target.store = machine->local;
+        target.address = pa - machine_bar1_pa(machine);
+    } else if (machine->registers &&
+               is_inside(pa, bytes, machine_bar0_pa(machine), machine->registers->bytes)) {
+        target.kind = MACHINE_REGISTERS;
+        target.address = pa - machine_bar0_pa(machine);
+    }
+    *out_target = target;
+    return target.kind != MACHINE_NOTHING;
+}
+
+static bool is_register_size(uint64_t bytes)
+{
+    return bytes <= 8 && is_power_of_two(bytes);
+}
+
+bool machine_bus_read(struct machine *machine, uint64_t pa, void *out, uint64_t bytes)
+{
+    struct machine_target target;
+    uint64_t value;
+
+    if (!machine_bus_find(machine, pa, bytes, &target) ||
+        (target.kind == MACHINE_REGISTERS && !is_register_size(bytes))) {
+        memset(out, 0xff, bytes);
+        return false;
+    }
+    if (target.kind != MACHINE_REGISTERS) {
+        page_store_read(target.store, target.address, out, bytes);
+        return true;
+    }
+    value = machine->registers->read(machine->registers_context, target.address, (unsigned)bytes);
+    memcpy(out, &value, bytes);
+    return true;
+}
+
+bool machine_bus_write(struct machine *machine, uint64_t pa, const void *from, uint64_t bytes)
+{
+    struct machine_target target;
+    uint64_t value = 0;
+
+    if (!machine_bus_find(machine, pa, bytes, &target) ||
+        (target.kind == MACHINE_REGISTERS && !is_register_size(bytes)))
+        return false;
+    if (target.kind != MACHINE_REGISTERS) {
+        page_store_write(target.store, target.address, from, bytes);
+        return true;
+    }
+    memcpy(&value, from, bytes);
+    machine->registers->write(machine->registers_context, target.address, (unsigned)bytes, value);
+    return true;
+}
+
+/* ---- Registers ------------------------------------------------------------------------------ */
+
+bool machine_set_registers(struct machine *machine, const struct machine_registers *registers,
+                           void *context)
+{
+    void *window = NULL;
+
+    if (registers) {
+        window = mmap(NULL, registers->bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (window == MAP_FAILED)
+            return false;
+    }
+    machine_bus_fini(machine);
+    machine->registers = registers;
+    machine->registers_context = context;
+    machine->register_window = window;
+    machine->register_window_bytes = registers ? registers->bytes : 0;
+    return true;
+}
+
+void machine_bus_fini(struct machine *machine)
+{
+    if (machine->register_window)
+        munmap(machine->register_window, machine->register_window_bytes);
+    machine->register_window = NULL;
+}
+
+bool machine_register_at(const struct machine *machine, const volatile void *pointer,
+                         uint64_t *out_offset)
+{
+    uintptr_t base = (uintptr_t)machine->register_window;
+    uintptr_t offset = (uintptr_t)pointer - base;
+
+    *out_offset = 0;
+    if (!base || (uintptr_t)pointer < base || offset >= machine->register_window_bytes)
+        return false;
+    *out_offset = offset;
+    return true;
+}
+
+uint64_t machine_read_register(struct machine *machine, const volatile void *pointer, unsigned size)
+{
+    uint64_t offset;
+
+    ASSERT(is_register_size(size));
+    if (machine_register_at(machine, pointer, &offset))
+        return machine->registers->read(machine->registers_context, offset, size);
+    switch (size) {
+    case 1:
+        return *(const volatile uint8_t *)pointer;
+    case 2:
+        return *(const volatile uint16_t *)pointer;
+    case 4:
+        return *(const volatile uint32_t *)pointer;
+    default:
+        return *(const volatile uint64_t *)pointer;
+    }
+}
+
+void machine_write_register(struct machine *machine, volatile void *pointer, unsigned size,
+                            uint64_t value)
+{
+    uint64_t offset;
+
+    ASSERT(is_register_size(size));
+    if (machine_register_at(machine, pointer, &offset)) {
+        machine->registers->write(machine->registers_context, offset, size, value);
+        return;
+    }
+    switch (size) {
+    case 1:
+        *(volatile uint8_t *)pointer = (uint8_t)value;
+        break;
+    case 2:
+        *(volatile uint16_t *)pointer = (uint16_t)value;
+        break;
+    case 4:
+        *(volatile uint32_t *)pointer = (uint32_t)value;
+        break;
+    default:
+        *(volatile uint64_t *)pointer = value;
+        break;
+    }
+}
+
+/* ---- Mapping -------------------------------------------------------------------------------- */
+
+static uint64_t pages_touched(uint64_t address, uint64_t bytes)
+{
+    return bytes_to_pages(address % PAGE_BYTES + bytes);
+}
+
+void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes)
+{
+    struct machine_target target;
+    uint64_t page;
+
+    if (bytes == 0 || !machine_bus_find(machine, pa, bytes, &target))
+        return NULL;
+    if (target.kind == MACHINE_REGISTERS)
+        return machine->register_window + target.address;
+    /* Neighbours in physical memory are neighbours in the arena: that is the mapping. */
+    page = target.address / PAGE_BYTES;
+    page_store_pin(target.store, page, pages_touched(target.address, bytes));
+    return page_store_bytes(target.store, page) + target.address % PAGE_BYTES;
+}
+
+void machine_unmap_physical(struct machine *machine, void *pointer, uint64_t bytes)
+{
+    uint64_t count = pages_touched((uintptr_t)pointer, bytes);
+    uint64_t page;
+
+    if (page_store_find_page(machine->ram, pointer, &page))
+        page_store_unpin(machine->ram, page, count);
+    else if (machine->local && page_store_find_page(machine->local, pointer, &page))
+        page_store_unpin(machine->local, page, count);
+}
