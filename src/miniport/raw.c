@@ -1,0 +1,665 @@
+/*
+ * Raw: calls down through the driver's table, callbacks up through the host.
+ *
+ * A driver finds its way back by the DeviceHandle, which is the struct raw. It is never trusted:
+ * a handle counts only if it is in the list of live adapters. The callbacks that carry no handle
+ * belong to the adapter whose driver is running, or else to the first in the list.
+ */
+#include "miniport/raw.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct raw {
+    struct miniport miniport;
+    const struct base_services *services;
+    struct list link; /* in adapters */
+    struct miniport_host *host;
+    PDEVICE_OBJECT device_object;
+    PVOID device_context; /* of AddDevice; NULL before and after */
+    bool is_added;
+    DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */
+    DXGKRNL_INTERFACE kernel;
+};
+
+/* Every live adapter of the process, and the one whose driver code is running. */
+static struct list adapters = LIST_INITIALIZER(adapters);
+static struct raw *running;
+
+/* ---- Versions ---- */
+
+/*
+ * What each version has of the two tables: everything before the first slot of a later one.
+ * raw_test.c holds this to the fact tables.
+ */
+static const struct version {
+    ULONG version;
+    size_t table_size;
+    size_t interface_size;
+} versions[] = {
+#define VERSION(name, next_ddi, next_callback)                                                     \
+    {                                                                                              \
+        DXGKDDI_INTERFACE_VERSION_##name, offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##next_ddi), \
+            offsetof(DXGKRNL_INTERFACE, DxgkCb##next_callback)                                     \
+    }
+    VERSION(VISTA, DescribePageTable, CreateContextAllocation),
+    VERSION(WIN7, SetPowerComponentFState, CreateContextAllocation),
+    VERSION(WIN8, GetNodeMetadata, CompletePStateTransition),
+    VERSION(WDDM1_3, RenderGdi, MapContextAllocation),
+    VERSION(WDDM2_0, CheckMultiPlaneOverlaySupport3, MultiPlaneOverlayDisabled),
+    VERSION(WDDM2_1, CreateHwContext, InvalidateHwContext),
+    VERSION(WDDM2_2, UpdateHwContextState, SetProtectedSessionStatus),
+    VERSION(WDDM2_3, SetSchedulingLogBuffer, AllocateContiguousMemory),
+    VERSION(WDDM2_4, SignalMonitoredFence, SignalEvent),
+    VERSION(WDDM2_5, SaveMemoryForHotUpdate, IsFeatureEnabled),
+    VERSION(WDDM2_6, ControlInterrupt3, NotifyCursorSupportChange),
+    VERSION(WDDM2_7, SetFlipQueueLogBuffer, NotifyCursorSupportChange),
+    VERSION(WDDM2_8, SetFlipQueueLogBuffer, QueryFeatureSupport),
+    VERSION(WDDM2_9, SetAllocationBackingStore, DisconnectDoorbell),
+    VERSION(WDDM3_0, CreateNativeFence, DisconnectDoorbell),
+#undef VERSION
+    {DXGKDDI_INTERFACE_VERSION_WDDM3_1,
+     offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdiCreateMemoryBasis), sizeof(DXGKRNL_INTERFACE)},
+    {DXGKDDI_INTERFACE_VERSION_WDDM3_2, sizeof(DRIVER_INITIALIZATION_DATA),
+     sizeof(DXGKRNL_INTERFACE)},
+};
+
+/* The newest version that is not newer than this one: a service release has its base's tables. */
+static const struct version *find_version(ULONG version)
+{
+    const struct version *found = NULL;
+
+    if (version > versions[ARRAY_COUNT(versions) - 1].version)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(versions) && versions[i].version <= version; i++)
+        found = &versions[i];
+    return found;
+}
+
+size_t miniport_raw_table_size(ULONG version)
+{
+    const struct version *found = find_version(version);
+
+    return found ? found->table_size : 0;
+}
+
+size_t miniport_raw_interface_size(ULONG version)
+{
+    const struct version *found = find_version(version);
+
+    return found ? found->interface_size : 0;
+}
+
+/* ---- Up: the driver calls ---- */
+
+static struct raw *find_adapter(const void *handle)
+{
+    struct raw *raw;
+
+    list_for_each (raw, &adapters, struct raw, link) {
+        if (raw == handle)
+            return raw;
+    }
+    return NULL;
+}
+
+/* NULL for a handle that is no adapter's, or an adapter that nobody listens to. */
+static struct miniport_host *host_of(HANDLE handle)
+{
+    struct raw *raw = find_adapter(handle);
+
+    return raw ? raw->host : NULL;
+}
+
+static NTSTATUS NTAPI get_device_information(HANDLE handle, PDXGK_DEVICE_INFO info)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->get_device_information(host, info) : STATUS_INVALID_PARAMETER;
+}
+
+static NTSTATUS NTAPI map_memory(HANDLE handle, PHYSICAL_ADDRESS translated, ULONG length,
+                                 BOOLEAN in_io_space, BOOLEAN map_to_user_mode,
+                                 MEMORY_CACHING_TYPE cache_type, PVOID *virtual_address)
+{
+    struct miniport_host *host = host_of(handle);
+
+    if (!host)
+        return STATUS_INVALID_PARAMETER;
+    return host->ops->map_memory(host, translated, length, in_io_space, map_to_user_mode,
+                                 (ULONG)cache_type, virtual_address);
+}
+
+static NTSTATUS NTAPI unmap_memory(HANDLE handle, PVOID virtual_address)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->unmap_memory(host, virtual_address) : STATUS_INVALID_PARAMETER;
+}
+
+static VOID NTAPI notify_interrupt(const HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct miniport_host *host = host_of(handle);
+
+    if (host)
+        host->ops->notify_interrupt(host, data);
+}
+
+static VOID NTAPI notify_dpc(const HANDLE handle)
+{
+    struct miniport_host *host = host_of(handle);
+
+    if (host)
+        host->ops->notify_dpc(host);
+}
+
+static BOOLEAN NTAPI queue_dpc(HANDLE handle)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host && host->ops->queue_dpc(host);
+}
+
+static NTSTATUS NTAPI synchronize_execution(HANDLE handle, PKSYNCHRONIZE_ROUTINE routine,
+                                            PVOID context, ULONG message, PBOOLEAN return_value)
+{
+    struct miniport_host *host = host_of(handle);
+
+    if (!host)
+        return STATUS_INVALID_PARAMETER;
+    return host->ops->synchronize_execution(host, routine, context, message, return_value);
+}
+
+/* Names no adapter: every host is asked for the handle, the running one first. */
+static PVOID NTAPI get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+{
+    PVOID found = NULL;
+    struct raw *raw;
+
+    if (running && running->host)
+        found = running->host->ops->get_handle_data(running->host, data);
+    list_for_each (raw, &adapters, struct raw, link) {
+        if (found)
+            break;
+        if (raw != running && raw->host)
+            found = raw->host->ops->get_handle_data(raw->host, data);
+    }
+    return found;
+}
+
+/* The same for drivers of WDDM 2, which say when they are done; nothing here depends on that. */
+static PVOID NTAPI acquire_handle_data(DXGKARGCB_GETHANDLEDATA *data,
+                                       DXGKARG_RELEASE_HANDLE *release_handle)
+{
+    PVOID found = get_handle_data(data);
+
+    *release_handle = (DXGKARG_RELEASE_HANDLE)found;
+    return found;
+}
+
+static VOID NTAPI release_handle_data(DXGKARGCB_RELEASEHANDLEDATA data)
+{
+}
+
+static NTSTATUS NTAPI reserve_gpu_virtual_address_range(
+    const HANDLE handle, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    struct miniport_host *host = host_of(handle);
+
+    if (!host)
+        return STATUS_INVALID_PARAMETER;
+    return host->ops->reserve_gpu_virtual_address_range(host, range->hDxgkProcess, range);
+}
+
+static NTSTATUS NTAPI create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    struct miniport_host *host = host_of(allocation->hAdapter);
+
+    return host ? host->ops->create_context_allocation(host, allocation) : STATUS_INVALID_PARAMETER;
+}
+
+static NTSTATUS NTAPI destroy_context_allocation(const HANDLE handle, const HANDLE allocation)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->destroy_context_allocation(host, allocation)
+                : STATUS_INVALID_PARAMETER;
+}
+
+static VOID NTAPI log_etw_event(LPCGUID guid, UCHAR type, USHORT size, PVOID buffer)
+{
+    struct raw *raw = running;
+    char text[96];
+
+    if (!raw && !list_is_empty(&adapters))
+        raw = list_first_entry(&adapters, struct raw, link);
+    if (!raw || !raw->host)
+        return;
+    snprintf(text, sizeof text, "ETW event %08x of type %u, %u bytes",
+             (unsigned)(guid ? guid->Data1 : 0), type, size);
+    raw->host->ops->log(raw->host, text);
+}
+
+/* ---- Up: what nobody has implemented ---- */
+
+static void tell_unsupported(const void *first, const char *callback)
+{
+    struct raw *raw = find_adapter(first);
+
+    if (!raw)
+        raw = running;
+    if (!raw && !list_is_empty(&adapters))
+        raw = list_first_entry(&adapters, struct raw, link);
+    if (raw && raw->host)
+        raw->host->ops->unsupported(raw->host, callback);
+}
+
+/* The callbacks without an implementation, as X(slot, what its type returns). */
+#define UNSUPPORTED_LIST(X)                                                                        \
+    X(EvalAcpiMethod, STATUS)                                                                      \
+    X(IndicateChildStatus, STATUS)                                                                 \
+    X(QueryServices, STATUS)                                                                       \
+    X(ReadDeviceSpace, STATUS)                                                                     \
+    X(WriteDeviceSpace, STATUS)                                                                    \
+    X(IsDevicePresent, STATUS)                                                                     \
+    X(GetHandleParent, ZERO)                                                                       \
+    X(EnumHandleChildren, ZERO)                                                                    \
+    X(QueryVidPnInterface, STATUS)                                                                 \
+    X(QueryMonitorInterface, STATUS)                                                               \
+    X(GetCaptureAddress, STATUS)                                                                   \
+    X(ExcludeAdapterAccess, STATUS)                                                                \
+    X(SetPowerComponentActive, STATUS)                                                             \
+    X(SetPowerComponentIdle, STATUS)                                                               \
+    X(AcquirePostDisplayOwnership, STATUS)                                                         \
+    X(PowerRuntimeControlRequest, STATUS)                                                          \
+    X(SetPowerComponentLatency, NOTHING)                                                           \
+    X(SetPowerComponentResidency, NOTHING)                                                         \
+    X(CompleteFStateTransition, NOTHING)                                                           \
+    X(CompletePStateTransition, NOTHING)                                                           \
+    X(MapContextAllocation, ZERO)                                                                  \
+    X(UpdateContextAllocation, STATUS)                                                             \
+    X(HardwareContentProtectionTeardown, NOTHING)                                                  \
+    X(MultiPlaneOverlayDisabled, NOTHING)                                                          \
+    X(MitigatedRangeUpdate, STATUS)                                                                \
+    X(InvalidateHwContext, STATUS)                                                                 \
+    X(IndicateConnectorChange, STATUS)                                                             \
+    X(UnblockUEFIFrameBufferRanges, STATUS)                                                        \
+    X(AcquirePostDisplayOwnership2, STATUS)                                                        \
+    X(SetProtectedSessionStatus, STATUS)                                                           \
+    X(AllocateContiguousMemory, STATUS)                                                            \
+    X(FreeContiguousMemory, STATUS)                                                                \
+    X(AllocatePagesForMdl, STATUS)                                                                 \
+    X(FreePagesFromMdl, STATUS)                                                                    \
+    X(PinFrameBufferForSave, STATUS)                                                               \
+    X(UnpinFrameBufferForSave, STATUS)                                                             \
+    X(MapFrameBufferPointer, STATUS)                                                               \
+    X(UnmapFrameBufferPointer, STATUS)                                                             \
+    X(MapMdlToIoMmu, STATUS)                                                                       \
+    X(UnmapMdlFromIoMmu, NOTHING)                                                                  \
+    X(ReportDiagnostic, STATUS)                                                                    \
+    X(SignalEvent, STATUS)                                                                         \
+    X(IsFeatureEnabled, STATUS)                                                                    \
+    X(SaveMemoryForHotUpdate, STATUS)                                                              \
+    X(NotifyCursorSupportChange, STATUS)                                                           \
+    X(QueryFeatureSupport, STATUS)                                                                 \
+    X(CreatePhysicalMemoryObject, STATUS)                                                          \
+    X(DestroyPhysicalMemoryObject, NOTHING)                                                        \
+    X(MapPhysicalMemory, STATUS)                                                                   \
+    X(UnmapPhysicalMemory, NOTHING)                                                                \
+    X(AllocateAdl, STATUS)                                                                         \
+    X(FreeAdl, NOTHING)                                                                            \
+    X(OpenPhysicalMemoryObject, STATUS)                                                            \
+    X(ClosePhysicalMemoryObject, NOTHING)                                                          \
+    X(PinFrameBufferForSave2, STATUS)                                                              \
+    X(DisconnectDoorbell, STATUS)
+
+/*
+ * One function for each, which looks at the first argument alone: in the x64 convention the
+ * caller owns the stack, so a function may leave the rest where it is. Zero is returned in full
+ * width, which serves handles, addresses and pointers.
+ */
+#define RETURNS_STATUS  NTSTATUS
+#define RETURNS_ZERO    ULONG_PTR
+#define RETURNS_NOTHING VOID
+#define VALUE_STATUS    STATUS_NOT_SUPPORTED
+#define VALUE_ZERO      0
+#define VALUE_NOTHING
+#define X(slot, kind)                                                                              \
+    static RETURNS_##kind NTAPI unsupported_##slot(PVOID first)                                    \
+    {                                                                                              \
+        tell_unsupported(first, "DxgkCb" #slot);                                                   \
+        return VALUE_##kind;                                                                       \
+    }
+UNSUPPORTED_LIST(X)
+#undef X
+
+static void fill_interface(struct raw *raw, const struct version *version)
+{
+    DXGKRNL_INTERFACE *kernel = &raw->kernel;
+
+#define X(slot, kind)                                                                              \
+    kernel->DxgkCb##slot = (__typeof__(kernel->DxgkCb##slot))(void (*)(void))unsupported_##slot;
+    UNSUPPORTED_LIST(X)
+#undef X
+    kernel->Size = (ULONG)version->interface_size;
+    kernel->Version = raw->table.Version;
+    kernel->DeviceHandle = raw;
+    kernel->DxgkCbGetDeviceInformation = get_device_information;
+    kernel->DxgkCbMapMemory = map_memory;
+    kernel->DxgkCbQueueDpc = queue_dpc;
+    kernel->DxgkCbSynchronizeExecution = synchronize_execution;
+    kernel->DxgkCbUnmapMemory = unmap_memory;
+    kernel->DxgkCbGetHandleData = get_handle_data;
+    kernel->DxgkCbNotifyInterrupt = notify_interrupt;
+    kernel->DxgkCbNotifyDpc = notify_dpc;
+    kernel->DxgkCbLogEtwEvent = log_etw_event;
+    kernel->DxgkCbCreateContextAllocation = create_context_allocation;
+    kernel->DxgkCbDestroyContextAllocation = destroy_context_allocation;
+    kernel->DxgkCbReserveGpuVirtualAddressRange = reserve_gpu_virtual_address_range;
+    kernel->DxgkCbAcquireHandleData = acquire_handle_data;
+    kernel->DxgkCbReleaseHandleData = release_handle_data;
+}
+
+/* ---- Down ---- */
+
+static struct raw *raw_of(struct miniport *m)
+{
+    return container_of(m, struct raw, miniport);
+}
+
+/* Around every call into the driver. leave() takes what enter() gave. */
+static struct raw *enter(struct raw *raw)
+{
+    struct raw *outer = running;
+
+    running = raw;
+    return outer;
+}
+
+static void leave(struct raw *outer)
+{
+    running = outer;
+}
+
+static NTSTATUS absent_or_early(const struct raw *raw)
+{
+    return raw->is_added ? STATUS_NOT_IMPLEMENTED : STATUS_DEVICE_NOT_READY;
+}
+
+/* The status of a call; of one whose type is void, success. */
+#define STATUS_OF(call)                                                                            \
+    __builtin_choose_expr(__builtin_types_compatible_p(__typeof__(call), void),                    \
+                          ((call), STATUS_SUCCESS), (call))
+
+#define X(function, ddi, argument)                                                                 \
+    static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
+    {                                                                                              \
+        struct raw *raw = raw_of(m);                                                               \
+        struct raw *outer;                                                                         \
+        NTSTATUS status;                                                                           \
+                                                                                                   \
+        if (!raw->is_added || !raw->table.DxgkDdi##ddi)                                            \
+            return absent_or_early(raw);                                                           \
+        if (!object)                                                                               \
+            object = raw->device_context;                                                          \
+        outer = enter(raw);                                                                        \
+        status = STATUS_OF(raw->table.DxgkDdi##ddi(object, arg));                                  \
+        leave(outer);                                                                              \
+        return status;                                                                             \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+
+/* The slots of the plain DDIs take one handle, but DestroyProcess takes the adapter's before it. */
+#define ARGUMENTS_DestroyProcess     raw->device_context, object
+#define ARGUMENTS_DestroyDevice      object
+#define ARGUMENTS_DestroyContext     object
+#define ARGUMENTS_ResetFromTimeout   object
+#define ARGUMENTS_RestartFromTimeout object
+
+#define X(function, ddi)                                                                           \
+    static NTSTATUS raw_##function(struct miniport *m, HANDLE object)                              \
+    {                                                                                              \
+        struct raw *raw = raw_of(m);                                                               \
+        struct raw *outer;                                                                         \
+        NTSTATUS status;                                                                           \
+                                                                                                   \
+        if (!raw->is_added || !raw->table.DxgkDdi##ddi)                                            \
+            return absent_or_early(raw);                                                           \
+        if (!object)                                                                               \
+            object = raw->device_context;                                                          \
+        outer = enter(raw);                                                                        \
+        status = STATUS_OF(raw->table.DxgkDdi##ddi(ARGUMENTS_##ddi));                              \
+        leave(outer);                                                                              \
+        return status;                                                                             \
+    }
+MINIPORT_PLAIN_LIST(X)
+#undef X
+
+static SIZE_T raw_get_root_page_table_size(struct miniport *m, DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    SIZE_T size;
+
+    if (!raw->is_added || !raw->table.DxgkDdiGetRootPageTableSize)
+        return 0;
+    outer = enter(raw);
+    size = raw->table.DxgkDdiGetRootPageTableSize(raw->device_context, arg);
+    leave(outer);
+    return size;
+}
+
+static ULONG raw_interface_version(struct miniport *m)
+{
+    return raw_of(m)->table.Version;
+}
+
+static void raw_set_host(struct miniport *m, struct miniport_host *host)
+{
+    raw_of(m)->host = host;
+}
+
+static bool raw_has(struct miniport *m, enum miniport_ddi ddi)
+{
+    const DRIVER_INITIALIZATION_DATA *table = &raw_of(m)->table;
+
+    switch (ddi) {
+#define CASE(ddi)                                                                                  \
+    case MINIPORT_DDI_##ddi:                                                                       \
+        return table->DxgkDdi##ddi != NULL;
+#define X(function, ddi, argument) CASE(ddi)
+        MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) CASE(ddi)
+        MINIPORT_PLAIN_LIST(X)
+#undef X
+        CASE(GetRootPageTableSize)
+        CASE(AddDevice)
+        CASE(StartDevice)
+        CASE(StopDevice)
+        CASE(RemoveDevice)
+        CASE(SetPowerState)
+        CASE(InterruptRoutine)
+        CASE(DpcRoutine)
+#undef CASE
+    case MINIPORT_DDI_COUNT:
+        break;
+    }
+    return false;
+}
+
+static NTSTATUS raw_add_device(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    PVOID device_context = NULL;
+    NTSTATUS status;
+
+    if (raw->is_added)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    if (!raw->table.DxgkDdiAddDevice)
+        return STATUS_NOT_IMPLEMENTED;
+    outer = enter(raw);
+    status = raw->table.DxgkDdiAddDevice(raw->device_object, &device_context);
+    leave(outer);
+    if (!NT_SUCCESS(status))
+        return status;
+    raw->device_context = device_context;
+    raw->is_added = true;
+    return status;
+}
+
+static NTSTATUS raw_start_device(struct miniport *m, const DXGK_START_INFO *start,
+                                 ULONG *video_present_sources, ULONG *children)
+{
+    struct raw *raw = raw_of(m);
+    DXGK_START_INFO copy = *start;
+    struct raw *outer;
+    NTSTATUS status;
+
+    *video_present_sources = 0;
+    *children = 0;
+    if (!raw->is_added || !raw->table.DxgkDdiStartDevice)
+        return absent_or_early(raw);
+    outer = enter(raw);
+    status = raw->table.DxgkDdiStartDevice(raw->device_context, &copy, &raw->kernel,
+                                           video_present_sources, children);
+    leave(outer);
+    return status;
+}
+
+static NTSTATUS raw_stop_device(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    NTSTATUS status;
+
+    if (!raw->is_added || !raw->table.DxgkDdiStopDevice)
+        return absent_or_early(raw);
+    outer = enter(raw);
+    status = raw->table.DxgkDdiStopDevice(raw->device_context);
+    leave(outer);
+    return status;
+}
+
+static NTSTATUS raw_remove_device(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    NTSTATUS status;
+
+    if (!raw->is_added || !raw->table.DxgkDdiRemoveDevice)
+        return absent_or_early(raw);
+    outer = enter(raw);
+    status = raw->table.DxgkDdiRemoveDevice(raw->device_context);
+    leave(outer);
+    if (NT_SUCCESS(status)) {
+        raw->device_context = NULL;
+        raw->is_added = false;
+    }
+    return status;
+}
+
+static NTSTATUS raw_set_power_state(struct miniport *m, ULONG device_uid, DEVICE_POWER_STATE state,
+                                    POWER_ACTION action)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    NTSTATUS status;
+
+    if (!raw->is_added || !raw->table.DxgkDdiSetPowerState)
+        return absent_or_early(raw);
+    outer = enter(raw);
+    status = raw->table.DxgkDdiSetPowerState(raw->device_context, device_uid, state, action);
+    leave(outer);
+    return status;
+}
+
+static bool raw_interrupt(struct miniport *m, ULONG message)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    bool is_ours;
+
+    if (!raw->is_added || !raw->table.DxgkDdiInterruptRoutine)
+        return false;
+    outer = enter(raw);
+    is_ours = raw->table.DxgkDdiInterruptRoutine(raw->device_context, message) != FALSE;
+    leave(outer);
+    return is_ours;
+}
+
+static void raw_dpc(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+
+    if (!raw->is_added || !raw->table.DxgkDdiDpcRoutine)
+        return;
+    outer = enter(raw);
+    raw->table.DxgkDdiDpcRoutine(raw->device_context);
+    leave(outer);
+}
+
+static void raw_destroy(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+
+    ASSERT(running != raw);
+    list_remove(&raw->link);
+    base_free(raw->services, raw, sizeof *raw);
+}
+
+static const struct miniport_ops raw_ops = {.name = "raw",
+                                            .destroy = raw_destroy,
+                                            .interface_version = raw_interface_version,
+                                            .set_host = raw_set_host,
+                                            .has = raw_has,
+                                            .add_device = raw_add_device,
+                                            .start_device = raw_start_device,
+                                            .stop_device = raw_stop_device,
+                                            .remove_device = raw_remove_device,
+                                            .set_power_state = raw_set_power_state,
+                                            .interrupt = raw_interrupt,
+                                            .dpc = raw_dpc,
+                                            .get_root_page_table_size =
+                                                raw_get_root_page_table_size,
+#define X(function, ddi, argument) .function = raw_##function,
+                                            MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) .function = raw_##function,
+                                                MINIPORT_PLAIN_LIST(X)
+#undef X
+};
+
+NTSTATUS miniport_raw_create(const struct base_services *services,
+                             const DRIVER_INITIALIZATION_DATA *data, struct miniport **out_raw)
+{
+    const struct version *version = find_version(data->Version);
+    struct raw *raw;
+
+    *out_raw = NULL;
+    if (!version)
+        return STATUS_REVISION_MISMATCH;
+    raw = base_alloc(services, sizeof *raw);
+    if (!raw)
+        return STATUS_NO_MEMORY;
+
+    raw->miniport.ops = &raw_ops;
+    raw->services = services;
+    memcpy(&raw->table, data, version->table_size);
+    fill_interface(raw, version);
+    list_push_back(&adapters, &raw->link);
+    *out_raw = &raw->miniport;
+    return STATUS_SUCCESS;
+}
+
+void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object)
+{
+    raw_of(raw)->device_object = device_object;
+}

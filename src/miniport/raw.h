@@ -1,0 +1,41 @@
+/*
+ * Raw: the bottom of a stack of miniports, a driver's own table.
+ *
+ * Place      miniport. Used by whoever loads a driver; nothing above it knows that it is there.
+ * Model      Down: each function calls the driver's slot. A NULL object stands for the adapter:
+ *            the driver gets the MiniportDeviceContext that its AddDevice gave. A slot that is
+ *            NULL, or that the Version the driver registered with does not have, is absent: its
+ *            DDI is STATUS_NOT_IMPLEMENTED and miniport_has() is false. Before AddDevice every
+ *            DDI is STATUS_DEVICE_NOT_READY.
+ *            Up: StartDevice gets a DXGKRNL_INTERFACE of the driver's Version with every slot
+ *            filled. The callbacks of struct miniport_host_ops go to the host; each other one
+ *            tells host->ops->unsupported its name and fails with STATUS_NOT_SUPPORTED, or gives
+ *            NULL or nothing, as its type wants. A callback with a device handle that is no
+ *            adapter's is STATUS_INVALID_PARAMETER.
+ * Ownership  The driver's table is copied; the code behind it must outlive the miniport.
+ * Errors     NTSTATUS, the driver's own. STATUS_REVISION_MISMATCH: a Version that we do not know.
+ * Limits     Some callbacks name no adapter (DxgkCbGetHandleData), so the adapters of a process
+ *            stand in a list, and one thread at a time creates, destroys and calls them.
+ * Source     data/ddi/layout-x64.tsv: the slots and their first versions.
+ */
+#ifndef MINIPORT_RAW_H
+#define MINIPORT_RAW_H
+
+#include "base/services.h"
+#include "miniport/miniport.h"
+
+/*
+ * Gives the miniport. Reads of data only the part that its Version has: an older driver's table
+ * is shorter.
+ */
+NTSTATUS miniport_raw_create(const struct base_services *services,
+                             const DRIVER_INITIALIZATION_DATA *data, struct miniport **out_raw);
+
+/* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
+void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
+
+/* Sizes of the two tables in a version, 0 for a version that we do not know. */
+size_t miniport_raw_table_size(ULONG version);
+size_t miniport_raw_interface_size(ULONG version);
+
+#endif
