@@ -1,0 +1,258 @@
+/*
+ * The adapter's life: added, started, stopped, removed; its registers and its pool.
+ *
+ * AddDevice makes the context and touches no hardware. StartDevice finds the board, maps it and
+ * learns from its registers what was built. StopDevice undoes StartDevice and may be followed by
+ * another StartDevice; RemoveDevice undoes AddDevice.
+ */
+#include "adapter.h"
+
+#include <ntstatus.h>
+
+/* ---- Pool and registers ------------------------------------------------------------------------ */
+
+void *refkmd_alloc(SIZE_T bytes)
+{
+    return ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, REFKMD_POOL_TAG);
+}
+
+void refkmd_free(void *pointer)
+{
+    if (pointer) {
+        ExFreePoolWithTag(pointer, REFKMD_POOL_TAG);
+    }
+}
+
+ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg)
+{
+    return READ_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg));
+}
+
+void refkmd_write(const struct refkmd_adapter *adapter, ULONG reg, ULONG value)
+{
+    WRITE_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg), value);
+}
+
+UINT64 refkmd_read64(const struct refkmd_adapter *adapter, ULONG reg)
+{
+    return READ_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg));
+}
+
+void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 value)
+{
+    WRITE_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg), value);
+}
+
+/* ---- Add and remove ------------------------------------------------------------------------------ */
+
+static NTSTATUS add_device(enum refkmd_model model, PVOID *out_context)
+{
+    struct refkmd_adapter *adapter = refkmd_alloc(sizeof *adapter);
+
+    *out_context = adapter;
+    if (!adapter) {
+        return STATUS_NO_MEMORY;
+    }
+    adapter->model = model;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdAddDevicePhysical(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
+                                       OUT_PPVOID MiniportDeviceContext)
+{
+    UNREFERENCED_PARAMETER(PhysicalDeviceObject);
+    return add_device(REFKMD_PHYSICAL, MiniportDeviceContext);
+}
+
+NTSTATUS NTAPI RefKmdAddDeviceGpuMmu(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
+                                     OUT_PPVOID MiniportDeviceContext)
+{
+    UNREFERENCED_PARAMETER(PhysicalDeviceObject);
+    return add_device(REFKMD_GPU_MMU, MiniportDeviceContext);
+}
+
+NTSTATUS NTAPI RefKmdRemoveDevice(IN_CONST_PVOID MiniportDeviceContext)
+{
+    refkmd_free(MiniportDeviceContext);
+    return STATUS_SUCCESS;
+}
+
+/* The image goes; it has nothing outside its adapters. */
+VOID NTAPI RefKmdUnload(VOID)
+{
+}
+
+/* ---- Start and stop ------------------------------------------------------------------------------ */
+
+/*
+ * The board's two memory ranges, in the order of its base-address registers. The kernel describes
+ * a range of 4 GiB or more as "large", with its length in other units; only starts are needed
+ * here, the lengths are in registers.
+ */
+static NTSTATUS find_memory(struct refkmd_adapter *adapter, const CM_RESOURCE_LIST *resources)
+{
+    PHYSICAL_ADDRESS *const ranges[] = {&adapter->registers_pa, &adapter->window_pa};
+    const CM_PARTIAL_RESOURCE_LIST *list;
+    UINT found = 0;
+    ULONG i;
+
+    if (!resources || !resources->Count) {
+        return STATUS_DEVICE_NOT_CONNECTED;
+    }
+    list = &resources->List[0].PartialResourceList;
+    for (i = 0; i < list->Count && found < RTL_NUMBER_OF(ranges); i++) {
+        const CM_PARTIAL_RESOURCE_DESCRIPTOR *range = &list->PartialDescriptors[i];
+
+        if (range->Type == CmResourceTypeMemory || range->Type == CmResourceTypeMemoryLarge) {
+            *ranges[found++] = range->u.Memory.Start;
+        }
+    }
+    return found == RTL_NUMBER_OF(ranges) ? STATUS_SUCCESS : STATUS_DEVICE_NOT_CONNECTED;
+}
+
+static NTSTATUS map_registers(struct refkmd_adapter *adapter)
+{
+    PVOID registers = NULL;
+    NTSTATUS status;
+
+    status =
+        adapter->dxgkrnl.DxgkCbMapMemory(adapter->dxgkrnl.DeviceHandle, adapter->registers_pa,
+                                         SGPU_BAR0_BYTES, FALSE, FALSE, MmNonCached, &registers);
+    if (NT_SUCCESS(status)) {
+        adapter->registers = registers;
+    }
+    return status;
+}
+
+static void unmap_registers(struct refkmd_adapter *adapter)
+{
+    adapter->dxgkrnl.DxgkCbUnmapMemory(adapter->dxgkrnl.DeviceHandle, adapter->registers);
+    adapter->registers = NULL;
+}
+
+static NTSTATUS read_board(struct refkmd_adapter *adapter)
+{
+    UINT i;
+
+    if (refkmd_read(adapter, SGPU_REG_ID) != SGPU_ID) {
+        return STATUS_DEVICE_NOT_CONNECTED;
+    }
+    adapter->straps = refkmd_read(adapter, SGPU_REG_STRAPS);
+    adapter->node_count = refkmd_read(adapter, SGPU_REG_NODE_COUNT);
+    adapter->local_bytes = refkmd_read64(adapter, SGPU_REG_LOCAL_SIZE);
+    adapter->visible_bytes = refkmd_read64(adapter, SGPU_REG_VISIBLE_SIZE);
+    adapter->aperture_bytes = refkmd_read64(adapter, SGPU_REG_APERTURE_SIZE);
+    if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
+    for (i = 0; i < adapter->node_count; i++) {
+        adapter->nodes[i].completed_register =
+            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
+    }
+    refkmd_segments_init(adapter);
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The kernel's table of callbacks may be longer or shorter than ours: its Size says how long.
+ * RequiredDmaQueueEntry is how many submissions the kernel wants to have under way on a node.
+ */
+NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
+                                 IN_PDXGK_START_INFO DxgkStartInfo,
+                                 IN_PDXGKRNL_INTERFACE DxgkInterface,
+                                 OUT_PULONG NumberOfVideoPresentSources,
+                                 OUT_PULONG NumberOfChildren)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+    DXGK_DEVICE_INFO info;
+    NTSTATUS status;
+
+    *NumberOfVideoPresentSources = 0;
+    *NumberOfChildren = 0;
+    if (DxgkStartInfo->RequiredDmaQueueEntry > SGPU_QUEUE_SLOTS) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    RtlZeroMemory(&adapter->dxgkrnl, sizeof adapter->dxgkrnl);
+    RtlCopyMemory(&adapter->dxgkrnl, DxgkInterface,
+                  DxgkInterface->Size < sizeof adapter->dxgkrnl ? DxgkInterface->Size
+                                                                : sizeof adapter->dxgkrnl);
+
+    RtlZeroMemory(&info, sizeof info);
+    status = adapter->dxgkrnl.DxgkCbGetDeviceInformation(adapter->dxgkrnl.DeviceHandle, &info);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    status = find_memory(adapter, info.TranslatedResourceList);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    status = map_registers(adapter);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    status = read_board(adapter);
+    if (!NT_SUCCESS(status)) {
+        goto unmap_registers;
+    }
+
+    refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
+    refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
+    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_INFO_LEVEL,
+               "refkmd: started, %u nodes, %I64u MiB local (%I64u visible), %I64u MiB aperture\n",
+               adapter->node_count, adapter->local_bytes >> 20, adapter->visible_bytes >> 20,
+               adapter->aperture_bytes >> 20);
+    return STATUS_SUCCESS;
+
+unmap_registers:
+    unmap_registers(adapter);
+    return status;
+}
+
+/* The kernel has emptied the segments and drained the nodes before. */
+NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+
+    if (adapter->registers) {
+        refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
+        unmap_registers(adapter);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* ---- Power and children ---------------------------------------------------------------------------- */
+
+/* Never fails (PWR-008). Without power the registers do not answer, so interrupts go first. */
+NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG DeviceUid,
+                                   IN_DEVICE_POWER_STATE DevicePowerState,
+                                   IN_POWER_ACTION ActionType)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+
+    UNREFERENCED_PARAMETER(DeviceUid); /* there are no children: it is the adapter's own */
+    UNREFERENCED_PARAMETER(ActionType);
+    if (adapter->registers) {
+        refkmd_write(adapter, SGPU_REG_IRQ_ENABLE,
+                     DevicePowerState == PowerDeviceD0 ? refkmd_interrupt_mask(adapter) : 0);
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdQueryChildRelations(IN_CONST_PVOID MiniportDeviceContext,
+                                         INOUT_PDXGK_CHILD_DESCRIPTOR ChildRelations,
+                                         IN_ULONG ChildRelationsSize)
+{
+    UNREFERENCED_PARAMETER(MiniportDeviceContext);
+    UNREFERENCED_PARAMETER(ChildRelations);
+    UNREFERENCED_PARAMETER(ChildRelationsSize);
+    return STATUS_SUCCESS;
+}
+
+/* For a crash screen. There is no screen. */
+VOID NTAPI RefKmdResetDevice(IN_CONST_PVOID MiniportDeviceContext)
+{
+    UNREFERENCED_PARAMETER(MiniportDeviceContext);
+}

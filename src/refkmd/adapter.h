@@ -1,0 +1,232 @@
+/*
+ * The driver's own objects, and the functions that cross its files.
+ *
+ * Place      refkmd, private.
+ * Model      adapter > process, device > context; allocations belong to the adapter, openings of
+ *            them to a device. A handle that the driver gives to the kernel is the address of its
+ *            object. Functions named RefKmd* are DDIs, called by the kernel at the IRQL and in the
+ *            synchronisation class that the DDI's page names; the others are ours.
+ * Ownership  The kernel destroys what it created, through the DDI made for that. An object holds
+ *            plain pointers to its parents, which outlive it, except that an allocation knows no
+ *            device at all (ALLOC-017).
+ */
+#ifndef REFKMD_ADAPTER_H
+#define REFKMD_ADAPTER_H
+
+#include <ntddk.h>
+#include <dispmprt.h>
+#include <d3dkmddi.h>
+#include <drydock/sgpu.h>
+
+#include "refkmd.h"
+
+#define REFKMD_POOL_TAG 0x6b666552u /* "Refk" in memory */
+
+/* Segment ids, which are 1-based places in what QUERYSEGMENT reports (SEG-005). */
+#define REFKMD_SEGMENT_SYSTEM   0u /* implicit: system pages by their physical address */
+#define REFKMD_SEGMENT_LOCAL    1u /* local memory from its start; CPU visible if BAR 1 reaches it */
+#define REFKMD_SEGMENT_APERTURE 2u /* system pages through the aperture's slots */
+#define REFKMD_SEGMENT_HIDDEN   3u /* local memory beyond BAR 1; reported only if there is any */
+#define REFKMD_SEGMENT_COUNT    4u /* with the implicit one */
+#define REFKMD_SEGMENT_BIT(id)  (1u << ((id)-1))
+
+/*
+ * 64 KiB of paging buffer hold the page list of a 32 MiB transfer, or all 512 entries of a page
+ * table 15 times. Every operation takes at least SGPU_SUBMIT_ALIGN bytes of it, so this many
+ * records of private data last as long as the buffer itself.
+ */
+#define REFKMD_PAGING_BUFFER_BYTES  (64u * 1024u)
+#define REFKMD_PAGING_RECORDS       (REFKMD_PAGING_BUFFER_BYTES / SGPU_SUBMIT_ALIGN)
+#define REFKMD_PAGING_PRIVATE_BYTES (REFKMD_PAGING_RECORDS * (UINT)sizeof(struct paging_record))
+
+/* One render command of 4095 references is the longest that the user-mode half can ask for. */
+#define REFKMD_DMA_BUFFER_BYTES (128u * 1024u)
+#define REFKMD_LIST_ENTRIES     4096u
+
+#define REFKMD_MAX_NODES 8u /* as many as the interrupt register has bits for */
+
+enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU };
+
+/*
+ * What one call of DxgkDdiBuildPagingBuffer leaves in the private data of the paging buffer, one
+ * record behind the other (PB-024): a submission carries the records of the operations it runs.
+ * If it faults, the driver can tell which those were.
+ */
+struct paging_record {
+    UINT operation; /* DXGK_BUILDPAGINGBUFFER_OPERATION */
+    UINT bytes;     /* written for it, padding included */
+};
+
+/* A submission that the node has not retired. */
+struct refkmd_submission {
+    UINT fence;
+    UINT operations; /* one bit for each paging operation in it; 0 for rendering */
+};
+
+/*
+ * What is under way on a node, oldest first: a ring between the scheduler's calls, which append at
+ * newest, and the interrupt routine, which removes at oldest. Fence ids are looked up in it and
+ * never compared by size, because they wrap and because the kernel may submit an old id of a
+ * paging packet again (SUB-009, SUB-010).
+ */
+struct refkmd_node {
+    struct refkmd_submission submissions[SGPU_QUEUE_SLOTS];
+    volatile UINT oldest; /* free running; the slot is the value modulo the number of slots */
+    volatile UINT newest; /* the next one to be used */
+
+    /* Of the interrupt routine, or of whoever runs under DxgkCbSynchronizeExecution. */
+    UINT last_completed_fence; /* reported, or counted as such after a reset */
+    UINT completed_register;   /* SGPU_NODE_COMPLETED as it was last looked at */
+    UINT preemption_fence;
+    BOOLEAN preemption_is_pending;
+};
+
+struct refkmd_adapter {
+    enum refkmd_model model;
+    DXGKRNL_INTERFACE dxgkrnl; /* the kernel's callbacks; valid from StartDevice on */
+
+    UCHAR *registers; /* BAR 0, mapped; NULL while stopped */
+    PHYSICAL_ADDRESS registers_pa;
+    PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
+    ULONG straps;
+    UINT node_count;
+    UINT64 local_bytes;
+    UINT64 visible_bytes; /* of local memory, through BAR 1 */
+    UINT64 aperture_bytes;
+
+    UINT segment_count; /* reported ones */
+
+    /* By segment id: what the GPU adds to an offset in the segment, to reach it physically... */
+    UINT64 segment_base[REFKMD_SEGMENT_COUNT];
+    /* ...and in a page-table entry. Ids that the contract can name and we have not are 0. */
+    UINT64 pte_base[32];
+
+    struct refkmd_node nodes[REFKMD_MAX_NODES];
+};
+
+struct refkmd_process {
+    struct refkmd_adapter *adapter;
+    BOOLEAN is_system; /* the paging process */
+};
+
+struct refkmd_device {
+    struct refkmd_adapter *adapter;
+    struct refkmd_process *process; /* NULL in the physical model */
+};
+
+struct refkmd_context {
+    struct refkmd_device *device;
+    UINT node;
+    BOOLEAN is_virtual; /* its commands hold virtual addresses */
+    UINT64 root;        /* physical address of its root page table, as the GPU names it */
+    BOOLEAN has_root;
+};
+
+struct refkmd_allocation {
+    UINT64 bytes;
+    UINT flags; /* SGPU_UMD_* */
+};
+
+/* What a device holds of an allocation. */
+struct refkmd_opening {
+    struct refkmd_allocation *allocation;
+};
+
+/* ---- Registers (adapter.c) --------------------------------------------------------------------- */
+
+ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg);
+void refkmd_write(const struct refkmd_adapter *adapter, ULONG reg, ULONG value);
+UINT64 refkmd_read64(const struct refkmd_adapter *adapter, ULONG reg);
+void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 value);
+
+/* Zeroed nonpaged pool, or NULL. */
+void *refkmd_alloc(SIZE_T bytes);
+void refkmd_free(void *pointer);
+
+/* ---- Segments (segments.c) ------------------------------------------------------------------------ */
+
+/* Lay the adapter's memory out in segments, once the registers have told how much there is. */
+void refkmd_segments_init(struct refkmd_adapter *adapter);
+
+/*
+ * A GPU physical address from a segment and an offset in it, which is how WDDM 2 names memory.
+ * WDDM 1 hands out addresses that have the segment's base in them already (SEG-018).
+ */
+UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 offset);
+
+/* Page tables must be, or should be, in system memory. */
+BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter);
+
+NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
+                               const DXGKARG_QUERYADAPTERINFO *query);
+NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query);
+NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query);
+
+/* ---- Interrupts (interrupt.c) ----------------------------------------------------------------------- */
+
+/* Which interrupts the driver wants while it runs. */
+ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter);
+
+/*
+ * Report what the node has completed since it was last asked, then a preemption that waited for
+ * that. TRUE if anything was reported. is_signalled says that the node's completion interrupt was
+ * pending, which makes COMPLETED news even if it reads as before. At device IRQL only.
+ */
+BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled);
+
+/* Nothing submitted to the node is unfinished. */
+BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);
+
+/* Run routine(context) at device IRQL, not at the same time as the interrupt routine. */
+void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
+                        void *context);
+
+/* ---- DDIs ------------------------------------------------------------------------------------------- */
+
+DXGKDDI_START_DEVICE RefKmdStartDevice;
+DXGKDDI_STOP_DEVICE RefKmdStopDevice;
+DXGKDDI_REMOVE_DEVICE RefKmdRemoveDevice;
+DXGKDDI_ADD_DEVICE RefKmdAddDevicePhysical;
+DXGKDDI_ADD_DEVICE RefKmdAddDeviceGpuMmu;
+DXGKDDI_SET_POWER_STATE RefKmdSetPowerState;
+DXGKDDI_QUERY_CHILD_RELATIONS RefKmdQueryChildRelations;
+DXGKDDI_RESET_DEVICE RefKmdResetDevice;
+DXGKDDI_UNLOAD RefKmdUnload;
+DXGKDDI_INTERRUPT_ROUTINE RefKmdInterruptRoutine;
+DXGKDDI_DPC_ROUTINE RefKmdDpcRoutine;
+
+DXGKDDI_QUERYADAPTERINFO RefKmdQueryAdapterInfo;
+DXGKDDI_GETNODEMETADATA RefKmdGetNodeMetadata;
+
+DXGKDDI_CREATEALLOCATION RefKmdCreateAllocation;
+DXGKDDI_DESTROYALLOCATION RefKmdDestroyAllocation;
+DXGKDDI_DESCRIBEALLOCATION RefKmdDescribeAllocation;
+DXGKDDI_OPENALLOCATIONINFO RefKmdOpenAllocation;
+DXGKDDI_CLOSEALLOCATION RefKmdCloseAllocation;
+
+DXGKDDI_CREATEPROCESS RefKmdCreateProcess;
+DXGKDDI_DESTROYPROCESS RefKmdDestroyProcess;
+DXGKDDI_CREATEDEVICE RefKmdCreateDevice;
+DXGKDDI_DESTROYDEVICE RefKmdDestroyDevice;
+DXGKDDI_CREATECONTEXT RefKmdCreateContext;
+DXGKDDI_DESTROYCONTEXT RefKmdDestroyContext;
+DXGKDDI_GETROOTPAGETABLESIZE RefKmdGetRootPageTableSize;
+DXGKDDI_SETROOTPAGETABLE RefKmdSetRootPageTable;
+
+DXGKDDI_BUILDPAGINGBUFFER RefKmdBuildPagingBuffer;
+DXGKDDI_RENDER RefKmdRender;
+DXGKDDI_PATCH RefKmdPatch;
+DXGKDDI_SUBMITCOMMAND RefKmdSubmitCommand;
+DXGKDDI_SUBMITCOMMANDVIRTUAL RefKmdSubmitCommandVirtual;
+DXGKDDI_PREEMPTCOMMAND RefKmdPreemptCommand;
+DXGKDDI_QUERYCURRENTFENCE RefKmdQueryCurrentFence;
+DXGKDDI_QUERYDEPENDENTENGINEGROUP RefKmdQueryDependentEngineGroup;
+DXGKDDI_QUERYENGINESTATUS RefKmdQueryEngineStatus;
+DXGKDDI_RESETENGINE RefKmdResetEngine;
+DXGKDDI_RESETFROMTIMEOUT RefKmdResetFromTimeout;
+DXGKDDI_RESTARTFROMTIMEOUT RefKmdRestartFromTimeout;
+DXGKDDI_COLLECTDBGINFO RefKmdCollectDbgInfo;
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Allocations: what they need and where they may live; openings of them by devices.
+ *
+ * The user-mode half describes an allocation in its private data, struct sgpu_umd_allocation. It
+ * comes from user mode: every field is checked before anything is believed.
+ */
+#include "adapter.h"
+#include "packet.h"
+
+#include <ntstatus.h>
+
+#define PRIORITY_NORMAL 0x78000000u /* D3DDDI_ALLOCATIONPRIORITY_NORMAL */
+
+#define KNOWN_FLAGS                                                                                \
+    (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
+     SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE)
+
+/* Where an allocation may live, the best place first. */
+struct placement {
+    UINT ids[REFKMD_SEGMENT_COUNT];
+    UINT count;
+};
+
+static void placement_add(struct placement *placement, UINT id)
+{
+    placement->ids[placement->count++] = id;
+}
+
+/*
+ * Local memory that the CPU cannot see goes first to those who do not ask for it, so that the rest
+ * is left to those who do.
+ */
+static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
+{
+    struct placement placement = {{0}, 0};
+    BOOLEAN has_hidden = adapter->segment_count >= REFKMD_SEGMENT_HIDDEN;
+
+    if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE)) {
+        placement_add(&placement, REFKMD_SEGMENT_APERTURE);
+    }
+    if (!(flags & SGPU_UMD_APERTURE_ONLY)) {
+        if (has_hidden && !(flags & SGPU_UMD_CPU_VISIBLE)) {
+            placement_add(&placement, REFKMD_SEGMENT_HIDDEN);
+        }
+        placement_add(&placement, REFKMD_SEGMENT_LOCAL);
+        if (!(flags & (SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE))) {
+            placement_add(&placement, REFKMD_SEGMENT_APERTURE);
+        }
+    }
+    return placement;
+}
+
+/*
+ * Keeps ALLOC-009 (Cached needs CpuVisible) and RES-013 (what the CPU may touch must be somewhere
+ * that it can).
+ */
+static NTSTATUS check_request(const struct refkmd_adapter *adapter,
+                              const struct sgpu_umd_allocation *request)
+{
+    UINT flags = request->flags;
+    UINT alignment = request->alignment;
+    BOOLEAN contradicts = (flags & SGPU_UMD_NO_APERTURE) &&
+                          (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE));
+    BOOLEAN is_out_of_reach =
+        (flags & SGPU_UMD_CPU_VISIBLE) && (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes;
+
+    if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
+        request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
+        ((flags & SGPU_UMD_CACHED) && !(flags & SGPU_UMD_CPU_VISIBLE)) || contradicts ||
+        is_out_of_reach) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Keeps ALLOC-001, ALLOC-003..ALLOC-005, ALLOC-008. The GPU reaches scattered system pages itself,
+ * so eviction needs no segment in between (ALLOC-007). Both shapes of the flags have the bits that
+ * are set here in the same places, except that AccessedPhysically came with WDDM 2.0.
+ */
+static void fill_info(const struct refkmd_adapter *adapter,
+                      const struct sgpu_umd_allocation *request, DXGK_ALLOCATIONINFO *info)
+{
+    struct placement placement = place(adapter, request->flags);
+    UINT set = 0;
+    UINT i;
+
+    for (i = 0; i < placement.count; i++) {
+        set |= REFKMD_SEGMENT_BIT(placement.ids[i]);
+    }
+    info->Alignment = request->alignment > SGPU_PAGE_BYTES ? request->alignment : SGPU_PAGE_BYTES;
+    info->Size = request->bytes;
+    info->PitchAlignedSize = 0;
+    info->HintedBank.Value = 0;
+    info->PreferredSegment.Value = 0;
+    info->PreferredSegment.SegmentId0 = placement.ids[0];
+    info->PreferredSegment.SegmentId1 = placement.ids[1];
+    info->PreferredSegment.SegmentId2 = placement.ids[2];
+    info->SupportedReadSegmentSet = set;
+    info->SupportedWriteSegmentSet = set;
+    info->EvictionSegmentSet = 0;
+    info->MaximumRenamingListLength = 0; /* in WDDM 2: PhysicalAdapterIndex */
+    info->pAllocationUsageHint = NULL;
+    info->AllocationPriority = request->priority ? request->priority : PRIORITY_NORMAL;
+
+    if (adapter->model == REFKMD_GPU_MMU) {
+        info->FlagsWddm2.Value = 0;
+        info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
+        info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
+        info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
+    } else {
+        info->Flags.Value = 0;
+        info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
+        info->Flags.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
+    }
+}
+
+static NTSTATUS create_one(const struct refkmd_adapter *adapter, DXGK_ALLOCATIONINFO *info)
+{
+    struct sgpu_umd_allocation request;
+    struct refkmd_allocation *allocation;
+    NTSTATUS status;
+
+    if (!info->pPrivateDriverData || info->PrivateDriverDataSize < sizeof request) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    /* Once: a second look might find something else there. */
+    RtlCopyMemory(&request, info->pPrivateDriverData, sizeof request);
+    status = check_request(adapter, &request);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    allocation = refkmd_alloc(sizeof *allocation);
+    if (!allocation) {
+        return STATUS_NO_MEMORY;
+    }
+    allocation->bytes = request.bytes;
+    allocation->flags = request.flags;
+    fill_info(adapter, &request, info);
+    info->hAllocation = allocation;
+    return STATUS_SUCCESS;
+}
+
+/* All of them or none. The driver keeps nothing of a resource, so hResource stays what it was. */
+NTSTATUS NTAPI RefKmdCreateAllocation(IN_CONST_HANDLE hAdapter,
+                                      INOUT_PDXGKARG_CREATEALLOCATION args)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT created;
+
+    for (created = 0; created < args->NumAllocations; created++) {
+        status = create_one(hAdapter, &args->pAllocationInfo[created]);
+        if (!NT_SUCCESS(status)) {
+            break;
+        }
+    }
+    while (!NT_SUCCESS(status) && created > 0) {
+        refkmd_free(args->pAllocationInfo[--created].hAllocation);
+        args->pAllocationInfo[created].hAllocation = NULL;
+    }
+    return status;
+}
+
+NTSTATUS NTAPI RefKmdDestroyAllocation(IN_CONST_HANDLE hAdapter,
+                                       IN_CONST_PDXGKARG_DESTROYALLOCATION args)
+{
+    UINT i;
+
+    UNREFERENCED_PARAMETER(hAdapter);
+    for (i = 0; i < args->NumAllocations; i++) {
+        refkmd_free(args->pAllocationList[i]);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* A buffer, as a surface of one row. */
+NTSTATUS NTAPI RefKmdDescribeAllocation(IN_CONST_HANDLE hAdapter,
+                                        INOUT_PDXGKARG_DESCRIBEALLOCATION args)
+{
+    const struct refkmd_allocation *allocation = args->hAllocation;
+
+    UNREFERENCED_PARAMETER(hAdapter);
+    args->Width = (UINT)smaller_of(allocation->bytes, MAXULONG);
+    args->Height = 1;
+    args->Format = D3DDDIFMT_UNKNOWN;
+    args->MultisampleMethod.NumSamples = 0;
+    args->MultisampleMethod.NumQualityLevels = 0;
+    args->RefreshRate.Numerator = 0;
+    args->RefreshRate.Denominator = 1;
+    args->PrivateDriverFormatAttribute = 0;
+    return STATUS_SUCCESS;
+}
+
+/* The kernel's handle names our allocation by way of DxgkCbGetHandleData. */
+static NTSTATUS open_one(const struct refkmd_adapter *adapter, DXGK_OPENALLOCATIONINFO *info)
+{
+    DXGKARGCB_GETHANDLEDATA query = {info->hAllocation, DXGK_HANDLE_ALLOCATION, {{{0}}}};
+    struct refkmd_allocation *allocation = adapter->dxgkrnl.DxgkCbGetHandleData(&query);
+    struct refkmd_opening *opening;
+
+    if (!allocation) {
+        return STATUS_INVALID_HANDLE;
+    }
+    opening = refkmd_alloc(sizeof *opening);
+    if (!opening) {
+        return STATUS_NO_MEMORY;
+    }
+    opening->allocation = allocation;
+    info->hDeviceSpecificAllocation = opening;
+    return STATUS_SUCCESS;
+}
+
+/* All of them or none. Private data is not written to (ALLOC-019). Keeps ALLOC-018. */
+NTSTATUS NTAPI RefKmdOpenAllocation(IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_OPENALLOCATION args)
+{
+    const struct refkmd_device *device = hDevice;
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT opened;
+
+    for (opened = 0; opened < args->NumAllocations; opened++) {
+        status = open_one(device->adapter, &args->pOpenAllocation[opened]);
+        if (!NT_SUCCESS(status)) {
+            break;
+        }
+    }
+    while (!NT_SUCCESS(status) && opened > 0) {
+        refkmd_free(args->pOpenAllocation[--opened].hDeviceSpecificAllocation);
+        args->pOpenAllocation[opened].hDeviceSpecificAllocation = NULL;
+    }
+    return status;
+}
+
+NTSTATUS NTAPI RefKmdCloseAllocation(IN_CONST_HANDLE hDevice,
+                                     IN_CONST_PDXGKARG_CLOSEALLOCATION args)
+{
+    UINT i;
+
+    UNREFERENCED_PARAMETER(hDevice);
+    for (i = 0; i < args->NumAllocations; i++) {
+        refkmd_free(args->pOpenHandleList[i]);
+    }
+    return STATUS_SUCCESS;
+}

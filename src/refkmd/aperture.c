@@ -1,0 +1,62 @@
+/*
+ * Paging operations on the aperture: MAP_APERTURE_SEGMENT and UNMAP_APERTURE_SEGMENT.
+ *
+ * Slots change when the packet that changes them runs, in its place among the other packets of the
+ * buffer (APER-014), and other slots are not disturbed (APER-013). Which allocation is behind the
+ * pages, if any, makes no difference (APER-005, APER-006).
+ */
+#include "paging.h"
+
+#include <ntstatus.h>
+
+static UINT build_map_pages(struct paging_call *call, UINT64 first, UINT64 limit)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    const PFN_NUMBER *pfn = MmGetMdlPfnArray(args->MapApertureSegment.pMdl) +
+                            args->MapApertureSegment.MdlOffset + first;
+    struct sgpu_packet_gart *gart;
+    UINT count = packet_list_room(&call->writer, sizeof *gart, limit);
+    UINT i;
+
+    if (!count) {
+        return 0;
+    }
+    gart = packet_begin(&call->writer, SGPU_OP_GART_WRITE,
+                        sizeof *gart + count * PACKET_LIST_ELEMENT_BYTES);
+    gart->flags = args->MapApertureSegment.Flags.CacheCoherent ? SGPU_GART_COHERENT : 0;
+    gart->first_slot = (uint32_t)(args->MapApertureSegment.OffsetInPages + first);
+    gart->slot_count = count;
+    for (i = 0; i < count; i++) {
+        gart->pages[i] = pfn[i];
+    }
+    return count;
+}
+
+/* MultipassOffset counts pages. Keeps APER-002, APER-007, APER-015. */
+NTSTATUS paging_build_map_aperture_segment(struct paging_call *call)
+{
+    return paging_build_units(call, call->args->MapApertureSegment.NumberOfPages, build_map_pages);
+}
+
+/*
+ * The whole range points at the dummy page afterwards, and accesses to it work (APER-009,
+ * APER-010). One packet does it for any number of pages. Keeps APER-015.
+ */
+NTSTATUS paging_build_unmap_aperture_segment(struct paging_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    struct sgpu_packet_gart *gart;
+
+    if (!args->UnmapApertureSegment.NumberOfPages) {
+        return STATUS_SUCCESS;
+    }
+    gart = packet_begin(&call->writer, SGPU_OP_GART_FILL, sizeof *gart + PACKET_LIST_ELEMENT_BYTES);
+    if (!gart) {
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    gart->flags = 0;
+    gart->first_slot = (uint32_t)args->UnmapApertureSegment.OffsetInPages;
+    gart->slot_count = (uint32_t)args->UnmapApertureSegment.NumberOfPages;
+    gart->pages[0] = (UINT64)args->UnmapApertureSegment.DummyPage.QuadPart >> SGPU_PAGE_SHIFT;
+    return STATUS_SUCCESS;
+}

@@ -1,0 +1,193 @@
+/*
+ * DxgkDdiQueryAdapterInfo: what the adapter says about itself, and DxgkDdiGetNodeMetadata.
+ *
+ * A query that the driver does not know is STATUS_NOT_SUPPORTED, which is how the kernel learns
+ * that the feature behind it is absent. One whose buffer is too small is STATUS_BUFFER_TOO_SMALL.
+ * Output is written whole: what is not said is zero.
+ */
+#include "adapter.h"
+
+#include <ntstatus.h>
+
+/* ---- Driver capabilities -------------------------------------------------------------------------- */
+
+/*
+ * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
+ * OutputDataSize says; it gets that much of ours, but at least what WDDM 1.3 has.
+ * Keeps PT-001, PATCH-013, TDR-013.
+ */
+static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
+                                  const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_DRIVERCAPS caps;
+    UINT bytes = query->OutputDataSize;
+
+    RtlZeroMemory(&caps, sizeof caps);
+    caps.HighestAcceptableAddress.QuadPart = (LONGLONG)(SGPU_PA_SYSTEM - 1);
+    caps.MaxAllocationListSlotId = 1;
+    caps.ApertureSegmentCommitLimit = adapter->aperture_bytes;
+    caps.SchedulingCaps.MultiEngineAware = 1;
+    caps.SchedulingCaps.PreemptionAware = 1;
+    caps.MemoryManagementCaps.PagingNode = SGPU_NODE_COPY;
+    caps.GpuEngineTopology.NbAsymetricProcessingNodes = adapter->node_count;
+    caps.WDDMVersion = DXGKDDI_WDDMv1_3;
+    caps.PreemptionCaps.GraphicsPreemptionGranularity =
+        D3DKMDT_GRAPHICS_PREEMPTION_DMA_BUFFER_BOUNDARY;
+    caps.PreemptionCaps.ComputePreemptionGranularity =
+        D3DKMDT_COMPUTE_PREEMPTION_DMA_BUFFER_BOUNDARY;
+    caps.SupportNonVGA = TRUE;
+    caps.SupportPerEngineTDR = TRUE;
+    if (adapter->model == REFKMD_GPU_MMU) {
+        caps.WDDMVersion = DXGKDDI_WDDMv2_6;
+        caps.MemoryManagementCaps.VirtualAddressingSupported = 1;
+        caps.MemoryManagementCaps.GpuMmuSupported = 1;
+    }
+
+    RtlZeroMemory(query->pOutputData, bytes);
+    RtlCopyMemory(query->pOutputData, &caps, bytes < sizeof caps ? bytes : sizeof caps);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Physical adapter and MMU ------------------------------------------------------------------------ */
+
+/* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
+static NTSTATUS check_physical_adapter(UINT index)
+{
+    return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+/* DxgkPhysicalAdapterHandle is the kernel's, and left alone. Keeps VX-009. */
+static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
+                                            const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_QUERYPHYSICALADAPTERCAPSIN *in = query->pInputData;
+    DXGK_PHYSICALADAPTERCAPS *caps = query->pOutputData;
+
+    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    caps->NumExecutionNodes = (WORD)adapter->node_count;
+    caps->PagingNodeIndex = SGPU_NODE_COPY;
+    caps->Flags.Value = 0;
+    caps->Flags.GpuMmuSupported = 1;
+    caps->VPRPagingNode = 0;
+    return STATUS_SUCCESS;
+}
+
+static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)
+{
+    switch ((adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK) {
+    case SGPU_STRAP_UPDATE_CPU:
+        return DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    case SGPU_STRAP_UPDATE_GPU_PHYSICAL:
+        return DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    default:
+        return DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    }
+}
+
+/* Four levels of nine bits over pages of 12 (PT-003, PT-005). Keeps TLB-005: the manual says so. */
+static NTSTATUS query_gpu_mmu_caps(struct refkmd_adapter *adapter,
+                                   const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_QUERYGPUMMUCAPSIN *in = query->pInputData;
+    DXGK_GPUMMUCAPS *caps = query->pOutputData;
+
+    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    RtlZeroMemory(caps, sizeof *caps);
+    caps->ReadOnlyMemorySupported = 1;
+    caps->NoExecuteMemorySupported = 1;
+    caps->ZeroInPteSupported = 1;
+    caps->CacheCoherentMemorySupported = 1;
+    caps->InvalidTlbEntriesNotCached = 1;
+    caps->PageTableUpdateMode = update_mode(adapter);
+    caps->VirtualAddressBitCount = SGPU_VA_BITS;
+    caps->PageTableLevelCount = SGPU_LEVELS;
+    return STATUS_SUCCESS;
+}
+
+/* All levels are alike, the root included. Keeps PT-004, PT-006, PT-022. */
+static NTSTATUS query_page_table_level(struct refkmd_adapter *adapter,
+                                       const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_QUERYPAGETABLELEVELDESCIN *in = query->pInputData;
+    DXGK_PAGE_TABLE_LEVEL_DESC *level = query->pOutputData;
+    UINT segment =
+        refkmd_tables_are_in_system_memory(adapter) ? REFKMD_SEGMENT_SYSTEM : REFKMD_SEGMENT_LOCAL;
+
+    if (!in || query->InputDataSize < sizeof *in || in->LevelIndex >= SGPU_LEVELS ||
+        !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    RtlZeroMemory(level, sizeof *level);
+    level->PageTableIndexBitCount = SGPU_INDEX_BITS;
+    level->PageTableSegmentId = segment;
+    level->PagingProcessPageTableSegmentId = segment;
+    level->PageTableSizeInBytes = SGPU_PAGE_BYTES;
+    level->PageTableAlignmentInBytes = SGPU_PAGE_BYTES;
+    return STATUS_SUCCESS;
+}
+
+/* ---- Dispatch ------------------------------------------------------------------------------------------ */
+
+#define IN_PHYSICAL (1u << REFKMD_PHYSICAL)
+#define IN_GPU_MMU  (1u << REFKMD_GPU_MMU)
+
+struct query_handler {
+    DXGK_QUERYADAPTERINFOTYPE type;
+    UINT models;       /* in which the query has an answer */
+    UINT output_bytes; /* at least */
+    NTSTATUS (*query)(struct refkmd_adapter *adapter, const DXGKARG_QUERYADAPTERINFO *query);
+};
+
+static const struct query_handler handlers[] = {
+    {DXGKQAITYPE_DRIVERCAPS, IN_PHYSICAL | IN_GPU_MMU,
+     RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, MaxOverlayPlanes), query_driver_caps},
+    {DXGKQAITYPE_QUERYSEGMENT, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT), refkmd_query_segments},
+    {DXGKQAITYPE_QUERYSEGMENT3, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT3), refkmd_query_segments3},
+    {DXGKQAITYPE_QUERYSEGMENT4, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},
+    {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_GPU_MMU,
+     RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
+     query_physical_adapter_caps},
+    {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), query_gpu_mmu_caps},
+    {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),
+     query_page_table_level},
+};
+
+NTSTATUS NTAPI RefKmdQueryAdapterInfo(IN_CONST_HANDLE hAdapter,
+                                      IN_CONST_PDXGKARG_QUERYADAPTERINFO query)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+    UINT i;
+
+    for (i = 0; i < RTL_NUMBER_OF(handlers); i++) {
+        const struct query_handler *handler = &handlers[i];
+
+        if (handler->type != query->Type || !(handler->models & (1u << adapter->model))) {
+            continue;
+        }
+        if (!query->pOutputData || query->OutputDataSize < handler->output_bytes) {
+            return STATUS_BUFFER_TOO_SMALL;
+        }
+        return handler->query(adapter, query);
+    }
+    return STATUS_NOT_SUPPORTED;
+}
+
+/* The node is in the low half; the high half is the physical adapter. */
+NTSTATUS NTAPI RefKmdGetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinalAndAdapterIndex,
+                                     OUT_PDXGKARG_GETNODEMETADATA metadata)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+    UINT node = NodeOrdinalAndAdapterIndex & MAXUSHORT;
+
+    if (node >= adapter->node_count || NodeOrdinalAndAdapterIndex >> 16) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    RtlZeroMemory(metadata, sizeof *metadata);
+    metadata->EngineType = node == SGPU_NODE_RENDER ? DXGK_ENGINE_TYPE_3D : DXGK_ENGINE_TYPE_COPY;
+    metadata->GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
+    return STATUS_SUCCESS;
+}

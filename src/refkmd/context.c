@@ -1,0 +1,66 @@
+/*
+ * Contexts: a stream of submissions to one node, and the buffers and lists that it needs.
+ */
+#include "adapter.h"
+
+#include <ntstatus.h>
+
+#define WRITTEN_PRIMARIES 16u /* all that an allocation list is for without patching (RES-009) */
+
+/*
+ * Virtual commands hold no physical address: nothing to patch. The user-mode half builds them in
+ * memory of its own.
+ */
+static void describe_virtual(DXGK_CONTEXTINFO *info)
+{
+    RtlZeroMemory(info, sizeof *info);
+    info->DmaBufferSize = REFKMD_DMA_BUFFER_BYTES;
+    info->AllocationListSize = WRITTEN_PRIMARIES;
+    info->Caps.NoPatchingRequired = 1;
+    info->PagingCompanionNodeId = SGPU_NODE_COPY;
+}
+
+/*
+ * DMA buffers lie in contiguous system memory (segment set 0), where the GPU fetches them. The
+ * structure of a WDDM 1.3 kernel ends where Caps begins.
+ */
+static void describe_physical(DXGK_CONTEXTINFO *info)
+{
+    info->DmaBufferSize = REFKMD_DMA_BUFFER_BYTES;
+    info->DmaBufferSegmentSet = 0;
+    info->DmaBufferPrivateDataSize = 0;
+    info->AllocationListSize = REFKMD_LIST_ENTRIES;
+    info->PatchLocationListSize = REFKMD_LIST_ENTRIES;
+    info->Reserved = 0;
+}
+
+NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREATECONTEXT args)
+{
+    struct refkmd_device *device = hDevice;
+    struct refkmd_context *context;
+
+    args->hContext = NULL;
+    if (args->NodeOrdinal >= device->adapter->node_count) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    context = refkmd_alloc(sizeof *context);
+    if (!context) {
+        return STATUS_NO_MEMORY;
+    }
+    context->device = device;
+    context->node = args->NodeOrdinal;
+    context->is_virtual = device->adapter->model == REFKMD_GPU_MMU && args->Flags.VirtualAddressing;
+    if (context->is_virtual) {
+        describe_virtual(&args->ContextInfo);
+    } else {
+        describe_physical(&args->ContextInfo);
+    }
+    args->hContext = context;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdDestroyContext(IN_CONST_HANDLE hContext)
+{
+    refkmd_free(hContext);
+    return STATUS_SUCCESS;
+}

@@ -1,0 +1,247 @@
+/*
+ * Interrupts: what the GPU has done, reported to the kernel.
+ *
+ * The kernel may be told about completions at device IRQL only: from the interrupt routine, or
+ * from a routine that DxgkCbSynchronizeExecution runs at that level and never at the same time.
+ * Everything here that reports is called from one of the two (FENCE-005).
+ */
+#include "adapter.h"
+
+#include <ntstatus.h>
+
+ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
+{
+    ULONG mask = 0;
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++) {
+        mask |= SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i);
+    }
+    return mask;
+}
+
+void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
+                        void *context)
+{
+    BOOLEAN result;
+
+    adapter->dxgkrnl.DxgkCbSynchronizeExecution(adapter->dxgkrnl.DeviceHandle, routine, context, 0,
+                                                &result);
+}
+
+BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node)
+{
+    return node->oldest == node->newest;
+}
+
+static void notify(struct refkmd_adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    adapter->dxgkrnl.DxgkCbNotifyInterrupt(adapter->dxgkrnl.DeviceHandle, data);
+}
+
+/* Remove submissions up to the one with this fence. FALSE if none has it, and nothing is removed. */
+static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
+{
+    UINT i;
+
+    for (i = node->oldest; i != node->newest; i++) {
+        if (node->submissions[i % SGPU_QUEUE_SLOTS].fence == fence) {
+            node->oldest = i + 1;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/*
+ * The last completed fence stands for all before it, so several completions may be one report
+ * (FENCE-002). Each id is reported once, and only if it was submitted. Keeps FENCE-004.
+ */
+static BOOLEAN report_completion(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    UINT completed = refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_COMPLETED);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (completed == node->completed_register && !is_signalled) {
+        return FALSE;
+    }
+    node->completed_register = completed;
+    if (!retire_through(node, completed)) {
+        return FALSE;
+    }
+    node->last_completed_fence = completed;
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED;
+    data.DmaCompleted.SubmissionFenceId = completed;
+    data.DmaCompleted.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+    return TRUE;
+}
+
+/*
+ * The GPU lets a queue run dry rather than stop in it, so a node is preempted when nothing is left
+ * on it (FENCE-007). LastCompletedFenceId then is the last id submitted, and no packet comes back.
+ */
+static BOOLEAN report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (!node->preemption_is_pending || !refkmd_node_is_drained(node)) {
+        return FALSE;
+    }
+    node->preemption_is_pending = FALSE;
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
+    data.DmaPreempted.PreemptionFenceId = node->preemption_fence;
+    data.DmaPreempted.LastCompletedFenceId = node->last_completed_fence;
+    data.DmaPreempted.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+    return TRUE;
+}
+
+BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
+{
+    BOOLEAN has_completed = report_completion(adapter, ordinal, is_signalled);
+    BOOLEAN has_preempted = report_preemption(adapter, ordinal);
+
+    return has_completed || has_preempted;
+}
+
+/* Which paging operations the submission with this fence holds; 0 if it is not under way. */
+static UINT operations_of(const struct refkmd_node *node, UINT fence)
+{
+    UINT i;
+
+    for (i = node->oldest; i != node->newest; i++) {
+        const struct refkmd_submission *submission = &node->submissions[i % SGPU_QUEUE_SLOTS];
+
+        if (submission->fence == fence) {
+            return submission->operations;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The node has stopped at a bad address or packet and needs a reset (RES-010, FENCE-010). There is
+ * no such report before WDDM 2.0, and DMA_FAULTED is reserved: an older kernel finds out by its
+ * timeout.
+ */
+static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    ULONG block = SGPU_REG_NODE(ordinal);
+    UINT fence = refkmd_read(adapter, block + SGPU_NODE_FAULT_FENCE);
+    UINT kind = refkmd_read(adapter, block + SGPU_NODE_FAULT_KIND);
+    UINT64 address = refkmd_read64(adapter, block + SGPU_NODE_FAULT_VA);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+               "refkmd: node %u stopped in fence %u (paging operations 0x%x) at 0x%I64x, kind %u\n",
+               ordinal, fence, operations_of(&adapter->nodes[ordinal], fence), address, kind);
+    if (adapter->model != REFKMD_GPU_MMU) {
+        return;
+    }
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+    data.DmaPageFaulted.FaultedFenceId = fence;
+    data.DmaPageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN;
+    data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    if (kind == SGPU_FAULT_READ_ONLY) {
+        data.DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_WRITE;
+    }
+    data.DmaPageFaulted.FaultedVirtualAddress = address;
+    data.DmaPageFaulted.NodeOrdinal = ordinal;
+    data.DmaPageFaulted.FaultErrorCode.GeneralErrorCode =
+        kind == SGPU_FAULT_PACKET ? DXGK_GENERAL_ERROR_INVALID_INSTRUCTION
+                                  : DXGK_GENERAL_ERROR_PAGE_FAULT;
+    notify(adapter, &data);
+}
+
+/* A fence in memory has got its value: whoever waits for one is to look again (NTF-009). */
+static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (adapter->model != REFKMD_GPU_MMU) {
+        return;
+    }
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;
+    data.MonitoredFenceSignaled.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+}
+
+/*
+ * Acknowledge first and look afterwards: what happens in between raises the line again. A device
+ * without power reads as all ones, and is not the one that calls. The DPC is queued before leaving
+ * (FENCE-004).
+ */
+BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG MessageNumber)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+    ULONG pending;
+    UINT i;
+
+    UNREFERENCED_PARAMETER(MessageNumber);
+    pending = refkmd_read(adapter, SGPU_REG_IRQ_STATUS);
+    if (pending == MAXULONG || !(pending & refkmd_interrupt_mask(adapter))) {
+        return FALSE;
+    }
+    refkmd_write(adapter, SGPU_REG_IRQ_STATUS, pending);
+
+    for (i = 0; i < adapter->node_count; i++) {
+        if (pending & SGPU_IRQ_COMPLETED(i)) {
+            refkmd_report_progress(adapter, i, TRUE);
+        }
+        if (pending & SGPU_IRQ_FENCE(i)) {
+            report_fence_write(adapter, i);
+        }
+        if (pending & SGPU_IRQ_FAULTED(i)) {
+            report_fault(adapter, i);
+        }
+    }
+    adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    return TRUE;
+}
+
+/* Keeps FENCE-004. */
+VOID NTAPI RefKmdDpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+
+    adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
+}
+
+/* ---- DxgkDdiQueryCurrentFence ------------------------------------------------------------------------ */
+
+struct fence_query {
+    struct refkmd_adapter *adapter;
+    DXGKARG_QUERYCURRENTFENCE *args;
+};
+
+static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
+{
+    struct fence_query *query = context;
+    struct refkmd_adapter *adapter = query->adapter;
+
+    if (refkmd_report_progress(adapter, query->args->NodeOrdinal, FALSE)) {
+        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    }
+    query->args->CurrentFence = adapter->nodes[query->args->NodeOrdinal].last_completed_fence;
+    return TRUE;
+}
+
+/* Asked when an interrupt may have been lost: report what it would have (FENCE-006). */
+NTSTATUS NTAPI RefKmdQueryCurrentFence(IN_CONST_HANDLE hAdapter,
+                                       INOUT_PDXGKARG_QUERYCURRENTFENCE args)
+{
+    struct fence_query query = {hAdapter, args};
+
+    refkmd_synchronize(query.adapter, query_fence_at_device_irql, &query);
+    return STATUS_SUCCESS;
+}

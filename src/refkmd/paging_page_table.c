@@ -1,0 +1,178 @@
+/*
+ * Paging operations on page tables: UPDATE_PAGE_TABLE and FLUSH_TLB.
+ *
+ * The kernel describes entries in its own format, DXGK_PTE; the driver writes the hardware's. It
+ * keeps no copy of any table, so it need not know which process a table belongs to, and nothing
+ * happens when a table leaves memory (NotifyEviction, PT-037): entries that come with such a call
+ * are written like others.
+ */
+#include "paging.h"
+
+#include <ntstatus.h>
+
+/*
+ * One hardware entry, always all 64 bits of it: what lay there before is not looked at (PT-014).
+ * Not valid is 0, whatever else the kernel's entry says (PT-031). base tells, by segment, what to
+ * add to an address in it, in the format of an entry (PT-030).
+ */
+static inline UINT64 hardware_entry(const UINT64 base[32], const DXGK_PTE *pte, UINT64 constant)
+{
+    UINT64 entry = base[pte->Segment] + (pte->PageAddress << SGPU_PAGE_SHIFT);
+
+    entry |= constant;
+    entry |= pte->Zero ? SGPU_PTE_ZERO : 0;
+    entry |= pte->ReadOnly ? SGPU_PTE_READ_ONLY : 0;
+    entry |= pte->NoExecute ? SGPU_PTE_NO_EXECUTE : 0;
+    entry |= pte->CacheCoherent ? SGPU_PTE_COHERENT : 0;
+    return pte->Valid ? entry : 0;
+}
+
+/*
+ * What all entries of a call share. DriverProtection belongs to the virtual address that is being
+ * mapped, and goes into leaf entries (PT-027, PT-028); the GPU keeps its low 15 bits.
+ */
+static UINT64 constant_bits(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    UINT64 constant = SGPU_PTE_VALID;
+
+    if (update->PageTableLevel == 0) {
+        constant |= (update->DriverProtection & SGPU_PTE_PROTECTION_MASK)
+                    << SGPU_PTE_PROTECTION_SHIFT;
+    }
+    return constant;
+}
+
+/*
+ * Entry i goes to index StartIndex + i (PT-017). With Repeat there is one entry, for all indices,
+ * and the array may end behind it (PT-016).
+ */
+static void convert(const struct refkmd_adapter *adapter,
+                    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, UINT64 first, UINT count,
+                    uint64_t *out)
+{
+    const DXGK_PTE *pte = update->pPageTableEntries + first;
+    UINT64 constant = constant_bits(update);
+    UINT i;
+
+    for (i = 0; i < count; i++) {
+        out[i] = hardware_entry(adapter->pte_base, &pte[i], constant);
+    }
+}
+
+/* The CPU writes the table, now: nothing is queued, and the bytes are final (PT-021, PB-026). */
+static NTSTATUS update_by_cpu(const struct refkmd_adapter *adapter,
+                              const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    uint64_t *table = (uint64_t *)update->PageTableAddress.CpuVirtual + update->StartIndex;
+    UINT i;
+
+    if (!update->Flags.Repeat) {
+        convert(adapter, update, 0, update->NumPageTableEntries, table);
+        return STATUS_SUCCESS;
+    }
+    for (i = 0; i < update->NumPageTableEntries; i++) {
+        convert(adapter, update, 0, 1, &table[i]);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Where the table is, in the way that the call's own UpdateMode names it (PT-019, PT-023). */
+static void set_table(const struct refkmd_adapter *adapter,
+                      const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update,
+                      struct sgpu_packet_pte *packet)
+{
+    if (update->UpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL) {
+        packet->flags = SGPU_PTE_TABLE_VIRTUAL;
+        packet->table = update->PageTableAddress.GpuVirtual;
+    } else {
+        packet->flags = 0;
+        packet->table =
+            refkmd_physical_address(adapter, update->PageTableAddress.GpuPhysical.SegmentId,
+                                    update->PageTableAddress.GpuPhysical.SegmentOffset);
+    }
+}
+
+static UINT build_entries(struct paging_call *call, UINT64 first, UINT64 limit)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
+    struct sgpu_packet_pte *packet;
+    UINT count = packet_list_room(&call->writer, sizeof *packet, limit);
+
+    if (!count) {
+        return 0;
+    }
+    packet = packet_begin(&call->writer, SGPU_OP_PTE_WRITE,
+                          sizeof *packet + count * PACKET_LIST_ELEMENT_BYTES);
+    set_table(call->adapter, update, packet);
+    packet->first = update->StartIndex + (uint32_t)first;
+    packet->count = count;
+    convert(call->adapter, update, first, count, packet->entries);
+    return count;
+}
+
+static NTSTATUS build_repeated_entry(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
+    struct sgpu_packet_pte *packet;
+
+    packet =
+        packet_begin(&call->writer, SGPU_OP_PTE_FILL, sizeof *packet + PACKET_LIST_ELEMENT_BYTES);
+    if (!packet) {
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    set_table(call->adapter, update, packet);
+    packet->first = update->StartIndex;
+    packet->count = update->NumPageTableEntries;
+    convert(call->adapter, update, 0, 1, packet->entries);
+    return STATUS_SUCCESS;
+}
+
+/*
+ * MultipassOffset counts entries. pPageTableEntries64KB, PageTablePageSize, LargePage and
+ * Use64KBPages belong to capabilities that the driver does not claim (PT-033, PT-039, PT-041).
+ * Keeps PT-013..PT-032 where they bind the driver.
+ */
+NTSTATUS paging_build_update_page_table(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
+
+    if (!update->NumPageTableEntries || !update->pPageTableEntries) {
+        return STATUS_SUCCESS;
+    }
+    if (update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL) {
+        return update_by_cpu(call->adapter, update);
+    }
+    if (update->Flags.Repeat) {
+        return build_repeated_entry(call);
+    }
+    return paging_build_units(call, update->NumPageTableEntries, build_entries);
+}
+
+/*
+ * Two zeros are the whole address space (TLB-001). The pages do not say whether EndVirtualAddress
+ * is the last byte of the range or the first one behind it, and a wider flush than asked is lawful
+ * (TLB-007): the page that it lies in is flushed too. A range that is none is flushed as all.
+ * Packets run in order, so the flush comes behind earlier table writes (TLB-006). Keeps TLB-002.
+ */
+NTSTATUS paging_build_flush_tlb(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *flush = &call->args->FlushTlb;
+    const UINT64 page_mask = SGPU_PAGE_BYTES - 1;
+    const UINT64 last_page = (1ull << SGPU_VA_BITS) - SGPU_PAGE_BYTES;
+    UINT64 start = flush->StartVirtualAddress & ~page_mask;
+    UINT64 end = smaller_of(flush->EndVirtualAddress & ~page_mask, last_page) + SGPU_PAGE_BYTES;
+    BOOLEAN is_all = (!flush->StartVirtualAddress && !flush->EndVirtualAddress) ||
+                     flush->EndVirtualAddress < flush->StartVirtualAddress || start >= end;
+    struct sgpu_packet_tlb_flush *packet;
+
+    packet = packet_begin(&call->writer, SGPU_OP_TLB_FLUSH, sizeof *packet);
+    if (!packet) {
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    packet->flags = is_all ? SGPU_TLB_ALL : 0;
+    packet->root = refkmd_physical_address(call->adapter, flush->RootPageTableAddress.SegmentId,
+                                           flush->RootPageTableAddress.SegmentOffset);
+    packet->start = is_all ? 0 : start;
+    packet->end = is_all ? 0 : end;
+    return STATUS_SUCCESS;
+}

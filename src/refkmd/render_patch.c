@@ -1,0 +1,206 @@
+/*
+ * DxgkDdiRender and DxgkDdiPatch: commands of the physical model.
+ *
+ * The user-mode half writes struct sgpu_umd_render records that name allocations by their place in
+ * the allocation list. Render turns each into a RENDER packet and lists the places of its
+ * addresses; Patch writes the addresses, once the kernel knows them.
+ *
+ * Every packet starts at a multiple of SGPU_SUBMIT_ALIGN and needs nothing from earlier ones, so
+ * the kernel may split the buffer in front of any of them (PATCH-012): SplitOffset of a reference
+ * is the start of its packet.
+ */
+#include "adapter.h"
+#include "packet.h"
+
+#include <ntstatus.h>
+
+#define REF_FLAGS (SGPU_REF_READ | SGPU_REF_WRITE)
+
+/* What one call of Render has reached so far. Published to the kernel at its end. */
+struct translation {
+    const DXGKARG_RENDER *args;
+    struct packet_writer writer;
+    D3DDDI_PATCHLOCATIONLIST *next_location;
+    UINT locations_left;
+    UINT command_offset; /* first byte not translated */
+};
+
+/*
+ * Commands lie in user memory, which may vanish or change under the driver: it is read under
+ * guard, once, and only the copy is looked at (PATCH-016).
+ */
+static NTSTATUS copy_from_user(void *destination, const void *source, SIZE_T bytes)
+{
+#ifdef _MSC_VER
+    __try {
+        RtlCopyMemory(destination, source, bytes);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        return STATUS_INVALID_USER_BUFFER;
+    }
+#else
+    RtlCopyMemory(destination, source, bytes);
+#endif
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The reference names an allocation that is in the list, stays inside of it, and the kernel has
+ * been told if it writes. A patch location holds offsets of 32 bits.
+ */
+static BOOLEAN is_valid_ref(const DXGKARG_RENDER *args, const struct sgpu_umd_ref *ref)
+{
+    const DXGK_ALLOCATIONLIST *entry;
+    const struct refkmd_opening *opening;
+    UINT64 bytes;
+
+    if (ref->allocation_index >= args->AllocationListSize || (ref->flags & ~REF_FLAGS)) {
+        return FALSE;
+    }
+    entry = &args->pAllocationList[ref->allocation_index];
+    opening = entry->hDeviceSpecificAllocation;
+    if (!opening || ((ref->flags & SGPU_REF_WRITE) && !entry->WriteOperation)) {
+        return FALSE;
+    }
+    bytes = ROUND_TO_PAGES(opening->allocation->bytes);
+    return ref->offset <= MAXULONG && ref->offset <= bytes && ref->bytes <= bytes - ref->offset;
+}
+
+/*
+ * Write the reference with the address that the list has now, if it has one: should nothing move,
+ * Patch is not needed (PATCH-011). The place goes to the patch list in any case.
+ */
+static void emit_ref(struct translation *translation, const struct sgpu_umd_ref *ref,
+                     struct sgpu_render_ref *out, UINT packet_offset)
+{
+    const DXGKARG_RENDER *args = translation->args;
+    const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[ref->allocation_index];
+    D3DDDI_PATCHLOCATIONLIST *location = translation->next_location++;
+
+    out->address = entry->SegmentId ? (UINT64)entry->PhysicalAddress.QuadPart + ref->offset : 0;
+    out->bytes = ref->bytes;
+    out->key = ref->key;
+    out->flags = ref->flags;
+    out->index = ref->index;
+
+    RtlZeroMemory(location, sizeof *location);
+    location->AllocationIndex = ref->allocation_index;
+    location->AllocationOffset = (UINT)ref->offset;
+    location->PatchOffset = (UINT)((UCHAR *)&out->address - (UCHAR *)args->pDmaBuffer);
+    location->SplitOffset = packet_offset;
+    translation->locations_left--;
+}
+
+/* Translate the command at command_offset and step over it. */
+static NTSTATUS translate_one(struct translation *translation)
+{
+    const DXGKARG_RENDER *args = translation->args;
+    UINT left = args->CommandLength - translation->command_offset;
+    const UCHAR *source = (const UCHAR *)args->pCommand + translation->command_offset;
+    struct sgpu_umd_render command;
+    struct sgpu_packet_render *packet;
+    UINT packet_offset;
+    UINT packet_bytes;
+    NTSTATUS status;
+    UINT i;
+
+    if (left < sizeof command) {
+        return STATUS_INVALID_USER_BUFFER;
+    }
+    status = copy_from_user(&command, source, sizeof command);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    if (command.version != SGPU_UMD_VERSION ||
+        command.ref_count > (left - sizeof command) / sizeof(struct sgpu_umd_ref) ||
+        command.ref_count >
+            (REFKMD_DMA_BUFFER_BYTES - sizeof *packet) / sizeof(struct sgpu_render_ref)) {
+        return STATUS_INVALID_USER_BUFFER;
+    }
+    packet_bytes = (UINT)(sizeof *packet + command.ref_count * sizeof(struct sgpu_render_ref));
+    if (command.ref_count > translation->locations_left) {
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    packet_offset = packet_writer_end(&translation->writer);
+    packet = packet_begin(&translation->writer, SGPU_OP_RENDER, packet_bytes);
+    if (!packet) {
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    packet->flags = 0;
+    packet->token = command.token;
+    packet->duration_ns = command.duration_ns;
+    packet->ref_count = command.ref_count;
+    packet->reserved = 0;
+
+    source += sizeof command;
+    for (i = 0; i < command.ref_count; i++) {
+        struct sgpu_umd_ref ref;
+
+        status = copy_from_user(&ref, source + i * sizeof ref, sizeof ref);
+        if (!NT_SUCCESS(status)) {
+            return status;
+        }
+        if (!is_valid_ref(args, &ref)) {
+            return STATUS_INVALID_USER_BUFFER;
+        }
+        emit_ref(translation, &ref, &packet->refs[i], packet_offset);
+    }
+    translation->command_offset +=
+        (UINT)(sizeof command + command.ref_count * sizeof(struct sgpu_umd_ref));
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Translate until the commands are done or the buffer or the list is full. Then MultipassOffset
+ * is the offset of the first command that is left (PATCH-014); a command that no buffer can hold is
+ * refused instead. On refusal nothing is published. Keeps PATCH-011, PATCH-012, PATCH-016.
+ */
+NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
+{
+    struct translation translation = {
+        .args = args,
+        .next_location = args->pPatchLocationListOut,
+        .locations_left = args->PatchLocationListOutSize,
+        .command_offset = args->MultipassOffset,
+    };
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT bytes;
+
+    UNREFERENCED_PARAMETER(hContext);
+    PAGED_CODE();
+
+    packet_writer_begin(&translation.writer, args->pDmaBuffer, args->DmaSize);
+    while (status == STATUS_SUCCESS && translation.command_offset < args->CommandLength) {
+        status = translate_one(&translation);
+    }
+    if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+        return status;
+    }
+    bytes = packet_writer_end(&translation.writer);
+    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+    args->pPatchLocationListOut = translation.next_location;
+    args->MultipassOffset = translation.command_offset;
+    return status;
+}
+
+/*
+ * Write the addresses of the locations in the range of this submission; the rest of the list is
+ * not for us (PATCH-003). The address goes over whatever is there, so that the same buffer can be
+ * patched again after a move (PATCH-006), and nothing else changes (PATCH-007). A paging buffer
+ * has no locations, and is complete as it was built (PATCH-009). The fence goes to a register at
+ * submission, not into the buffer (PATCH-008). Keeps PATCH-002, PATCH-004, PATCH-013.
+ */
+NTSTATUS NTAPI RefKmdPatch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH args)
+{
+    UINT i;
+
+    UNREFERENCED_PARAMETER(hAdapter);
+    for (i = 0; i < args->PatchLocationListSubmissionLength; i++) {
+        const D3DDDI_PATCHLOCATIONLIST *location =
+            &args->pPatchLocationList[args->PatchLocationListSubmissionStart + i];
+        const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[location->AllocationIndex];
+        UINT64 address = (UINT64)entry->PhysicalAddress.QuadPart + location->AllocationOffset;
+
+        RtlCopyMemory((UCHAR *)args->pDmaBuffer + location->PatchOffset, &address, sizeof address);
+    }
+    return STATUS_SUCCESS;
+}

@@ -1,0 +1,197 @@
+/*
+ * Segments: how the adapter's memory is laid out for the memory manager.
+ *
+ *   id | what                         | base                | flags
+ *    1 | local memory behind BAR 1    | 0                   | CpuVisible
+ *    2 | aperture                     | SGPU_PA_APERTURE    | Aperture, CacheCoherent by strap
+ *    3 | the rest of local memory     | bytes behind BAR 1  |
+ *
+ * CpuVisible is said of a segment as a whole, and offsets in it must be offsets in the window
+ * (SEG-011). So local memory that the window covers only in part is two segments. When the window
+ * covers all of it there is no third; when there is no window, the first is not CpuVisible.
+ */
+#include "adapter.h"
+
+#include <ntstatus.h>
+
+struct segment {
+    DXGK_SEGMENTFLAGS flags;
+    UINT64 base;
+    UINT64 bytes;
+    PHYSICAL_ADDRESS cpu_address;
+};
+
+void refkmd_segments_init(struct refkmd_adapter *adapter)
+{
+    adapter->visible_bytes &= ~(UINT64)(SGPU_PAGE_BYTES - 1);
+    if (adapter->visible_bytes > adapter->local_bytes) {
+        adapter->visible_bytes = adapter->local_bytes;
+    }
+    adapter->segment_count = REFKMD_SEGMENT_APERTURE;
+    if (adapter->visible_bytes && adapter->visible_bytes < adapter->local_bytes) {
+        adapter->segment_count = REFKMD_SEGMENT_HIDDEN;
+    }
+
+    adapter->segment_base[REFKMD_SEGMENT_SYSTEM] = SGPU_PA_SYSTEM;
+    adapter->segment_base[REFKMD_SEGMENT_LOCAL] = 0;
+    adapter->segment_base[REFKMD_SEGMENT_APERTURE] = SGPU_PA_APERTURE;
+    adapter->segment_base[REFKMD_SEGMENT_HIDDEN] = adapter->visible_bytes;
+
+    /* An entry says by a bit that its page is in system memory, not by the page's address. */
+    RtlZeroMemory(adapter->pte_base, sizeof adapter->pte_base);
+    RtlCopyMemory(adapter->pte_base, adapter->segment_base, sizeof adapter->segment_base);
+    adapter->pte_base[REFKMD_SEGMENT_SYSTEM] = SGPU_PTE_SYSTEM;
+}
+
+UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 offset)
+{
+    return segment < REFKMD_SEGMENT_COUNT ? adapter->segment_base[segment] + offset : offset;
+}
+
+/*
+ * They must be if the CPU writes them as ordinary memory (PT-022), and if the CPU could not reach
+ * those of the paging process otherwise.
+ */
+BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
+{
+    ULONG mode = (adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK;
+
+    return (adapter->straps & SGPU_STRAP_TABLES_IN_SYSTEM) != 0 || mode == SGPU_STRAP_UPDATE_CPU ||
+           !adapter->visible_bytes;
+}
+
+/* Keeps SEG-006, SEG-007, SEG-010, SEG-012, SEG-016, SEG-026 and PWR-001 (nothing is preserved). */
+static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
+{
+    struct segment segment;
+
+    RtlZeroMemory(&segment, sizeof segment);
+    segment.base = adapter->segment_base[id];
+    switch (id) {
+    case REFKMD_SEGMENT_LOCAL:
+        segment.bytes = adapter->visible_bytes ? adapter->visible_bytes : adapter->local_bytes;
+        segment.flags.CpuVisible = adapter->visible_bytes != 0;
+        if (adapter->visible_bytes) {
+            segment.cpu_address = adapter->window_pa;
+        }
+        break;
+    case REFKMD_SEGMENT_APERTURE:
+        segment.bytes = adapter->aperture_bytes;
+        segment.flags.Aperture = 1;
+        segment.flags.CacheCoherent = (adapter->straps & SGPU_STRAP_COHERENT_APERTURE) != 0;
+        break;
+    default:
+        segment.bytes = adapter->local_bytes - adapter->visible_bytes;
+        break;
+    }
+
+    /* Which budget a byte counts against is a question of WDDM 2. */
+    if (adapter->model == REFKMD_GPU_MMU) {
+        segment.flags.LocalBudgetGroup = !segment.flags.Aperture;
+        segment.flags.NonLocalBudgetGroup = segment.flags.Aperture;
+    }
+    return segment;
+}
+
+/*
+ * The three versions of the query have the same shape: asked without a place for descriptors, the
+ * driver says how many there are and writes nothing else (SEG-001, SEG-002); asked again, it fills
+ * in all of them and describes the paging buffer. That lies in contiguous system memory (PB-018,
+ * PB-019) and is large enough for any operation to progress (PB-020). The whole of a segment may be
+ * committed (SEG-009).
+ */
+
+/* WDDM 1.0 and 1.1. */
+NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
+                               const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
+    UINT i;
+
+    out->NbSegment = adapter->segment_count;
+    if (!out->pSegmentDescriptor) {
+        return STATUS_SUCCESS;
+    }
+    for (i = 0; i < adapter->segment_count; i++) {
+        struct segment segment = segment_at(adapter, i + 1);
+        DXGK_SEGMENTDESCRIPTOR *descriptor = &out->pSegmentDescriptor[i];
+
+        RtlZeroMemory(descriptor, sizeof *descriptor);
+        descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
+        descriptor->CpuTranslatedAddress = segment.cpu_address;
+        descriptor->Size = segment.bytes;
+        descriptor->CommitLimit = segment.bytes;
+        descriptor->Flags = segment.flags;
+    }
+    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
+    out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
+    return STATUS_SUCCESS;
+}
+
+/* WDDM 1.2 and 1.3. */
+NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+    UINT i;
+
+    out->NbSegment = adapter->segment_count;
+    if (!out->pSegmentDescriptor) {
+        return STATUS_SUCCESS;
+    }
+    for (i = 0; i < adapter->segment_count; i++) {
+        struct segment segment = segment_at(adapter, i + 1);
+        DXGK_SEGMENTDESCRIPTOR3 *descriptor = &out->pSegmentDescriptor[i];
+
+        RtlZeroMemory(descriptor, sizeof *descriptor);
+        descriptor->Flags = segment.flags;
+        descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
+        descriptor->CpuTranslatedAddress = segment.cpu_address;
+        descriptor->Size = segment.bytes;
+        descriptor->CommitLimit = segment.bytes;
+    }
+    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
+    out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
+    return STATUS_SUCCESS;
+}
+
+/*
+ * WDDM 2.0 and later. The kernel's descriptor may be longer or shorter than ours: places are
+ * counted by its stride, and no more than a stride is written (SEG-004).
+ */
+NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+    DXGK_SEGMENTDESCRIPTOR4 descriptor;
+    UINT i;
+
+    if (!out->NbSegment || !out->pSegmentDescriptor) {
+        out->NbSegment = adapter->segment_count;
+        return STATUS_SUCCESS;
+    }
+    if (out->NbSegment < adapter->segment_count) {
+        return STATUS_BUFFER_TOO_SMALL;
+    }
+    out->NbSegment = adapter->segment_count;
+    for (i = 0; i < adapter->segment_count; i++) {
+        struct segment segment = segment_at(adapter, i + 1);
+
+        RtlZeroMemory(&descriptor, sizeof descriptor);
+        descriptor.Flags = segment.flags;
+        descriptor.BaseAddress.QuadPart = (LONGLONG)segment.base;
+        descriptor.Size = segment.bytes;
+        descriptor.CommitLimit = segment.bytes;
+        descriptor.CpuTranslatedAddress = segment.cpu_address;
+        RtlCopyMemory(
+            (UCHAR *)out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &descriptor,
+            out->SegmentDescriptorStride < sizeof descriptor ? out->SegmentDescriptorStride
+                                                             : sizeof descriptor);
+    }
+    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
+    out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
+    return STATUS_SUCCESS;
+}
