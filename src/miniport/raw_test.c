@@ -1,0 +1,810 @@
+/* Raw: a small fake driver, registered in several versions, and the sizes against the tables. */
+#include "miniport/raw.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- The fake driver ---- */
+
+static struct {
+    const char *last;
+    const void *object;
+    const void *argument;
+    char adapter; /* its address is the MiniportDeviceContext */
+    NTSTATUS add_status;
+    NTSTATUS remove_status;
+    PDEVICE_OBJECT device_object;
+    DXGKRNL_INTERFACE kernel;
+    void (*when_called)(void); /* from the fake BuildPagingBuffer */
+} driver;
+
+static NTSTATUS note(const char *function, const void *object, const void *argument)
+{
+    driver.last = function;
+    driver.object = object;
+    driver.argument = argument;
+    return STATUS_PENDING;
+}
+
+#define X(function, ddi, type)                                                                     \
+    static NTSTATUS NTAPI fake_##ddi(HANDLE object, PVOID argument)                                \
+    {                                                                                              \
+        if (MINIPORT_DDI_##ddi == MINIPORT_DDI_BuildPagingBuffer && driver.when_called)            \
+            driver.when_called();                                                                  \
+        return note(#ddi, object, argument);                                                       \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+
+static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
+{
+    return note("DestroyProcess", process, adapter);
+}
+
+static NTSTATUS NTAPI fake_DestroyDevice(const HANDLE object)
+{
+    return note("DestroyDevice", object, NULL);
+}
+
+static NTSTATUS NTAPI fake_DestroyContext(const HANDLE object)
+{
+    return note("DestroyContext", object, NULL);
+}
+
+static NTSTATUS NTAPI fake_ResetFromTimeout(const HANDLE object)
+{
+    return note("ResetFromTimeout", object, NULL);
+}
+
+static NTSTATUS NTAPI fake_RestartFromTimeout(const HANDLE object)
+{
+    return note("RestartFromTimeout", object, NULL);
+}
+
+static SIZE_T NTAPI fake_GetRootPageTableSize(HANDLE adapter, DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    note("GetRootPageTableSize", adapter, arg);
+    return (SIZE_T)arg->NumberOfPte * 8;
+}
+
+static NTSTATUS NTAPI fake_AddDevice(const PDEVICE_OBJECT device_object, PVOID *device_context)
+{
+    driver.device_object = device_object;
+    *device_context = &driver.adapter;
+    return driver.add_status;
+}
+
+static NTSTATUS NTAPI fake_StartDevice(const PVOID device_context, PDXGK_START_INFO start,
+                                       PDXGKRNL_INTERFACE kernel, PULONG sources, PULONG children)
+{
+    memset(&driver.kernel, 0, sizeof driver.kernel);
+    memcpy(&driver.kernel, kernel, kernel->Size);
+    *sources = 1;
+    *children = 2;
+    return note("StartDevice", device_context, NULL);
+}
+
+static NTSTATUS NTAPI fake_StopDevice(const PVOID device_context)
+{
+    return note("StopDevice", device_context, NULL);
+}
+
+static NTSTATUS NTAPI fake_RemoveDevice(const PVOID device_context)
+{
+    note("RemoveDevice", device_context, NULL);
+    return driver.remove_status;
+}
+
+static NTSTATUS NTAPI fake_SetPowerState(const PVOID device_context, ULONG uid,
+                                         DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    assert_int_equal(uid, 0xffffffff);
+    assert_int_equal(state, PowerDeviceD3);
+    assert_int_equal(action, PowerActionSleep);
+    return note("SetPowerState", device_context, NULL);
+}
+
+static BOOLEAN NTAPI fake_InterruptRoutine(const PVOID device_context, ULONG message)
+{
+    note("InterruptRoutine", device_context, NULL);
+    return message == 9 ? 0x80 : FALSE; /* any non-zero BOOLEAN is true */
+}
+
+static VOID NTAPI fake_DpcRoutine(const PVOID device_context)
+{
+    note("DpcRoutine", device_context, NULL);
+}
+
+/* A table of exactly the size that the version has, so that a read behind it is seen. */
+static DRIVER_INITIALIZATION_DATA *new_table(ULONG version)
+{
+    DRIVER_INITIALIZATION_DATA full = {0};
+    size_t size = miniport_raw_table_size(version);
+    DRIVER_INITIALIZATION_DATA *table = malloc(size);
+
+    assert_non_null(table);
+    full.Version = version;
+#define SET(ddi)               full.DxgkDdi##ddi = (__typeof__(full.DxgkDdi##ddi))(void (*)(void))fake_##ddi;
+#define X(function, ddi, type) SET(ddi)
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) SET(ddi)
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+    SET(GetRootPageTableSize)
+    SET(AddDevice)
+    SET(StartDevice)
+    SET(StopDevice)
+    SET(RemoveDevice)
+    SET(SetPowerState)
+    SET(InterruptRoutine)
+    SET(DpcRoutine)
+#undef SET
+    memcpy(table, &full, size);
+    return table;
+}
+
+static struct miniport *new_raw(ULONG version)
+{
+    DRIVER_INITIALIZATION_DATA *table = new_table(version);
+    struct miniport *raw;
+
+    memset(&driver, 0, sizeof driver);
+    assert_int_equal(miniport_raw_create(base_services_libc(), table, &raw), STATUS_SUCCESS);
+    free(table);
+    return raw;
+}
+
+static void start(struct miniport *raw)
+{
+    DXGK_START_INFO info = {0};
+    ULONG sources, children;
+
+    assert_int_equal(miniport_add_device(raw), STATUS_SUCCESS);
+    assert_int_equal(miniport_start_device(raw, &info, &sources, &children), STATUS_PENDING);
+    assert_int_equal(sources, 1);
+    assert_int_equal(children, 2);
+}
+
+static void every_ddi_reaches_its_slot(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 512};
+    char object = 0, argument = 0;
+
+    start(raw);
+    /* SetRootPageTable returns nothing, which is success. */
+#define X(function, ddi, type)                                                                     \
+    assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
+    assert_int_equal(miniport_##function(raw, &object, (type)(void *)&argument),                   \
+                     MINIPORT_DDI_##ddi == MINIPORT_DDI_SetRootPageTable ? STATUS_SUCCESS          \
+                                                                         : STATUS_PENDING);        \
+    assert_string_equal(driver.last, #ddi);                                                        \
+    assert_ptr_equal(driver.object, &object);                                                      \
+    assert_ptr_equal(driver.argument, &argument);                                                  \
+    miniport_##function(raw, NULL, (type)(void *)&argument);                                       \
+    assert_ptr_equal(driver.object, &driver.adapter);
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi)                                                                           \
+    assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
+    assert_int_equal(miniport_##function(raw, &object), STATUS_PENDING);                           \
+    assert_string_equal(driver.last, #ddi);                                                        \
+    assert_ptr_equal(driver.object, &object);
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+    miniport_destroy_process(raw, &object);
+    assert_ptr_equal(driver.argument, &driver.adapter);
+    miniport_reset_from_timeout(raw, NULL);
+    assert_ptr_equal(driver.object, &driver.adapter);
+    assert_int_equal(miniport_get_root_page_table_size(raw, &size), 4096);
+    assert_ptr_equal(driver.object, &driver.adapter);
+    assert_false(miniport_has(raw, MINIPORT_DDI_COUNT));
+    miniport_destroy(raw);
+}
+
+static void a_device_lives_from_add_to_remove(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    PDEVICE_OBJECT device_object = (PDEVICE_OBJECT)&driver;
+    DXGKARG_QUERYADAPTERINFO query = {0};
+    DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 1};
+    DXGK_START_INFO info = {0};
+    ULONG sources = 9, children = 9;
+
+    assert_int_equal(miniport_interface_version(raw), DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    assert_int_equal(miniport_query_adapter_info(raw, NULL, &query), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(miniport_start_device(raw, &info, &sources, &children),
+                     STATUS_DEVICE_NOT_READY);
+    assert_int_equal(sources, 0);
+    assert_int_equal(children, 0);
+    assert_int_equal(miniport_get_root_page_table_size(raw, &size), 0);
+    assert_false(miniport_interrupt(raw, 9));
+    miniport_dpc(raw);
+    assert_null(driver.last);
+
+    driver.add_status = STATUS_UNSUCCESSFUL;
+    assert_int_equal(miniport_add_device(raw), STATUS_UNSUCCESSFUL);
+    assert_null(driver.device_object);
+    assert_int_equal(miniport_stop_device(raw), STATUS_DEVICE_NOT_READY);
+    driver.add_status = STATUS_SUCCESS;
+    miniport_raw_set_device_object(raw, device_object);
+    start(raw);
+    assert_ptr_equal(driver.device_object, device_object);
+    assert_int_equal(miniport_add_device(raw), STATUS_INVALID_DEVICE_REQUEST);
+
+    assert_int_equal(miniport_set_power_state(raw, 0xffffffff, PowerDeviceD3, PowerActionSleep),
+                     STATUS_PENDING);
+    assert_ptr_equal(driver.object, &driver.adapter);
+    assert_true(miniport_interrupt(raw, 9));
+    assert_false(miniport_interrupt(raw, 8));
+    miniport_dpc(raw);
+    assert_string_equal(driver.last, "DpcRoutine");
+    assert_int_equal(miniport_stop_device(raw), STATUS_PENDING);
+    driver.remove_status = STATUS_UNSUCCESSFUL;
+    assert_int_equal(miniport_remove_device(raw), STATUS_UNSUCCESSFUL);
+    driver.remove_status = STATUS_SUCCESS;
+    assert_int_equal(miniport_remove_device(raw), STATUS_SUCCESS);
+    assert_int_equal(miniport_remove_device(raw), STATUS_DEVICE_NOT_READY);
+    miniport_destroy(raw);
+}
+
+static void slots_of_later_versions_are_absent(void **state)
+{
+    static const struct {
+        ULONG version;
+        bool has_reset_engine, has_create_process;
+    } cases[] = {
+        {DXGKDDI_INTERFACE_VERSION_VISTA, false, false},
+        {DXGKDDI_INTERFACE_VERSION_VISTA_SP1, false, false},
+        {DXGKDDI_INTERFACE_VERSION_WIN7, false, false},
+        {DXGKDDI_INTERFACE_VERSION_WIN8, true, false},
+        {DXGKDDI_INTERFACE_VERSION_WDDM1_3_PATH_INDEPENDENT_ROTATION, true, false},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_0, true, true},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1_6, true, true},
+        {DXGKDDI_INTERFACE_VERSION_WDDM3_2, true, true},
+    };
+    DXGKARG_RESETENGINE reset = {0};
+    DXGKARG_CREATEPROCESS process = {0};
+    DXGKARG_BUILDPAGINGBUFFER build = {0};
+    DXGKARG_SETROOTPAGETABLE root = {0};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct miniport *raw = new_raw(cases[i].version);
+
+        start(raw);
+        assert_int_equal(miniport_has(raw, MINIPORT_DDI_ResetEngine), cases[i].has_reset_engine);
+        assert_int_equal(miniport_reset_engine(raw, NULL, &reset),
+                         cases[i].has_reset_engine ? STATUS_PENDING : STATUS_NOT_IMPLEMENTED);
+        assert_int_equal(miniport_has(raw, MINIPORT_DDI_CreateProcess),
+                         cases[i].has_create_process);
+        assert_int_equal(miniport_create_process(raw, NULL, &process),
+                         cases[i].has_create_process ? STATUS_PENDING : STATUS_NOT_IMPLEMENTED);
+        assert_int_equal(miniport_set_root_page_table(raw, NULL, &root),
+                         cases[i].has_create_process ? STATUS_SUCCESS : STATUS_NOT_IMPLEMENTED);
+        assert_int_equal(miniport_build_paging_buffer(raw, NULL, &build), STATUS_PENDING);
+
+        assert_int_equal(driver.kernel.Version, cases[i].version);
+        assert_int_equal(driver.kernel.Size, miniport_raw_interface_size(cases[i].version));
+        miniport_destroy(raw);
+    }
+}
+
+static void unknown_versions_are_refused(void **state)
+{
+    static const ULONG unknown[] = {0, 0x1051, DXGKDDI_INTERFACE_VERSION_WDDM3_2 + 1, MAXULONG};
+
+    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
+        ULONG version = unknown[i];
+        struct miniport *raw = (struct miniport *)&version;
+
+        /* Only Version may be read. */
+        assert_int_equal(
+            miniport_raw_create(base_services_libc(), (DRIVER_INITIALIZATION_DATA *)&version, &raw),
+            STATUS_REVISION_MISMATCH);
+        assert_null(raw);
+        assert_int_equal(miniport_raw_table_size(version), 0);
+        assert_int_equal(miniport_raw_interface_size(version), 0);
+    }
+}
+
+static void no_memory_leaves_nothing_behind(void **state)
+{
+    DRIVER_INITIALIZATION_DATA data = {.Version = DXGKDDI_INTERFACE_VERSION_WDDM2_0};
+    struct failing_services memory;
+    struct miniport *raw;
+
+    failing_services_init(&memory);
+    failing_services_fail_at(&memory, 1);
+    assert_int_equal(miniport_raw_create(&memory.services, &data, &raw), STATUS_NO_MEMORY);
+    assert_null(raw);
+    assert_int_equal(miniport_raw_create(&memory.services, &data, &raw), STATUS_SUCCESS);
+    assert_int_equal(memory.live_blocks, 1);
+    miniport_destroy(raw);
+    assert_int_equal(memory.live_blocks, 0);
+}
+
+static void an_empty_table_has_nothing(void **state)
+{
+    DRIVER_INITIALIZATION_DATA data = {.Version = DXGKDDI_INTERFACE_VERSION_WDDM2_0};
+    struct miniport *raw;
+
+    assert_int_equal(miniport_raw_create(base_services_libc(), &data, &raw), STATUS_SUCCESS);
+    for (unsigned ddi = 0; ddi < MINIPORT_DDI_COUNT; ddi++)
+        assert_false(miniport_has(raw, ddi));
+    assert_int_equal(miniport_add_device(raw), STATUS_NOT_IMPLEMENTED);
+    miniport_destroy(raw);
+}
+
+/* ---- Sizes against data/ddi/layout-x64.tsv ---- */
+
+/* "2.9" as 209; 0 for an empty or unreadable version. */
+static unsigned version_number(const char *text)
+{
+    unsigned major = 0, minor = 0;
+
+    return sscanf(text, "%u.%u", &major, &minor) == 2 ? major * 100 + minor : 0;
+}
+
+/* Calls visit for each line of the struct, with the tab-separated columns. */
+static void read_layout(const char *name, void (*visit)(char **columns, void *context),
+                        void *context)
+{
+    FILE *file = fopen(DRYDOCK_SOURCE_DIR "/data/ddi/layout-x64.tsv", "r");
+    char line[1024];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        char *columns[16] = {line};
+        unsigned count = 1;
+
+        for (char *c = line; *c && count < ARRAY_COUNT(columns); c++) {
+            if (*c == '\t' || *c == '\n') {
+                *c = '\0';
+                columns[count++] = c + 1;
+            }
+        }
+        if (count >= 10 && strcmp(columns[0], name) == 0)
+            visit(columns, context);
+    }
+    fclose(file);
+}
+
+struct size_search {
+    unsigned version;
+    size_t size;
+    size_t slot_count;
+};
+
+static void find_size(char **columns, void *context)
+{
+    struct size_search *search = context;
+    size_t offset = (size_t)strtoull(columns[3], NULL, 10);
+    size_t size = (size_t)strtoull(columns[4], NULL, 10);
+
+    search->slot_count++;
+    if (strcmp(columns[1], "(sizeof)") == 0)
+        search->size = size;
+    else if (version_number(columns[7]) > search->version && offset < search->size)
+        search->size = offset;
+}
+
+static void sizes_are_those_of_the_fact_table(void **state)
+{
+    static const struct {
+        ULONG version;
+        unsigned number;
+    } cases[] = {
+        {DXGKDDI_INTERFACE_VERSION_VISTA, 100},   {DXGKDDI_INTERFACE_VERSION_VISTA_SP1, 100},
+        {DXGKDDI_INTERFACE_VERSION_WIN7, 101},    {DXGKDDI_INTERFACE_VERSION_WIN8, 102},
+        {DXGKDDI_INTERFACE_VERSION_WDDM1_3, 103}, {DXGKDDI_INTERFACE_VERSION_WDDM2_0, 200},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1, 201}, {DXGKDDI_INTERFACE_VERSION_WDDM2_1_5, 201},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_2, 202}, {DXGKDDI_INTERFACE_VERSION_WDDM2_3, 203},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_4, 204}, {DXGKDDI_INTERFACE_VERSION_WDDM2_5, 205},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_6, 206}, {DXGKDDI_INTERFACE_VERSION_WDDM2_7, 207},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_8, 208}, {DXGKDDI_INTERFACE_VERSION_WDDM2_9, 209},
+        {DXGKDDI_INTERFACE_VERSION_WDDM3_0, 300}, {DXGKDDI_INTERFACE_VERSION_WDDM3_1, 301},
+        {DXGKDDI_INTERFACE_VERSION_WDDM3_2, 302},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct size_search table = {.version = cases[i].number};
+        struct size_search kernel = {.version = cases[i].number};
+
+        read_layout("DRIVER_INITIALIZATION_DATA", find_size, &table);
+        read_layout("DXGKRNL_INTERFACE", find_size, &kernel);
+        assert_true(table.slot_count > 100 && kernel.slot_count > 50);
+        assert_int_equal(miniport_raw_table_size(cases[i].version), table.size);
+        assert_int_equal(miniport_raw_interface_size(cases[i].version), kernel.size);
+    }
+}
+
+/* ---- Callbacks ---- */
+
+static struct test_host {
+    struct miniport_host host;
+    char last[64];
+    const void *argument;
+    unsigned count;
+    unsigned unsupported_count;
+} host, second_host;
+
+static struct test_host *note_up(struct miniport_host *base, const char *name, const void *argument)
+{
+    struct test_host *test_host = (struct test_host *)base;
+
+    snprintf(test_host->last, sizeof test_host->last, "%s", name);
+    test_host->argument = argument;
+    test_host->count++;
+    return test_host;
+}
+
+static NTSTATUS host_get_device_information(struct miniport_host *base, DXGK_DEVICE_INFO *info)
+{
+    note_up(base, "DxgkCbGetDeviceInformation", info);
+    return STATUS_PENDING;
+}
+
+static NTSTATUS host_map_memory(struct miniport_host *base, PHYSICAL_ADDRESS translated,
+                                ULONG length, BOOLEAN in_io_space, BOOLEAN map_to_user_mode,
+                                ULONG cache_type, PVOID *virtual_address)
+{
+    assert_int_equal(translated.QuadPart, 0xfee00000);
+    assert_int_equal(length, 4096);
+    assert_int_equal(in_io_space, 1);
+    assert_int_equal(map_to_user_mode, 0);
+    assert_int_equal(cache_type, MmWriteCombined);
+    *virtual_address = base;
+    note_up(base, "DxgkCbMapMemory", NULL);
+    return STATUS_PENDING;
+}
+
+static NTSTATUS host_unmap_memory(struct miniport_host *base, PVOID virtual_address)
+{
+    note_up(base, "DxgkCbUnmapMemory", virtual_address);
+    return STATUS_PENDING;
+}
+
+static void host_notify_interrupt(struct miniport_host *base,
+                                  const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    note_up(base, "DxgkCbNotifyInterrupt", data);
+}
+
+static void host_notify_dpc(struct miniport_host *base)
+{
+    note_up(base, "DxgkCbNotifyDpc", NULL);
+}
+
+static bool host_queue_dpc(struct miniport_host *base)
+{
+    return note_up(base, "DxgkCbQueueDpc", NULL)->count % 2 == 1;
+}
+
+static NTSTATUS host_synchronize_execution(struct miniport_host *base,
+                                           PKSYNCHRONIZE_ROUTINE routine, PVOID context,
+                                           ULONG message, BOOLEAN *return_value)
+{
+    assert_int_equal(message, 4);
+    note_up(base, "DxgkCbSynchronizeExecution", context);
+    *return_value = routine(context);
+    return STATUS_PENDING;
+}
+
+/* Knows one handle: 1 for the first host, 2 for the second. */
+static PVOID host_get_handle_data(struct miniport_host *base, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    note_up(base, "DxgkCbGetHandleData", data);
+    return data->hObject == (base == &host.host ? 1u : 2u) ? base : NULL;
+}
+
+static NTSTATUS
+host_reserve_gpu_virtual_address_range(struct miniport_host *base, HANDLE process,
+                                       DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    assert_ptr_equal(process, range->hDxgkProcess);
+    note_up(base, "DxgkCbReserveGpuVirtualAddressRange", range);
+    return STATUS_PENDING;
+}
+
+static NTSTATUS host_create_context_allocation(struct miniport_host *base,
+                                               DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    note_up(base, "DxgkCbCreateContextAllocation", allocation);
+    return STATUS_PENDING;
+}
+
+static NTSTATUS host_destroy_context_allocation(struct miniport_host *base, HANDLE allocation)
+{
+    note_up(base, "DxgkCbDestroyContextAllocation", allocation);
+    return STATUS_PENDING;
+}
+
+static void host_log(struct miniport_host *base, const char *text)
+{
+    note_up(base, text, NULL);
+}
+
+static void host_unsupported(struct miniport_host *base, const char *callback)
+{
+    note_up(base, callback, NULL)->unsupported_count++;
+}
+
+static const struct miniport_host_ops host_ops = {
+    .get_device_information = host_get_device_information,
+    .map_memory = host_map_memory,
+    .unmap_memory = host_unmap_memory,
+    .notify_interrupt = host_notify_interrupt,
+    .notify_dpc = host_notify_dpc,
+    .queue_dpc = host_queue_dpc,
+    .synchronize_execution = host_synchronize_execution,
+    .get_handle_data = host_get_handle_data,
+    .reserve_gpu_virtual_address_range = host_reserve_gpu_virtual_address_range,
+    .create_context_allocation = host_create_context_allocation,
+    .destroy_context_allocation = host_destroy_context_allocation,
+    .log = host_log,
+    .unsupported = host_unsupported,
+};
+
+static void hosts_init(void)
+{
+    memset(&host, 0, sizeof host);
+    memset(&second_host, 0, sizeof second_host);
+    host.host.ops = &host_ops;
+    second_host.host.ops = &host_ops;
+}
+
+static BOOLEAN NTAPI synchronized(PVOID context)
+{
+    *(char *)context = 'x';
+    return TRUE;
+}
+
+static void callbacks_reach_the_host(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    PHYSICAL_ADDRESS address = {.QuadPart = 0xfee00000};
+    DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {.hDxgkProcess = &address};
+    DXGKARGCB_CREATECONTEXTALLOCATION allocation = {0};
+    DXGKARGCB_GETHANDLEDATA handle_data = {.hObject = 1};
+    DXGKARGCB_RELEASEHANDLEDATA release = {0};
+    DXGKARG_RELEASE_HANDLE release_handle = NULL;
+    const GUID guid = {.Data1 = 0xabcd};
+    BOOLEAN return_value = FALSE;
+    char thing = 'a';
+    PVOID pointer = NULL;
+    HANDLE handle;
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    start(raw);
+    handle = kernel->DeviceHandle;
+
+#define REACHES(call, with)                                                                        \
+    assert_int_equal(kernel->DxgkCb##call, STATUS_PENDING);                                        \
+    assert_ptr_equal(host.argument, with);                                                         \
+    assert_memory_equal("DxgkCb" #call, host.last, strlen(host.last));
+    REACHES(GetDeviceInformation(handle, (PDXGK_DEVICE_INFO)&thing), &thing)
+    REACHES(MapMemory(handle, address, 4096, TRUE, FALSE, MmWriteCombined, &pointer), NULL)
+    assert_ptr_equal(pointer, &host.host);
+    REACHES(UnmapMemory(handle, &thing), &thing)
+    REACHES(SynchronizeExecution(handle, synchronized, &thing, 4, &return_value), &thing)
+    assert_true(return_value);
+    assert_int_equal(thing, 'x');
+    REACHES(ReserveGpuVirtualAddressRange(handle, &range), &range)
+    allocation.hAdapter = handle;
+    REACHES(CreateContextAllocation(&allocation), &allocation)
+    REACHES(DestroyContextAllocation(handle, &thing), &thing)
+#undef REACHES
+    host.count = 0;
+    assert_true(kernel->DxgkCbQueueDpc(handle));
+    assert_false(kernel->DxgkCbQueueDpc(handle));
+    kernel->DxgkCbNotifyInterrupt(handle, (void *)&thing);
+    assert_string_equal(host.last, "DxgkCbNotifyInterrupt");
+    assert_ptr_equal(host.argument, &thing);
+    kernel->DxgkCbNotifyDpc(handle);
+    assert_string_equal(host.last, "DxgkCbNotifyDpc");
+    assert_ptr_equal(kernel->DxgkCbGetHandleData(&handle_data), &host.host);
+    assert_ptr_equal(kernel->DxgkCbAcquireHandleData(&handle_data, &release_handle), &host.host);
+    assert_non_null(release_handle);
+    release.ReleaseHandle = release_handle;
+    kernel->DxgkCbReleaseHandleData(release);
+    kernel->DxgkCbLogEtwEvent(&guid, 3, 16, &thing);
+    assert_string_equal(host.last, "ETW event 0000abcd of type 3, 16 bytes");
+    assert_int_equal(host.unsupported_count, 0);
+    miniport_destroy(raw);
+}
+
+static void a_wrong_device_handle_is_refused(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    DXGKARGCB_CREATECONTEXTALLOCATION allocation = {.hAdapter = &allocation};
+    DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {0};
+    DXGKARGCB_GETHANDLEDATA handle_data = {.hObject = 1};
+    PHYSICAL_ADDRESS address = {0};
+    DXGK_DEVICE_INFO info;
+    HANDLE stale, wrong = &info;
+    PVOID pointer;
+    BOOLEAN return_value;
+
+    hosts_init();
+    start(raw); /* without a host, no handle is good */
+    stale = driver.kernel.DeviceHandle;
+    assert_int_equal(kernel->DxgkCbGetDeviceInformation(stale, &info), STATUS_INVALID_PARAMETER);
+    miniport_set_host(raw, &host.host);
+    assert_int_equal(kernel->DxgkCbGetDeviceInformation(stale, &info), STATUS_PENDING);
+    assert_int_equal(kernel->DxgkCbGetDeviceInformation(NULL, &info), STATUS_INVALID_PARAMETER);
+    miniport_destroy(raw);
+    host.count = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        HANDLE handle = i ? stale : wrong;
+
+        allocation.hAdapter = handle;
+        assert_int_equal(kernel->DxgkCbGetDeviceInformation(handle, &info),
+                         STATUS_INVALID_PARAMETER);
+        assert_int_equal(
+            kernel->DxgkCbMapMemory(handle, address, 1, FALSE, FALSE, MmNonCached, &pointer),
+            STATUS_INVALID_PARAMETER);
+        assert_int_equal(kernel->DxgkCbUnmapMemory(handle, NULL), STATUS_INVALID_PARAMETER);
+        assert_int_equal(
+            kernel->DxgkCbSynchronizeExecution(handle, synchronized, NULL, 0, &return_value),
+            STATUS_INVALID_PARAMETER);
+        assert_int_equal(kernel->DxgkCbReserveGpuVirtualAddressRange(handle, &range),
+                         STATUS_INVALID_PARAMETER);
+        assert_int_equal(kernel->DxgkCbCreateContextAllocation(&allocation),
+                         STATUS_INVALID_PARAMETER);
+        assert_int_equal(kernel->DxgkCbDestroyContextAllocation(handle, NULL),
+                         STATUS_INVALID_PARAMETER);
+        assert_false(kernel->DxgkCbQueueDpc(handle));
+        kernel->DxgkCbNotifyInterrupt(handle, NULL);
+        kernel->DxgkCbNotifyDpc(handle);
+        assert_null(kernel->DxgkCbGetHandleData(&handle_data));
+        kernel->DxgkCbLogEtwEvent(NULL, 0, 0, NULL);
+        assert_int_equal(kernel->DxgkCbEvalAcpiMethod(handle, 0, NULL, 0, NULL, 0),
+                         STATUS_NOT_SUPPORTED);
+    }
+    assert_int_equal(host.count, 0);
+}
+
+struct slot_count {
+    unsigned supported;
+    unsigned unsupported;
+};
+
+/* Calls one slot with nothing but the device handle, unless it has a function of its own. */
+static void call_unsupported_slot(char **columns, void *context)
+{
+    static const char *const supported[] = {
+        "DxgkCbGetDeviceInformation",
+        "DxgkCbMapMemory",
+        "DxgkCbQueueDpc",
+        "DxgkCbSynchronizeExecution",
+        "DxgkCbUnmapMemory",
+        "DxgkCbGetHandleData",
+        "DxgkCbNotifyInterrupt",
+        "DxgkCbNotifyDpc",
+        "DxgkCbLogEtwEvent",
+        "DxgkCbCreateContextAllocation",
+        "DxgkCbDestroyContextAllocation",
+        "DxgkCbReserveGpuVirtualAddressRange",
+        "DxgkCbAcquireHandleData",
+        "DxgkCbReleaseHandleData",
+    };
+    struct slot_count *count = context;
+    size_t offset = (size_t)strtoull(columns[3], NULL, 10);
+    ULONG_PTR(NTAPI * function)(HANDLE, PVOID, PVOID, PVOID, PVOID, PVOID, PVOID);
+    NTSTATUS status;
+
+    if (strncmp(columns[1], "DxgkCb", 6) != 0)
+        return;
+    memcpy(&function, (char *)&driver.kernel + offset, sizeof function);
+    assert_non_null(function);
+    for (size_t i = 0; i < ARRAY_COUNT(supported); i++) {
+        if (strcmp(columns[1], supported[i]) == 0) {
+            count->supported++;
+            return;
+        }
+    }
+    host.last[0] = '\0';
+    status = (NTSTATUS)function(driver.kernel.DeviceHandle, NULL, NULL, NULL, NULL, NULL, NULL);
+    assert_string_equal(host.last, columns[1]);
+    count->unsupported++;
+    assert_int_equal(host.unsupported_count, count->unsupported);
+    (void)status; /* some return nothing */
+}
+
+static void every_other_callback_tells_its_name(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    DXGKARGCB_MAPCONTEXTALLOCATION map = {0};
+    DXGKARGCB_ENUMHANDLECHILDREN children = {0};
+    struct slot_count count = {0};
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    start(raw);
+    read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
+    assert_int_equal(count.supported, 14);
+    assert_int_equal(count.unsupported, 56);
+    assert_int_equal(count.supported + count.unsupported,
+                     (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
+                         sizeof(void *));
+
+    assert_int_equal(kernel->DxgkCbAllocatePagesForMdl(kernel->DeviceHandle, NULL),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(kernel->DxgkCbMapContextAllocation(kernel->DeviceHandle, &map), 0);
+    assert_int_equal(kernel->DxgkCbGetHandleParent(7), 0);
+    assert_int_equal(kernel->DxgkCbEnumHandleChildren(&children), 0);
+    miniport_destroy(raw);
+}
+
+/* What the second driver calls from inside its BuildPagingBuffer. */
+static void call_without_a_handle(void)
+{
+    DXGKARGCB_GETHANDLEDATA first = {.hObject = 1}, second = {.hObject = 2};
+
+    assert_int_equal(driver.kernel.DxgkCbMapPhysicalMemory(NULL), STATUS_NOT_SUPPORTED);
+    driver.kernel.DxgkCbLogEtwEvent(NULL, 1, 2, NULL);
+    assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&second), &second_host.host);
+    assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&first), &host.host);
+}
+
+static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
+{
+    DRIVER_INITIALIZATION_DATA *table = new_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *first = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DXGKARG_BUILDPAGINGBUFFER build = {0};
+    struct miniport *second;
+
+    assert_int_equal(miniport_raw_create(base_services_libc(), table, &second), STATUS_SUCCESS);
+    free(table);
+    hosts_init();
+    miniport_set_host(first, &host.host);
+    miniport_set_host(second, &second_host.host);
+    start(first);
+    start(second);
+    driver.when_called = call_without_a_handle;
+    miniport_build_paging_buffer(second, NULL, &build);
+    assert_int_equal(host.unsupported_count, 0);
+    assert_int_equal(host.count, 1); /* GetHandleData of a handle that the second lacks */
+    assert_int_equal(second_host.unsupported_count, 1);
+    assert_int_equal(second_host.count, 4);
+
+    /* Outside of any call it is the first. */
+    driver.kernel.DxgkCbLogEtwEvent(NULL, 1, 2, NULL);
+    assert_int_equal(host.count, 2);
+    miniport_destroy(second);
+    miniport_destroy(first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_ddi_reaches_its_slot),
+        cmocka_unit_test(a_device_lives_from_add_to_remove),
+        cmocka_unit_test(slots_of_later_versions_are_absent),
+        cmocka_unit_test(unknown_versions_are_refused),
+        cmocka_unit_test(no_memory_leaves_nothing_behind),
+        cmocka_unit_test(an_empty_table_has_nothing),
+        cmocka_unit_test(sizes_are_those_of_the_fact_table),
+        cmocka_unit_test(callbacks_reach_the_host),
+        cmocka_unit_test(a_wrong_device_handle_is_refused),
+        cmocka_unit_test(every_other_callback_tells_its_name),
+        cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
