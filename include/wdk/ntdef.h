@@ -194,6 +194,14 @@ typedef struct _SINGLE_LIST_ENTRY {
 #ifndef CONTAINING_RECORD
 #define CONTAINING_RECORD(address, type, field) ((type *)((PCHAR)(address)-offsetof(type, field)))
 #endif
+#ifndef C_ASSERT
+#ifdef __cplusplus
+#define C_ASSERT(expression) static_assert(expression, #expression)
+#else
+#define C_ASSERT(expression) _Static_assert(expression, #expression)
+#endif
+#endif
+
 #define UNREFERENCED_PARAMETER(parameter)     ((void)(parameter))
 #define DBG_UNREFERENCED_PARAMETER(parameter) ((void)(parameter))
 #define UNREFERENCED_LOCAL_VARIABLE(variable) ((void)(variable))
