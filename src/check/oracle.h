@@ -66,22 +66,22 @@ struct oracle_report {
     uint64_t token;      /* of a submission, ORACLE_NO_ID when none is concerned                */
     uint64_t page;       /* first bad page of the allocation                                    */
     uint64_t offset;     /* first bad byte of the allocation                                    */
-    const char *text;    /* one line that stands alone, then lines that explain; without a \n at
-                            the end. Lent for the call. */
+    const char *text;    /* a line that stands alone, then lines that explain; lent for the call */
 };
 
 struct oracle_counters {
-    uint64_t pages_checked; /* comparisons, a page each; partial pages count whole   */
-    uint64_t mismatched_pages;
-    uint64_t mismatches; /* places where a comparison found the first difference  */
-    uint64_t problems[ORACLE_PROBLEM_COUNT]; /* every one, printed or not            */
-    uint64_t reports; /* told to config.report                                 */
-    uint64_t unlocated_pages;
-    uint64_t operations_checked; /* TRANSFER, FILL, DISCARD_CONTENT and their kin    */
-    uint64_t operations_foreign; /* of allocations that the workload does not know   */
-    uint64_t lost_operations;    /* not followed for want of memory                  */
-    uint64_t packets;            /* paging packets retired                           */
-    uint64_t submissions;        /* of the workload, retired                         */
+    uint64_t pages_checked;    /* comparisons, a page each; partial pages count whole        */
+    uint64_t mismatched_pages; /* of them                                                    */
+    uint64_t mismatches;       /* pieces of memory in which a comparison found any           */
+    uint64_t problems[ORACLE_PROBLEM_COUNT]; /* every one, told or not                         */
+    uint64_t reports;            /* told to config.report                                      */
+    uint64_t unlocated_pages;    /* in the final check                                         */
+    uint64_t operations_checked; /* paging operations that said where pages are                */
+    uint64_t operations_foreign; /* of allocations that the workload does not know             */
+    uint64_t lost_operations;    /* not followed for want of memory: places are not checked    */
+    uint64_t packets;            /* paging packets retired                                     */
+    uint64_t unmatched_packets;  /* whose size is not that of the operations built before      */
+    uint64_t submissions;        /* of the workload, retired                                   */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */

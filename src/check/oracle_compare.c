@@ -1,0 +1,294 @@
+/*
+ * Oracle: looking at content, and saying what is wrong with it.
+ *
+ * Everything that is compared comes through compare_pages() or compare_bytes(). Both go on behind
+ * a page that differs, so that mismatched_pages counts them all, and report the first one.
+ */
+#include "check/oracle_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *oracle_problem_name(enum oracle_problem problem)
+{
+    static const char *const names[] = {
+        [ORACLE_CONTENT] = "content",       [ORACLE_UNLOCATED] = "unlocated",
+        [ORACLE_COVERAGE] = "coverage",     [ORACLE_RUN_COUNT] = "run count",
+        [ORACLE_UNFINISHED] = "unfinished", [ORACLE_WRITE_LOST] = "write lost",
+    };
+
+    _Static_assert(ARRAY_COUNT(names) == ORACLE_PROBLEM_COUNT, "every problem has a name");
+    return (unsigned)problem < ORACLE_PROBLEM_COUNT ? names[problem] : "?";
+}
+
+/* Counts it; true when it is to be told, and then it counts as told. */
+static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bool *is_reported)
+{
+    oracle->counters.problems[problem]++;
+    if (is_reported && *is_reported)
+        return false;
+    if (is_reported)
+        *is_reported = true;
+    if (!oracle->config.report || oracle->counters.reports >= oracle->config.report_limit)
+        return false;
+    oracle->counters.reports++;
+    return true;
+}
+
+static void tell(struct oracle *oracle, enum oracle_problem problem,
+                 const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
+                 const char *text)
+{
+    struct oracle_report report = {
+        .problem = problem,
+        .event = oracle_event(oracle),
+        .allocation = allocation ? allocation->id : ORACLE_NO_ID,
+        .token = token,
+        .page = offset / PAGE_BYTES,
+        .offset = offset,
+        .text = text,
+    };
+
+    oracle->config.report(oracle->config.context, &report);
+}
+
+void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
+                    struct oracle_allocation *allocation, struct submission *submission,
+                    uint64_t offset, const char *format, ...)
+{
+    char text[ORACLE_TEXT_BYTES];
+    bool *is_reported = NULL;
+    va_list arguments;
+
+    if (submission)
+        is_reported = &submission->is_reported;
+    else if (allocation)
+        is_reported = &allocation->is_reported;
+    if (!count_problem(oracle, problem, is_reported))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset, text);
+}
+
+/* ---- Sentences ---- */
+
+#define PLACE_BYTES 80
+
+/* "segment 1 page 0x240", "system page 0x1234" */
+static const char *describe_place(const struct oracle *oracle, struct page_store *store,
+                                  uint64_t page, char text[PLACE_BYTES])
+{
+    for (unsigned i = 0; store && store == oracle->config.local && i < oracle->segment_count; i++) {
+        const struct oracle_segment *segment = &oracle->segments[i];
+        uint64_t address;
+
+        if (segment->is_aperture || !oracle_segment_address(oracle, segment, 0, 0, &address) ||
+            page * PAGE_BYTES < address || page * PAGE_BYTES - address >= segment->size)
+            continue;
+        snprintf(text, PLACE_BYTES, "segment %u page 0x%llx", segment->id,
+                 (unsigned long long)(page - address / PAGE_BYTES));
+        return text;
+    }
+    snprintf(text, PLACE_BYTES, "%s 0x%llx",
+             !store                        ? "the zero page, instead of"
+             : store == oracle->config.ram ? "system page"
+                                           : "local page",
+             (unsigned long long)page);
+    return text;
+}
+
+#define OCCASION_BYTES 128
+
+static const char *describe_occasion(const struct occasion *occasion, char text[OCCASION_BYTES])
+{
+    switch (occasion->kind) {
+    case OCCASION_OPERATION:
+        if (!occasion->has_packet) {
+            snprintf(text, OCCASION_BYTES, "%s of event %llu, which wrote no bytes",
+                     miniport_operation_name(occasion->operation),
+                     (unsigned long long)occasion->event);
+            break;
+        }
+        snprintf(text, OCCASION_BYTES, "%s of event %llu, complete with fence %u of node %u",
+                 miniport_operation_name(occasion->operation), (unsigned long long)occasion->event,
+                 occasion->fence, occasion->node);
+        break;
+    case OCCASION_RENDER:
+        snprintf(text, OCCASION_BYTES, "read by the GPU in submission 0x%llx, reference %u",
+                 (unsigned long long)occasion->token, occasion->index);
+        break;
+    case OCCASION_CPU:
+        snprintf(text, OCCASION_BYTES, "read by the CPU");
+        break;
+    case OCCASION_FINAL:
+        snprintf(text, OCCASION_BYTES, "final check");
+        break;
+    }
+    return text;
+}
+
+#define HEX_BYTES 32
+
+/* Up to eight bytes from the address on, within its page. */
+static const char *describe_bytes(struct page_store *store, uint64_t address, char text[HEX_BYTES])
+{
+    uint64_t count = min_u64(8, PAGE_BYTES - address % PAGE_BYTES);
+    uint8_t bytes[8] = {0};
+    int length = 0;
+
+    if (store)
+        page_store_read(store, address, bytes, count);
+    for (uint64_t i = 0; i < count; i++)
+        length +=
+            snprintf(text + length, (size_t)(HEX_BYTES - length), i ? " %02x" : "%02x", bytes[i]);
+    return text;
+}
+
+static void report_content(struct oracle *oracle, struct oracle_allocation *allocation,
+                           uint64_t offset, struct page_store *store, uint64_t address,
+                           const struct occasion *occasion)
+{
+    uint64_t expected_address = allocation->range->first_page * PAGE_BYTES + offset;
+    char expected[PAGE_TEXT_BYTES];
+    char found[PAGE_TEXT_BYTES] = "zero";
+    char expected_hex[HEX_BYTES];
+    char found_hex[HEX_BYTES];
+    char place[PLACE_BYTES];
+    char when[OCCASION_BYTES];
+    char text[ORACLE_TEXT_BYTES];
+
+    oracle->counters.mismatches++;
+    if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
+        return;
+    page_store_describe(oracle->expected, expected_address / PAGE_BYTES, expected);
+    if (store)
+        page_store_describe(store, address / PAGE_BYTES, found);
+    snprintf(text, sizeof text,
+             "%s (allocation %llu), page %llu, byte 0x%llx of 0x%llx: not what was written last\n"
+             "  expected %s: %s\n"
+             "  found    %s: %s\n"
+             "  where    %s, byte 0x%llx\n"
+             "  when     %s",
+             allocation->name, (unsigned long long)allocation->id,
+             (unsigned long long)(offset / PAGE_BYTES), (unsigned long long)offset,
+             (unsigned long long)allocation->bytes, expected,
+             describe_bytes(oracle->expected, expected_address, expected_hex), found,
+             describe_bytes(store, address, found_hex),
+             describe_place(oracle, store, address / PAGE_BYTES, place),
+             (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
+    tell(oracle, ORACLE_CONTENT, allocation,
+         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, text);
+}
+
+/* ---- Comparisons ---- */
+
+bool is_undefined(const struct oracle_allocation *allocation, uint64_t page)
+{
+    if (allocation->is_unfollowed)
+        return true;
+    return allocation->undefined && (allocation->undefined[page / 64] >> (page % 64) & 1);
+}
+
+bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                      uint64_t page)
+{
+    uint64_t address = (allocation->range->first_page + page) * PAGE_BYTES;
+
+    return page_store_is_fill(oracle->expected, address, PAGE_BYTES, 0, NULL);
+}
+
+/* All pages of the piece are defined. */
+static void compare_defined_pages(struct oracle *oracle, struct oracle_allocation *allocation,
+                                  uint64_t page, uint64_t count, struct page_store *store,
+                                  uint64_t store_page, const struct occasion *occasion)
+{
+    bool is_first = true;
+    uint64_t done = 0;
+    uint64_t difference;
+
+    while (done < count &&
+           !page_store_compare(oracle->expected, allocation->range->first_page + page + done, store,
+                               store_page + done, count - done, &difference)) {
+        oracle->counters.mismatched_pages++;
+        if (is_first)
+            report_content(oracle, allocation, (page + done) * PAGE_BYTES + difference, store,
+                           (store_page + done) * PAGE_BYTES + difference, occasion);
+        is_first = false;
+        done += difference / PAGE_BYTES + 1;
+    }
+}
+
+/* Number of leading pages of the range that are defined, or that are not. */
+static uint64_t undefined_run(const struct oracle_allocation *allocation, uint64_t page,
+                              uint64_t count, bool is_wanted)
+{
+    uint64_t i = 0;
+
+    if (!allocation->undefined && !allocation->is_unfollowed)
+        return is_wanted ? 0 : count;
+    while (i < count && is_undefined(allocation, page + i) == is_wanted)
+        i++;
+    return i;
+}
+
+void compare_pages(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page,
+                   uint64_t count, uint64_t location, const struct occasion *occasion)
+{
+    struct page_store *store = location_store(oracle, location);
+    uint64_t store_page = location_page(location);
+    uint64_t done = 0;
+
+    oracle->counters.pages_checked += count;
+    while (done < count) {
+        uint64_t run = undefined_run(allocation, page + done, count - done, false);
+
+        compare_defined_pages(oracle, allocation, page + done, run, store, store_page + done,
+                              occasion);
+        done += run;
+        done += undefined_run(allocation, page + done, count - done, true);
+    }
+}
+
+static bool is_equal(struct oracle *oracle, uint64_t expected_address, struct page_store *store,
+                     uint64_t address, uint64_t bytes, uint64_t *out_difference)
+{
+    if (!store)
+        return page_store_is_fill(oracle->expected, expected_address, bytes, 0, out_difference);
+    return page_store_compare_bytes(oracle->expected, expected_address, store, address, bytes,
+                                    out_difference);
+}
+
+void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t offset,
+                   struct page_store *store, uint64_t address, uint64_t bytes,
+                   const struct occasion *occasion)
+{
+    uint64_t expected_address = allocation->range->first_page * PAGE_BYTES + offset;
+    uint64_t end = offset + bytes;
+    bool is_first = true;
+    uint64_t done = 0;
+
+    oracle->counters.pages_checked += div_round_up(end, PAGE_BYTES) - offset / PAGE_BYTES;
+    while (done < bytes) {
+        uint64_t page = (offset + done) / PAGE_BYTES;
+        uint64_t pages = div_round_up(end, PAGE_BYTES) - page;
+        uint64_t run = undefined_run(allocation, page, pages, false);
+        uint64_t stop = min_u64((page + run) * PAGE_BYTES, end) - offset;
+        uint64_t difference;
+
+        while (run && done < stop &&
+               !is_equal(oracle, expected_address + done, store, address + done, stop - done,
+                         &difference)) {
+            oracle->counters.mismatched_pages++;
+            if (is_first)
+                report_content(oracle, allocation, offset + done + difference, store,
+                               address + done + difference, occasion);
+            is_first = false;
+            done = align_down(offset + done + difference, PAGE_BYTES) + PAGE_BYTES - offset;
+        }
+        page += run;
+        page += undefined_run(allocation, page, pages - run, true);
+        done = min_u64(page * PAGE_BYTES, end) - offset;
+    }
+}

@@ -1,0 +1,824 @@
+/*
+ * Oracle: the shadow of where pages are.
+ *
+ * What a BuildPagingBuffer call says is resolved to locations when it is made: MDLs, page lists and
+ * entries are the caller's, aperture slots and the paging process's addresses change with later
+ * calls. What it does is believed when its packet has retired: all operations of the packets
+ * that one fence completes are published in the order they were built, and then looked at where
+ * nothing later moved the page again. So a packet that two interrupts merge into one is
+ * judged as it is: by what is there now.
+ */
+#include "check/oracle_internal.h"
+
+#include <string.h>
+
+/* ---- Locations ---- */
+
+struct page_store *location_store(const struct oracle *oracle, uint64_t location)
+{
+    switch (location_kind(location)) {
+    case LOCATION_SYSTEM:
+        return oracle->config.ram;
+    case LOCATION_LOCAL:
+        return oracle->config.local;
+    default:
+        return NULL;
+    }
+}
+
+uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page)
+{
+    if (!store || page >= page_store_page_count(store))
+        return LOCATION_UNKNOWN;
+    if (store == oracle->config.ram)
+        return LOCATION_SYSTEM | page;
+    return store == oracle->config.local ? LOCATION_LOCAL | page : LOCATION_UNKNOWN;
+}
+
+bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    const struct base_services *services = oracle->services;
+    uint64_t count = allocation->page_count;
+
+    if (allocation->locations)
+        return true;
+    allocation->locations = base_alloc_array(services, count, sizeof(uint64_t));
+    allocation->backing = base_alloc_array(services, count, sizeof(uint64_t));
+    if (allocation->locations && allocation->backing)
+        return true;
+    base_free_array(services, allocation->locations, count, sizeof(uint64_t));
+    base_free_array(services, allocation->backing, count, sizeof(uint64_t));
+    allocation->locations = NULL;
+    allocation->backing = NULL;
+    allocation->is_unfollowed = true;
+    oracle->counters.lost_operations++;
+    return false;
+}
+
+/* ---- Segments ---- */
+
+static const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id)
+{
+    return id && id <= oracle->segment_count ? &oracle->segments[id - 1] : NULL;
+}
+
+bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
+                            uint64_t offset, uint64_t bytes, uint64_t *out_address)
+{
+    *out_address = 0;
+    if (offset > segment->size || bytes > segment->size - offset)
+        return false;
+    if (oracle->config.resolve)
+        return oracle->config.resolve(oracle->config.context, segment, offset, bytes, out_address);
+    *out_address = segment->base + offset;
+    return true;
+}
+
+/* The location of a page of a segment, by its offset in the segment. */
+static uint64_t segment_location(const struct oracle *oracle, unsigned id, uint64_t offset)
+{
+    const struct oracle_segment *segment = find_segment(oracle, id);
+    uint64_t address;
+
+    if (!segment)
+        return LOCATION_UNKNOWN;
+    if (segment->is_aperture) {
+        const struct aperture *aperture = &oracle->apertures[id - 1];
+        uint64_t slot = offset / PAGE_BYTES;
+
+        return slot < aperture->slot_count ? aperture->slots[slot] : LOCATION_UNKNOWN;
+    }
+    if (!oracle_segment_address(oracle, segment, offset, PAGE_BYTES, &address))
+        return LOCATION_UNKNOWN;
+    return location_in(oracle, oracle->config.local, address / PAGE_BYTES);
+}
+
+/* ---- Operations ---- */
+
+static size_t operation_bytes(uint64_t location_count)
+{
+    return sizeof(struct paging_operation) + (size_t)location_count * sizeof(uint64_t);
+}
+
+static void free_operation(struct oracle *oracle, struct paging_operation *operation)
+{
+    operation->allocation->operation_count--;
+    allocation_put(oracle, operation->allocation);
+    base_free(oracle->services, operation, operation_bytes(operation->location_count));
+}
+
+static void lose_operation(struct oracle *oracle)
+{
+    oracle->counters.lost_operations++;
+    oracle->is_blind = true;
+}
+
+/*
+ * An operation on [first_page, + page_count) of the allocation with that handle, its locations
+ * still unknown. NULL when the workload does not know the allocation, or without memory. Pages
+ * behind the workload's last (what a driver rounds up) are left out.
+ */
+static struct paging_operation *new_operation(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
+                                              enum operation_effect effect, uint64_t first_page,
+                                              uint64_t page_count, bool is_linear)
+{
+    struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
+    struct paging_operation *operation;
+    uint64_t location_count;
+
+    if (!allocation) {
+        oracle->counters.operations_foreign++;
+        return NULL;
+    }
+    if (first_page >= allocation->page_count)
+        return NULL;
+    page_count = min_u64(page_count, allocation->page_count - first_page);
+    location_count = is_linear ? 1 : page_count;
+    operation = base_alloc(oracle->services, operation_bytes(location_count));
+    if (!operation || !ensure_locations(oracle, allocation)) {
+        base_free(oracle->services, operation, operation_bytes(location_count));
+        lose_operation(oracle);
+        return NULL;
+    }
+    list_init(&operation->link);
+    operation->allocation = allocation;
+    operation->effect = effect;
+    operation->operation = arg->Operation;
+    operation->event = oracle_event(oracle);
+    operation->first_page = first_page;
+    operation->page_count = page_count;
+    operation->is_linear = is_linear;
+    operation->location_count = location_count;
+    allocation->operation_count++;
+    allocation_get(allocation);
+    return operation;
+}
+
+static uint64_t operation_location(const struct paging_operation *operation, uint64_t i)
+{
+    if (!operation->is_linear)
+        return operation->locations[i];
+    return operation->locations[0] ? operation->locations[0] + i : LOCATION_UNKNOWN;
+}
+
+/* Pages in an MDL. */
+static uint64_t mdl_page_count(const MDL *mdl)
+{
+    return bytes_to_pages((uint64_t)mdl->ByteOffset + mdl->ByteCount);
+}
+
+static void set_from_mdl(struct oracle *oracle, struct paging_operation *operation, const MDL *mdl,
+                         uint64_t first)
+{
+    uint64_t mdl_pages = mdl ? mdl_page_count(mdl) : 0;
+    const PFN_NUMBER *pfns = mdl ? MmGetMdlPfnArray(mdl) : NULL;
+
+    for (uint64_t i = 0; i < operation->page_count && first + i < mdl_pages; i++)
+        operation->locations[i] = location_in(oracle, oracle->config.ram, pfns[first + i]);
+}
+
+/*
+ * The range of a segment that starts at a GPU address, where SegmentAddress includes the
+ * segment's base.
+ */
+static void set_from_segment(struct oracle *oracle, struct paging_operation *operation, unsigned id,
+                             uint64_t gpu_address)
+{
+    const struct oracle_segment *segment = find_segment(oracle, id);
+    uint64_t address;
+
+    if (!segment || gpu_address < segment->base)
+        return;
+    if (!operation->is_linear) {
+        for (uint64_t i = 0; i < operation->page_count; i++)
+            operation->locations[i] =
+                segment_location(oracle, id, gpu_address - segment->base + i * PAGE_BYTES);
+        return;
+    }
+    if (!oracle_segment_address(oracle, segment, gpu_address - segment->base,
+                                operation->page_count * PAGE_BYTES, &address) ||
+        !location_in(oracle, oracle->config.local,
+                     address / PAGE_BYTES + operation->page_count - 1))
+        return;
+    operation->locations[0] = location_in(oracle, oracle->config.local, address / PAGE_BYTES);
+}
+
+static bool is_memory_segment(const struct oracle *oracle, unsigned id)
+{
+    const struct oracle_segment *segment = find_segment(oracle, id);
+
+    return segment && !segment->is_aperture;
+}
+
+/*
+ * The segment side stands TransferOffset behind SegmentAddress; the MDL side starts at the page
+ * with index mdl_offset, whatever TransferOffset says.
+ */
+static struct paging_operation *
+describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, uint64_t mdl_offset)
+{
+    unsigned id = arg->Transfer.Destination.SegmentId;
+    uint64_t offset = arg->Transfer.TransferOffset;
+    struct paging_operation *operation;
+
+    if (!arg->Transfer.TransferSize)
+        return NULL;
+    operation =
+        new_operation(oracle, arg, arg->Transfer.hAllocation, EFFECT_PLACE, offset / PAGE_BYTES,
+                      bytes_to_pages(arg->Transfer.TransferSize), is_memory_segment(oracle, id));
+    if (!operation)
+        return NULL;
+    if (id)
+        set_from_segment(oracle, operation, id,
+                         (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart + offset);
+    else
+        set_from_mdl(oracle, operation, arg->Transfer.Destination.pMdl, mdl_offset);
+    return operation;
+}
+
+static struct paging_operation *describe_fill(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    unsigned id = arg->Fill.Destination.SegmentId;
+    struct paging_operation *operation =
+        new_operation(oracle, arg, arg->Fill.hAllocation, EFFECT_PLACE, 0,
+                      bytes_to_pages(arg->Fill.FillSize), is_memory_segment(oracle, id));
+
+    if (operation)
+        set_from_segment(oracle, operation, id,
+                         (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart);
+    return operation;
+}
+
+static struct paging_operation *describe_discard(struct oracle *oracle,
+                                                 const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return new_operation(oracle, arg, arg->DiscardContent.hAllocation, EFFECT_DISCARD, 0,
+                         UINT64_MAX, true);
+}
+
+/* ---- Apertures ---- */
+
+static struct aperture *open_aperture(struct oracle *oracle, unsigned id)
+{
+    const struct oracle_segment *segment = find_segment(oracle, id);
+    struct aperture *aperture;
+
+    if (!segment || !segment->is_aperture || segment->size < PAGE_BYTES)
+        return NULL;
+    aperture = &oracle->apertures[id - 1];
+    if (!aperture->slots) {
+        aperture->slots = base_alloc_array(oracle->services, (size_t)(segment->size / PAGE_BYTES),
+                                           sizeof *aperture->slots);
+        if (!aperture->slots) {
+            lose_operation(oracle);
+            return NULL;
+        }
+        aperture->slot_count = segment->size / PAGE_BYTES;
+    }
+    return aperture;
+}
+
+static void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location)
+{
+    if (slot < aperture->slot_count)
+        aperture->slots[slot] = location;
+}
+
+/*
+ * A page list of the whole allocation says where its pages are; one of a part does not say of
+ * which part.
+ */
+static struct paging_operation *describe_mapped_list(struct oracle *oracle,
+                                                     const DXGKARG_BUILDPAGINGBUFFER *arg,
+                                                     HANDLE handle, uint64_t list_pages)
+{
+    const struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
+
+    if (!allocation || list_pages < allocation->page_count)
+        return NULL;
+    return new_operation(oracle, arg, handle, EFFECT_LEARN, 0, list_pages, false);
+}
+
+static struct paging_operation *map_aperture(struct oracle *oracle,
+                                             const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const MDL *mdl = arg->MapApertureSegment.pMdl;
+    uint64_t first = arg->MapApertureSegment.MdlOffset;
+    uint64_t slot = arg->MapApertureSegment.OffsetInPages;
+    uint64_t count = arg->MapApertureSegment.NumberOfPages;
+    struct aperture *aperture = open_aperture(oracle, arg->MapApertureSegment.SegmentId);
+    struct paging_operation *operation;
+
+    if (!aperture || !mdl)
+        return NULL;
+    for (uint64_t i = 0; i < count && first + i < mdl_page_count(mdl); i++)
+        set_slot(aperture, slot + i,
+                 location_in(oracle, oracle->config.ram, MmGetMdlPfnArray(mdl)[first + i]));
+    operation =
+        describe_mapped_list(oracle, arg, arg->MapApertureSegment.hAllocation, mdl_page_count(mdl));
+    if (operation)
+        set_from_mdl(oracle, operation, mdl, 0);
+    return operation;
+}
+
+static uint64_t adl_page(const DXGK_ADL *adl, uint64_t i)
+{
+    if (i >= adl->PageCount)
+        return UINT64_MAX;
+    return adl->Flags.Contiguous ? adl->BasePageNumber + i : adl->Pages[i];
+}
+
+static struct paging_operation *map_aperture2(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_ADL *adl = &arg->MapApertureSegment2.Adl;
+    uint64_t first = arg->MapApertureSegment2.AdlOffset;
+    uint64_t slot = arg->MapApertureSegment2.OffsetInPages;
+    uint64_t count = arg->MapApertureSegment2.NumberOfPages;
+    struct aperture *aperture = open_aperture(oracle, arg->MapApertureSegment2.SegmentId);
+    struct paging_operation *operation;
+
+    if (!aperture)
+        return NULL;
+    for (uint64_t i = 0; i < count; i++)
+        set_slot(aperture, slot + i,
+                 location_in(oracle, oracle->config.ram, adl_page(adl, first + i)));
+    operation =
+        describe_mapped_list(oracle, arg, arg->MapApertureSegment2.hAllocation, adl->PageCount);
+    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+        operation->locations[i] = location_in(oracle, oracle->config.ram, adl_page(adl, i));
+    return operation;
+}
+
+static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct aperture *aperture = open_aperture(oracle, arg->UnmapApertureSegment.SegmentId);
+    uint64_t dummy = (uint64_t)arg->UnmapApertureSegment.DummyPage.QuadPart / PAGE_BYTES;
+
+    for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
+        set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
+                 location_in(oracle, oracle->config.ram, dummy));
+}
+
+/* ---- Page tables ---- */
+
+static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry)
+{
+    if (!entry->Valid || entry->Zero)
+        return LOCATION_UNKNOWN;
+    if (entry->Segment)
+        return segment_location(oracle, entry->Segment, entry->PageAddress * PAGE_BYTES);
+    return location_in(oracle, oracle->config.ram, entry->PageAddress);
+}
+
+static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t location)
+{
+    uint64_t key = va_page / VA_CHUNK_PAGES;
+    struct va_chunk *chunk = id_map_find(&oracle->va_chunks, key);
+
+    if (!chunk) {
+        if (location == LOCATION_UNKNOWN)
+            return;
+        chunk = base_alloc(oracle->services, sizeof *chunk);
+        if (!chunk || !id_map_set(&oracle->va_chunks, key, chunk)) {
+            base_free(oracle->services, chunk, sizeof *chunk);
+            lose_operation(oracle);
+            return;
+        }
+    }
+    chunk->locations[va_page % VA_CHUNK_PAGES] = location;
+}
+
+static uint64_t va_location(const struct oracle *oracle, uint64_t va)
+{
+    uint64_t page = va / PAGE_BYTES;
+    const struct va_chunk *chunk = id_map_find(&oracle->va_chunks, page / VA_CHUNK_PAGES);
+
+    return chunk ? chunk->locations[page % VA_CHUNK_PAGES] : LOCATION_UNKNOWN;
+}
+
+/* Leaf entry i, in 4 KiB steps, of an update whose table may be in 64 KiB steps. */
+static const DXGK_PTE *leaf_entry(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, uint64_t i)
+{
+    return &update->pPageTableEntries[update->Flags.Repeat ? 0 : i];
+}
+
+static void update_paging_process(struct oracle *oracle,
+                                  const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    uint64_t step_pages = update->Flags.Use64KBPages ? 16 : 1;
+    uint64_t va_page = update->FirstPteVirtualAddress / PAGE_BYTES;
+
+    for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
+        const DXGK_PTE *entry = leaf_entry(update, i);
+        DXGK_PTE piece = *entry;
+
+        for (uint64_t j = 0; j < step_pages; j++) {
+            piece.PageAddress = entry->PageAddress + j;
+            set_va_page(oracle, va_page + i * step_pages + j, entry_location(oracle, &piece));
+        }
+    }
+}
+
+/*
+ * Entries of another process teach where an allocation is as long as nothing else does: one
+ * that lives in system memory is mapped there without ever being moved.
+ */
+static struct paging_operation *learn_from_entries(struct oracle *oracle,
+                                                   const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+    const struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)update->hAllocation);
+    uint64_t first_page = update->AllocationOffsetInBytes / PAGE_BYTES;
+    struct paging_operation *operation;
+
+    if (!allocation || allocation->operation_count || update->Flags.Repeat ||
+        update->Flags.Use64KBPages || !update->NumPageTableEntries)
+        return NULL;
+    if (allocation->locations && (first_page >= allocation->page_count ||
+                                  allocation->locations[first_page] != LOCATION_UNKNOWN))
+        return NULL;
+    operation = new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page,
+                              update->NumPageTableEntries, false);
+    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+        operation->locations[i] = entry_location(oracle, leaf_entry(update, i));
+    return operation;
+}
+
+static struct paging_operation *update_page_table(struct oracle *oracle,
+                                                  const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+
+    if (update->PageTableLevel != 0 || !update->pPageTableEntries)
+        return NULL;
+    if (!oracle->has_paging_process ||
+        (uint64_t)(uintptr_t)update->hProcess != oracle->paging_process)
+        return learn_from_entries(oracle, arg);
+    update_paging_process(oracle, update);
+    return NULL;
+}
+
+static struct paging_operation *describe_virtual(struct oracle *oracle,
+                                                 const DXGKARG_BUILDPAGINGBUFFER *arg,
+                                                 HANDLE handle, uint64_t offset, uint64_t bytes,
+                                                 uint64_t va)
+{
+    struct paging_operation *operation =
+        bytes ? new_operation(oracle, arg, handle, EFFECT_PLACE, offset / PAGE_BYTES,
+                              bytes_to_pages(bytes), false)
+              : NULL;
+
+    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+        operation->locations[i] = va_location(oracle, va + i * PAGE_BYTES);
+    return operation;
+}
+
+/* What the call does to allocations, or NULL; aperture slots and scratch addresses change now. */
+static struct paging_operation *describe(struct oracle *oracle,
+                                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return describe_transfer(oracle, arg, arg->Transfer.MdlOffset);
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        return describe_transfer(oracle, arg, 0);
+    case DXGK_OPERATION_FILL:
+        return describe_fill(oracle, arg);
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return describe_discard(oracle, arg);
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        return map_aperture(oracle, arg);
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        return map_aperture2(oracle, arg);
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        unmap_aperture(oracle, arg);
+        return NULL;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        return update_page_table(oracle, arg);
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        return describe_virtual(oracle, arg, arg->TransferVirtual.hAllocation,
+                                arg->TransferVirtual.AllocationOffsetInBytes,
+                                arg->TransferVirtual.TransferSizeInBytes,
+                                arg->TransferVirtual.DestinationVirtualAddress);
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return describe_virtual(
+            oracle, arg, arg->FillVirtual.hAllocation, arg->FillVirtual.AllocationOffsetInBytes,
+            arg->FillVirtual.FillSizeInBytes, arg->FillVirtual.DestinationVirtualAddress);
+    default:
+        return NULL;
+    }
+}
+
+/* ---- Retiring ---- */
+
+static void publish_place(struct oracle_allocation *allocation, uint64_t page, uint64_t location)
+{
+    uint64_t former = allocation->locations[page];
+
+    if (location_kind(former) == LOCATION_SYSTEM)
+        allocation->backing[page] = location_kind(location) == LOCATION_LOCAL ? former : 0;
+    allocation->locations[page] = location;
+}
+
+static void publish(const struct paging_operation *operation)
+{
+    struct oracle_allocation *allocation = operation->allocation;
+
+    for (uint64_t i = 0; i < operation->page_count; i++) {
+        uint64_t page = operation->first_page + i;
+        uint64_t *location = &allocation->locations[page];
+
+        switch (operation->effect) {
+        case EFFECT_PLACE:
+            publish_place(allocation, page, operation_location(operation, i));
+            break;
+        case EFFECT_LEARN:
+            if (*location == LOCATION_UNKNOWN)
+                *location = operation_location(operation, i);
+            break;
+        case EFFECT_DISCARD:
+            if (location_kind(*location) == LOCATION_LOCAL)
+                *location =
+                    allocation->backing[page] ? allocation->backing[page] : LOCATION_DROPPED;
+            break;
+        }
+    }
+}
+
+uint64_t location_run(const uint64_t *locations, uint64_t count)
+{
+    uint64_t i = 1;
+
+    while (i < count && locations[i] == locations[0] + i)
+        i++;
+    return i;
+}
+
+/* Looks at the pages that are where this operation left them. */
+static void look_at(struct oracle *oracle, const struct paging_operation *operation,
+                    const struct paging_packet *packet)
+{
+    struct oracle_allocation *allocation = operation->allocation;
+    struct occasion occasion = {
+        .kind = OCCASION_OPERATION,
+        .operation = operation->operation,
+        .event = operation->event,
+        .has_packet = packet != NULL,
+        .fence = packet ? packet->fence : 0,
+        .node = packet ? packet->node : 0,
+    };
+    const uint64_t *locations = allocation->locations + operation->first_page;
+    uint64_t i = 0;
+
+    if (operation->effect == EFFECT_DISCARD && !allocation->is_live)
+        return; /* it goes with its content */
+    oracle->counters.operations_checked++;
+    while (i < operation->page_count) {
+        uint64_t run = location_run(locations + i, operation->page_count - i);
+        bool is_here =
+            operation->effect != EFFECT_PLACE || locations[i] == operation_location(operation, i);
+
+        if (!is_here)
+            run = 1;
+        else if (operation->effect == EFFECT_PLACE && !operation->is_linear)
+            run = min_u64(run, location_run(operation->locations + i, operation->page_count - i));
+        if (is_here && location_store(oracle, locations[i]))
+            compare_pages(oracle, allocation, operation->first_page + i, run, locations[i],
+                          &occasion);
+        i += run;
+    }
+}
+
+static void complete_now(struct oracle *oracle, struct paging_operation *operation)
+{
+    if (!oracle->is_blind) {
+        publish(operation);
+        look_at(oracle, operation, NULL);
+    }
+    free_operation(oracle, operation);
+}
+
+static void free_packet(struct oracle *oracle, struct paging_packet *packet)
+{
+    struct list *link;
+
+    while ((link = list_pop_front(&packet->operations)))
+        free_operation(oracle, list_entry(link, struct paging_operation, link));
+    base_free(oracle->services, packet, sizeof *packet);
+}
+
+void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node)
+{
+    struct list done = LIST_INITIALIZER(done);
+    struct paging_packet *packet;
+    struct paging_packet *following;
+    struct paging_operation *operation;
+
+    list_for_each_safe (packet, following, &oracle->packets, struct paging_packet, link) {
+        if (packet->node == node && (int32_t)(fence - packet->fence) >= 0)
+            list_move_back(&done, &packet->link);
+    }
+    list_for_each (packet, &done, struct paging_packet, link) {
+        list_for_each (operation, &packet->operations, struct paging_operation, link) {
+            if (!oracle->is_blind)
+                publish(operation);
+        }
+    }
+    list_for_each_safe (packet, following, &done, struct paging_packet, link) {
+        list_for_each (operation, &packet->operations, struct paging_operation, link) {
+            if (!oracle->is_blind)
+                look_at(oracle, operation, packet);
+        }
+        list_remove(&packet->link);
+        free_packet(oracle, packet);
+        oracle->counters.packets++;
+    }
+}
+
+/* ---- Building and submitting ---- */
+
+/* Which buffer a call wrote into: the same as the last call when it goes on where that stopped. */
+static void enter_buffer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg,
+                         uint32_t bytes)
+{
+    const uint8_t *start = arg->pDmaBuffer;
+
+    if (!start)
+        return;
+    if (start != oracle->buffer_at || start + arg->DmaSize != oracle->buffer_end)
+        oracle->buffer_number++;
+    oracle->buffer_at = start + bytes;
+    oracle->buffer_end = start + arg->DmaSize;
+}
+
+void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, uint32_t bytes,
+                  bool is_complete)
+{
+    struct paging_operation *operation = NULL;
+    struct paging_part *part;
+
+    enter_buffer(oracle, arg, bytes);
+    if (is_complete)
+        operation = describe(oracle, arg);
+    if (!bytes && !operation)
+        return;
+    if (!bytes && list_is_empty(&oracle->parts)) {
+        if (list_is_empty(&oracle->packets)) {
+            complete_now(oracle, operation);
+        } else {
+            struct paging_packet *last =
+                list_last_entry(&oracle->packets, struct paging_packet, link);
+
+            list_push_back(&last->operations, &operation->link);
+        }
+        return;
+    }
+    part = base_alloc(oracle->services, sizeof *part);
+    if (!part) {
+        lose_operation(oracle);
+        if (operation)
+            free_operation(oracle, operation);
+        return;
+    }
+    part->buffer = oracle->buffer_number;
+    part->bytes = bytes;
+    part->operation = operation;
+    list_push_back(&oracle->parts, &part->link);
+}
+
+/* Moves what the submission covers, from the oldest part on, into the packet. */
+static uint64_t take_parts(struct oracle *oracle, uint64_t bytes, struct paging_packet *packet)
+{
+    struct list *link;
+    uint64_t taken = 0;
+    uint64_t buffer = 0;
+
+    while ((link = list_first(&oracle->parts))) {
+        struct paging_part *part = list_entry(link, struct paging_part, link);
+
+        if (part->bytes && ((taken && part->buffer != buffer) || part->bytes > bytes - taken))
+            break;
+        if (part->bytes)
+            buffer = part->buffer;
+        taken += part->bytes;
+        list_remove(&part->link);
+        if (part->operation)
+            list_push_back(&packet->operations, &part->operation->link);
+        base_free(oracle->services, part, sizeof *part);
+    }
+    return taken;
+}
+
+void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node)
+{
+    struct paging_packet *packet = base_alloc(oracle->services, sizeof *packet);
+
+    if (!packet) {
+        lose_operation(oracle);
+        return;
+    }
+    list_init(&packet->operations);
+    packet->event = oracle_event(oracle);
+    packet->fence = fence;
+    packet->node = node;
+    list_push_back(&oracle->packets, &packet->link);
+    if (take_parts(oracle, bytes, packet) != bytes)
+        oracle->counters.unmatched_packets++;
+}
+
+void oracle_forget_paging(struct oracle *oracle)
+{
+    struct list *link;
+    struct va_chunk *chunk;
+    size_t position = 0;
+
+    while ((link = list_pop_front(&oracle->parts))) {
+        struct paging_part *part = list_entry(link, struct paging_part, link);
+
+        if (part->operation)
+            free_operation(oracle, part->operation);
+        base_free(oracle->services, part, sizeof *part);
+    }
+    while ((link = list_pop_front(&oracle->packets)))
+        free_packet(oracle, list_entry(link, struct paging_packet, link));
+    for (unsigned i = 0; i < MAX_SEGMENTS; i++) {
+        base_free_array(oracle->services, oracle->apertures[i].slots,
+                        (size_t)oracle->apertures[i].slot_count, sizeof(uint64_t));
+        oracle->apertures[i] = (struct aperture){0};
+    }
+    while ((chunk = id_map_next(&oracle->va_chunks, &position)))
+        base_free(oracle->services, chunk, sizeof *chunk);
+    id_map_fini(&oracle->va_chunks);
+}
+
+/* ---- The end ---- */
+
+static void check_allocation(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    struct occasion occasion = {.kind = OCCASION_FINAL};
+    uint64_t page = 0;
+
+    while (page < allocation->page_count) {
+        uint64_t location = allocation->locations ? allocation->locations[page] : LOCATION_UNKNOWN;
+        uint64_t run = 1;
+
+        if (location_store(oracle, location)) {
+            run = location_run(allocation->locations + page, allocation->page_count - page);
+            compare_pages(oracle, allocation, page, run, location, &occasion);
+        } else if (!is_undefined(allocation, page) && !is_expected_zero(oracle, allocation, page)) {
+            oracle->counters.unlocated_pages++;
+            oracle_problem(
+                oracle, ORACLE_UNLOCATED, allocation, NULL, page * PAGE_BYTES,
+                "%s (allocation %llu), page %llu: written content is nowhere (%s)",
+                allocation->name, (unsigned long long)allocation->id, (unsigned long long)page,
+                location == LOCATION_DROPPED ? "discarded, and no copy of it is known"
+                                             : "no operation and no access told where it is");
+        }
+        page += run;
+    }
+}
+
+static void check_unfinished(struct oracle *oracle)
+{
+    const struct paging_packet *packet;
+    const struct paging_part *part;
+
+    list_for_each (packet, &oracle->packets, struct paging_packet, link) {
+        oracle_problem(oracle, ORACLE_UNFINISHED, NULL, NULL, 0,
+                       "paging packet with fence %u of node %u, submitted at event %llu, was never "
+                       "reported complete",
+                       packet->fence, packet->node, (unsigned long long)packet->event);
+    }
+    list_for_each (part, &oracle->parts, struct paging_part, link) {
+        const struct paging_operation *operation = part->operation;
+
+        if (operation)
+            oracle_problem(oracle, ORACLE_UNFINISHED, operation->allocation, NULL,
+                           operation->first_page * PAGE_BYTES,
+                           "%s of event %llu on %s (allocation %llu) was built and never submitted",
+                           miniport_operation_name(operation->operation),
+                           (unsigned long long)operation->event, operation->allocation->name,
+                           (unsigned long long)operation->allocation->id);
+    }
+}
+
+bool oracle_final_check(struct oracle *oracle)
+{
+    struct oracle_allocation *allocation;
+    uint64_t problems = 0;
+
+    check_unfinished(oracle);
+    list_for_each (allocation, &oracle->allocations, struct oracle_allocation, link) {
+        if (allocation->is_live && !oracle->is_blind)
+            check_allocation(oracle, allocation);
+    }
+    for (unsigned i = 0; i < ORACLE_PROBLEM_COUNT; i++)
+        problems += oracle->counters.problems[i];
+    return problems == 0;
+}
