@@ -1,0 +1,323 @@
+#include "bench/host.h"
+
+#include "base/assert.h"
+
+#include <drydock/sgpu.h>
+
+#include <string.h>
+
+#define DPC_DELAY_MIN_NS 100u
+#define DPC_DELAY_MAX_NS 600u
+#define DPC_RNG_STREAM   0x647063u /* "dpc" */
+
+/* ---- Loading --------------------------------------------------------------------------------------- */
+
+struct _DRIVER_OBJECT {
+    DRIVER_INITIALIZATION_DATA *registered; /* where DxgkInitialize puts the driver's table */
+    bool has_registered;
+};
+
+NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
+                              PDRIVER_INITIALIZATION_DATA DriverInitializationData)
+{
+    if (!DriverObject || !RegistryPath || !DriverInitializationData)
+        return STATUS_INVALID_PARAMETER;
+    *DriverObject->registered = *DriverInitializationData;
+    DriverObject->has_registered = true;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
+{
+    DriverObject->has_registered = false;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data)
+{
+    static WCHAR path[] = {'\\', 'd', 'r', 'y', 'd', 'o', 'c', 'k', 0};
+    UNICODE_STRING registry_path = {
+        .Length = sizeof path - sizeof path[0],
+        .MaximumLength = sizeof path,
+        .Buffer = path,
+    };
+    DRIVER_OBJECT driver = {.registered = out_data};
+    NTSTATUS status;
+
+    memset(out_data, 0, sizeof *out_data);
+    status = entry(&driver, &registry_path);
+    if (NT_SUCCESS(status) && !driver.has_registered)
+        return STATUS_DEVICE_NOT_READY;
+    return status;
+}
+
+/* ---- What the driver calls ------------------------------------------------------------------------ */
+
+struct mapped_memory {
+    struct list link;
+    void *address;
+    uint64_t bytes;
+};
+
+static struct bench_host *host_from(struct miniport_host *host)
+{
+    return container_of(host, struct bench_host, base);
+}
+
+/* A memory range as the kernel describes it: from 4 GiB on in larger units. */
+static void describe_range(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint64_t start,
+                           uint64_t bytes)
+{
+    descriptor->Type = CmResourceTypeMemory;
+    descriptor->u.Memory.Start.QuadPart = (LONGLONG)start;
+    if (bytes < 4 * GiB) {
+        descriptor->u.Memory.Length = (ULONG)bytes;
+        return;
+    }
+    descriptor->Type = CmResourceTypeMemoryLarge;
+    if (bytes < 1 * TiB) {
+        descriptor->Flags |= CM_RESOURCE_MEMORY_LARGE_40;
+        descriptor->u.Memory40.Length40 = (ULONG)div_round_up(bytes, 256);
+    } else {
+        descriptor->Flags |= CM_RESOURCE_MEMORY_LARGE_48;
+        descriptor->u.Memory48.Length48 = (ULONG)div_round_up(bytes, 64 * KiB);
+    }
+}
+
+static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_INFO *info)
+{
+    struct bench_host *host = host_from(base);
+    const struct machine_config *config = machine_get_config(host->machine);
+
+    *info = (DXGK_DEVICE_INFO){0};
+    info->TranslatedResourceList = host->resources;
+    info->SystemMemorySize.QuadPart = (LONGLONG)config->ram_bytes;
+    info->HighestPhysicalAddress.QuadPart =
+        (LONGLONG)max_u64(config->ram_bytes, machine_bar1_pa(host->machine) +
+                                                 config->visible_bytes) -
+        1;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS map_memory(struct miniport_host *base, PHYSICAL_ADDRESS translated, ULONG length,
+                           BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                           PVOID *virtual_address)
+{
+    struct bench_host *host = host_from(base);
+    const struct base_services *services = machine_services(host->machine);
+    struct mapped_memory *mapped;
+
+    *virtual_address = NULL;
+    if (in_io_space || map_to_user_mode)
+        return STATUS_NOT_SUPPORTED;
+    mapped = base_alloc(services, sizeof *mapped);
+    if (!mapped)
+        return STATUS_NO_MEMORY;
+    mapped->bytes = length;
+    mapped->address =
+        machine_map_physical(host->machine, (uint64_t)translated.QuadPart, mapped->bytes);
+    if (!mapped->address) {
+        base_free(services, mapped, sizeof *mapped);
+        return STATUS_INVALID_PARAMETER;
+    }
+    list_push_back(&host->mappings, &mapped->link);
+    *virtual_address = mapped->address;
+    return STATUS_SUCCESS;
+}
+
+static void end_mapping(struct bench_host *host, struct mapped_memory *mapped)
+{
+    machine_unmap_physical(host->machine, mapped->address, mapped->bytes);
+    list_remove(&mapped->link);
+    base_free(machine_services(host->machine), mapped, sizeof *mapped);
+}
+
+static NTSTATUS unmap_memory(struct miniport_host *base, PVOID virtual_address)
+{
+    struct bench_host *host = host_from(base);
+    struct mapped_memory *mapped;
+
+    list_for_each(mapped, &host->mappings, struct mapped_memory, link) {
+        if (mapped->address == virtual_address) {
+            end_mapping(host, mapped);
+            return STATUS_SUCCESS;
+        }
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
+static void notify_interrupt(struct miniport_host *base,
+                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->vidmm)
+        vidmm_notify_interrupt(host->vidmm, data);
+}
+
+static void notify_dpc(struct miniport_host *base)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->vidmm)
+        vidmm_notify_dpc(host->vidmm);
+}
+
+static void run_dpc(void *context)
+{
+    struct bench_host *host = context;
+
+    host->is_dpc_queued = false;
+    host->dpc_count++;
+    if (host->miniport)
+        host->miniport->ops->dpc(host->miniport);
+}
+
+static bool queue_dpc(struct miniport_host *base)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->is_dpc_queued)
+        return false;
+    host->is_dpc_queued = true;
+    machine_schedule(host->machine, &host->dpc,
+                     machine_now(host->machine) +
+                         rng_between(&host->rng, DPC_DELAY_MIN_NS, DPC_DELAY_MAX_NS),
+                     run_dpc, host);
+    return true;
+}
+
+/* One thread runs everything, so nothing else runs at device IRQL while the routine does. */
+static NTSTATUS synchronize_execution(struct miniport_host *base, PKSYNCHRONIZE_ROUTINE routine,
+                                      PVOID context, ULONG message, BOOLEAN *return_value)
+{
+    BOOLEAN result;
+
+    if (message != 0 || !routine)
+        return STATUS_INVALID_PARAMETER;
+    result = routine(context);
+    if (return_value)
+        *return_value = result;
+    return STATUS_SUCCESS;
+}
+
+static PVOID get_handle_data(struct miniport_host *base, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    struct bench_host *host = host_from(base);
+
+    if (!host->vidmm || data->Type != DXGK_HANDLE_ALLOCATION || data->Flags.DeviceSpecific)
+        return NULL;
+    return vidmm_handle_data(host->vidmm, data->hObject);
+}
+
+static void note_unsupported(struct miniport_host *base, const char *callback)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->unsupported_count++ == 0) {
+        strncpy(host->unsupported, callback, sizeof host->unsupported - 1);
+        host->unsupported[sizeof host->unsupported - 1] = '\0';
+    }
+}
+
+static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
+                              DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    note_unsupported(base, "DxgkCbReserveGpuVirtualAddressRange");
+    return STATUS_NOT_SUPPORTED;
+}
+
+static NTSTATUS create_context_allocation(struct miniport_host *base,
+                                          DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    note_unsupported(base, "DxgkCbCreateContextAllocation");
+    return STATUS_NOT_SUPPORTED;
+}
+
+static NTSTATUS destroy_context_allocation(struct miniport_host *base, HANDLE allocation)
+{
+    note_unsupported(base, "DxgkCbDestroyContextAllocation");
+    return STATUS_NOT_SUPPORTED;
+}
+
+static void write_log(struct miniport_host *base, const char *text)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->log)
+        host->log(host->log_context, text);
+}
+
+static const struct miniport_host_ops host_ops = {
+    .get_device_information = get_device_information,
+    .map_memory = map_memory,
+    .unmap_memory = unmap_memory,
+    .notify_interrupt = notify_interrupt,
+    .notify_dpc = notify_dpc,
+    .queue_dpc = queue_dpc,
+    .synchronize_execution = synchronize_execution,
+    .get_handle_data = get_handle_data,
+    .reserve_gpu_virtual_address_range = reserve_range,
+    .create_context_allocation = create_context_allocation,
+    .destroy_context_allocation = destroy_context_allocation,
+    .log = write_log,
+    .unsupported = note_unsupported,
+};
+
+/* ---- Life -------------------------------------------------------------------------------------------- */
+
+static void line_asserted(void *context)
+{
+    struct bench_host *host = context;
+
+    if (host->miniport)
+        host->miniport->ops->interrupt(host->miniport, 0);
+}
+
+NTSTATUS host_init(struct bench_host *host, struct machine *machine)
+{
+    CM_PARTIAL_RESOURCE_LIST *list;
+
+    *host = (struct bench_host){.base = {.ops = &host_ops}, .machine = machine};
+    list_init(&host->mappings);
+    host->resource_bytes = sizeof *host->resources + sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
+    host->resources = base_alloc(machine_services(machine), host->resource_bytes);
+    if (!host->resources)
+        return STATUS_NO_MEMORY;
+    host->resources->Count = 1;
+    host->resources->List[0].InterfaceType = PCIBus;
+    list = &host->resources->List[0].PartialResourceList;
+    list->Version = 1;
+    list->Revision = 1;
+    list->Count = 2;
+    describe_range(&list->PartialDescriptors[0], machine_bar0_pa(machine), SGPU_BAR0_BYTES);
+    describe_range(list->PartialDescriptors + 1, machine_bar1_pa(machine),
+                   machine_get_config(machine)->visible_bytes);
+    machine_fork_rng(machine, DPC_RNG_STREAM, &host->rng);
+    return STATUS_SUCCESS;
+}
+
+void host_fini(struct bench_host *host)
+{
+    struct mapped_memory *mapped, *following;
+
+    machine_cancel(host->machine, &host->dpc);
+    machine_set_interrupt_handler(host->machine, NULL, NULL);
+    list_for_each_safe(mapped, following, &host->mappings, struct mapped_memory, link)
+        end_mapping(host, mapped);
+    base_free(machine_services(host->machine), host->resources, host->resource_bytes);
+    host->resources = NULL;
+}
+
+void host_set_miniport(struct bench_host *host, struct miniport *miniport)
+{
+    host->miniport = miniport;
+    machine_set_interrupt_handler(host->machine, miniport ? line_asserted : NULL, host);
+    if (miniport)
+        miniport_set_host(miniport, &host->base);
+}
+
+void host_set_manager(struct bench_host *host, struct vidmm *vidmm)
+{
+    host->vidmm = vidmm;
+}

@@ -1,0 +1,57 @@
+/*
+ * Host: the graphics kernel that a linked-in driver meets, as far as one adapter goes.
+ *
+ * Place      bench. Implements DxgkInitialize, which hands over the driver's table, and struct
+ *            miniport_host, which is what the driver calls afterwards.
+ * Model      A driver's DxgkDdiInterruptRoutine runs when the machine raises its line. A deferred
+ *            procedure call that it queues is an event of the machine, some hundred nanoseconds
+ *            later, how many is the seed's choice; several requests before it ran are one.
+ *            GetDeviceInformation describes the two ranges of the machine's bus that the GPU
+ *            answers: registers, then the window on local memory.
+ *
+ *            The host is connected in two steps, because the manager needs a started device and
+ *            the device a host: host_init() with the machine, host_set_manager() when there is one.
+ * Ownership  Embedded by the run. Miniport and manager are borrowed.
+ */
+#ifndef DRYDOCK_BENCH_HOST_H
+#define DRYDOCK_BENCH_HOST_H
+
+#include "base/list.h"
+#include "base/rng.h"
+#include "machine/machine.h"
+#include "miniport/miniport.h"
+#include "vidmm/vidmm.h"
+
+struct bench_host {
+    struct miniport_host base;
+    struct machine *machine;
+    struct miniport *miniport; /* top of the stack: what interrupts and DPCs call */
+    struct vidmm *vidmm;
+    struct rng rng;
+    struct machine_event dpc;
+    bool is_dpc_queued;
+    struct list mappings; /* of MapMemory */
+    CM_RESOURCE_LIST *resources;
+    size_t resource_bytes;
+    uint64_t dpc_count;
+    uint64_t unsupported_count; /* callbacks that the host does not have */
+    char unsupported[64];       /* the first of them */
+    void (*log)(void *context, const char *text);
+    void *log_context;
+};
+
+/* STATUS_NO_MEMORY. */
+NTSTATUS host_init(struct bench_host *host, struct machine *machine);
+void host_fini(struct bench_host *host);
+
+/* Connects the interrupt line to the miniport. NULL disconnects. */
+void host_set_miniport(struct bench_host *host, struct miniport *miniport);
+void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
+
+/*
+ * Runs a linked-in driver's entry point and copies the table that it registers. The driver's
+ * status, or STATUS_INVALID_DEVICE_STATE when it succeeded without registering.
+ */
+NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data);
+
+#endif

@@ -1,0 +1,140 @@
+#include "bench/platform.h"
+
+#include "miniport/miniport.h"
+
+struct mapped_pages {
+    struct list link;
+    struct page_mapping mapping;
+};
+
+static void clear_pages(struct platform *platform, const uint64_t *pages, uint64_t count)
+{
+    struct page_store *ram = machine_ram(platform->machine);
+
+    for (uint64_t i = 0; i < count;) {
+        uint64_t run = 1;
+
+        while (i + run < count && pages[i + run] == pages[i] + run)
+            run++;
+        page_store_fill(ram, pages[i] * PAGE_BYTES, run * PAGE_BYTES, 0);
+        i += run;
+    }
+}
+
+static NTSTATUS take_pages(void *context, uint64_t count, uint64_t *out_pages)
+{
+    struct platform *platform = context;
+
+    if (!machine_alloc_pages(platform->machine, count, out_pages))
+        return STATUS_NO_MEMORY;
+    clear_pages(platform, out_pages, count);
+    return STATUS_SUCCESS;
+}
+
+static void release_pages(void *context, uint64_t count, const uint64_t *pages)
+{
+    struct platform *platform = context;
+
+    machine_free_pages(platform->machine, pages, count);
+}
+
+static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_first_page)
+{
+    struct platform *platform = context;
+
+    *out_first_page = 0;
+    if (!machine_alloc_contiguous(platform->machine, count, 1, out_first_page))
+        return STATUS_NO_MEMORY;
+    page_store_fill(machine_ram(platform->machine), *out_first_page * PAGE_BYTES,
+                    count * PAGE_BYTES, 0);
+    return STATUS_SUCCESS;
+}
+
+static void release_contiguous(void *context, uint64_t count, uint64_t first_page)
+{
+    struct platform *platform = context;
+
+    machine_free_contiguous(platform->machine, first_page, count);
+}
+
+static void *map_pages(void *context, uint64_t count, const uint64_t *pages)
+{
+    struct platform *platform = context;
+    struct mapped_pages *mapped = base_alloc(platform->services, sizeof *mapped);
+
+    if (!mapped)
+        return NULL;
+    if (!page_store_map(machine_ram(platform->machine), pages, count, &mapped->mapping)) {
+        base_free(platform->services, mapped, sizeof *mapped);
+        return NULL;
+    }
+    list_push_front(&platform->mappings, &mapped->link);
+    platform->mapping_count++;
+    return mapped->mapping.address;
+}
+
+static void end_mapping(struct platform *platform, struct mapped_pages *mapped)
+{
+    page_store_unmap(machine_ram(platform->machine), &mapped->mapping);
+    list_remove(&mapped->link);
+    platform->mapping_count--;
+    base_free(platform->services, mapped, sizeof *mapped);
+}
+
+static void unmap_pages(void *context, void *address, uint64_t count)
+{
+    struct platform *platform = context;
+    struct mapped_pages *mapped;
+
+    list_for_each(mapped, &platform->mappings, struct mapped_pages, link) {
+        if (mapped->mapping.address == address) {
+            end_mapping(platform, mapped);
+            return;
+        }
+    }
+}
+
+static void *map_bus(void *context, uint64_t address, uint64_t bytes)
+{
+    struct platform *platform = context;
+
+    return machine_map_physical(platform->machine, address, bytes);
+}
+
+static void unmap_bus(void *context, void *address, uint64_t bytes)
+{
+    struct platform *platform = context;
+
+    machine_unmap_physical(platform->machine, address, bytes);
+}
+
+void platform_init(struct platform *platform, struct machine *machine,
+                   const struct base_services *services)
+{
+    *platform = (struct platform){.machine = machine, .services = services};
+    list_init(&platform->mappings);
+}
+
+void platform_fini(struct platform *platform)
+{
+    struct mapped_pages *mapped, *following;
+
+    list_for_each_safe(mapped, following, &platform->mappings, struct mapped_pages, link)
+        end_mapping(platform, mapped);
+}
+
+struct vidmm_platform platform_get(struct platform *platform)
+{
+    return (struct vidmm_platform){
+        .context = platform,
+        .services = platform->services,
+        .take_pages = take_pages,
+        .release_pages = release_pages,
+        .take_contiguous = take_contiguous,
+        .release_contiguous = release_contiguous,
+        .map_pages = map_pages,
+        .unmap_pages = unmap_pages,
+        .map_bus = map_bus,
+        .unmap_bus = unmap_bus,
+    };
+}

@@ -1,0 +1,184 @@
+/*
+ * Player, inside: its objects, shared by its three files.
+ *
+ * Place      bench, private. player.c plays operations and owns the loop, player_submit.c the way
+ *            of a submission, player_translations.c the look at page tables.
+ */
+#ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
+#define DRYDOCK_BENCH_PLAYER_PRIVATE_H
+
+#include "bench/player.h"
+
+#define PLAYER_ATTEMPTS 4u /* of a call that fails for lack of memory */
+
+/* Part of an allocation at an address of a process. */
+struct player_mapping {
+    struct player_mapping *next;
+    struct player *player;
+    uint32_t process;
+    uint64_t va, offset, bytes;
+    bool is_ready;
+    NTSTATUS status; /* when ready */
+};
+
+/* A residency reference that a `resident` line took. */
+struct player_hold {
+    struct player_hold *next;
+    uint32_t device;
+};
+
+struct player_allocation {
+    struct vidmm_allocation *handle; /* NULL: not alive, or creation failed */
+    struct player_mapping *mappings;
+    struct player_hold *holds;
+    uint64_t stamp;         /* token of the submission that looked at it last */
+    uint32_t slot;          /* its place in that submission's references */
+    uint32_t waiting_count; /* submissions not with the manager yet */
+    uint32_t running_count; /* submissions with the manager */
+    bool is_freed;          /* by the workload; destroyed when waiting_count is 0 */
+};
+
+enum submission_state {
+    SUBMISSION_WAITING,
+    SUBMISSION_REQUESTING,
+    SUBMISSION_READY,
+    SUBMISSION_RUNNING
+};
+
+struct submission {
+    struct list link; /* in its context, in order */
+    struct player *player;
+    struct player_context *context;
+    enum submission_state state;
+    uint32_t op_index;
+    uint64_t token;
+    unsigned attempts;
+    bool is_told;       /* to the oracle */
+    bool is_alone;      /* this try runs alone */
+    bool is_requesting; /* counted in player.requesting_count */
+    bool is_resident;   /* holds residency references */
+    bool is_reported;   /* the manager has called back */
+    NTSTATUS status;
+    uint64_t needed, available;
+    uint64_t first_key; /* keys of automatic writes follow each other from here */
+    uint64_t ring_start, ring_bytes;
+    size_t bytes;              /* of this struct */
+    unsigned allocation_count; /* distinct ones */
+    uint32_t *ids;             /* behind handles */
+    struct vidmm_allocation *handles[];
+};
+
+struct player_context {
+    struct vidmm_context *handle;
+    uint32_t id, device, process;
+    struct list submissions; /* running ones first */
+    unsigned count;
+    unsigned running_count;
+    /* GpuMmu: command buffers, one behind the other, used and freed in order. */
+    struct vidmm_allocation *ring;
+    bool is_ring_resident, is_ring_locked;
+    struct player_mapping ring_mapping;
+    uint64_t ring_bytes, ring_head;
+};
+
+struct player {
+    struct player_config config;
+    const struct base_services *services;
+    const struct workload *workload;
+    struct run_result *result;
+    struct vidmm *vidmm;
+    struct machine *machine;
+    struct oracle *oracle;
+    bool is_virtual;
+    unsigned queue_depth;
+
+    struct vidmm_process **processes;
+    struct vidmm_device **devices;
+    struct player_context *contexts;
+    struct player_allocation *allocations;
+    struct vidmm_allocation **live_handles; /* what a tamper sees */
+
+    uint32_t op_index; /* being played */
+    uint64_t next_token;
+    uint64_t next_tag;
+    struct submission *alone; /* all others wait for it */
+    unsigned running_count;   /* with the manager, all contexts */
+    unsigned requesting_count;
+    bool needs_pump, is_pumping;
+    unsigned page_table_pending; /* requests of pte lines */
+    uint64_t page_table_failures;
+
+    uint64_t quiet_events; /* since anything was seen to progress */
+    uint64_t last_progress;
+    bool has_faulted;
+    enum player_stop stop;
+    char stop_text[512];
+
+    /* The request of a `resident` line. */
+    bool is_request_reported;
+    NTSTATUS request_status;
+    uint64_t request_needed, request_available;
+
+    uint8_t *command; /* a command buffer being made */
+    size_t command_room;
+
+    struct run_step *step;
+    struct vidmm_statistics step_start;
+};
+
+/* ---- player.c -------------------------------------------------------------------------------- */
+
+/*
+ * Lets something happen: acts on what was called back, else runs one event. False: stopped (the
+ * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
+ */
+bool player_advance(struct player *player);
+bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* True, and counted, when a call that failed so should be repeated. */
+bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts);
+
+static inline const struct workload_op *player_op(const struct player *player, uint32_t op_index)
+{
+    return &player->workload->ops[op_index];
+}
+
+/* A finding about an operation: "FILE:LINE: text". */
+struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Fresh names for the content of a range. */
+uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
+
+/* Gives a mapping of the allocation in the process that holds the range, or makes one. */
+struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
+                                           uint32_t process, uint64_t offset, uint64_t bytes);
+struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
+                                  uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                                  NTSTATUS *out_status);
+void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/* Destroys a freed allocation that no submission waits to use. */
+bool player_bury(struct player *player, uint32_t allocation);
+
+/* ---- player_submit.c --------------------------------------------------------------------------- */
+
+NTSTATUS player_context_open(struct player *player, uint32_t id);
+bool player_context_close(struct player *player, struct player_context *context);
+bool player_submit(struct player *player, uint32_t op_index);
+/* Starts and ends what can be; true if anything was. */
+bool player_pump(struct player *player);
+bool player_wait_context(struct player *player, struct player_context *context);
+/* Takes the residency references of running submissions off an allocation about to go. */
+void player_release_running(struct player *player, uint32_t allocation);
+void player_abandon_submissions(struct player *player);
+
+/* ---- player_translations.c ---------------------------------------------------------------------- */
+
+/* The manager's id for a place of the workload; false: there is no such segment. */
+bool player_segment_id(const struct player *player, enum workload_segment segment,
+                       unsigned *out_id);
+bool player_check_translations(struct player *player);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * Run: one workload on one driver, from an empty machine to a result.
+ *
+ * Place      bench. Uses all below; used by report and cli, and by whole-run tests.
+ * Model      A run assembles machine, GPU, driver, layers, memory manager and player, plays the
+ *            workload, checks every live byte at the end, takes everything down and counts what
+ *            was left. The CPU side is free of charge: calls take no virtual time, events rule.
+ *
+ *            | outcome      | means                                                              |
+ *            | RUN_CLEAN    | played to the end; nothing to tell                                 |
+ *            | RUN_FINDINGS | played, or stopped by the GPU, with findings or failed submissions |
+ *            | RUN_REFUSED  | the adapter did not start or the machine is not possible           |
+ *            | RUN_BROKEN   | an error of ours: stuck with work pending, or something leaked     |
+ * Ownership  run_execute() fills a result that the caller ends with run_result_fini().
+ * Errors     The outcome and result->error, one line. A result is complete as far as it got.
+ * Units      Bytes and ns of the virtual clock; wall times are in seconds and say so.
+ */
+#ifndef DRYDOCK_BENCH_RUN_H
+#define DRYDOCK_BENCH_RUN_H
+
+#include "machine/machine.h"
+#include "sgpu/sgpu.h"
+#include "vidmm/vidmm.h"
+#include "workload/workload.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum run_model { RUN_PHYSICAL, RUN_GPUMMU };
+enum run_update_mode { RUN_UPDATE_GPU_VIRTUAL, RUN_UPDATE_GPU_PHYSICAL, RUN_UPDATE_CPU };
+
+/* How much of the calls is written down. */
+enum run_events {
+    RUN_EVENTS_NONE,
+    RUN_EVENTS_PAGING, /* paging operations, and what they were for */
+    RUN_EVENTS_ALL,    /* every call of every DDI */
+};
+
+enum run_outcome { RUN_CLEAN, RUN_FINDINGS, RUN_REFUSED, RUN_BROKEN };
+
+const char *run_model_name(enum run_model model);            /* "physical", "gpummu" */
+const char *run_update_mode_name(enum run_update_mode mode); /* "gpu-virtual", ... */
+const char *run_outcome_name(enum run_outcome outcome);
+bool run_find_model(const char *name, enum run_model *out);
+bool run_find_update_mode(const char *name, enum run_update_mode *out);
+
+/*
+ * What a test does behind the manager's back. Called once, when operation op_index of the workload
+ * is about to be played and nothing is pending.
+ */
+struct run_live {
+    struct machine *machine;
+    struct sgpu *gpu;
+    struct vidmm *vidmm;
+    const struct workload *workload;
+    struct vidmm_allocation *const *allocations; /* by index; NULL: not alive */
+};
+struct run_tamper {
+    uint32_t op_index;
+    void (*fn)(void *context, const struct run_live *live);
+    void *context;
+};
+
+struct run_config {
+    const char *driver; /* "ref" */
+    enum run_model model;
+    uint64_t seed;
+
+    /* The machine. 0: what run_config_resolve() makes of the workload. */
+    uint64_t local_bytes;
+    uint64_t visible_bytes; /* of local memory, from its start */
+    uint64_t aperture_bytes;
+    uint64_t ram_bytes;
+    uint64_t link_bytes_per_second;
+    uint64_t local_bytes_per_second;
+    enum machine_scatter scatter;
+    unsigned node_count;
+    enum run_update_mode update_mode;
+    bool has_tables_in_system_memory;
+
+    /* The manager. */
+    uint32_t paging_buffer_bytes;
+    unsigned paging_buffer_count;
+    unsigned hardware_queue_depth;
+    uint64_t local_limit;
+
+    /* The player. */
+    unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */
+    bool checks_content;
+    bool has_reference_run; /* play it again with room for everything, for the slowdown */
+
+    enum run_events events;
+    const char *events_path; /* NULL: nothing is written, whatever events says */
+    uint64_t events_limit;   /* lines; 0: 200,000 */
+
+    unsigned check_interval; /* debug builds: vidmm_check() every so many operations; 0: 64 */
+
+    uint64_t fail_allocation; /* fail the n-th allocation of the manager from its start; 0: none */
+    const struct run_tamper *tamper;
+    void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
+    void *progress_context;
+};
+
+/* Scattered pages, content checked, seed 1, reference run, no events; the rest 0. */
+void run_config_defaults(struct run_config *out_config);
+
+/* What the workload's options say, over what is there. False: a line in error. */
+bool run_config_from_workload(struct run_config *config, const struct workload *workload,
+                              struct workload_error *error);
+
+/*
+ * Replaces every 0 by what the run will use: 4 GiB of local memory, or a quarter of what is alive
+ * at the peak when that is less; RAM enough to back everything twice; and so on.
+ */
+void run_config_resolve(struct run_config *config, const struct workload *workload);
+
+/* ---- Result ------------------------------------------------------------------------------------ */
+
+#define RUN_OPERATION_COUNT 32
+#define RUN_MAX_SEGMENTS    4
+#define RUN_MAX_DDI         64
+#define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
+
+/* Between two `step` marks. */
+struct run_step {
+    const char *name; /* lent by the workload */
+    uint32_t line;
+    uint64_t start_ns, end_ns;
+    uint64_t reference_ns; /* the same step with room for everything; 0: not measured */
+    uint64_t moved_in_bytes, moved_out_bytes;
+    uint64_t evictions;
+    uint64_t submissions;
+    uint64_t kernel_ns; /* sum of the durations of its submissions */
+};
+
+enum run_finding_kind {
+    RUN_FINDING_CONTENT,     /* a byte that should be another */
+    RUN_FINDING_TRANSLATION, /* a page-table entry that should be another */
+    RUN_FINDING_DRIVER,      /* the driver broke a rule */
+    RUN_FINDING_FAULT,       /* the GPU faulted */
+    RUN_FINDING_SUBMISSION,  /* a submission or request that could not be played */
+    RUN_FINDING_LEAK,        /* something left after everything was destroyed */
+    RUN_FINDING_KIND_COUNT
+};
+const char *run_finding_kind_name(enum run_finding_kind kind);
+
+struct run_finding {
+    enum run_finding_kind kind;
+    char rule[16];              /* id of contract.md, or "" */
+    uint32_t line;              /* of the case; 0: none */
+    uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
+    uint64_t time_ns;
+    char text[400];
+};
+
+struct run_segment {
+    unsigned id;
+    bool is_aperture;
+    uint64_t size, peak_used;
+};
+
+struct run_result {
+    struct run_config config; /* resolved */
+    char case_name[128];
+    enum run_outcome outcome;
+    char error[512]; /* REFUSED and BROKEN */
+
+    uint64_t digest;
+    double wall_seconds;
+    double reference_wall_seconds;
+    double play_wall_seconds; /* of wall_seconds: from the first operation to the last */
+    uint64_t virtual_time_ns; /* from the first operation to the last */
+    uint64_t reference_ns;    /* the same with room for everything; 0: not measured */
+    uint64_t kernel_ns;       /* sum of durations, the floor of a serial context */
+    double slowdown;          /* virtual_time_ns / reference_ns, or / kernel_ns without reference */
+    bool is_slowdown_measured;
+
+    struct vidmm_statistics statistics;
+    struct sgpu_statistics gpu;
+    uint64_t link_to_device_bytes, link_from_device_bytes;
+    uint64_t evictions_by_reason[8];
+    const char *eviction_reasons[8]; /* string literals of the manager */
+    unsigned eviction_reason_count;
+
+    uint64_t pages_checked;
+    uint64_t mismatches;
+    uint64_t translations_checked; /* pages */
+    uint64_t translation_mismatches;
+    uint64_t page_table_lines_skipped; /* physical model: lines that only GpuMmu can play */
+
+    uint64_t submissions, failed_submissions, retried_submissions;
+    uint64_t operations_played;
+    uint64_t no_memory_retries; /* calls repeated after STATUS_NO_MEMORY */
+    uint64_t interrupts;
+    uint64_t peak_process_bytes;
+
+    uint64_t ddi_calls[RUN_MAX_DDI];
+    const char *ddi_names[RUN_MAX_DDI];
+    unsigned ddi_count;
+
+    struct run_segment segments[RUN_MAX_SEGMENTS];
+    unsigned segment_count;
+
+    struct run_step *steps;
+    uint32_t step_count;
+
+    struct run_finding findings[RUN_MAX_FINDINGS];
+    uint32_t finding_count; /* kept */
+    uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
+
+    uint64_t events_written, events_dropped;
+};
+
+/* Plays the workload. out_result is complete whatever the outcome, which is also returned. */
+enum run_outcome run_execute(const struct run_config *config, const struct workload *workload,
+                             struct run_result *out_result);
+void run_result_fini(struct run_result *result);
+
+/* Adds a finding: counted always, kept while there is room. */
+struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
+                                      uint32_t line, uint64_t time_ns, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif
