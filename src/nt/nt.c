@@ -1,0 +1,201 @@
+#include "nt/nt_internal.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEBUG_LINE_BYTES 512u /* as much as the kernel takes of one call */
+
+static _Thread_local struct nt *current;
+
+struct nt *nt_bind(struct nt *nt)
+{
+    struct nt *before = current;
+
+    current = nt;
+    return before;
+}
+
+struct nt *nt_current(void)
+{
+    if (!current) {
+        fprintf(stderr, "nt: a driver called the kernel, and none is bound to this thread\n");
+        abort();
+    }
+    return current;
+}
+
+struct nt *nt_create(const struct base_services *services, struct machine *machine,
+                     const struct nt_host *host)
+{
+    struct nt *nt = base_alloc(services, sizeof *nt);
+
+    if (!nt)
+        return NULL;
+    nt->services = services;
+    nt->machine = machine;
+    nt->host = *host;
+    nt->irql = PASSIVE_LEVEL;
+    nt_pool_init(nt);
+    return nt;
+}
+
+void nt_destroy(struct nt *nt)
+{
+    if (!nt)
+        return;
+    if (current == nt)
+        current = NULL;
+    nt_pool_fini(nt);
+    base_free(nt->services, nt, sizeof *nt);
+}
+
+/* ---- IRQL and spin locks ----------------------------------------------------------------------- */
+
+KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
+{
+    KIRQL before = nt->irql;
+
+    nt->irql = irql;
+    return before;
+}
+
+KIRQL nt_irql(const struct nt *nt)
+{
+    return nt->irql;
+}
+
+uint32_t nt_held_lock_count(const struct nt *nt)
+{
+    return nt->held_locks;
+}
+
+KIRQL NTAPI KeGetCurrentIrql(VOID)
+{
+    return nt_current()->irql;
+}
+
+VOID NTAPI KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
+{
+    *SpinLock = 0;
+}
+
+static void acquire(struct nt *nt, PKSPIN_LOCK lock)
+{
+    if (*lock)
+        KeBugCheckEx(NT_SPIN_LOCK_ALREADY_OWNED, (ULONG_PTR)lock, 0, 0, 0);
+    *lock = 1;
+    nt->held_locks++;
+}
+
+static void release(struct nt *nt, PKSPIN_LOCK lock)
+{
+    if (!*lock)
+        KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
+    *lock = 0;
+    nt->held_locks--;
+}
+
+KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
+{
+    struct nt *nt = nt_current();
+    KIRQL before = nt->irql;
+
+    if (before > DISPATCH_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)SpinLock, before, 0, 0);
+    nt->irql = DISPATCH_LEVEL;
+    acquire(nt, SpinLock);
+    return before;
+}
+
+VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
+{
+    struct nt *nt = nt_current();
+
+    if (nt->irql != DISPATCH_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
+    release(nt, SpinLock);
+    nt->irql = NewIrql;
+}
+
+VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
+{
+    struct nt *nt = nt_current();
+
+    if (nt->irql < DISPATCH_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
+    acquire(nt, SpinLock);
+}
+
+VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
+{
+    struct nt *nt = nt_current();
+
+    if (nt->irql < DISPATCH_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
+    release(nt, SpinLock);
+}
+
+/* ---- Bug check and debug output ------------------------------------------------------------------ */
+
+VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PTR P3, ULONG_PTR P4)
+{
+    struct nt *nt = nt_current();
+    const uint64_t parameters[4] = {P1, P2, P3, P4};
+
+    if (nt->host.bug_check)
+        nt->host.bug_check(nt->host.context, BugCheckCode, parameters);
+    fprintf(stderr, "nt: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx)\n", BugCheckCode,
+            (unsigned long long)P1, (unsigned long long)P2, (unsigned long long)P3,
+            (unsigned long long)P4);
+    abort();
+}
+
+static void print(ULONG component, ULONG level, PCSTR format, nt_va_list *arguments)
+{
+    struct nt *nt = nt_current();
+    char text[DEBUG_LINE_BYTES];
+
+    if (!nt->host.log)
+        return;
+    nt_format(text, sizeof text, format, arguments);
+    nt->host.log(nt->host.context, component, level, text);
+}
+
+ULONG NTAPI DbgPrint(PCSTR Format, ...)
+{
+    nt_va_list arguments;
+
+    NT_VA_START(arguments, Format);
+    print(0, DPFLTR_INFO_LEVEL, Format, &arguments);
+    NT_VA_END(arguments);
+    return STATUS_SUCCESS;
+}
+
+ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...)
+{
+    nt_va_list arguments;
+
+    NT_VA_START(arguments, Format);
+    print(ComponentId, Level, Format, &arguments);
+    NT_VA_END(arguments);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Registers ------------------------------------------------------------------------------------ */
+
+#define REGISTER_FUNCTIONS(suffix, type)                                                           \
+    type NTAPI READ_REGISTER_##suffix(volatile type *Register)                                     \
+    {                                                                                              \
+        return (type)machine_read_register(nt_current()->machine, Register, sizeof *Register);     \
+    }                                                                                              \
+    VOID NTAPI WRITE_REGISTER_##suffix(volatile type *Register, type Value)                        \
+    {                                                                                              \
+        machine_write_register(nt_current()->machine, Register, sizeof *Register, Value);          \
+    }
+
+REGISTER_FUNCTIONS(UCHAR, UCHAR)
+REGISTER_FUNCTIONS(USHORT, USHORT)
+REGISTER_FUNCTIONS(ULONG, ULONG)
+REGISTER_FUNCTIONS(ULONG64, ULONG64)

@@ -1,0 +1,86 @@
+/*
+ * nt: the kernel that a driver imports from, for drivers linked into the process.
+ *
+ * Place      nt. Uses base, machine and the WDK headers; the host of a driver creates it. The
+ *            functions that drivers call are declared in wdm.h, under their WDK names and with
+ *            their calling convention, and defined here.
+ * Model      A struct nt is the kernel as one driver sees it: its pool, its IRQL, its machine.
+ *            Imported functions have no argument to find it by, so there is a current one for
+ *            each thread, and nt_bind() sets it: before every call into a driver, if a process
+ *            runs several. This is the only mutable global of the bench.
+ *            IRQL is a number that the host raises before it calls a driver where the contract
+ *            says so; spin locks raise it too. There is one thread, so a spin lock that is held
+ *            when it is acquired is a deadlock.
+ *            A driver that breaks a rule of these services is stopped by a bug check, with the
+ *            code and parameters of the documented one.
+ * Ownership  nt_create() gives the kernel; services, machine and host are borrowed for its life.
+ *            nt_destroy() frees what the driver leaked: list it before.
+ * Errors     NULL from nt_create(). A bug check goes to the host, which must not return from it.
+ * Units      Bytes.
+ * Source     Public documentation of the functions and of bug checks 0x9, 0xA, 0xF, 0x10, 0xC2.
+ */
+#ifndef DRYDOCK_NT_NT_H
+#define DRYDOCK_NT_NT_H
+
+#include "base/services.h"
+#include "machine/machine.h"
+
+#include <wdm.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nt;
+
+struct nt_host {
+    void *context;
+    /* A line of DbgPrint or DbgPrintEx, borrowed. NULL: nobody reads. */
+    void (*log)(void *context, uint32_t component, uint32_t level, const char *text);
+    /* The driver has stopped the machine. Must not return; a host may longjmp() out of the run. */
+    void (*bug_check)(void *context, uint32_t code, const uint64_t parameters[4]);
+};
+
+/* Machine may be NULL for a driver without registers. */
+struct nt *nt_create(const struct base_services *services, struct machine *machine,
+                     const struct nt_host *host);
+void nt_destroy(struct nt *nt);
+
+/* Make this the kernel of the calling thread; NULL for none. Returns what it was before. */
+struct nt *nt_bind(struct nt *nt);
+
+/* ---- IRQL -------------------------------------------------------------------------------------- */
+
+/* What a device's interrupt routine runs at. */
+#define NT_DEVICE_IRQL 5
+
+/* Set it for the time of a call into the driver; returns what it was before. */
+KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
+KIRQL nt_irql(const struct nt *nt);
+
+/* Spin locks that the driver holds now. */
+uint32_t nt_held_lock_count(const struct nt *nt);
+
+/* ---- Pool -------------------------------------------------------------------------------------- */
+
+uint64_t nt_pool_live_blocks(const struct nt *nt);
+uint64_t nt_pool_live_bytes(const struct nt *nt);
+
+/* Allocations ever tried. */
+uint64_t nt_pool_allocation_count(const struct nt *nt);
+
+/* The n-th allocation from now on returns NULL, 1 being the next; 0 for none. */
+void nt_pool_fail_at(struct nt *nt, uint64_t n);
+
+struct nt_pool_block {
+    const void *memory;
+    uint64_t bytes;
+    uint32_t tag;      /* the first character is in the low byte */
+    uint64_t sequence; /* which allocation it was, from 1 */
+};
+
+/* Every live block, oldest first: after a driver has been unloaded, what it leaked. */
+void nt_pool_for_each(const struct nt *nt,
+                      void (*callback)(void *context, const struct nt_pool_block *block),
+                      void *context);
+
+#endif

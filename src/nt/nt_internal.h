@@ -1,0 +1,70 @@
+/*
+ * What the files of nt share.
+ *
+ * Place      nt, private.
+ */
+#ifndef DRYDOCK_NT_NT_INTERNAL_H
+#define DRYDOCK_NT_NT_INTERNAL_H
+
+#include "base/list.h"
+#include "nt/nt.h"
+
+#define NT_POOL_BUCKETS 1024u
+
+struct nt {
+    const struct base_services *services;
+    struct machine *machine;
+    struct nt_host host;
+    KIRQL irql;
+    uint32_t held_locks;
+
+    struct list blocks;                      /* of struct pool_header, oldest first */
+    struct list by_address[NT_POOL_BUCKETS]; /* the same ones */
+    uint64_t live_blocks;
+    uint64_t live_bytes;
+    uint64_t allocation_count;
+    uint64_t fail_at; /* allocation_count of the one to fail, 0 for none */
+};
+
+/* The one bound to this thread. A driver that runs without one is a mistake of its host. */
+struct nt *nt_current(void);
+
+/* Bug check codes that the services themselves raise. */
+#define NT_IRQL_NOT_GREATER_OR_EQUAL 0x09u
+#define NT_IRQL_NOT_LESS_OR_EQUAL    0x0Au
+#define NT_SPIN_LOCK_ALREADY_OWNED   0x0Fu
+#define NT_SPIN_LOCK_NOT_OWNED       0x10u
+#define NT_BAD_POOL_CALLER           0xC2u
+
+/* First parameter of NT_BAD_POOL_CALLER. */
+#define NT_POOL_ALLOCATE_IRQL 0x08u
+#define NT_POOL_FREE_IRQL     0x09u
+#define NT_POOL_FREE_TAG      0x0Au
+#define NT_POOL_FREE_ADDRESS  0x46u
+#define NT_POOL_TAG_ZERO      0x9Bu
+
+void nt_pool_init(struct nt *nt);
+void nt_pool_fini(struct nt *nt);
+
+/* The argument list of a function with the driver's calling convention. */
+#if defined(__x86_64__) && !defined(_WIN32)
+typedef __builtin_ms_va_list nt_va_list;
+#define NT_VA_START(list, last) __builtin_ms_va_start(list, last)
+#define NT_VA_END(list)         __builtin_ms_va_end(list)
+#define NT_VA_ARG(list, type)   __builtin_va_arg(list, type)
+#else
+#include <stdarg.h>
+typedef va_list nt_va_list;
+#define NT_VA_START(list, last) va_start(list, last)
+#define NT_VA_END(list)         va_end(list)
+#define NT_VA_ARG(list, type)   va_arg(list, type)
+#endif
+
+/*
+ * Format as the kernel's DbgPrint does: the conversions of the Windows C run time, in its data
+ * model (l is 32 bits), with I64, I32, Z and wZ. Floating point is not formatted, as in the kernel.
+ * Always ends with 0; the result is the length of the text, cut to what fits.
+ */
+size_t nt_format(char *out, size_t size, const char *format, nt_va_list *arguments);
+
+#endif
