@@ -1,0 +1,26 @@
+/*
+ * What every group of kernel services needs: linkage and the types that drivers only point at.
+ *
+ * Place  include/wdk/wdm. Included by the other parts; drivers include wdm.h.
+ */
+#ifndef WDM_BASE_H
+#define WDM_BASE_H
+
+#include "../ntstatus.h"
+#include "../windef.h"
+
+typedef struct _DRIVER_OBJECT DRIVER_OBJECT, *PDRIVER_OBJECT;
+typedef struct _DEVICE_OBJECT DEVICE_OBJECT, *PDEVICE_OBJECT;
+typedef struct _IRP IRP, *PIRP;
+typedef struct _EPROCESS *PEPROCESS;
+typedef struct _KTHREAD *PKTHREAD, *PETHREAD;
+
+typedef CCHAR KPROCESSOR_MODE;
+typedef enum _MODE { KernelMode = 0, UserMode = 1, MaximumMode = 2 } MODE;
+
+#define NT_ASSERT(expression) ((void)(0 && (expression)))
+#ifndef ASSERT
+#define ASSERT(expression) NT_ASSERT(expression)
+#endif
+
+#endif

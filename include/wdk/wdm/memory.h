@@ -1,0 +1,174 @@
+/*
+ * Pages, memory descriptor lists, pool, mappings and register access.
+ *
+ * Place  include/wdk/wdm. Sizes in bytes; page frame numbers count pages.
+ */
+#ifndef WDM_MEMORY_H
+#define WDM_MEMORY_H
+
+#include "base.h"
+
+#define PAGE_SHIFT           12
+#define PAGE_SIZE            0x1000
+#define BYTE_OFFSET(address) ((ULONG)((ULONG_PTR)(address) & (PAGE_SIZE - 1)))
+#define PAGE_ALIGN(address)  ((PVOID)((ULONG_PTR)(address) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
+#define ROUND_TO_PAGES(size) (((ULONG_PTR)(size) + PAGE_SIZE - 1) & ~(ULONG_PTR)(PAGE_SIZE - 1))
+#define BYTES_TO_PAGES(size) (((size) >> PAGE_SHIFT) + (((size) & (PAGE_SIZE - 1)) != 0 ? 1 : 0))
+#define ADDRESS_AND_SIZE_TO_SPAN_PAGES(address, size)                                              \
+    ((ULONG)(((ULONG_PTR)BYTE_OFFSET(address) + (ULONG_PTR)(size) + PAGE_SIZE - 1) >> PAGE_SHIFT))
+
+typedef ULONG_PTR PFN_NUMBER, *PPFN_NUMBER;
+typedef ULONG PFN_COUNT, *PPFN_COUNT;
+
+typedef enum _MEMORY_CACHING_TYPE {
+    MmNonCached = 0,
+    MmCached = 1,
+    MmWriteCombined = 2,
+} MEMORY_CACHING_TYPE;
+
+/* Memory descriptor lists: a head, followed by one page frame number for each page. */
+
+#define MDL_MAPPED_TO_SYSTEM_VA     0x0001
+#define MDL_PAGES_LOCKED            0x0002
+#define MDL_SOURCE_IS_NONPAGED_POOL 0x0004
+#define MDL_ALLOCATED_FIXED_SIZE    0x0008
+#define MDL_PARTIAL                 0x0010
+#define MDL_PARTIAL_HAS_BEEN_MAPPED 0x0020
+#define MDL_IO_PAGE_READ            0x0040
+#define MDL_WRITE_OPERATION         0x0080
+#define MDL_PARENT_MAPPED_SYSTEM_VA 0x0100
+#define MDL_FREE_EXTRA_PTES         0x0200
+#define MDL_DESCRIBES_AWE           0x0400
+#define MDL_IO_SPACE                0x0800
+#define MDL_NETWORK_HEADER          0x1000
+#define MDL_MAPPING_CAN_FAIL        0x2000
+#define MDL_ALLOCATED_MUST_SUCCEED  0x4000
+#define MDL_INTERNAL                0x8000
+
+typedef struct _MDL {
+    struct _MDL *Next;
+    CSHORT Size;
+    CSHORT MdlFlags;
+    struct _EPROCESS *Process;
+    PVOID MappedSystemVa;
+    PVOID StartVa;
+    ULONG ByteCount;
+    ULONG ByteOffset;
+} MDL, *PMDL;
+
+#define MmGetMdlPfnArray(mdl)       ((PPFN_NUMBER)((PMDL)(mdl) + 1))
+#define MmGetMdlByteCount(mdl)      ((mdl)->ByteCount)
+#define MmGetMdlByteOffset(mdl)     ((mdl)->ByteOffset)
+#define MmGetMdlBaseVa(mdl)         ((mdl)->StartVa)
+#define MmGetMdlVirtualAddress(mdl) ((PVOID)((PCHAR)(mdl)->StartVa + (mdl)->ByteOffset))
+#define MmGetSystemAddressForMdlSafe(mdl, priority)                                                \
+    (((mdl)->MdlFlags & (MDL_MAPPED_TO_SYSTEM_VA | MDL_SOURCE_IS_NONPAGED_POOL))                   \
+         ? (mdl)->MappedSystemVa                                                                   \
+         : MmMapLockedPagesSpecifyCache((mdl), KernelMode, MmCached, NULL, FALSE, (priority)))
+
+typedef enum _MM_PAGE_PRIORITY {
+    LowPagePriority = 0,
+    NormalPagePriority = 16,
+    HighPagePriority = 32,
+} MM_PAGE_PRIORITY;
+
+#define MdlMappingNoExecute 0x40000000u
+
+typedef enum _LOCK_OPERATION {
+    IoReadAccess = 0,
+    IoWriteAccess = 1,
+    IoModifyAccess = 2,
+} LOCK_OPERATION;
+
+#define MM_DONT_ZERO_ALLOCATION               0x00000001u
+#define MM_ALLOCATE_FROM_LOCAL_NODE_ONLY      0x00000002u
+#define MM_ALLOCATE_FULLY_REQUIRED            0x00000004u
+#define MM_ALLOCATE_NO_WAIT                   0x00000008u
+#define MM_ALLOCATE_PREFER_CONTIGUOUS         0x00000010u
+#define MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS 0x00000020u
+
+/* Pool. */
+
+typedef enum _POOL_TYPE {
+    NonPagedPool = 0,
+    NonPagedPoolExecute = 0,
+    PagedPool = 1,
+    NonPagedPoolCacheAligned = 4,
+    PagedPoolCacheAligned = 5,
+    NonPagedPoolNx = 512,
+    NonPagedPoolNxCacheAligned = 516,
+} POOL_TYPE;
+
+typedef ULONG64 POOL_FLAGS;
+#define POOL_FLAG_USE_QUOTA         0x1u
+#define POOL_FLAG_UNINITIALIZED     0x2u
+#define POOL_FLAG_SESSION           0x4u
+#define POOL_FLAG_CACHE_ALIGNED     0x8u
+#define POOL_FLAG_RAISE_ON_FAILURE  0x20u
+#define POOL_FLAG_NON_PAGED         0x40u
+#define POOL_FLAG_NON_PAGED_EXECUTE 0x80u
+#define POOL_FLAG_PAGED             0x100u
+
+EXTERN_C_START
+
+NTKERNELAPI PVOID NTAPI ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
+NTKERNELAPI PVOID NTAPI ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
+NTKERNELAPI VOID NTAPI ExFreePoolWithTag(PVOID P, ULONG Tag);
+NTKERNELAPI VOID NTAPI ExFreePool(PVOID P);
+
+NTKERNELAPI PMDL NTAPI IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer,
+                                     BOOLEAN ChargeQuota, PIRP Irp);
+NTKERNELAPI VOID NTAPI IoFreeMdl(PMDL Mdl);
+NTKERNELAPI VOID NTAPI MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList);
+NTKERNELAPI VOID NTAPI MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
+                                           LOCK_OPERATION Operation);
+NTKERNELAPI VOID NTAPI MmUnlockPages(PMDL MemoryDescriptorList);
+NTKERNELAPI PMDL NTAPI MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS LowAddress,
+                                               PHYSICAL_ADDRESS HighAddress,
+                                               PHYSICAL_ADDRESS SkipBytes, SIZE_T TotalBytes,
+                                               MEMORY_CACHING_TYPE CacheType, ULONG Flags);
+NTKERNELAPI VOID NTAPI MmFreePagesFromMdl(PMDL MemoryDescriptorList);
+
+/* BugCheckOnFailure counts for UserMode mappings only; Priority takes MdlMappingNoExecute too. */
+NTKERNELAPI PVOID NTAPI MmMapLockedPagesSpecifyCache(PMDL MemoryDescriptorList,
+                                                     KPROCESSOR_MODE AccessMode,
+                                                     MEMORY_CACHING_TYPE CacheType,
+                                                     PVOID RequestedAddress,
+                                                     ULONG BugCheckOnFailure, ULONG Priority);
+NTKERNELAPI VOID NTAPI MmUnmapLockedPages(PVOID BaseAddress, PMDL MemoryDescriptorList);
+
+NTKERNELAPI PVOID NTAPI MmAllocateContiguousMemory(SIZE_T NumberOfBytes,
+                                                   PHYSICAL_ADDRESS HighestAcceptableAddress);
+NTKERNELAPI PVOID NTAPI MmAllocateContiguousMemorySpecifyCache(
+    SIZE_T NumberOfBytes, PHYSICAL_ADDRESS LowestAcceptableAddress,
+    PHYSICAL_ADDRESS HighestAcceptableAddress, PHYSICAL_ADDRESS BoundaryAddressMultiple,
+    MEMORY_CACHING_TYPE CacheType);
+NTKERNELAPI VOID NTAPI MmFreeContiguousMemory(PVOID BaseAddress);
+NTKERNELAPI VOID NTAPI MmFreeContiguousMemorySpecifyCache(PVOID BaseAddress, SIZE_T NumberOfBytes,
+                                                          MEMORY_CACHING_TYPE CacheType);
+NTKERNELAPI PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID BaseAddress);
+NTKERNELAPI PVOID NTAPI MmMapIoSpace(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
+                                     MEMORY_CACHING_TYPE CacheType);
+NTKERNELAPI PVOID NTAPI MmMapIoSpaceEx(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
+                                       ULONG Protect);
+NTKERNELAPI VOID NTAPI MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes);
+
+/* Register access goes through the bench, so that it can be modelled. */
+NTKERNELAPI UCHAR NTAPI READ_REGISTER_UCHAR(volatile UCHAR *Register);
+NTKERNELAPI USHORT NTAPI READ_REGISTER_USHORT(volatile USHORT *Register);
+NTKERNELAPI ULONG NTAPI READ_REGISTER_ULONG(volatile ULONG *Register);
+NTKERNELAPI ULONG64 NTAPI READ_REGISTER_ULONG64(volatile ULONG64 *Register);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_UCHAR(volatile UCHAR *Register, UCHAR Value);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_USHORT(volatile USHORT *Register, USHORT Value);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG(volatile ULONG *Register, ULONG Value);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG64(volatile ULONG64 *Register, ULONG64 Value);
+
+EXTERN_C_END
+
+#define PAGE_NOACCESS     0x01u
+#define PAGE_READONLY     0x02u
+#define PAGE_READWRITE    0x04u
+#define PAGE_NOCACHE      0x200u
+#define PAGE_WRITECOMBINE 0x400u
+
+#endif

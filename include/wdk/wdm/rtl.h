@@ -1,0 +1,203 @@
+/*
+ * Run-time library: memory, linked lists, strings, interlocked operations, debug output.
+ *
+ * Place  include/wdk/wdm.
+ */
+#ifndef WDM_RTL_H
+#define WDM_RTL_H
+
+#include "base.h"
+
+#define RtlCopyMemory(destination, source, length)                                                 \
+    ((void)__builtin_memcpy((destination), (source), (length)))
+#define RtlMoveMemory(destination, source, length)                                                 \
+    ((void)__builtin_memmove((destination), (source), (length)))
+#define RtlFillMemory(destination, length, fill)                                                   \
+    ((void)__builtin_memset((destination), (fill), (length)))
+#define RtlZeroMemory(destination, length)    ((void)__builtin_memset((destination), 0, (length)))
+#define RtlEqualMemory(first, second, length) (__builtin_memcmp((first), (second), (length)) == 0)
+
+/* Doubly linked lists: circular, with a head that is no element. */
+
+FORCEINLINE VOID InitializeListHead(PLIST_ENTRY ListHead)
+{
+    ListHead->Flink = ListHead;
+    ListHead->Blink = ListHead;
+}
+
+FORCEINLINE BOOLEAN IsListEmpty(const LIST_ENTRY *ListHead)
+{
+    return ListHead->Flink == ListHead;
+}
+
+/* Returns whether the list is empty afterwards. */
+FORCEINLINE BOOLEAN RemoveEntryList(PLIST_ENTRY Entry)
+{
+    PLIST_ENTRY next = Entry->Flink;
+    PLIST_ENTRY previous = Entry->Blink;
+
+    previous->Flink = next;
+    next->Blink = previous;
+    return next == previous;
+}
+
+FORCEINLINE PLIST_ENTRY RemoveHeadList(PLIST_ENTRY ListHead)
+{
+    PLIST_ENTRY entry = ListHead->Flink;
+
+    RemoveEntryList(entry);
+    return entry;
+}
+
+FORCEINLINE PLIST_ENTRY RemoveTailList(PLIST_ENTRY ListHead)
+{
+    PLIST_ENTRY entry = ListHead->Blink;
+
+    RemoveEntryList(entry);
+    return entry;
+}
+
+FORCEINLINE VOID InsertHeadList(PLIST_ENTRY ListHead, PLIST_ENTRY Entry)
+{
+    Entry->Flink = ListHead->Flink;
+    Entry->Blink = ListHead;
+    ListHead->Flink->Blink = Entry;
+    ListHead->Flink = Entry;
+}
+
+FORCEINLINE VOID InsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY Entry)
+{
+    Entry->Flink = ListHead;
+    Entry->Blink = ListHead->Blink;
+    ListHead->Blink->Flink = Entry;
+    ListHead->Blink = Entry;
+}
+
+FORCEINLINE VOID PushEntryList(PSINGLE_LIST_ENTRY ListHead, PSINGLE_LIST_ENTRY Entry)
+{
+    Entry->Next = ListHead->Next;
+    ListHead->Next = Entry;
+}
+
+FORCEINLINE PSINGLE_LIST_ENTRY PopEntryList(PSINGLE_LIST_ENTRY ListHead)
+{
+    PSINGLE_LIST_ENTRY first = ListHead->Next;
+
+    if (first)
+        ListHead->Next = first->Next;
+    return first;
+}
+
+/* Interlocked operations: full barriers. Increment, Decrement return the new value, the others the
+ * old one. */
+
+FORCEINLINE LONG InterlockedIncrement(volatile LONG *Addend)
+{
+    return __atomic_add_fetch(Addend, 1, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedDecrement(volatile LONG *Addend)
+{
+    return __atomic_sub_fetch(Addend, 1, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedExchange(volatile LONG *Target, LONG Value)
+{
+    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedExchangeAdd(volatile LONG *Addend, LONG Value)
+{
+    return __atomic_fetch_add(Addend, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedOr(volatile LONG *Destination, LONG Value)
+{
+    return __atomic_fetch_or(Destination, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedAnd(volatile LONG *Destination, LONG Value)
+{
+    return __atomic_fetch_and(Destination, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG InterlockedCompareExchange(volatile LONG *Destination, LONG Exchange,
+                                            LONG Comparand)
+{
+    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return Comparand;
+}
+
+FORCEINLINE LONG64 InterlockedIncrement64(volatile LONG64 *Addend)
+{
+    return __atomic_add_fetch(Addend, 1, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG64 InterlockedDecrement64(volatile LONG64 *Addend)
+{
+    return __atomic_sub_fetch(Addend, 1, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG64 InterlockedExchange64(volatile LONG64 *Target, LONG64 Value)
+{
+    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE LONG64 InterlockedCompareExchange64(volatile LONG64 *Destination, LONG64 Exchange,
+                                                LONG64 Comparand)
+{
+    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return Comparand;
+}
+
+FORCEINLINE PVOID InterlockedExchangePointer(PVOID volatile *Target, PVOID Value)
+{
+    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
+}
+
+FORCEINLINE PVOID InterlockedCompareExchangePointer(PVOID volatile *Destination, PVOID Exchange,
+                                                    PVOID Comparand)
+{
+    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return Comparand;
+}
+
+#define KeMemoryBarrier() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#ifndef MemoryBarrier
+#define MemoryBarrier() KeMemoryBarrier()
+#endif
+
+/* Strings. Length counts bytes, without a terminator. */
+
+#define RTL_CONSTANT_STRING(literal)                                                               \
+    {                                                                                              \
+        sizeof(literal) - sizeof((literal)[0]), sizeof(literal), (PWSTR)(literal)                  \
+    }
+#define DECLARE_CONST_UNICODE_STRING(name, literal)                                                \
+    const UNICODE_STRING name = RTL_CONSTANT_STRING(literal)
+
+EXTERN_C_START
+
+NTSYSAPI VOID NTAPI RtlInitUnicodeString(PUNICODE_STRING DestinationString, PCWSTR SourceString);
+NTSYSAPI VOID NTAPI RtlCopyUnicodeString(PUNICODE_STRING DestinationString,
+                                         PCUNICODE_STRING SourceString);
+NTSYSAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
+
+NTSYSAPI ULONG NTAPI DbgPrint(PCSTR Format, ...);
+NTSYSAPI ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...);
+
+EXTERN_C_END
+
+#define DPFLTR_VIDEO_ID      16
+#define DPFLTR_IHVVIDEO_ID   78
+#define DPFLTR_ERROR_LEVEL   0
+#define DPFLTR_WARNING_LEVEL 1
+#define DPFLTR_TRACE_LEVEL   2
+#define DPFLTR_INFO_LEVEL    3
+#define KdPrint(arguments)   ((void)0)
+#define KdPrintEx(arguments) ((void)0)
+
+#endif
