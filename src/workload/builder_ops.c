@@ -634,9 +634,14 @@ void workload_builder_label(struct workload_builder *builder, uint32_t process, 
     uint32_t offset;
     struct workload_op *op;
 
-    if (!workload_builder_text(builder, "the label", text, &offset))
+    /* Resources begin and end anywhere, not only at pages. */
+    if (!workload_builder_text(builder, "the label", text, &offset) ||
+        !check_process(builder, process) || !check_va(builder, va, size, 1))
         return;
-    op = add_va(builder, WORKLOAD_OP_LABEL, process, va, size);
-    if (op)
-        op->text = offset;
+    op = workload_builder_op(builder, WORKLOAD_OP_LABEL, process);
+    if (!op)
+        return;
+    op->offset = va;
+    op->size = size;
+    op->text = offset;
 }
