@@ -248,13 +248,14 @@ static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint6
             if (bin == RANGE_BIN_COUNT)
                 return false;
         }
+        /* Which hole fits and which is lowest is anybody's guess: select, do not branch. */
         for (struct range_hole *hole = ra->bins[bin]; hole && tries; hole = hole->next, tries--) {
             uint64_t padding = (0 - hole->start) & (alignment - 1);
+            bool fits = (hole->size >= units) & (hole->size - units >= padding);
+            uint64_t start = fits ? hole->start : UINT64_MAX;
 
-            if (hole->start < best_start && hole->size >= units && hole->size - units >= padding) {
-                best = hole;
-                best_start = hole->start;
-            }
+            best = start < best_start ? hole : best;
+            best_start = start < best_start ? start : best_start;
         }
         if (best) {
             out_fit->leaf = best->leaf;
@@ -287,7 +288,9 @@ static bool find_by_address(struct range_allocator *ra, const struct range_query
 /* Bytes to units, rounded up; false for 0. */
 static bool size_to_units(const struct range_allocator *ra, uint64_t size, uint64_t *out_units)
 {
-    *out_units = div_round_up(size, UINT64_C(1) << ra->unit_shift);
+    uint64_t in_last_unit = size & low_mask_u64(ra->unit_shift);
+
+    *out_units = (size >> ra->unit_shift) + (in_last_unit != 0);
     return size != 0;
 }
 

@@ -140,7 +140,7 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
     struct model model = {unit_count, calloc(unit_count, sizeof(uint64_t))};
     struct live *lives = calloc(unit_count, sizeof *lives);
     uint64_t live_count = 0;
-    unsigned fill_percent = 50;
+    unsigned fill_percent = 0;
     struct rng rng;
 
     assert_non_null(model.owners);
@@ -152,8 +152,8 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
         RANGE_OK);
 
     for (unsigned step = 0; step < steps; step++) {
-        if (step % 512 == 0)
-            fill_percent = (unsigned)rng_between(&rng, 20, 80);
+        if (step % (steps / 8) == 0)
+            fill_percent = step == 0 ? 80 : (unsigned)rng_between(&rng, 20, 80);
         if (live_count == 0 || rng_chance(&rng, fill_percent, 100)) {
             struct range_request request = random_request(&rng, unit_count, units_max, step + 1);
             uint64_t units = div_round_up(request.size, GRANULARITY);
@@ -246,8 +246,8 @@ static void random_ops_agree_with_an_array(void **state)
 static void random_ops_on_a_tall_tree_agree_with_an_array(void **state)
 {
     (void)state;
-    run_against_model(21, 60000, 3, 60000, 6000, false);
-    run_against_model(22, 40000, 2, 60000, 6000, false);
+    run_against_model(21, 100000, 3, 120000, 12000, false);
+    run_against_model(22, 60000, 2, 120000, 12000, false);
 }
 
 static void takes_an_exact_fit_and_merges_on_release(void **state)

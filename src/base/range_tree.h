@@ -103,12 +103,11 @@ static inline unsigned range_node_slot(const uint64_t *keys, uint64_t key)
 {
     unsigned base = 8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key));
     const uint64_t *line = keys + base;
-    unsigned slot = base;
+    unsigned in_line = (line[1] <= key) + (line[2] <= key) + (line[3] <= key) + (line[4] <= key) +
+                       (line[5] <= key) + (line[6] <= key);
 
-    for (unsigned i = 1; i < 7; i++)
-        slot += line[i] <= key;
     /* keys[31] is not a key. */
-    return slot + (unsigned)((base != 24) & (line[7] <= key));
+    return base + in_line + (unsigned)((base != 24) & (line[7] <= key));
 }
 
 static inline struct range_leaf *range_tree_leaf(const struct range_tree *tree, uint64_t start)
