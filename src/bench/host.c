@@ -93,8 +93,8 @@ static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_I
     info->TranslatedResourceList = host->resources;
     info->SystemMemorySize.QuadPart = (LONGLONG)config->ram_bytes;
     info->HighestPhysicalAddress.QuadPart =
-        (LONGLONG)max_u64(config->ram_bytes, machine_bar1_pa(host->machine) +
-                                                 config->visible_bytes) -
+        (LONGLONG)max_u64(config->ram_bytes,
+                          machine_bar1_pa(host->machine) + config->visible_bytes) -
         1;
     return STATUS_SUCCESS;
 }
@@ -137,7 +137,7 @@ static NTSTATUS unmap_memory(struct miniport_host *base, PVOID virtual_address)
     struct bench_host *host = host_from(base);
     struct mapped_memory *mapped;
 
-    list_for_each(mapped, &host->mappings, struct mapped_memory, link) {
+    list_for_each (mapped, &host->mappings, struct mapped_memory, link) {
         if (mapped->address == virtual_address) {
             end_mapping(host, mapped);
             return STATUS_SUCCESS;
@@ -167,10 +167,15 @@ static void run_dpc(void *context)
 {
     struct bench_host *host = context;
 
+    KIRQL irql;
+
     host->is_dpc_queued = false;
     host->dpc_count++;
-    if (host->miniport)
-        host->miniport->ops->dpc(host->miniport);
+    if (!host->miniport)
+        return;
+    irql = nt_set_irql(host->nt, DISPATCH_LEVEL);
+    host->miniport->ops->dpc(host->miniport);
+    nt_set_irql(host->nt, irql);
 }
 
 static bool queue_dpc(struct miniport_host *base)
@@ -191,11 +196,15 @@ static bool queue_dpc(struct miniport_host *base)
 static NTSTATUS synchronize_execution(struct miniport_host *base, PKSYNCHRONIZE_ROUTINE routine,
                                       PVOID context, ULONG message, BOOLEAN *return_value)
 {
+    struct bench_host *host = host_from(base);
     BOOLEAN result;
+    KIRQL irql;
 
     if (message != 0 || !routine)
         return STATUS_INVALID_PARAMETER;
+    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
     result = routine(context);
+    nt_set_irql(host->nt, irql);
     if (return_value)
         *return_value = result;
     return STATUS_SUCCESS;
@@ -269,16 +278,20 @@ static const struct miniport_host_ops host_ops = {
 static void line_asserted(void *context)
 {
     struct bench_host *host = context;
+    KIRQL irql;
 
-    if (host->miniport)
-        host->miniport->ops->interrupt(host->miniport, 0);
+    if (!host->miniport)
+        return;
+    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
+    host->miniport->ops->interrupt(host->miniport, 0);
+    nt_set_irql(host->nt, irql);
 }
 
-NTSTATUS host_init(struct bench_host *host, struct machine *machine)
+NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt)
 {
     CM_PARTIAL_RESOURCE_LIST *list;
 
-    *host = (struct bench_host){.base = {.ops = &host_ops}, .machine = machine};
+    *host = (struct bench_host){.base = {.ops = &host_ops}, .machine = machine, .nt = nt};
     list_init(&host->mappings);
     host->resource_bytes = sizeof *host->resources + sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
     host->resources = base_alloc(machine_services(machine), host->resource_bytes);
@@ -303,7 +316,7 @@ void host_fini(struct bench_host *host)
 
     machine_cancel(host->machine, &host->dpc);
     machine_set_interrupt_handler(host->machine, NULL, NULL);
-    list_for_each_safe(mapped, following, &host->mappings, struct mapped_memory, link)
+    list_for_each_safe (mapped, following, &host->mappings, struct mapped_memory, link)
         end_mapping(host, mapped);
     base_free(machine_services(host->machine), host->resources, host->resource_bytes);
     host->resources = NULL;

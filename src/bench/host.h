@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "machine/machine.h"
 #include "miniport/miniport.h"
+#include "nt/nt.h"
 #include "vidmm/vidmm.h"
 
 struct bench_host {
@@ -27,6 +28,7 @@ struct bench_host {
     struct machine *machine;
     struct miniport *miniport; /* top of the stack: what interrupts and DPCs call */
     struct vidmm *vidmm;
+    struct nt *nt; /* kernel services of the driver */
     struct rng rng;
     struct machine_event dpc;
     bool is_dpc_queued;
@@ -40,8 +42,8 @@ struct bench_host {
     void *log_context;
 };
 
-/* STATUS_NO_MEMORY. */
-NTSTATUS host_init(struct bench_host *host, struct machine *machine);
+/* The kernel services say at which IRQL the driver runs. STATUS_NO_MEMORY. */
+NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt);
 void host_fini(struct bench_host *host);
 
 /* Connects the interrupt line to the miniport. NULL disconnects. */

@@ -86,7 +86,7 @@ static void unmap_pages(void *context, void *address, uint64_t count)
     struct platform *platform = context;
     struct mapped_pages *mapped;
 
-    list_for_each(mapped, &platform->mappings, struct mapped_pages, link) {
+    list_for_each (mapped, &platform->mappings, struct mapped_pages, link) {
         if (mapped->mapping.address == address) {
             end_mapping(platform, mapped);
             return;
@@ -119,7 +119,7 @@ void platform_fini(struct platform *platform)
 {
     struct mapped_pages *mapped, *following;
 
-    list_for_each_safe(mapped, following, &platform->mappings, struct mapped_pages, link)
+    list_for_each_safe (mapped, following, &platform->mappings, struct mapped_pages, link)
         end_mapping(platform, mapped);
 }
 

@@ -64,11 +64,20 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
 bool player_play(struct player *player);
 enum player_stop player_stop_reason(const struct player *player, char text[512]);
 
+/*
+ * After a stop: makes the manager drop what is with the GPU (vidmm_abort), forgets what waits, and
+ * goes on as if it had never been stopped, so that everything can be taken down.
+ */
+void player_give_up(struct player *player);
+
 /* Destroys what is alive, in order, and waits until the manager is idle. False: it got stuck. */
 bool player_take_down(struct player *player);
 
 /* Frees the player. After a stop, what it had in the manager is left there. */
 void player_destroy(struct player *player);
+
+/* Line of the case whose submission has this token; 0 when there is none. */
+uint32_t player_line_of(const struct player *player, uint64_t token);
 
 /* The manager's events.page_fault, and the GPU's. */
 void player_note_fault(struct player *player);

@@ -1,7 +1,7 @@
 /*
- * Player, inside: its objects, shared by its three files.
+ * Player, inside: its objects, shared by its four files.
  *
- * Place      bench, private. player.c plays operations and owns the loop, player_submit.c the way
+ * Place      bench, private. player.c owns the loop, player_memory.c plays what concerns memory, player_submit.c the way
  *            of a submission, player_translations.c the look at page tables.
  */
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
@@ -110,7 +110,7 @@ struct player {
 
     uint64_t quiet_events; /* since anything was seen to progress */
     uint64_t last_progress;
-    bool has_faulted;
+    bool has_faulted, is_giving_up;
     enum player_stop stop;
     char stop_text[512];
 
@@ -161,6 +161,18 @@ void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64
 
 /* Destroys a freed allocation that no submission waits to use. */
 bool player_bury(struct player *player, uint32_t allocation);
+
+/* ---- player_memory.c: the operations it plays; false: stopped ----------------------------------- */
+
+bool player_play_alloc(struct player *player, uint32_t op_index);
+bool player_play_free(struct player *player, uint32_t op_index);
+bool player_play_access(struct player *player, uint32_t op_index, bool is_write);
+bool player_play_resident(struct player *player, uint32_t op_index);
+bool player_play_evict(struct player *player, uint32_t op_index);
+bool player_play_map(struct player *player, uint32_t op_index);
+bool player_play_unmap(struct player *player, uint32_t op_index);
+bool player_play_page_table(struct player *player, uint32_t op_index);
+void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
 /* ---- player_submit.c --------------------------------------------------------------------------- */
 

@@ -432,6 +432,10 @@ static void submission_failed(struct player *player, struct submission *submissi
     player->result->failed_submissions++;
     if (submission->is_told)
         oracle_submission_cancelled(player->oracle, submission->token);
+    if (player->is_giving_up) {
+        submission_remove(player, submission);
+        return;
+    }
     if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY) {
         finding = player_report(
             player, submission->op_index,
@@ -604,6 +608,10 @@ static bool submission_step(struct player *player, struct submission *submission
 {
     switch (submission->state) {
     case SUBMISSION_WAITING:
+        if (player->is_giving_up) {
+            submission_failed(player, submission, STATUS_UNSUCCESSFUL);
+            return false;
+        }
         if (player->alone && player->alone != submission)
             return false;
         if (submission->is_alone && (player->running_count || player->requesting_count))
@@ -778,6 +786,28 @@ bool player_submit(struct player *player, uint32_t op_index)
     context->count++;
     player_pump(player);
     return player->stop == PLAYER_NOT_STOPPED;
+}
+
+uint32_t player_line_of(const struct player *player, uint64_t token)
+{
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        const struct submission *submission;
+
+        list_for_each (submission, &player->contexts[i].submissions, struct submission, link) {
+            if (submission->token == token)
+                return player_op(player, submission->op_index)->line;
+        }
+    }
+    return 0;
+}
+
+void player_give_up(struct player *player)
+{
+    player->stop = PLAYER_NOT_STOPPED;
+    player->is_giving_up = true;
+    player->quiet_events = 0;
+    vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
+    player->needs_pump = true;
 }
 
 void player_release_running(struct player *player, uint32_t allocation)

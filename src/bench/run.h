@@ -104,13 +104,16 @@ struct run_config {
 /* Scattered pages, content checked, seed 1, reference run, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
 
-/* What the workload's options say, over what is there. False: a line in error. */
-bool run_config_from_workload(struct run_config *config, const struct workload *workload,
-                              struct workload_error *error);
+/* What the workload's options say, over what is there. */
+void run_config_from_workload(struct run_config *config, const struct workload *workload);
+
+/* An option that the workload sets and this bench does not follow yet; NULL: none. */
+const char *run_config_unsupported_option(const struct workload *workload);
 
 /*
- * Replaces every 0 by what the run will use: 4 GiB of local memory, or a quarter of what is alive
- * at the peak when that is less; RAM enough to back everything twice; and so on.
+ * Replaces every 0 by what the run will use: 4 GiB of local memory, or half of what is alive at
+ * the peak when that is less, but at least twice the largest submission; RAM enough to back
+ * everything twice; and so on.
  */
 void run_config_resolve(struct run_config *config, const struct workload *workload);
 
@@ -150,7 +153,7 @@ struct run_finding {
     uint32_t line;              /* of the case; 0: none */
     uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
     uint64_t time_ns;
-    char text[400];
+    char text[640];
 };
 
 struct run_segment {

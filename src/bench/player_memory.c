@@ -1,0 +1,502 @@
+/*
+ * Operations on memory: allocations, CPU access, residency by hand, mappings and pte lines.
+ */
+#include "bench/player_private.h"
+
+#include "base/assert.h"
+
+#include <drydock/sgpu.h>
+
+#include <string.h>
+
+#define PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
+
+/* ---- Content and mappings -------------------------------------------------------------------------- */
+
+uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes)
+{
+    uint64_t first = align_down(offset, PAGE_BYTES);
+    uint64_t tag = player->next_tag;
+
+    player->next_tag += bytes_to_pages(offset + bytes - first);
+    return tag;
+}
+
+void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct player_mapping *mapping = context;
+
+    mapping->is_ready = true;
+    mapping->status = status;
+    mapping->player->needs_pump = true;
+}
+
+struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
+                                           uint32_t process, uint64_t offset, uint64_t bytes)
+{
+    struct player_mapping *mapping = player->allocations[allocation].mappings;
+
+    for (; mapping; mapping = mapping->next) {
+        if (mapping->process == process && offset >= mapping->offset &&
+            offset - mapping->offset <= mapping->bytes &&
+            bytes <= mapping->bytes - (offset - mapping->offset))
+            return mapping;
+    }
+    return NULL;
+}
+
+struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
+                                  uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                                  NTSTATUS *out_status)
+{
+    struct player_allocation *entry = &player->allocations[allocation];
+    struct player_mapping *mapping = base_alloc(player->services, sizeof *mapping);
+    unsigned attempts = 0;
+
+    *out_status = STATUS_NO_MEMORY;
+    if (!mapping)
+        return NULL;
+    mapping->player = player;
+    mapping->process = process;
+    mapping->offset = offset;
+    mapping->bytes = bytes;
+    mapping->status = STATUS_PENDING;
+    do {
+        *out_status = vidmm_map_gpu_va(player->processes[process], entry->handle, offset, bytes, va,
+                                       protect, 0, player_mapping_done, mapping, &mapping->va);
+    } while (player_should_repeat(player, *out_status, &attempts));
+    if (!NT_SUCCESS(*out_status)) {
+        base_free(player->services, mapping, sizeof *mapping);
+        return NULL;
+    }
+    mapping->next = entry->mappings;
+    entry->mappings = mapping;
+    return mapping;
+}
+
+/* ---- Allocations --------------------------------------------------------------------------------- */
+
+static bool is_local(uint8_t segment)
+{
+    return segment == WORKLOAD_SEGMENT_LOCAL || segment == WORKLOAD_SEGMENT_LOCAL_INVISIBLE;
+}
+
+/* What the user-mode half tells its driver about the allocation. */
+static struct sgpu_umd_allocation private_data_of(const struct workload_allocation *allocation)
+{
+    struct sgpu_umd_allocation data = {
+        .version = SGPU_UMD_VERSION,
+        .bytes = allocation->size,
+        .alignment = allocation->align > PAGE_BYTES ? (uint32_t)allocation->align : 0,
+        .priority = allocation->priority,
+    };
+    bool has_local = false, has_system = false;
+
+    for (unsigned i = 0; i < allocation->segment_count; i++) {
+        if (is_local(allocation->segments[i]))
+            has_local = true;
+        else
+            has_system = true;
+    }
+    if (has_system && !has_local)
+        data.flags |= SGPU_UMD_APERTURE_ONLY;
+    else if (has_local && !has_system)
+        data.flags |= SGPU_UMD_NO_APERTURE;
+    else if (has_system && !is_local(allocation->segments[0]))
+        data.flags |= SGPU_UMD_PREFER_APERTURE;
+    if (allocation->flags & WORKLOAD_ALLOCATION_CPU_VISIBLE)
+        data.flags |= SGPU_UMD_CPU_VISIBLE;
+    if (allocation->flags & WORKLOAD_ALLOCATION_CACHED)
+        data.flags |= SGPU_UMD_CACHED;
+    if (allocation->flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY)
+        data.flags |= SGPU_UMD_ACCESSED_PHYSICALLY;
+    return data;
+}
+
+bool player_play_alloc(struct player *player, uint32_t op_index)
+{
+    uint32_t id = player_op(player, op_index)->object;
+    const struct workload_allocation *allocation = &player->workload->allocations[id];
+    struct player_allocation *entry = &player->allocations[id];
+    struct sgpu_umd_allocation data = private_data_of(allocation);
+    const char *name = workload_allocation_name(player->workload, id);
+    uint32_t process = player->workload->devices[allocation->device].process;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    if (player->oracle) {
+        status = oracle_allocation_created(player->oracle, id, allocation->size, name);
+        if (!NT_SUCCESS(status))
+            return player_stop_with(player, PLAYER_OBJECT,
+                                    "no room to follow the content of allocation '%s'", name);
+    }
+    do {
+        status = vidmm_allocation_create(player->devices[allocation->device], &data, sizeof data,
+                                         (void *)(uintptr_t)(id + 1), &entry->handle);
+    } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status)) {
+        if (player->oracle)
+            oracle_allocation_freed(player->oracle, id);
+        player_report(player, op_index, "alloc %s of %llu bytes failed with status 0x%08x", name,
+                      (unsigned long long)allocation->size, (unsigned)status);
+        return true;
+    }
+    player->live_handles[id] = entry->handle;
+    if (player->is_virtual && !(allocation->flags & WORKLOAD_ALLOCATION_NOMAP)) {
+        uint64_t va = allocation->va == WORKLOAD_VA_AUTO ? 0 : allocation->va;
+
+        if (!player_map(player, id, process, 0, vidmm_allocation_size(entry->handle), va, 0,
+                        &status))
+            player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status 0x%08x",
+                          name, (unsigned long long)va, (unsigned)status);
+    }
+    return true;
+}
+
+static void drop_holds(struct player *player, struct player_allocation *entry, uint32_t device,
+                       bool all)
+{
+    struct player_hold **link = &entry->holds;
+
+    while (*link) {
+        struct player_hold *hold = *link;
+
+        if (!all && hold->device != device) {
+            link = &hold->next;
+            continue;
+        }
+        *link = hold->next;
+        vidmm_evict(player->devices[hold->device], 1, &entry->handle);
+        base_free(player->services, hold, sizeof *hold);
+        if (!all)
+            return;
+    }
+}
+
+bool player_bury(struct player *player, uint32_t allocation)
+{
+    struct player_allocation *entry = &player->allocations[allocation];
+
+    if (!entry->handle || entry->waiting_count)
+        return true;
+    for (struct player_mapping *mapping = entry->mappings; mapping; mapping = mapping->next) {
+        while (!mapping->is_ready) {
+            if (!player_advance(player))
+                return false;
+        }
+    }
+    if (!entry->handle) /* buried while the machine ran */
+        return true;
+    drop_holds(player, entry, 0, true);
+    player_release_running(player, allocation);
+    if (player->oracle)
+        oracle_allocation_freed(player->oracle, allocation);
+    vidmm_allocation_destroy(entry->handle);
+    entry->handle = NULL;
+    player->live_handles[allocation] = NULL;
+    while (entry->mappings) {
+        struct player_mapping *mapping = entry->mappings;
+
+        entry->mappings = mapping->next;
+        base_free(player->services, mapping, sizeof *mapping);
+    }
+    return true;
+}
+
+bool player_play_free(struct player *player, uint32_t op_index)
+{
+    uint32_t id = player_op(player, op_index)->object;
+
+    player->allocations[id].is_freed = true;
+    return player_bury(player, id);
+}
+
+/* ---- CPU access ------------------------------------------------------------------------------------- */
+
+/* One piece of a locked allocation that is contiguous on the bus. */
+static bool access_piece(struct player *player, uint32_t op_index, uint64_t offset, uint64_t pa,
+                         uint64_t bytes, bool is_write, uint64_t tag)
+{
+    uint32_t id = player_op(player, op_index)->object;
+    struct machine_target target;
+
+    if (!machine_bus_find(player->machine, pa, bytes, &target) || !target.store) {
+        player_report(player, op_index,
+                      "locked allocation '%s': nothing answers at bus address 0x%llx",
+                      workload_allocation_name(player->workload, id), (unsigned long long)pa);
+        return false;
+    }
+    if (is_write) {
+        page_store_write_tag(target.store, target.address, bytes, tag);
+        if (player->oracle)
+            oracle_cpu_write(player->oracle, id, offset, target.store, target.address, bytes, tag);
+    } else if (player->oracle) {
+        oracle_cpu_read(player->oracle, id, offset, target.store, target.address, bytes);
+    }
+    return true;
+}
+
+/* Reads or writes [offset, end) of a locked allocation, in pieces contiguous on the bus. */
+static void access_locked(struct player *player, uint32_t op_index, uint64_t offset, uint64_t end,
+                          bool is_write, uint64_t tag)
+{
+    const struct vidmm_allocation *handle =
+        player->allocations[player_op(player, op_index)->object].handle;
+
+    while (offset < end) {
+        uint64_t page = offset / PAGE_BYTES;
+        uint64_t in_page = offset % PAGE_BYTES;
+        uint64_t pa = vidmm_locked_page_address(handle, page);
+        uint64_t pages = 1;
+        uint64_t bytes;
+
+        while ((page + pages) * PAGE_BYTES < end &&
+               vidmm_locked_page_address(handle, page + pages) == pa + pages * PAGE_BYTES)
+            pages++;
+        bytes = min_u64(pages * PAGE_BYTES - in_page, end - offset);
+        if (!access_piece(player, op_index, offset, pa + in_page, bytes, is_write, tag))
+            return;
+        offset += bytes;
+        tag += pages;
+    }
+}
+
+bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[op->object];
+    unsigned attempts = 0;
+    uint64_t tag = 0;
+    NTSTATUS status;
+
+    while (entry->waiting_count || entry->running_count) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (!entry->handle)
+        return true; /* it could not be created, which has been reported */
+    for (;;) {
+        status = vidmm_lock(entry->handle);
+        if (status == STATUS_GRAPHICS_ALLOCATION_BUSY) {
+            if (!player_advance(player))
+                return false;
+        } else if (!player_should_repeat(player, status, &attempts)) {
+            break;
+        }
+    }
+    if (!NT_SUCCESS(status)) {
+        player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
+                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+        return true;
+    }
+    if (is_write)
+        tag = op->value ? op->value : player_take_tags(player, op->offset, op->size);
+    access_locked(player, op_index, op->offset, op->offset + op->size, is_write, tag);
+    vidmm_unlock(entry->handle);
+    return true;
+}
+
+/* ---- Residency by hand --------------------------------------------------------------------------- */
+
+static void request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct player *player = context;
+
+    player->is_request_reported = true;
+    player->request_status = status;
+    player->request_needed = needed;
+    player->request_available = available;
+    player->needs_pump = true;
+}
+
+/* A reference for one allocation; waits for the answer. False: stopped. */
+static bool make_resident(struct player *player, uint32_t device,
+                          struct vidmm_allocation *allocation, NTSTATUS *out_status)
+{
+    unsigned attempts = 0;
+    uint64_t fence_value;
+
+    do {
+        player->is_request_reported = false;
+        *out_status = vidmm_make_resident(player->devices[device], 1, &allocation, request_done,
+                                          player, &fence_value);
+        if (*out_status == STATUS_PENDING) {
+            player->requesting_count++;
+            while (!player->is_request_reported) {
+                if (!player_advance(player))
+                    return false;
+            }
+            player->requesting_count--;
+            *out_status = player->request_status;
+        }
+    } while (player_should_repeat(player, *out_status, &attempts));
+    return true;
+}
+
+bool player_play_resident(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    if (!player->is_virtual)
+        return true; /* a 1.x application has no such call */
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        uint32_t id = player->workload->refs[op->first_ref + i].allocation;
+        struct player_allocation *entry = &player->allocations[id];
+        struct player_hold *hold;
+        struct run_finding *finding;
+        NTSTATUS status;
+
+        if (!entry->handle)
+            continue;
+        if (!make_resident(player, op->object, entry->handle, &status))
+            return false;
+        hold = NT_SUCCESS(status) ? base_alloc(player->services, sizeof *hold) : NULL;
+        if (hold) {
+            hold->device = op->object;
+            hold->next = entry->holds;
+            entry->holds = hold;
+            continue;
+        }
+        if (NT_SUCCESS(status)) {
+            vidmm_evict(player->devices[op->object], 1, &entry->handle);
+            status = STATUS_NO_MEMORY;
+        }
+        finding = player_report(player, op_index,
+                                "resident %s failed with status 0x%08x: needs %llu bytes, %llu are "
+                                "available",
+                                workload_allocation_name(player->workload, id), (unsigned)status,
+                                (unsigned long long)player->request_needed,
+                                (unsigned long long)player->request_available);
+        if (finding) {
+            finding->needed = player->request_needed;
+            finding->available = player->request_available;
+        }
+    }
+    return true;
+}
+
+bool player_play_evict(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    for (uint32_t i = 0; i < op->ref_count && player->is_virtual; i++) {
+        uint32_t id = player->workload->refs[op->first_ref + i].allocation;
+
+        if (player->allocations[id].handle)
+            drop_holds(player, &player->allocations[id], op->object, false);
+    }
+    return true;
+}
+
+/* ---- Mapping by hand ------------------------------------------------------------------------------- */
+
+bool player_play_map(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    const struct workload_allocation *allocation = &player->workload->allocations[op->object];
+    uint64_t va = op->value == WORKLOAD_VA_AUTO ? 0 : op->value;
+    uint64_t start = align_down(op->offset, PAGE_BYTES);
+    uint64_t bytes = align_up(op->offset + op->size, PAGE_BYTES) - start;
+    uint32_t protect = 0;
+    NTSTATUS status;
+
+    if (!player->is_virtual || !player->allocations[op->object].handle)
+        return true;
+    if (op->flags & WORKLOAD_PROTECT_READ_ONLY)
+        protect |= VIDMM_PROTECT_READ_ONLY;
+    if (op->flags & WORKLOAD_PROTECT_NO_EXECUTE)
+        protect |= VIDMM_PROTECT_NO_EXECUTE;
+    if (!player_map(player, op->object, player->workload->devices[allocation->device].process,
+                    start, bytes, va, protect, &status))
+        player_report(player, op_index, "map %s at 0x%llx failed with status 0x%08x",
+                      workload_allocation_name(player->workload, op->object),
+                      (unsigned long long)va, (unsigned)status);
+    return true;
+}
+
+bool player_play_unmap(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[op->object];
+    struct player_mapping **link = &entry->mappings;
+
+    if (!player->is_virtual)
+        return true;
+    while (entry->waiting_count || entry->running_count) {
+        if (!player_advance(player))
+            return false;
+    }
+    while (*link) {
+        struct player_mapping *mapping = *link;
+        unsigned attempts = 0;
+        NTSTATUS status;
+
+        if (op->value != WORKLOAD_VA_AUTO && mapping->va != op->value) {
+            link = &mapping->next;
+            continue;
+        }
+        while (!mapping->is_ready) {
+            if (!player_advance(player))
+                return false;
+        }
+        do {
+            status =
+                vidmm_unmap_gpu_va(player->processes[mapping->process], mapping->va, NULL, NULL);
+        } while (player_should_repeat(player, status, &attempts));
+        if (!NT_SUCCESS(status)) {
+            player_report(player, op_index, "unmap at 0x%llx failed with status 0x%08x",
+                          (unsigned long long)mapping->va, (unsigned)status);
+            return true;
+        }
+        *link = mapping->next;
+        base_free(player->services, mapping, sizeof *mapping);
+    }
+    return true;
+}
+
+void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct player *player = context;
+
+    player->page_table_pending--;
+    player->page_table_failures += !NT_SUCCESS(status);
+    player->needs_pump = true;
+}
+
+bool player_play_page_table(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct vidmm_process *process = player->processes[op->object];
+    unsigned attempts = 0;
+    unsigned segment = 0;
+    NTSTATUS status;
+
+    if (!player->is_virtual) {
+        player->result->page_table_lines_skipped++;
+        return true;
+    }
+    while (player->page_table_pending >= PAGE_TABLE_WINDOW) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (op->kind == WORKLOAD_OP_PTE_MAP && !player_segment_id(player, op->segment, &segment)) {
+        player_report(player, op_index, "this machine has no %s memory",
+                      workload_segment_name(op->segment));
+        return true;
+    }
+    do {
+        player->page_table_pending++;
+        if (op->kind == WORKLOAD_OP_PTE_MAP)
+            status = vidmm_map_physical(process, op->offset, segment, op->value,
+                                        op->size / PAGE_BYTES, player_page_table_done, player);
+        else
+            status =
+                vidmm_unmap_physical(process, op->offset, op->size, player_page_table_done, player);
+        if (!NT_SUCCESS(status))
+            player->page_table_pending--;
+    } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
+                      workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
+    return true;
+}

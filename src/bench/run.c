@@ -1,0 +1,710 @@
+/*
+ * One run, from an empty machine to a result.
+ *
+ * What stands on what, and so the order of going up; down is the reverse:
+ *
+ *     machine, GPU                   the hardware
+ *     kernel services, host          what the driver links against and is called from
+ *     oracle                         told by player and GPU, looks through its layer
+ *     driver > raw > oracle > trace  the stack of miniports, the manager's end last
+ *     memory manager                 borrows the stack
+ *     player                         borrows everything
+ *
+ * The manager allocates from memory of its own, so that a test can fail its n-th allocation and
+ * nobody else's, and a leak has an owner. If the run ends where nothing can be taken down in order
+ * (the driver stopped the machine, or something hangs for good), both memories are given up whole.
+ */
+#include "bench/run.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+#include "bench/host.h"
+#include "bench/platform.h"
+#include "bench/player.h"
+#include "bench/run_events.h"
+#include "bench/run_memory.h"
+#include "check/oracle.h"
+#include "miniport/raw.h"
+#include "miniport/trace.h"
+#include "nt/nt.h"
+#include "refkmd/refkmd.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct assembly {
+    const struct run_config *config;
+    const struct workload *workload;
+    struct run_result *result;
+    struct run_memory own, managers;
+    struct machine *machine;
+    struct sgpu *gpu;
+    struct nt *nt;
+    struct nt *previous_nt;
+    struct oracle *oracle;
+    struct bench_host host;
+    bool has_host;
+    struct platform platform;
+    bool has_platform;
+    struct miniport *raw, *trace, *top;
+    bool is_added, is_started;
+    struct run_event_log events;
+    bool has_events;
+    struct vidmm *vidmm;
+    bool is_manager_started;
+    struct player *player;
+    jmp_buf bug_check;
+    bool has_stopped_machine; /* the driver did, with a bug check */
+};
+
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The kernel keeps a high-water mark of the process and resets it when asked. */
+static void reset_peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+
+    if (!file)
+        return;
+    fputs("5", file);
+    fclose(file);
+}
+
+static uint64_t peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    unsigned long long kilobytes = 0;
+    char line[256];
+
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
+            break;
+    }
+    fclose(file);
+    return kilobytes * KiB;
+}
+
+static bool refuse(struct assembly *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool refuse(struct assembly *run, const char *format, ...)
+{
+    va_list arguments;
+
+    run->result->outcome = RUN_REFUSED;
+    va_start(arguments, format);
+    vsnprintf(run->result->error, sizeof run->result->error, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool broken(struct assembly *run, const char *text)
+{
+    if (run->result->outcome != RUN_BROKEN)
+        snprintf(run->result->error, sizeof run->result->error, "%s", text);
+    run->result->outcome = RUN_BROKEN;
+    return false;
+}
+
+/* ---- What others tell ------------------------------------------------------------------------- */
+
+static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
+{
+    struct assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                      "the driver stopped the machine: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, "
+                      "0x%llx)",
+                      code, (unsigned long long)parameters[0], (unsigned long long)parameters[1],
+                      (unsigned long long)parameters[2], (unsigned long long)parameters[3]);
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
+static void on_driver_error(void *context, const char *rule, const char *text)
+{
+    struct assembly *run = context;
+    struct run_finding *finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0,
+                                                    machine_now(run->machine), "%s", text);
+
+    if (finding)
+        snprintf(finding->rule, sizeof finding->rule, "%s", rule);
+}
+
+static void on_evicted(void *context, struct vidmm_allocation *allocation, const char *reason)
+{
+    struct run_result *result = ((struct assembly *)context)->result;
+    unsigned i = 0;
+
+    while (i < result->eviction_reason_count && strcmp(result->eviction_reasons[i], reason) != 0)
+        i++;
+    if (i == ARRAY_COUNT(result->eviction_reasons))
+        return;
+    if (i == result->eviction_reason_count)
+        result->eviction_reasons[result->eviction_reason_count++] = reason;
+    result->evictions_by_reason[i]++;
+}
+
+static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct assembly *run = context;
+
+    if (run->player)
+        player_note_fault(run->player);
+}
+
+static void on_oracle_report(void *context, const struct oracle_report *report)
+{
+    struct assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%s",
+                      report->text);
+}
+
+static void on_render_begin(void *context, uint64_t token, uint32_t node)
+{
+    oracle_render_begin(((struct assembly *)context)->oracle, token, node);
+}
+
+static void on_render_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                           struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    oracle_render_read(((struct assembly *)context)->oracle, token, index, offset, store, address,
+                       bytes);
+}
+
+static void on_render_write(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                            struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    oracle_render_write(((struct assembly *)context)->oracle, token, index, offset, store, address,
+                        bytes);
+}
+
+static void on_render_end(void *context, uint64_t token)
+{
+    oracle_render_end(((struct assembly *)context)->oracle, token);
+}
+
+static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
+{
+    static const char *const kinds[] = {
+        [SGPU_FAULT_NONE] = "no fault",
+        [SGPU_FAULT_NOT_VALID] = "no valid translation",
+        [SGPU_FAULT_READ_ONLY] = "write to a read-only page",
+        [SGPU_FAULT_BUS] = "nothing answers",
+        [SGPU_FAULT_PACKET] = "malformed packet",
+    };
+    struct assembly *run = context;
+    uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;
+
+    run_result_report(run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
+                      "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
+                      fault->node, fault->fence, (unsigned long long)fault->packet_offset,
+                      fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
+                      (unsigned long long)fault->address);
+    if (run->player)
+        player_note_fault(run->player);
+}
+
+/* ---- Going up --------------------------------------------------------------------------------- */
+
+static uint32_t straps_of(const struct run_config *config)
+{
+    static const uint32_t modes[] = {
+        [RUN_UPDATE_GPU_VIRTUAL] = SGPU_STRAP_UPDATE_GPU_VIRTUAL,
+        [RUN_UPDATE_GPU_PHYSICAL] = SGPU_STRAP_UPDATE_GPU_PHYSICAL,
+        [RUN_UPDATE_CPU] = SGPU_STRAP_UPDATE_CPU,
+    };
+
+    return modes[config->update_mode] << SGPU_STRAP_UPDATE_MODE_SHIFT |
+           (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0);
+}
+
+static bool raise_hardware(struct assembly *run)
+{
+    const struct run_config *config = run->config;
+    const struct sgpu_config gpu_config = {
+        .straps = straps_of(config),
+        .node_count = config->node_count,
+    };
+    struct machine_config machine_config;
+
+    machine_config_defaults(&machine_config, config->seed);
+    machine_config.ram_bytes = config->ram_bytes;
+    machine_config.local_bytes = config->local_bytes;
+    machine_config.visible_bytes = config->visible_bytes;
+    machine_config.aperture_bytes = config->aperture_bytes;
+    machine_config.scatter = config->scatter;
+    machine_config.jitter_ns = 100;
+    if (config->link_bytes_per_second)
+        machine_config.pcie_bytes_per_second = config->link_bytes_per_second;
+    if (config->local_bytes_per_second)
+        machine_config.local_bytes_per_second = config->local_bytes_per_second;
+    run->machine = machine_create(&run->own.services, &machine_config);
+    if (!run->machine)
+        return refuse(
+            run,
+            "no machine with %llu bytes of system memory, %llu bytes of local memory "
+            "(%llu visible) and an aperture of %llu bytes",
+            (unsigned long long)config->ram_bytes, (unsigned long long)config->local_bytes,
+            (unsigned long long)config->visible_bytes, (unsigned long long)config->aperture_bytes);
+    if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
+        return refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
+                      SGPU_MAX_NODES);
+    run->gpu = sgpu_create(run->machine, &gpu_config);
+    if (!run->gpu)
+        return refuse(run, "no memory for the GPU");
+    return true;
+}
+
+static bool raise_oracle(struct assembly *run)
+{
+    static const struct sgpu_observer observer = {
+        .render_begin = on_render_begin,
+        .render_read = on_render_read,
+        .render_write = on_render_write,
+        .render_end = on_render_end,
+        .fault = on_gpu_fault,
+    };
+    static const struct sgpu_observer faults_only = {.fault = on_gpu_fault};
+    struct workload_summary summary;
+    uint64_t total = 0;
+    NTSTATUS status;
+
+    if (!run->config->checks_content) {
+        sgpu_set_observer(run->gpu, &faults_only, run);
+        return true;
+    }
+    workload_summarise(run->workload, &summary);
+    for (uint32_t i = 0; i < run->workload->allocation_count; i++)
+        total += align_up(run->workload->allocations[i].size, PAGE_BYTES);
+    status = oracle_create(
+        &(struct oracle_config){
+            .services = &run->own.services,
+            .ram = machine_ram(run->machine),
+            .local = machine_local(run->machine),
+            .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
+            .context = run,
+            .report = on_oracle_report,
+        },
+        &run->oracle);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory to follow the content of the run");
+    sgpu_set_observer(run->gpu, &observer, run);
+    return true;
+}
+
+static bool raise_driver(struct assembly *run)
+{
+    const struct nt_host nt_host = {.context = run, .bug_check = on_bug_check};
+    DRIVER_INITIALIZATION_DATA data;
+    struct miniport *layer;
+    ULONG sources = 0, children = 0;
+    const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
+                                                                ? run->config->hardware_queue_depth
+                                                                : 2};
+    NTSTATUS status;
+
+    run->nt = nt_create(&run->own.services, run->machine, &nt_host);
+    if (!run->nt)
+        return refuse(run, "no memory for the driver's kernel services");
+    run->previous_nt = nt_bind(run->nt);
+    status = host_init(&run->host, run->machine, run->nt);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory for the driver's host");
+    run->has_host = true;
+    status = host_load_driver(run->config->model == RUN_PHYSICAL ? RefKmdDriverEntryPhysical
+                                                                 : RefKmdDriverEntryGpuMmu,
+                              &data);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
+                      (unsigned)status);
+    status = miniport_raw_create(&run->own.services, &data, &run->raw);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
+                      run->config->driver, (unsigned)data.Version);
+    run->top = run->raw;
+    if (run->oracle) {
+        status = oracle_layer_create(run->oracle, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the oracle's layer");
+        run->top = layer;
+    }
+    status = miniport_trace_create(&run->own.services, run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory for the trace layer");
+    run->top = run->trace = layer;
+    if (!run_event_log_open(&run->events, run->machine, run->config))
+        return refuse(run, "cannot write '%s'", run->config->events_path);
+    run->has_events = true;
+    miniport_trace_set_sink(
+        run->trace, &(struct trace_sink){run_event_log_sink(&run->events).event, &run->events});
+    host_set_miniport(&run->host, run->top);
+
+    status = run->top->ops->add_device(run->top);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
+    run->is_added = true;
+    status = run->top->ops->start_device(run->top, &start, &sources, &children);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
+    run->is_started = true;
+    return true;
+}
+
+static bool raise_manager(struct assembly *run)
+{
+    const struct run_config *config = run->config;
+    struct vidmm_failure failure = {0};
+    struct vidmm_config manager_config = {
+        .events =
+            {
+                .context = run,
+                .driver_error = on_driver_error,
+                .page_fault = on_page_fault,
+                .evicted = on_evicted,
+            },
+        .paging_buffer_count = config->paging_buffer_count,
+        .paging_buffer_bytes = config->paging_buffer_bytes,
+        .hardware_queue_depth = config->hardware_queue_depth,
+        .local_limit = config->local_limit,
+    };
+    NTSTATUS status;
+
+    platform_init(&run->platform, run->machine, &run->managers.services);
+    run->has_platform = true;
+    manager_config.platform = platform_get(&run->platform);
+    status = vidmm_create(run->top, &manager_config, &run->vidmm);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory for the memory manager");
+    host_set_manager(&run->host, run->vidmm);
+    run->managers.fail_at = config->fail_allocation;
+    status = vidmm_start(run->vidmm, &failure);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
+                      failure.rule[0] ? ": " : "",
+                      failure.text[0] ? failure.text : "no reason was given",
+                      status == STATUS_NO_MEMORY ? " (no memory)" : "");
+    run->is_manager_started = true;
+    return true;
+}
+
+static bool raise_player(struct assembly *run)
+{
+    const struct player_config player_config = {
+        .run = run->config,
+        .workload = run->workload,
+        .machine = run->machine,
+        .gpu = run->gpu,
+        .vidmm = run->vidmm,
+        .oracle = run->oracle,
+        .result = run->result,
+    };
+
+    if (!NT_SUCCESS(player_create(&player_config, &run->player)))
+        return refuse(run, "no memory to play the workload");
+    return true;
+}
+
+/* ---- The run ---------------------------------------------------------------------------------- */
+
+static void note_stop(struct assembly *run)
+{
+    char text[512];
+
+    switch (player_stop_reason(run->player, text)) {
+    case PLAYER_NOT_STOPPED:
+        break;
+    case PLAYER_OBJECT:
+        refuse(run, "%s", text);
+        break;
+    case PLAYER_FAULTED:
+        run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine), "%s", text);
+        break;
+    case PLAYER_STUCK:
+        broken(run, text);
+        break;
+    }
+}
+
+static void collect(struct assembly *run)
+{
+    struct run_result *result = run->result;
+    const struct trace_counters *calls = miniport_trace_counters(run->trace);
+    struct hash digest;
+
+    result->statistics = *vidmm_statistics(run->vidmm);
+    sgpu_get_statistics(run->gpu, &result->gpu);
+    result->interrupts = machine_interrupt_count(run->machine);
+    result->link_to_device_bytes = machine_link_to_device(run->machine)->carried_bytes;
+    result->link_from_device_bytes = machine_link_from_device(run->machine)->carried_bytes;
+    for (unsigned id = 1;
+         id <= vidmm_segment_count(run->vidmm) && result->segment_count < RUN_MAX_SEGMENTS; id++) {
+        struct vidmm_segment_info info;
+
+        vidmm_segment_info(run->vidmm, id, &info);
+        result->segments[result->segment_count++] =
+            (struct run_segment){id, info.is_aperture, info.size, info.peak_used};
+    }
+    for (unsigned i = 0; i < MINIPORT_DDI_COUNT && result->ddi_count < RUN_MAX_DDI; i++) {
+        result->ddi_names[result->ddi_count] = miniport_ddi_name((enum miniport_ddi)i);
+        result->ddi_calls[result->ddi_count++] = calls->calls[i];
+    }
+    if (run->oracle) {
+        const struct oracle_counters *content = oracle_counters(run->oracle);
+        uint64_t problems = 0;
+
+        for (unsigned i = 0; i < ORACLE_PROBLEM_COUNT; i++)
+            problems += content->problems[i];
+        result->pages_checked = content->pages_checked;
+        result->mismatches = problems;
+        result->finding_totals[RUN_FINDING_CONTENT] = problems;
+        if (content->lost_operations)
+            broken(run, "the oracle ran out of memory and lost sight of operations");
+    }
+    result->events_written = run->events.written;
+    result->events_dropped = run->events.dropped;
+
+    /* Calls in order, what the device retired, what was read and left in memory. */
+    hash_init(&digest, 0);
+    hash_update_u64(&digest, hash_final(&run->events.hash));
+    hash_update_u64(&digest, machine_digest(run->machine));
+    hash_update_u64(&digest, result->virtual_time_ns);
+    hash_update_u64(&digest, result->pages_checked);
+    hash_update_u64(&digest, result->mismatches);
+    hash_update_u64(&digest, result->translations_checked);
+    hash_update_u64(&digest, result->translation_mismatches);
+    result->digest = hash_final(&digest);
+}
+
+static void play(struct assembly *run)
+{
+    double start = wall_now();
+    bool done = player_play(run->player);
+
+    run->result->play_wall_seconds = wall_now() - start;
+    if (!done)
+        note_stop(run);
+    else if (run->oracle)
+        oracle_final_check(run->oracle);
+    if (done)
+        vidmm_check(run->vidmm);
+    collect(run);
+}
+
+/* ---- Going down ------------------------------------------------------------------------------- */
+
+static void report_leak(struct assembly *run, const char *what, uint64_t count, uint64_t bytes)
+{
+    if (count)
+        run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
+                          "%llu %s (%llu bytes) are left after everything was destroyed",
+                          (unsigned long long)count, what, (unsigned long long)bytes);
+}
+
+/* Destroys what the player and the manager hold. False: it hangs. */
+static bool lower_manager(struct assembly *run)
+{
+    char text[512];
+
+    if (run->player) {
+        if (player_stop_reason(run->player, text) != PLAYER_NOT_STOPPED && run->is_manager_started)
+            player_give_up(run->player);
+        if (run->is_manager_started && !player_take_down(run->player)) {
+            player_stop_reason(run->player, text);
+            return broken(run, text);
+        }
+        player_destroy(run->player);
+        run->player = NULL;
+    }
+    if (run->is_manager_started)
+        vidmm_stop(run->vidmm);
+    run->is_manager_started = false;
+    if (run->vidmm) {
+        host_set_manager(&run->host, NULL);
+        vidmm_destroy(run->vidmm);
+        run->vidmm = NULL;
+    }
+    if (run->has_platform) {
+        report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
+        platform_fini(&run->platform);
+        run->has_platform = false;
+        report_leak(run, "blocks of the memory manager", run->managers.live_blocks,
+                    run->managers.live_bytes);
+    }
+    return true;
+}
+
+static void lower_driver(struct assembly *run)
+{
+    if (run->is_started)
+        run->top->ops->stop_device(run->top);
+    if (run->is_added)
+        run->top->ops->remove_device(run->top);
+    if (run->has_host) {
+        host_set_miniport(&run->host, NULL);
+        host_fini(&run->host);
+    }
+    miniport_destroy(run->top);
+    if (run->nt) {
+        report_leak(run, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
+                    nt_pool_live_bytes(run->nt));
+        nt_bind(run->previous_nt);
+        nt_destroy(run->nt);
+    }
+}
+
+static void lower_hardware(struct assembly *run)
+{
+    oracle_destroy(run->oracle);
+    if (run->gpu)
+        sgpu_destroy(run->gpu);
+    if (run->machine) {
+        report_leak(run, "system pages", machine_allocated_pages(run->machine),
+                    machine_allocated_pages(run->machine) * PAGE_BYTES);
+        machine_destroy(run->machine);
+        run->machine = NULL;
+    }
+}
+
+/* Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole. */
+static void give_everything_up(struct assembly *run)
+{
+    nt_bind(run->previous_nt);
+    if (run->has_platform)
+        platform_fini(&run->platform);
+    machine_destroy(run->machine);
+    run_memory_free_all(&run->managers);
+    run_memory_free_all(&run->own);
+}
+
+static bool assemble(struct assembly *run)
+{
+    return raise_hardware(run) && raise_oracle(run) && raise_driver(run) && raise_manager(run) &&
+           raise_player(run);
+}
+
+static void settle_outcome(struct run_result *result)
+{
+    if (result->outcome != RUN_CLEAN)
+        return;
+    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
+        if (result->finding_totals[i])
+            result->outcome = RUN_FINDINGS;
+    }
+}
+
+static void execute_once(const struct run_config *config, const struct workload *workload,
+                         struct run_result *result)
+{
+    struct assembly *run = calloc(1, sizeof *run);
+    struct workload_summary summary;
+    double start = wall_now();
+
+    memset(result, 0, sizeof *result);
+    result->config = *config;
+    run_config_resolve(&result->config, workload);
+    snprintf(result->case_name, sizeof result->case_name, "%s",
+             workload->name[0] ? workload->name : workload->path);
+    workload_summarise(workload, &summary);
+    result->steps = calloc((size_t)summary.step_count + 1, sizeof *result->steps);
+    if (!run || !result->steps) {
+        result->outcome = RUN_REFUSED;
+        snprintf(result->error, sizeof result->error, "no memory");
+        free(run);
+        return;
+    }
+    run->config = &result->config;
+    run->workload = workload;
+    run->result = result;
+    run_memory_init(&run->own);
+    run_memory_init(&run->managers);
+    reset_peak_memory();
+
+    if (setjmp(run->bug_check) == 0) {
+        if (assemble(run))
+            play(run);
+        if (run->has_events)
+            run_event_log_close(&run->events);
+        if (lower_manager(run)) {
+            lower_driver(run);
+            lower_hardware(run);
+            if (run->own.live_blocks)
+                broken(run, "blocks of the bench are left after the run");
+        } else {
+            give_everything_up(run);
+        }
+    } else {
+        if (run->has_events)
+            run_event_log_close(&run->events);
+        give_everything_up(run);
+    }
+    run_memory_free_all(&run->managers);
+    run_memory_free_all(&run->own);
+    free(run);
+    settle_outcome(result);
+    result->wall_seconds = wall_now() - start;
+    result->peak_process_bytes = peak_memory();
+}
+
+/*
+ * The same workload where nothing has to leave local memory: what the slowdown is measured against.
+ * Its first uploads are in both times.
+ */
+static void run_reference(const struct workload *workload, struct run_result *result)
+{
+    struct run_config config = result->config;
+    struct workload_summary summary;
+    struct run_result reference;
+    uint64_t hidden = config.local_bytes - config.visible_bytes;
+
+    workload_summarise(workload, &summary);
+    config.local_bytes =
+        max_u64(config.local_bytes, align_up(2 * summary.peak_live_bytes, MiB) + 256 * MiB);
+    config.visible_bytes = hidden ? config.visible_bytes : config.local_bytes;
+    config.local_limit = 0;
+    config.checks_content = false;
+    config.events = RUN_EVENTS_NONE;
+    config.tamper = NULL;
+    config.fail_allocation = 0;
+    config.progress = NULL;
+    execute_once(&config, workload, &reference);
+    if (reference.outcome == RUN_CLEAN && reference.virtual_time_ns) {
+        result->reference_ns = reference.virtual_time_ns;
+        result->reference_wall_seconds = reference.wall_seconds;
+        for (uint32_t i = 0; i < result->step_count && i < reference.step_count; i++)
+            result->steps[i].reference_ns = reference.steps[i].end_ns - reference.steps[i].start_ns;
+    }
+    run_result_fini(&reference);
+}
+
+enum run_outcome run_execute(const struct run_config *config, const struct workload *workload,
+                             struct run_result *out_result)
+{
+    execute_once(config, workload, out_result);
+    if (config->has_reference_run &&
+        (out_result->outcome == RUN_CLEAN || out_result->outcome == RUN_FINDINGS) &&
+        out_result->statistics.moved_out_bytes)
+        run_reference(workload, out_result);
+    else if (out_result->outcome == RUN_CLEAN && !out_result->statistics.moved_out_bytes)
+        out_result->reference_ns = out_result->virtual_time_ns; /* nothing was paged out */
+    if (out_result->reference_ns) {
+        out_result->is_slowdown_measured = true;
+        out_result->slowdown =
+            (double)out_result->virtual_time_ns / (double)out_result->reference_ns;
+    } else if (out_result->kernel_ns) {
+        out_result->slowdown = (double)out_result->virtual_time_ns / (double)out_result->kernel_ns;
+    }
+    return out_result->outcome;
+}

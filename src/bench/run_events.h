@@ -1,0 +1,39 @@
+/*
+ * Run events: the calls of a run, hashed for its digest and written down.
+ *
+ * Place      bench. The sink of the trace layer.
+ * Model      Every event enters the digest as the line that describes it, which has no host pointer
+ *            and no time in it. Lines that the level asks for are also written, each with the
+ *            virtual time in front:
+ *
+ *                1234567 > DxgkDdiBuildPagingBuffer ...
+ *
+ *            up to a limit; what is left out is counted, and the file's last line says so.
+ * Errors     A file that cannot be written ends the writing; the digest goes on.
+ */
+#ifndef DRYDOCK_BENCH_RUN_EVENTS_H
+#define DRYDOCK_BENCH_RUN_EVENTS_H
+
+#include "base/hash.h"
+#include "bench/run.h"
+#include "miniport/trace.h"
+
+#include <stdio.h>
+
+struct run_event_log {
+    struct machine *machine;
+    struct hash hash;
+    FILE *file; /* NULL: nothing is written */
+    enum run_events level;
+    uint64_t limit;
+    uint64_t written, dropped;
+    bool has_failed; /* the file could not be written */
+};
+
+/* Opens the file of the configuration, if there is one. False: it cannot be made. */
+bool run_event_log_open(struct run_event_log *log, struct machine *machine,
+                        const struct run_config *config);
+struct trace_sink run_event_log_sink(struct run_event_log *log);
+void run_event_log_close(struct run_event_log *log);
+
+#endif

@@ -1,0 +1,55 @@
+#include "bench/run.h"
+
+#include "base/bits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_outcome_name(enum run_outcome outcome)
+{
+    static const char *const names[] = {
+        [RUN_CLEAN] = "clean",
+        [RUN_FINDINGS] = "findings",
+        [RUN_REFUSED] = "refused",
+        [RUN_BROKEN] = "broken",
+    };
+
+    return names[outcome];
+}
+
+const char *run_finding_kind_name(enum run_finding_kind kind)
+{
+    static const char *const names[] = {
+        [RUN_FINDING_CONTENT] = "content",       [RUN_FINDING_TRANSLATION] = "translation",
+        [RUN_FINDING_DRIVER] = "driver",         [RUN_FINDING_FAULT] = "fault",
+        [RUN_FINDING_SUBMISSION] = "submission", [RUN_FINDING_LEAK] = "leak",
+    };
+
+    return names[kind];
+}
+
+struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
+                                      uint32_t line, uint64_t time_ns, const char *format, ...)
+{
+    struct run_finding *finding;
+    va_list arguments;
+
+    result->finding_totals[kind]++;
+    if (result->finding_count == RUN_MAX_FINDINGS)
+        return NULL;
+    finding = &result->findings[result->finding_count++];
+    *finding = (struct run_finding){.kind = kind, .line = line, .time_ns = time_ns};
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    return finding;
+}
+
+void run_result_fini(struct run_result *result)
+{
+    free(result->steps);
+    result->steps = NULL;
+    result->step_count = 0;
+}
