@@ -57,7 +57,7 @@ enum oracle_problem {
 /* "content", "unlocated", ... */
 const char *oracle_problem_name(enum oracle_problem problem);
 
-#define ORACLE_TEXT_BYTES 640
+#define ORACLE_TEXT_BYTES 1024
 #define ORACLE_NO_ID      UINT64_MAX
 struct oracle_report {
     enum oracle_problem problem;

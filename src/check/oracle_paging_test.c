@@ -658,6 +658,32 @@ static void packets_that_one_interrupt_completes_are_judged_by_what_is_there_now
     page_store_fill(bench.local, PAGE_NUMBER(40), PAGE_NUMBER(4), 0xabcdef01); /* reused */
     complete(&bench, bench.fence);
     assert_at(&bench, 2, bench.ram, other.pfns[MDL_POISON + 2]);
+    assert_int_equal(oracle_counters(bench.oracle)->pages_checked, TEXTURE_PAGES);
+    assert_silent(&bench);
+    close_bench(&bench);
+}
+
+static void a_submission_takes_what_it_covers_and_no_more(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct pages home;
+    struct bench bench;
+    uint32_t covered;
+
+    open_bench(&bench, NO_DEFECT);
+    make_texture(&bench, &home);
+    arg = transfer(&home, 40, true, 0, 8);
+    build(&bench, &arg);
+    covered = bench.used;
+    arg = transfer(&home, 40, true, 8, 8);
+    build(&bench, &arg);
+    bench.used = covered;
+    submit_and_complete(&bench);
+    assert_at(&bench, 7, bench.local, 47);
+    assert_at(&bench, 8, bench.ram, home.pfns[MDL_POISON + 8]);
+    bench.used = 2 * covered;
+    submit_and_complete(&bench);
+    assert_at(&bench, 8, bench.local, 48);
     assert_silent(&bench);
     close_bench(&bench);
 }
@@ -1067,6 +1093,7 @@ int main(void)
         cmocka_unit_test(an_operation_in_parts_is_published_with_its_last_one),
         cmocka_unit_test(pieces_of_a_move_are_where_their_offsets_say),
         cmocka_unit_test(packets_that_one_interrupt_completes_are_judged_by_what_is_there_now),
+        cmocka_unit_test(a_submission_takes_what_it_covers_and_no_more),
         cmocka_unit_test(a_fill_of_what_was_never_written_is_zero),
         cmocka_unit_test(an_aperture_map_tells_where_an_allocation_lives),
         cmocka_unit_test(a_discard_falls_back_to_the_backing_and_finds_what_is_stale),
