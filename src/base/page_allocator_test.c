@@ -312,6 +312,41 @@ static void an_aligned_run_is_found_behind_many_that_do_not_fit(void **state)
     page_allocator_fini(&pa);
 }
 
+/* More misaligned runs than are tried, then one with room for any alignment. */
+static void an_aligned_run_is_cut_from_a_longer_one(void **state)
+{
+    struct page_allocator pa;
+    uint64_t first;
+
+    (void)state;
+    assert_int_equal(page_allocator_init(&pa, base_services_libc(), 16 * 200), PAGE_OK);
+    assert_int_equal(page_allocator_take_at(&pa, 0, 16 * 200), PAGE_OK);
+    for (uint64_t i = 0; i < 190; i++)
+        assert_int_equal(page_allocator_release(&pa, 16 * i + 3, 9), PAGE_OK);
+    assert_int_equal(page_allocator_release(&pa, 16 * 195 + 1, 24), PAGE_OK);
+    assert_int_equal(page_allocator_take_contiguous(&pa, 9, 16, &first), PAGE_OK);
+    assert_int_equal(first, 16 * 196);
+    assert_whole(&pa);
+    page_allocator_fini(&pa);
+}
+
+static void a_run_may_reach_the_end_of_a_full_tree(void **state)
+{
+    struct page_allocator pa;
+    struct page_run run;
+    size_t run_count;
+
+    (void)state;
+    assert_int_equal(page_allocator_init(&pa, base_services_libc(), 4096), PAGE_OK);
+    assert_int_equal(page_allocator_take_at(&pa, 0, 700), PAGE_OK);
+    assert_int_equal(page_allocator_take(&pa, 3396, PAGE_FILL_GAPS, &run, 1, &run_count), PAGE_OK);
+    assert_int_equal(run.first_page, 700);
+    assert_int_equal(run.page_count, 3396);
+    assert_int_equal(page_allocator_free_count(&pa), 0);
+    assert_whole(&pa);
+    page_allocator_fini(&pa);
+}
+
 static void out_of_bounds_is_refused(void **state)
 {
     struct page_allocator pa;
@@ -381,6 +416,8 @@ int main(void)
         cmocka_unit_test(a_fresh_pool_gives_one_run),
         cmocka_unit_test(every_other_page_still_serves_but_not_in_one_run),
         cmocka_unit_test(an_aligned_run_is_found_behind_many_that_do_not_fit),
+        cmocka_unit_test(an_aligned_run_is_cut_from_a_longer_one),
+        cmocka_unit_test(a_run_may_reach_the_end_of_a_full_tree),
         cmocka_unit_test(out_of_bounds_is_refused),
         cmocka_unit_test(random_ops_agree_with_an_array),
         cmocka_unit_test(every_nth_allocation_failure_leaves_nothing_behind),
