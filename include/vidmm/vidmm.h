@@ -107,6 +107,12 @@ void vidmm_destroy(struct vidmm *vidmm);
 void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 void vidmm_notify_dpc(struct vidmm *vidmm);
 
+/*
+ * Gives up on everything that is with the driver or queued for it: each submission ends with
+ * status. For a GPU that will not answer any more.
+ */
+void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
+
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);
 
@@ -129,8 +135,8 @@ unsigned vidmm_segment_count(const struct vidmm *vidmm);
 void vidmm_segment_info(const struct vidmm *vidmm, unsigned id, struct vidmm_segment_info *info);
 
 struct vidmm_statistics {
-    uint64_t operations[32]; /* BuildPagingBuffer operations completed, by operation */
-    uint64_t build_calls;    /* calls, repeats included */
+    uint64_t operations[32];  /* BuildPagingBuffer operations completed, by operation */
+    uint64_t build_calls;     /* calls, repeats included */
     uint64_t multipass_calls; /* calls that repeated an operation */
     uint64_t paging_submissions;
     uint64_t paging_bytes; /* bytes of paging buffers written by the driver */
@@ -196,7 +202,7 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
 void vidmm_unlock(struct vidmm_allocation *allocation);
 
 /* CPU physical address of a page of a locked allocation. */
-uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);
+uint64_t vidmm_locked_page_address(struct vidmm_allocation *allocation, uint64_t page);
 
 /* ---- Residency (GpuMmu) --------------------------------------------------------------------- */
 
@@ -216,7 +222,10 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
                              struct vidmm_allocation *const *allocations, vidmm_done done,
                              void *context, uint64_t *out_fence_value);
 
-/* Takes one reference off each; at none it may be evicted once submitted work has finished. */
+/*
+ * Takes one reference off each, which vidmm_make_resident() gave and whose request has ended; at none
+ * it may be evicted once the device's submitted work has finished.
+ */
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
 

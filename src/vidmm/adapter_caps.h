@@ -73,9 +73,9 @@ struct vidmm_caps {
     struct vidmm_level_caps levels[VIDMM_MAX_LEVELS]; /* [0] is the leaf */
     DXGK_PAGETABLEUPDATEMODE update_mode;
     bool has_zero, has_read_only, has_no_execute, has_cache_coherent;
-    bool invalid_not_cached;     /* InvalidTlbEntriesNotCached */
-    bool explicit_invalidation;  /* ExplicitPageTableInvalidation */
-    bool update_requires_idle;   /* PageTableUpdateRequireAddressSpaceIdle */
+    bool invalid_not_cached;       /* InvalidTlbEntriesNotCached */
+    bool explicit_invalidation;    /* ExplicitPageTableInvalidation */
+    bool update_requires_idle;     /* PageTableUpdateRequireAddressSpaceIdle */
     bool source_table_in_transfer; /* LegacyBehaviors.SourcePageTableVaInTransfer */
 };
 

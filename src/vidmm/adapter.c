@@ -1,0 +1,266 @@
+/*
+ * Adapter: start and stop, the callbacks in, and the pump that drives everything else.
+ *
+ * The pump is the only place where work goes on: it buries destroyed allocations, serves requests
+ * and runs the paging queue until none of them can do anything. While the driver's completions
+ * are delivered it holds still, so that a request is never judged hopeless before the callbacks
+ * that would have released memory have run.
+ */
+#include "vidmm/private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_PAGING_BUFFERS       4
+#define DEFAULT_HARDWARE_QUEUE_DEPTH 2
+#define DEFAULT_SCRATCH_BYTES        (256 * MiB)
+
+void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    if (!vidmm->config.events.driver_error)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    vidmm->config.events.driver_error(vidmm->config.events.context, rule, text);
+}
+
+void vidmm_pump(struct vidmm *vidmm)
+{
+    if (vidmm->is_pumping || vidmm->callback_depth) {
+        vidmm->pump_again = true;
+        return;
+    }
+    vidmm->is_pumping = true;
+    do {
+        vidmm->pump_again = false;
+        if (allocations_bury(vidmm))
+            vidmm->pump_again = true;
+        if (paging_queue_run(vidmm))
+            vidmm->pump_again = true;
+        if (residency_run(vidmm))
+            vidmm->pump_again = true;
+    } while (vidmm->pump_again);
+    vidmm->is_pumping = false;
+}
+
+static void scheduler_error(void *context, const char *rule, const char *text)
+{
+    vidmm_driver_error(context, rule, "%s", text);
+}
+
+static void scheduler_page_fault(void *context, unsigned node,
+                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct vidmm *vidmm = context;
+
+    if (vidmm->config.events.page_fault)
+        vidmm->config.events.page_fault(vidmm->config.events.context, node, data);
+}
+
+NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
+                      struct vidmm **out_vidmm)
+{
+    struct vidmm *vidmm;
+
+    *out_vidmm = NULL;
+    vidmm = base_alloc(config->platform.services, sizeof *vidmm);
+    if (!vidmm)
+        return STATUS_NO_MEMORY;
+    vidmm->miniport = miniport;
+    vidmm->config = *config;
+    vidmm->services = config->platform.services;
+    if (!vidmm->config.paging_buffer_count)
+        vidmm->config.paging_buffer_count = DEFAULT_PAGING_BUFFERS;
+    if (!vidmm->config.hardware_queue_depth)
+        vidmm->config.hardware_queue_depth = DEFAULT_HARDWARE_QUEUE_DEPTH;
+    if (!vidmm->config.scratch_bytes)
+        vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    list_init(&vidmm->requests);
+    list_init(&vidmm->dying);
+    list_init(&vidmm->processes);
+    list_init(&vidmm->queue.jobs);
+    *out_vidmm = vidmm;
+    return STATUS_SUCCESS;
+}
+
+/* Everything that vidmm_start() built, in reverse; each part tolerates not having been reached. */
+static void tear_down(struct vidmm *vidmm)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    paging_process_fini(vidmm);
+    paging_queue_fini(vidmm);
+    list_init(&vidmm->queue.jobs);
+    base_free_array(vidmm->services, vidmm->entries, vidmm->entry_capacity, sizeof *vidmm->entries);
+    vidmm->entries = NULL;
+    base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity,
+                    sizeof *vidmm->handles);
+    vidmm->handles = NULL;
+    vidmm->handle_capacity = vidmm->handle_free = 0;
+    if (vidmm->dummy_page)
+        platform->release_pages(platform->context, 1, &vidmm->dummy_page);
+    vidmm->dummy_page = 0;
+    segments_fini(vidmm);
+    if (vidmm->vidsch)
+        vidsch_destroy(vidmm->vidsch);
+    vidmm->vidsch = NULL;
+    vidmm_caps_fini(vidmm->services, &vidmm->caps);
+    vidmm->is_started = false;
+}
+
+static void fail_start(struct vidmm_failure *failure, const char *what, NTSTATUS status)
+{
+    if (!failure->text[0])
+        snprintf(failure->text, sizeof failure->text, "%s failed with status 0x%08x", what,
+                 (unsigned)status);
+}
+
+NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct vidsch_config scheduler = {0};
+    struct vidsch_events events = {vidmm, scheduler_error, scheduler_page_fault};
+    const char *what = "asking the driver for its caps";
+    NTSTATUS status;
+
+    memset(failure, 0, sizeof *failure);
+    ASSERT(!vidmm->is_started);
+    status = vidmm_caps_query(vidmm->miniport, vidmm->services, &vidmm->caps, failure);
+    if (!NT_SUCCESS(status))
+        goto fail;
+
+    what = "creating the scheduler";
+    scheduler.node_count = vidmm->caps.node_count;
+    scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
+    status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &events, &vidmm->vidsch);
+    if (!NT_SUCCESS(status))
+        goto fail;
+
+    what = "setting up the segments";
+    status = segments_init(vidmm);
+    if (!NT_SUCCESS(status))
+        goto fail;
+    status = platform->take_pages(platform->context, 1, &vidmm->dummy_page);
+    if (!NT_SUCCESS(status)) {
+        vidmm->dummy_page = 0;
+        goto fail;
+    }
+
+    what = "creating the paging buffers and the system context";
+    status = paging_queue_init(vidmm);
+    if (!NT_SUCCESS(status))
+        goto fail;
+
+    if (vidmm->caps.is_virtual) {
+        unsigned level;
+
+        what = "setting up the paging process";
+        for (level = 0; level < vidmm->caps.level_count; level++) {
+            if (page_table_entries(vidmm, level) > vidmm->entry_capacity)
+                vidmm->entry_capacity = page_table_entries(vidmm, level);
+        }
+        vidmm->entries =
+            base_alloc_array(vidmm->services, vidmm->entry_capacity, sizeof *vidmm->entries);
+        status = vidmm->entries ? paging_process_init(vidmm) : STATUS_NO_MEMORY;
+        if (!NT_SUCCESS(status))
+            goto fail;
+    }
+    vidmm->is_started = true;
+    return STATUS_SUCCESS;
+
+fail:
+    fail_start(failure, what, status);
+    tear_down(vidmm);
+    return status;
+}
+
+void vidmm_stop(struct vidmm *vidmm)
+{
+    ASSERT(list_is_empty(&vidmm->processes));
+    ASSERT(vidmm_is_idle(vidmm));
+    tear_down(vidmm);
+}
+
+void vidmm_destroy(struct vidmm *vidmm)
+{
+    if (!vidmm)
+        return;
+    ASSERT(!vidmm->is_started);
+    base_free(vidmm->services, vidmm, sizeof *vidmm);
+}
+
+void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    if (vidmm->vidsch)
+        vidsch_notify_interrupt(vidmm->vidsch, data);
+}
+
+void vidmm_notify_dpc(struct vidmm *vidmm)
+{
+    if (!vidmm->vidsch)
+        return;
+    vidmm->callback_depth++;
+    vidsch_notify_dpc(vidmm->vidsch);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+}
+
+bool vidmm_is_idle(const struct vidmm *vidmm)
+{
+    return list_is_empty(&vidmm->requests) && !vidmm->doomed_count && paging_queue_is_idle(vidmm) &&
+           (!vidmm->vidsch || vidsch_is_idle(vidmm->vidsch));
+}
+
+void vidmm_abort(struct vidmm *vidmm, NTSTATUS status)
+{
+    if (!vidmm->vidsch)
+        return;
+    vidmm->callback_depth++;
+    vidsch_abort(vidmm->vidsch, status);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+}
+
+bool vidmm_is_virtual(const struct vidmm *vidmm)
+{
+    return vidmm->caps.is_virtual;
+}
+
+unsigned vidmm_segment_count(const struct vidmm *vidmm)
+{
+    return vidmm->caps.segment_count;
+}
+
+void vidmm_segment_info(const struct vidmm *vidmm, unsigned id, struct vidmm_segment_info *info)
+{
+    const struct segment *segment;
+
+    memset(info, 0, sizeof *info);
+    if (id == 0 || id > vidmm->caps.segment_count)
+        return;
+    segment = &vidmm->segments[id - 1];
+    info->id = id;
+    info->is_aperture = segment->kind == SEGMENT_APERTURE;
+    info->base = segment->caps->base;
+    info->size = segment->size;
+    info->used = segment->used;
+    info->peak_used = segment->peak_used;
+    info->allocation_count = segment->allocation_count;
+}
+
+const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm)
+{
+    return &vidmm->statistics;
+}
+
+HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle)
+{
+    const struct vidmm_allocation *allocation = allocation_by_handle(vidmm, handle);
+
+    return allocation ? allocation->driver_handle : NULL;
+}

@@ -1,0 +1,587 @@
+/*
+ * Allocations: creation, the backing store, CPU access, and the end.
+ *
+ * State changes, all in this file:
+ *
+ *     EMPTY  --enter-->  ENTERING  -->  RESIDENT  --leave-->  LEAVING  -->  BACKED
+ *     BACKED --enter-->  ENTERING                 lock of EMPTY -->  BACKED
+ *     EMPTY, BACKED, RESIDENT  --die-->  DYING  -->  gone
+ *
+ * Entering, leaving and dying are jobs of the paging queue; the second half of each change is the
+ * job's finished function, when the last packet of the move has retired.
+ *
+ * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+const char *allocation_state_name(enum allocation_state state)
+{
+    static const char *const names[] = {"empty",    "backed",  "entering",
+                                        "resident", "leaving", "dying"};
+
+    return names[state];
+}
+
+/* ---- Handles -------------------------------------------------------------------------------------- */
+
+/* Handle h is slot h - 1; a free slot holds the next free handle, shifted, with bit 0 set. */
+static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *allocation)
+{
+    uint32_t slot;
+
+    if (!vidmm->handle_free) {
+        uint32_t capacity = vidmm->handle_capacity ? vidmm->handle_capacity * 2 : 256;
+        struct vidmm_allocation **handles =
+            base_alloc_array(vidmm->services, capacity, sizeof *handles);
+        uint32_t i;
+
+        if (!handles)
+            return STATUS_NO_MEMORY;
+        if (vidmm->handle_capacity)
+            memcpy(handles, vidmm->handles, vidmm->handle_capacity * sizeof *handles);
+        for (i = capacity; i > vidmm->handle_capacity; i--) {
+            handles[i - 1] = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
+            vidmm->handle_free = i;
+        }
+        base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity, sizeof *handles);
+        vidmm->handles = handles;
+        vidmm->handle_capacity = capacity;
+    }
+    slot = vidmm->handle_free - 1;
+    vidmm->handle_free = (uint32_t)((uintptr_t)vidmm->handles[slot] >> 1);
+    vidmm->handles[slot] = allocation;
+    allocation->handle = slot + 1;
+    return STATUS_SUCCESS;
+}
+
+static void release_handle(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    if (!allocation->handle)
+        return;
+    vidmm->handles[allocation->handle - 1] = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
+    vidmm->handle_free = allocation->handle;
+    allocation->handle = 0;
+}
+
+struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle)
+{
+    struct vidmm_allocation *allocation;
+
+    if (handle == 0 || handle > vidmm->handle_capacity)
+        return NULL;
+    allocation = vidmm->handles[handle - 1];
+    return (uintptr_t)allocation & 1 ? NULL : allocation;
+}
+
+/* ---- Creation ----------------------------------------------------------------------------------------- */
+
+static void prefer(struct vidmm_allocation *allocation, unsigned id)
+{
+    const struct vidmm *vidmm = allocation->vidmm;
+    unsigned i;
+
+    /*
+     * GpuMmu: an aperture segment stands for system memory, which page tables reach by themselves;
+     * only what is accessed physically is really mapped there (ALLOC-016).
+     */
+    if (vidmm->caps.is_virtual && !allocation->is_accessed_physically &&
+        vidmm->segments[id - 1].kind == SEGMENT_APERTURE)
+        id = 0;
+    for (i = 0; i < allocation->preference_count; i++) {
+        if (allocation->preference[i] == id)
+            return;
+    }
+    if (allocation->preference_count < ARRAY_COUNT(allocation->preference))
+        allocation->preference[allocation->preference_count++] = (uint8_t)id;
+}
+
+/* Windows' priorities are multiples of 0x28000000 around NORMAL; a class is one of the five. */
+static unsigned priority_class(uint32_t priority)
+{
+    unsigned class = priority / 0x28000000u;
+
+    if (class > PRIORITY_CLASSES)
+        class = PRIORITY_CLASSES;
+    return class ? class - 1 : 0;
+}
+
+/* Takes over what the driver reported; false and a driver error when it breaks a rule. */
+static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    uint32_t all = (uint32_t)((UINT64_C(1) << vidmm->caps.segment_count) - 1);
+    uint32_t set = info->SupportedWriteSegmentSet;
+    const char *ddi = "DxgkDdiCreateAllocation.pAllocationInfo[0]";
+    unsigned preferred[5] = {info->PreferredSegment.SegmentId0, info->PreferredSegment.SegmentId1,
+                             info->PreferredSegment.SegmentId2, info->PreferredSegment.SegmentId3,
+                             info->PreferredSegment.SegmentId4};
+    unsigned i;
+
+    if (!info->hAllocation) {
+        vidmm_driver_error(vidmm, "ALLOC-001", "%s.hAllocation is NULL", ddi);
+        return false;
+    }
+    if (info->Size == 0 || info->Size > (UINT64_C(1) << 46)) {
+        vidmm_driver_error(vidmm, "ALLOC-001", "%s.Size is %llu", ddi,
+                           (unsigned long long)info->Size);
+        return false;
+    }
+    if (info->Alignment && !is_power_of_two(info->Alignment)) {
+        vidmm_driver_error(vidmm, "ALLOC-001", "%s.Alignment is %u, not a power of two", ddi,
+                           info->Alignment);
+        return false;
+    }
+    if (!vidmm->caps.is_virtual)
+        set &= info->SupportedReadSegmentSet; /* GpuMmu: only the write set counts (ALLOC-006) */
+    if ((set & all) == 0 || (info->SupportedWriteSegmentSet & ~all)) {
+        vidmm_driver_error(
+            vidmm, "ALLOC-005",
+            "%s.SupportedWriteSegmentSet is 0x%x (read 0x%x); the adapter has segments 0x%x", ddi,
+            info->SupportedWriteSegmentSet, info->SupportedReadSegmentSet, all);
+        return false;
+    }
+    if (info->AllocationPriority == 0) {
+        vidmm_driver_error(vidmm, "ALLOC-008", "%s.AllocationPriority is 0", ddi);
+        return false;
+    }
+    for (i = 0; i < ARRAY_COUNT(preferred); i++) {
+        if (preferred[i] &&
+            (preferred[i] > vidmm->caps.segment_count || !(set >> (preferred[i] - 1) & 1))) {
+            vidmm_driver_error(
+                vidmm, "ALLOC-005",
+                "%s.PreferredSegment.SegmentId%u is %u, outside the supported set 0x%x", ddi, i,
+                preferred[i], set);
+            return false;
+        }
+    }
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        if ((info->EvictionSegmentSet >> i & 1) && vidmm->segments[i].kind != SEGMENT_APERTURE &&
+            !vidmm->caps.is_virtual) {
+            vidmm_driver_error(vidmm, "ALLOC-007",
+                               "%s.EvictionSegmentSet is 0x%x, but segment %u is not an aperture",
+                               ddi, info->EvictionSegmentSet, i + 1);
+            return false;
+        }
+    }
+
+    allocation->driver_handle = info->hAllocation;
+    allocation->page_count = div_round_up(info->Size, PAGE_BYTES);
+    allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : PAGE_BYTES;
+    allocation->eviction_set = info->EvictionSegmentSet & all;
+    allocation->priority_class = priority_class(info->AllocationPriority);
+    allocation->is_cpu_visible = info->Flags.CpuVisible;
+    allocation->is_cached = info->Flags.Cached;
+    if (vidmm->caps.is_virtual)
+        allocation->is_accessed_physically = info->FlagsWddm2.AccessedPhysically;
+    for (i = 0; i < ARRAY_COUNT(preferred); i++) {
+        if (preferred[i])
+            prefer(allocation, preferred[i]);
+    }
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        if (set >> i & 1)
+            prefer(allocation, i + 1);
+    }
+    return true;
+}
+
+static void close_driver_handles(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    if (allocation->device_handle) {
+        DXGKARG_CLOSEALLOCATION close = {0};
+
+        close.NumAllocations = 1;
+        close.pOpenHandleList = &allocation->device_handle;
+        miniport_close_allocation(vidmm->miniport, allocation->device->driver_device, &close);
+    }
+    if (allocation->driver_handle) {
+        DXGKARG_DESTROYALLOCATION destroy = {0};
+
+        destroy.NumAllocations = 1;
+        destroy.pAllocationList = &allocation->driver_handle;
+        miniport_destroy_allocation(vidmm->miniport, NULL, &destroy);
+    }
+}
+
+static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *private_data,
+                                 uint32_t private_data_bytes)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    DXGKARG_CREATEALLOCATION create = {0};
+    DXGK_ALLOCATIONINFO info = {0};
+    DXGKARG_OPENALLOCATION open = {0};
+    DXGK_OPENALLOCATIONINFO open_info = {0};
+    NTSTATUS status;
+
+    info.pPrivateDriverData = private_data;
+    info.PrivateDriverDataSize = private_data_bytes;
+    create.NumAllocations = 1;
+    create.pAllocationInfo = &info;
+    status = miniport_create_allocation(vidmm->miniport, NULL, &create);
+    if (!NT_SUCCESS(status))
+        return status;
+    allocation->driver_handle = info.hAllocation;
+    if (!accept_info(allocation, &info))
+        return STATUS_INVALID_PARAMETER;
+
+    open_info.hAllocation = allocation->handle;
+    open_info.pPrivateDriverData = private_data;
+    open_info.PrivateDriverDataSize = private_data_bytes;
+    open.NumAllocations = 1;
+    open.pOpenAllocation = &open_info;
+    open.Flags.Create = 1;
+    status = miniport_open_allocation(vidmm->miniport, allocation->device->driver_device, &open);
+    if (!NT_SUCCESS(status))
+        return status;
+    allocation->device_handle = open_info.hDeviceSpecificAllocation;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
+                                 uint32_t private_data_bytes, void *cookie,
+                                 struct vidmm_allocation **out_allocation)
+{
+    struct vidmm *vidmm = device->vidmm;
+    struct vidmm_allocation *allocation;
+    void *private_copy = NULL;
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    *out_allocation = NULL;
+    allocation = base_alloc(vidmm->services, sizeof *allocation);
+    if (!allocation)
+        return STATUS_NO_MEMORY;
+    allocation->vidmm = vidmm;
+    allocation->device = device;
+    allocation->cookie = cookie;
+    list_init(&allocation->mappings);
+    list_init(&allocation->lru);
+    list_init(&allocation->dying);
+    list_init(&allocation->device_link);
+    if (private_data_bytes) {
+        private_copy = base_alloc(vidmm->services, private_data_bytes);
+        if (!private_copy)
+            goto fail;
+        memcpy(private_copy, private_data, private_data_bytes);
+    }
+    status = take_handle(vidmm, allocation);
+    if (!NT_SUCCESS(status))
+        goto fail;
+    status = create_in_driver(allocation, private_copy, private_data_bytes);
+    if (!NT_SUCCESS(status))
+        goto fail;
+    base_free(vidmm->services, private_copy, private_data_bytes);
+    list_push_back(&device->allocations, &allocation->device_link);
+    *out_allocation = allocation;
+    return STATUS_SUCCESS;
+
+fail:
+    close_driver_handles(allocation);
+    release_handle(allocation);
+    base_free(vidmm->services, private_copy, private_data_bytes);
+    base_free(vidmm->services, allocation, sizeof *allocation);
+    return status;
+}
+
+void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation)
+{
+    return allocation->cookie;
+}
+
+uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation)
+{
+    return PAGE_BYTES_OF(allocation->page_count);
+}
+
+bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation)
+{
+    return allocation->state == ALLOCATION_RESIDENT;
+}
+
+/* ---- Backing store --------------------------------------------------------------------------------------- */
+
+static size_t mdl_bytes(uint64_t page_count)
+{
+    return sizeof(MDL) + (size_t)page_count * sizeof(uint64_t);
+}
+
+NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
+{
+    const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
+    MDL *mdl;
+    NTSTATUS status;
+
+    ASSERT(!allocation->mdl);
+    mdl = base_alloc(allocation->vidmm->services, mdl_bytes(allocation->page_count));
+    if (!mdl)
+        return STATUS_NO_MEMORY;
+    status = platform->take_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+    if (!NT_SUCCESS(status)) {
+        base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
+        return STATUS_NO_MEMORY;
+    }
+    /* Size and ByteCount are too small for large allocations: they say as much as fits. */
+    mdl->Size =
+        (CSHORT)(mdl_bytes(allocation->page_count) < 0x7ff8 ? mdl_bytes(allocation->page_count)
+                                                            : 0x7ff8);
+    mdl->MdlFlags = MDL_PAGES_LOCKED;
+    mdl->ByteCount = bytes <= 0xfffff000u ? (ULONG)bytes : 0xfffff000u;
+    allocation->mdl = mdl;
+    return STATUS_SUCCESS;
+}
+
+void allocation_release_backing(struct vidmm_allocation *allocation)
+{
+    const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+
+    if (!allocation->mdl)
+        return;
+    platform->release_pages(platform->context, allocation->page_count,
+                            allocation_backing_pages(allocation));
+    base_free(allocation->vidmm->services, allocation->mdl, mdl_bytes(allocation->page_count));
+    allocation->mdl = NULL;
+}
+
+/* ---- Holding and moving --------------------------------------------------------------------------------------- */
+
+bool allocation_is_idle(const struct vidmm_allocation *allocation)
+{
+    return allocation->busy_until <= device_retired(allocation->device);
+}
+
+/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
+static void bury_if_dead(struct vidmm_allocation *allocation)
+{
+    if (allocation->is_destroyed && !allocation->holds &&
+        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING)
+        list_push_back(&allocation->vidmm->dying, &allocation->dying);
+}
+
+void allocation_hold(struct vidmm_allocation *allocation)
+{
+    if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT)
+        segment_lru_remove(allocation);
+}
+
+void allocation_unhold(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->holds > 0);
+    if (--allocation->holds)
+        return;
+    allocation->busy_until = allocation->device->submitted;
+    if (allocation->state == ALLOCATION_RESIDENT)
+        segment_lru_add(allocation);
+    bury_if_dead(allocation);
+}
+
+static bool holds_content_itself(const struct segment *segment)
+{
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES;
+}
+
+void allocation_enter(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->state == ALLOCATION_EMPTY || allocation->state == ALLOCATION_BACKED);
+    allocation->state = ALLOCATION_ENTERING;
+    allocation->job.ops =
+        allocation->vidmm->caps.is_virtual ? &virtual_enter_ops : &physical_enter_ops;
+    paging_queue_add(allocation->vidmm, &allocation->job);
+}
+
+void allocation_entered(struct job *job)
+{
+    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+    struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
+    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
+
+    if (holds_content_itself(allocation->segment)) {
+        if (allocation->mdl)
+            statistics->moved_in_bytes += bytes;
+        else
+            statistics->filled_bytes += bytes;
+        allocation_release_backing(allocation);
+    }
+    allocation->has_content = true;
+    allocation->state = ALLOCATION_RESIDENT;
+    if (!allocation->holds)
+        segment_lru_add(allocation);
+    bury_if_dead(allocation);
+}
+
+NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    NTSTATUS status;
+
+    ASSERT(allocation->state == ALLOCATION_RESIDENT && !allocation->holds);
+    if (holds_content_itself(allocation->segment)) {
+        status = allocation_take_backing(allocation);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment))
+        segment_take_eviction_slots(allocation);
+    segment_lru_remove(allocation);
+    allocation->state = ALLOCATION_LEAVING;
+    allocation->segment->leaving += segment_footprint(allocation->segment, allocation);
+    vidmm->statistics.evictions++;
+    if (vidmm->config.events.evicted)
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation, reason);
+    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_leave_ops : &physical_leave_ops;
+    paging_queue_add(vidmm, &allocation->job);
+    return STATUS_SUCCESS;
+}
+
+void allocation_left(struct job *job)
+{
+    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+
+    if (holds_content_itself(allocation->segment))
+        allocation->vidmm->statistics.moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
+    segment_release_eviction_slots(allocation);
+    allocation->segment->leaving -= segment_footprint(allocation->segment, allocation);
+    segment_unplace(allocation);
+    allocation->state = ALLOCATION_BACKED;
+    bury_if_dead(allocation);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
+{
+    ASSERT(!allocation->is_destroyed);
+    allocation->is_destroyed = true;
+    allocation->vidmm->doomed_count++;
+    if (!allocation->holds)
+        allocation->busy_until = allocation->device->submitted;
+    bury_if_dead(allocation);
+    vidmm_pump(allocation->vidmm);
+}
+
+static void free_allocation(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    while (!list_is_empty(&allocation->mappings))
+        mapping_free(container_of(allocation->mappings.next, struct mapping, allocation_link));
+    if (allocation->segment)
+        segment_unplace(allocation);
+    allocation_release_backing(allocation);
+    close_driver_handles(allocation);
+    release_handle(allocation);
+    list_remove(&allocation->device_link);
+    vidmm->doomed_count--;
+    base_free(vidmm->services, allocation, sizeof *allocation);
+}
+
+void allocation_die(struct vidmm_allocation *allocation)
+{
+    if (allocation->state == ALLOCATION_RESIDENT)
+        segment_lru_remove(allocation);
+    if (allocation->segment && holds_content_itself(allocation->segment))
+        allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
+    allocation->state = ALLOCATION_DYING;
+    list_remove(&allocation->dying);
+    allocation->job.ops = allocation->vidmm->caps.is_virtual ? &virtual_die_ops : &physical_die_ops;
+    paging_queue_add(allocation->vidmm, &allocation->job);
+}
+
+void allocation_died(struct job *job)
+{
+    free_allocation(container_of(job, struct vidmm_allocation, job));
+}
+
+bool allocations_bury(struct vidmm *vidmm)
+{
+    bool did_anything = false;
+
+    while (!list_is_empty(&vidmm->dying)) {
+        struct vidmm_allocation *allocation =
+            container_of(vidmm->dying.next, struct vidmm_allocation, dying);
+
+        if (!allocation_is_idle(allocation))
+            break;
+        allocation_die(allocation);
+        did_anything = true;
+    }
+    return did_anything;
+}
+
+/* ---- CPU access ------------------------------------------------------------------------------------------------ */
+
+/* Work that may use it has not retired. */
+static bool is_in_use(const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_device *device = allocation->device;
+
+    if (allocation->holds > allocation->lock_count)
+        return device->pending_requests || !list_is_empty(&device->submissions);
+    return !allocation_is_idle(allocation);
+}
+
+/* The CPU reaches the content where it is. */
+static bool is_reachable(const struct vidmm_allocation *allocation)
+{
+    const struct segment *segment = allocation->segment;
+
+    if (!segment || !holds_content_itself(segment))
+        return true;
+    return segment->caps->is_cpu_visible;
+}
+
+NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
+{
+    NTSTATUS status;
+
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (is_in_use(allocation))
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    switch (allocation->state) {
+    case ALLOCATION_ENTERING:
+    case ALLOCATION_LEAVING:
+    case ALLOCATION_DYING:
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    case ALLOCATION_EMPTY:
+        status = allocation_take_backing(allocation);
+        if (!NT_SUCCESS(status))
+            return status;
+        allocation->has_content = true;
+        allocation->state = ALLOCATION_BACKED;
+        break;
+    case ALLOCATION_BACKED:
+        break;
+    case ALLOCATION_RESIDENT:
+        if (is_reachable(allocation))
+            break;
+        if (allocation->holds)
+            return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
+        status = allocation_leave(allocation, "CPU access");
+        vidmm_pump(allocation->vidmm);
+        return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
+    }
+    allocation_hold(allocation);
+    allocation->lock_count++;
+    return STATUS_SUCCESS;
+}
+
+void vidmm_unlock(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->lock_count > 0);
+    allocation->lock_count--;
+    allocation_unhold(allocation);
+    vidmm_pump(allocation->vidmm);
+}
+
+uint64_t vidmm_locked_page_address(struct vidmm_allocation *allocation, uint64_t page)
+{
+    ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
+    if (!allocation->segment || !holds_content_itself(allocation->segment))
+        return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
+    return allocation->segment->caps->cpu_address + segment_page_offset(allocation, page);
+}

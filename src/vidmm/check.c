@@ -1,0 +1,128 @@
+/*
+ * The invariant walk: everything that must hold between two calls, checked against everything else.
+ */
+#include "vidmm/private.h"
+
+#include <stdio.h>
+
+struct tally {
+    uint64_t used[VIDMM_MAX_SEGMENTS + 1];
+    uint64_t leaving[VIDMM_MAX_SEGMENTS + 1];
+    uint64_t count[VIDMM_MAX_SEGMENTS + 1];
+    uint64_t evictable[VIDMM_MAX_SEGMENTS + 1];
+};
+
+/* Says what does not hold; the debug build stops there. */
+static bool broken(const char *what, uint64_t a, uint64_t b)
+{
+    fprintf(stderr, "vidmm_check: %s (%llu, %llu)\n", what, (unsigned long long)a,
+            (unsigned long long)b);
+    ASSERT(!"vidmm_check: an invariant does not hold");
+    return false;
+}
+
+static bool check_allocation(const struct vidmm_allocation *allocation, struct tally *tally)
+{
+    const struct segment *segment = allocation->segment;
+    bool is_moving =
+        allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING;
+    bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+
+    if (allocation->state != ALLOCATION_DYING &&
+        (segment != NULL) != (is_moving || allocation->state == ALLOCATION_RESIDENT))
+        return broken("placement and state disagree", allocation->handle, allocation->state);
+    if (allocation->state == ALLOCATION_BACKED && !allocation->mdl)
+        return broken("backed without backing store", allocation->handle, 0);
+    if (allocation->state == ALLOCATION_EMPTY && (allocation->mdl || allocation->has_content))
+        return broken("empty with content", allocation->handle, 0);
+    if (is_evictable != list_is_linked(&allocation->lru))
+        return broken("on the LRU list and evictable disagree", allocation->handle,
+                      allocation->state);
+    if (allocation->lock_count > allocation->holds)
+        return broken("more locks than holds", allocation->lock_count, allocation->holds);
+    if (!segment)
+        return true;
+    tally->used[segment->id] += segment_footprint(segment, allocation);
+    tally->count[segment->id]++;
+    if (allocation->state == ALLOCATION_LEAVING)
+        tally->leaving[segment->id] += segment_footprint(segment, allocation);
+    if (is_evictable)
+        tally->evictable[segment->id]++;
+    if (segment->kind == SEGMENT_PAGES) {
+        uint64_t pages = 0;
+        uint32_t i;
+
+        for (i = 0; i < allocation->run_count; i++)
+            pages += allocation->runs[i].page_count;
+        if (pages != allocation->page_count)
+            return broken("runs do not add up to the allocation", pages, allocation->page_count);
+    }
+    return true;
+}
+
+static bool check_segment(const struct segment *segment, const struct tally *tally)
+{
+    uint64_t evictable = 0;
+    const char *text = NULL;
+    unsigned class;
+
+    for (class = 0; class < PRIORITY_CLASSES; class ++)
+        evictable += list_count(&segment->lru[class]);
+    if (segment->used != tally->used[segment->id] + segment->table_bytes)
+        return broken("bytes used are not those of the allocations", segment->used,
+                      tally->used[segment->id] + segment->table_bytes);
+    if (segment->leaving != tally->leaving[segment->id])
+        return broken("bytes leaving are not those of the allocations", segment->leaving,
+                      tally->leaving[segment->id]);
+    if (segment->allocation_count != tally->count[segment->id])
+        return broken("allocations are miscounted", segment->allocation_count,
+                      tally->count[segment->id]);
+    if (evictable != tally->evictable[segment->id])
+        return broken("the LRU lists hold others than the evictable", evictable,
+                      tally->evictable[segment->id]);
+    if (segment->kind == SEGMENT_PAGES)
+        text = page_allocator_check(&segment->pages);
+    else if (segment->kind != SEGMENT_SYSTEM)
+        text = range_allocator_check(&segment->ranges);
+    return text ? broken(text, segment->id, 0) : true;
+}
+
+static bool check_process(const struct vidmm_process *process, struct tally *tally)
+{
+    const struct vidmm_device *device;
+    const char *text;
+
+    list_for_each (device, &process->devices, struct vidmm_device, link) {
+        const struct vidmm_allocation *allocation;
+
+        list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link) {
+            if (!check_allocation(allocation, tally))
+                return false;
+        }
+    }
+    if (!process->vidmm->caps.is_virtual)
+        return true;
+    text = range_allocator_check(&process->space.ranges);
+    return text ? broken(text, 0, 0) : true;
+}
+
+bool vidmm_check(const struct vidmm *vidmm)
+{
+    const struct vidmm_process *process;
+    struct tally tally = {0};
+    unsigned i;
+
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        if (!check_process(process, &tally))
+            return false;
+    }
+    if (!check_segment(&vidmm->system, &tally))
+        return false;
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        if (!check_segment(&vidmm->segments[i], &tally))
+            return false;
+    }
+    if (vidmm->vidsch)
+        vidsch_check(vidmm->vidsch);
+    return true;
+}

@@ -1,0 +1,520 @@
+/*
+ * Mappings: GPU virtual addresses of allocations, and of physical pages chosen by the caller.
+ *
+ * A mapping's job makes its tables (show, initialise), writes its entries if the allocation is
+ * resident at that point of the paging queue, and links the tables from the leaf up; from there on
+ * the mapping is live and the allocation's own moves keep its entries (paging_virtual.c).
+ *
+ * Physical mappings own whole leaf tables' worth of address space, so that any pages within may be
+ * mapped and unmapped in any order; nothing follows when whatever lies in those pages moves.
+ *
+ * Source     contract.md PT-013..017, PT-024, PT-025, TLB-003, TLB-004; sequence S-13.
+ */
+#include "vidmm/private.h"
+
+/* Owner cookie of address ranges that hold physical mappings. */
+#define OWNER_PHYSICAL 1
+
+static NTSTATUS range_result(enum range_status status)
+{
+    switch (status) {
+    case RANGE_OK:
+        return STATUS_SUCCESS;
+    case RANGE_NO_MEMORY:
+        return STATUS_NO_MEMORY;
+    case RANGE_FULL:
+        return STATUS_RESOURCE_IN_USE;
+    case RANGE_INVALID:
+        break;
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
+static void release_range(struct address_space *space, uint64_t va, uint64_t bytes)
+{
+    enum range_status status = range_allocator_release(&space->ranges, va, bytes);
+
+    ASSERT(status == RANGE_OK);
+    (void)status;
+}
+
+/* ---- Making tables, as part of a job ------------------------------------------------------------- */
+
+enum phase {
+    PHASE_SHOW,
+    PHASE_SHOW_FLUSH,
+    PHASE_INITIALISE,
+    PHASE_ENTRIES,
+    PHASE_LINK,
+    PHASE_FLUSH,
+    PHASE_END,
+};
+
+/*
+ * The next operation that makes the tables of fresh, in the phases before PHASE_ENTRIES. *at walks
+ * the list. JOB_DONE: on to the entries.
+ */
+static enum job_step next_of_tables(struct address_space *space, struct job *job,
+                                    struct list *fresh, struct list **at,
+                                    DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    bool is_shown = vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+
+    for (;;) {
+        switch ((enum phase)job->phase) {
+        case PHASE_SHOW:
+            if (!*at)
+                *at = fresh->next;
+            if (*at == fresh || !is_shown) {
+                job->phase = PHASE_SHOW_FLUSH;
+                break;
+            }
+            page_table_op_show(space, container_of(*at, struct page_table, fresh), args);
+            *at = (*at)->next;
+            return JOB_OPERATION;
+
+        case PHASE_SHOW_FLUSH:
+            *at = fresh->next;
+            job->phase = PHASE_INITIALISE;
+            if (!is_shown || list_is_empty(fresh) ||
+                (vidmm->caps.invalid_not_cached && !vidmm->paging.window_is_stale))
+                break;
+            vidmm->paging.window_is_stale = false;
+            page_table_op_flush(&vidmm->paging.space, vidmm->paging.window_va,
+                                PAGE_BYTES_OF(vidmm->paging.window_next), args);
+            return JOB_OPERATION;
+
+        case PHASE_INITIALISE:
+            if (*at == fresh) {
+                job->phase = PHASE_ENTRIES;
+                break;
+            }
+            page_table_op_initialise(space, container_of(*at, struct page_table, fresh), args);
+            *at = (*at)->next;
+            return JOB_OPERATION;
+
+        default:
+            return JOB_DONE;
+        }
+    }
+}
+
+/* Links the tables, children first; they leave the list. JOB_DONE when all are linked. */
+static enum job_step next_of_links(struct address_space *space, struct list *fresh,
+                                   DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct list *link;
+
+    while ((link = list_pop_back(fresh)) != NULL) {
+        struct page_table *table = container_of(link, struct page_table, fresh);
+
+        if (!table->parent)
+            continue;
+        page_table_op_link(space, table, args);
+        return JOB_OPERATION;
+    }
+    return JOB_DONE;
+}
+
+/* ---- Mappings of allocations --------------------------------------------------------------------------- */
+
+struct mapping *mapping_find(struct vidmm_process *process, uint64_t va)
+{
+    struct range_info info;
+
+    if (!range_allocator_find(&process->space.ranges, va, &info) || info.offset != va ||
+        info.owner == OWNER_PHYSICAL)
+        return NULL;
+    return (struct mapping *)(uintptr_t)info.owner;
+}
+
+void mapping_free(struct mapping *mapping)
+{
+    struct vidmm *vidmm = mapping->process->vidmm;
+
+    release_range(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
+    list_remove(&mapping->allocation_link);
+    list_remove(&mapping->process_link);
+    base_free(vidmm->services, mapping, sizeof *mapping);
+}
+
+static enum job_step map_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct mapping *mapping = container_of(job, struct mapping, job);
+    struct vidmm_allocation *allocation = mapping->allocation;
+    struct address_space *space = &mapping->process->space;
+    enum job_step step;
+
+    for (;;) {
+        switch ((enum phase)job->phase) {
+        case PHASE_SHOW:
+        case PHASE_SHOW_FLUSH:
+        case PHASE_INITIALISE:
+            step = next_of_tables(space, job, &mapping->fresh, &mapping->at, args);
+            if (step != JOB_DONE)
+                return step;
+            break;
+        case PHASE_ENTRIES:
+            if (!allocation->entries_valid || job->cursor == mapping->page_count) {
+                job->phase = PHASE_LINK;
+                break;
+            }
+            job->cursor += page_table_op_map(space, mapping->va + PAGE_BYTES_OF(job->cursor),
+                                             allocation, mapping->first_page + job->cursor,
+                                             mapping->page_count - job->cursor,
+                                             allocation->segment->kind != SEGMENT_PAGES,
+                                             mapping->protect, mapping->driver_protection, args);
+            return JOB_OPERATION;
+        case PHASE_LINK:
+            step = next_of_links(space, &mapping->fresh, args);
+            if (step != JOB_DONE)
+                return step;
+            job->phase = PHASE_FLUSH;
+            break;
+        case PHASE_FLUSH:
+            job->phase = PHASE_END;
+            mapping->is_live = true;
+            if (space->vidmm->caps.invalid_not_cached || !allocation->entries_valid)
+                break;
+            page_table_op_flush(space, mapping->va, PAGE_BYTES_OF(mapping->page_count), args);
+            return JOB_OPERATION;
+        case PHASE_END:
+            return JOB_DONE;
+        }
+    }
+}
+
+static void call_done(struct mapping *mapping)
+{
+    vidmm_done done = mapping->done;
+
+    mapping->done = NULL;
+    if (done)
+        done(mapping->context, STATUS_SUCCESS, 0, 0);
+}
+
+static void map_finished(struct job *job)
+{
+    call_done(container_of(job, struct mapping, job));
+}
+
+static const struct job_ops map_ops = {map_next, map_finished};
+
+/* Large mappings start on a leaf table, so that they need as few of them as they can. */
+static uint64_t mapping_alignment(const struct vidmm *vidmm, uint64_t bytes)
+{
+    uint64_t leaf = page_table_coverage(vidmm, 1);
+
+    return bytes >= leaf ? leaf : min_u64(64 * KiB, leaf);
+}
+
+NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                          uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                          uint64_t driver_protection, vidmm_done done, void *context,
+                          uint64_t *out_va)
+{
+    struct vidmm *vidmm = process->vidmm;
+    struct address_space *space = &process->space;
+    struct mapping *mapping;
+    NTSTATUS status;
+
+    *out_va = 0;
+    if (!vidmm->caps.is_virtual)
+        return STATUS_NOT_SUPPORTED;
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (!bytes || !is_aligned(offset | bytes | va, PAGE_BYTES) ||
+        offset > PAGE_BYTES_OF(allocation->page_count) ||
+        bytes > PAGE_BYTES_OF(allocation->page_count) - offset)
+        return STATUS_INVALID_PARAMETER;
+
+    mapping = base_alloc(vidmm->services, sizeof *mapping);
+    if (!mapping)
+        return STATUS_NO_MEMORY;
+    if (va) {
+        status = range_result(
+            range_allocator_take_at(&space->ranges, va, bytes, (uint64_t)(uintptr_t)mapping));
+    } else {
+        struct range_request request = {0};
+
+        request.size = bytes;
+        request.alignment = mapping_alignment(vidmm, bytes);
+        request.owner = (uint64_t)(uintptr_t)mapping;
+        status = range_result(range_allocator_take(&space->ranges, &request, &va));
+    }
+    if (!NT_SUCCESS(status))
+        goto free_mapping;
+    list_init(&mapping->fresh);
+    status = page_tables_prepare(space, va, bytes, &mapping->fresh);
+    if (!NT_SUCCESS(status))
+        goto release_va;
+
+    mapping->process = process;
+    mapping->allocation = allocation;
+    mapping->va = va;
+    mapping->page_count = bytes / PAGE_BYTES;
+    mapping->first_page = offset / PAGE_BYTES;
+    mapping->protect = protect;
+    mapping->driver_protection = driver_protection;
+    mapping->done = done;
+    mapping->context = context;
+    mapping->job.ops = &map_ops;
+    list_push_back(&allocation->mappings, &mapping->allocation_link);
+    list_push_back(&process->mappings, &mapping->process_link);
+    *out_va = va;
+    paging_queue_add(vidmm, &mapping->job);
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+
+release_va:
+    release_range(space, va, bytes);
+free_mapping:
+    base_free(vidmm->services, mapping, sizeof *mapping);
+    return status;
+}
+
+static enum job_step unmap_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct mapping *mapping = container_of(job, struct mapping, unmap_job);
+    struct address_space *space = &mapping->process->space;
+
+    mapping->is_live = false;
+    if (job->phase || !mapping->allocation->entries_valid)
+        return JOB_DONE;
+    if (job->cursor < mapping->page_count) {
+        job->cursor += page_table_op_unmap(
+            space, mapping->va + PAGE_BYTES_OF(job->cursor), mapping->page_count - job->cursor,
+            mapping->allocation->driver_handle, mapping->first_page + job->cursor, args);
+        return JOB_OPERATION;
+    }
+    job->phase = 1;
+    page_table_op_flush(space, mapping->va, PAGE_BYTES_OF(mapping->page_count), args);
+    return JOB_OPERATION;
+}
+
+static void unmap_finished(struct job *job)
+{
+    struct mapping *mapping = container_of(job, struct mapping, unmap_job);
+    vidmm_done done = mapping->done;
+    void *context = mapping->context;
+
+    mapping_free(mapping);
+    if (done)
+        done(context, STATUS_SUCCESS, 0, 0);
+}
+
+static const struct job_ops unmap_ops = {unmap_next, unmap_finished};
+
+NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
+                            void *context)
+{
+    struct mapping *mapping = mapping_find(process, va);
+
+    if (!mapping || mapping->is_doomed)
+        return STATUS_NOT_FOUND;
+    if (mapping->done)
+        return STATUS_RESOURCE_IN_USE; /* still being mapped */
+    mapping->is_doomed = true;
+    mapping->done = done;
+    mapping->context = context;
+    mapping->unmap_job.ops = &unmap_ops;
+    paging_queue_add(process->vidmm, &mapping->unmap_job);
+    vidmm_pump(process->vidmm);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Physical mappings ---------------------------------------------------------------------------------- */
+
+struct physical_update {
+    struct job job;
+    struct vidmm_process *process;
+    uint64_t va, page_count;
+    unsigned segment;
+    uint64_t first_page;
+    bool is_map;
+    struct list fresh;
+    struct list *at;
+    vidmm_done done;
+    void *context;
+};
+
+/* Moves the cursor to the next page that has a table of physical mappings; false: there is none. */
+static bool skip_to_physical(struct physical_update *update)
+{
+    struct address_space *space = &update->process->space;
+    uint64_t leaf = page_table_coverage(space->vidmm, 1);
+
+    while (update->job.cursor < update->page_count) {
+        uint64_t va = update->va + PAGE_BYTES_OF(update->job.cursor);
+        struct range_info info;
+
+        if (range_allocator_find(&space->ranges, va, &info) && info.owner == OWNER_PHYSICAL &&
+            page_table_find(space, va))
+            return true;
+        update->job.cursor = (align_down(va, leaf) + leaf - update->va) / PAGE_BYTES;
+    }
+    return false;
+}
+
+static enum job_step physical_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct physical_update *update = container_of(job, struct physical_update, job);
+    struct address_space *space = &update->process->space;
+    enum job_step step;
+
+    for (;;) {
+        uint64_t va = update->va + PAGE_BYTES_OF(job->cursor);
+
+        switch ((enum phase)job->phase) {
+        case PHASE_SHOW:
+        case PHASE_SHOW_FLUSH:
+        case PHASE_INITIALISE:
+            step = next_of_tables(space, job, &update->fresh, &update->at, args);
+            if (step != JOB_DONE)
+                return step;
+            break;
+        case PHASE_ENTRIES:
+            if (update->is_map && job->cursor < update->page_count) {
+                job->cursor += page_table_op_map_physical(space, va, update->segment,
+                                                          update->first_page + job->cursor,
+                                                          update->page_count - job->cursor, args);
+                return JOB_OPERATION;
+            }
+            if (!update->is_map && skip_to_physical(update)) {
+                va = update->va + PAGE_BYTES_OF(job->cursor);
+                job->cursor +=
+                    page_table_op_unmap(space, va, update->page_count - job->cursor, NULL, 0, args);
+                return JOB_OPERATION;
+            }
+            job->phase = PHASE_LINK;
+            break;
+        case PHASE_LINK:
+            step = next_of_links(space, &update->fresh, args);
+            if (step != JOB_DONE)
+                return step;
+            job->phase = PHASE_FLUSH;
+            break;
+        case PHASE_FLUSH:
+            job->phase = PHASE_END;
+            if (!space->root)
+                break;
+            page_table_op_flush(space, update->va, PAGE_BYTES_OF(update->page_count), args);
+            return JOB_OPERATION;
+        case PHASE_END:
+            return JOB_DONE;
+        }
+    }
+}
+
+static void physical_finished(struct job *job)
+{
+    struct physical_update *update = container_of(job, struct physical_update, job);
+    vidmm_done done = update->done;
+    void *context = update->context;
+
+    base_free(update->process->vidmm->services, update, sizeof *update);
+    if (done)
+        done(context, STATUS_SUCCESS, 0, 0);
+}
+
+static const struct job_ops physical_ops = {physical_next, physical_finished};
+
+static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64_t page_count,
+                              vidmm_done done, void *context, struct physical_update **out_update)
+{
+    struct vidmm *vidmm = process->vidmm;
+    uint64_t va_pages = UINT64_C(1) << (vidmm->caps.va_bits - PAGE_SHIFT_BITS);
+    struct physical_update *update;
+
+    *out_update = NULL;
+    if (!vidmm->caps.is_virtual)
+        return STATUS_NOT_SUPPORTED;
+    if (!page_count || !is_aligned(va, PAGE_BYTES) || va / PAGE_BYTES >= va_pages ||
+        page_count > va_pages - va / PAGE_BYTES)
+        return STATUS_INVALID_PARAMETER;
+    update = base_alloc(vidmm->services, sizeof *update);
+    if (!update)
+        return STATUS_NO_MEMORY;
+    update->job.ops = &physical_ops;
+    update->process = process;
+    update->va = va;
+    update->page_count = page_count;
+    update->done = done;
+    update->context = context;
+    list_init(&update->fresh);
+    *out_update = update;
+    return STATUS_SUCCESS;
+}
+
+/* Makes every leaf table's range in [va, va + bytes) physical; what it took before failing stays so. */
+static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t bytes)
+{
+    uint64_t leaf = page_table_coverage(space->vidmm, 1);
+    uint64_t end = va + bytes;
+
+    for (va = align_down(va, leaf); va < end; va += leaf) {
+        uint64_t first = va ? va : space->ranges_start; /* the first page stays unmapped */
+        struct range_info info;
+        NTSTATUS status;
+
+        if (range_allocator_find(&space->ranges, first, &info) && info.owner == OWNER_PHYSICAL)
+            continue;
+        status = range_result(
+            range_allocator_take_at(&space->ranges, first, va + leaf - first, OWNER_PHYSICAL));
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
+                            uint64_t first_page, uint64_t page_count, vidmm_done done,
+                            void *context)
+{
+    struct vidmm *vidmm = process->vidmm;
+    struct physical_update *update;
+    NTSTATUS status;
+
+    if (segment > vidmm->caps.segment_count)
+        return STATUS_INVALID_PARAMETER;
+    if (segment && (vidmm->segments[segment - 1].kind != SEGMENT_PAGES ||
+                    first_page > vidmm->segments[segment - 1].caps->size / PAGE_BYTES ||
+                    page_count > vidmm->segments[segment - 1].caps->size / PAGE_BYTES - first_page))
+        return STATUS_INVALID_PARAMETER;
+    status = create_update(process, va, page_count, done, context, &update);
+    if (!NT_SUCCESS(status))
+        return status;
+    update->is_map = true;
+    update->segment = segment;
+    update->first_page = first_page;
+    status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
+    if (!NT_SUCCESS(status))
+        goto free_update;
+    status = page_tables_prepare(&process->space, va, PAGE_BYTES_OF(page_count), &update->fresh);
+    if (!NT_SUCCESS(status))
+        goto free_update;
+    paging_queue_add(vidmm, &update->job);
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+
+free_update:
+    base_free(vidmm->services, update, sizeof *update);
+    return status;
+}
+
+NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
+                              vidmm_done done, void *context)
+{
+    struct physical_update *update;
+    NTSTATUS status;
+
+    if (!is_aligned(bytes, PAGE_BYTES))
+        return STATUS_INVALID_PARAMETER;
+    status = create_update(process, va, bytes / PAGE_BYTES, done, context, &update);
+    if (!NT_SUCCESS(status))
+        return status;
+    paging_queue_add(process->vidmm, &update->job);
+    vidmm_pump(process->vidmm);
+    return STATUS_SUCCESS;
+}

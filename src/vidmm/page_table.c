@@ -1,0 +1,414 @@
+/*
+ * Page tables: a tree of tables for each address space, and the operations that write them.
+ *
+ * A table exists here from the moment a mapping needs it; its memory is garbage until the job of
+ * that mapping has initialised it and linked it into its parent, both by UPDATE_PAGE_TABLE. Tables
+ * stay until the address space goes.
+ *
+ * How an operation names the table depends on the driver's update mode (PT-019): by CPU pointer, by
+ * segment and offset, or by the address at which the paging process sees it through its window.
+ *
+ * Source     contract.md PT-009..034, TLB-001..004; sequences S-02, S-05, S-07, S-13.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level)
+{
+    return UINT64_C(1) << vidmm->caps.levels[level].index_bits;
+}
+
+uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level)
+{
+    unsigned bits = PAGE_SHIFT_BITS;
+    unsigned i;
+
+    for (i = 0; i < level; i++)
+        bits += vidmm->caps.levels[i].index_bits;
+    return UINT64_C(1) << bits;
+}
+
+static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t va)
+{
+    return (unsigned)((va / page_table_coverage(vidmm, level)) &
+                      (page_table_entries(vidmm, level) - 1));
+}
+
+/* ---- The tree ----------------------------------------------------------------------------------- */
+
+static size_t table_bytes(const struct vidmm *vidmm, unsigned level)
+{
+    return sizeof(struct page_table) +
+           (level ? (size_t)page_table_entries(vidmm, level) * sizeof(struct page_table *) : 0);
+}
+
+static void *map_table(struct vidmm *vidmm, const struct page_table *table)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (table->segment == 0)
+        return platform->map_pages(platform->context, 1, &table->page);
+    return platform->map_bus(platform->context,
+                             vidmm->segments[table->segment - 1].caps->cpu_address +
+                                 PAGE_BYTES_OF(table->page),
+                             PAGE_BYTES);
+}
+
+static void unmap_table(struct vidmm *vidmm, const struct page_table *table)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (!table->cpu)
+        return;
+    if (table->segment == 0)
+        platform->unmap_pages(platform->context, table->cpu, 1);
+    else
+        platform->unmap_bus(platform->context, table->cpu, PAGE_BYTES);
+}
+
+static void destroy_table(struct address_space *space, struct page_table *table)
+{
+    struct vidmm *vidmm = space->vidmm;
+
+    if (table->parent)
+        table->parent->children[table->index] = NULL;
+    else if (space->root == table)
+        space->root = NULL;
+    list_remove(&table->fresh);
+    unmap_table(vidmm, table);
+    if (table->window_slot && !space->is_paging_process)
+        paging_process_release_slot(vidmm, table->window_slot);
+    if (table->has_page)
+        segment_release_page(vidmm, table->segment, table->page);
+    vidmm->statistics.page_table_count--;
+    base_free(vidmm->services, table, table_bytes(vidmm, table->level));
+}
+
+static NTSTATUS create_table(struct address_space *space, unsigned level, struct page_table *parent,
+                             unsigned index, uint64_t first_va, struct page_table **out_table)
+{
+    struct vidmm *vidmm = space->vidmm;
+    const struct vidmm_level_caps *caps = &vidmm->caps.levels[level];
+    bool needs_cpu =
+        space->is_paging_process || vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    bool needs_slot =
+        !space->is_paging_process && vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    struct page_table *table;
+    NTSTATUS status;
+
+    *out_table = NULL;
+    table = base_alloc(vidmm->services, table_bytes(vidmm, level));
+    if (!table)
+        return STATUS_NO_MEMORY;
+    vidmm->statistics.page_table_count++;
+    table->level = level;
+    table->index = index;
+    table->first_va = first_va;
+    table->segment = space->is_paging_process ? caps->paging_segment : caps->segment;
+    list_init(&table->fresh);
+    status = segment_take_page(vidmm, table->segment, &table->page);
+    if (!NT_SUCCESS(status))
+        goto destroy;
+    table->has_page = true;
+    if (needs_slot) {
+        status = paging_process_take_slot(vidmm, &table->window_slot);
+        if (!NT_SUCCESS(status))
+            goto destroy;
+    }
+    if (needs_cpu) {
+        table->cpu = map_table(vidmm, table);
+        status = STATUS_NO_MEMORY;
+        if (!table->cpu)
+            goto destroy;
+    }
+    table->parent = parent;
+    if (parent)
+        parent->children[index] = table;
+    else
+        space->root = table;
+    *out_table = table;
+    return STATUS_SUCCESS;
+
+destroy:
+    destroy_table(space, table);
+    return status;
+}
+
+void page_tables_abandon(struct address_space *space, struct list *fresh)
+{
+    while (!list_is_empty(fresh))
+        destroy_table(space, container_of(fresh->prev, struct page_table, fresh));
+}
+
+NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
+                             struct list *fresh)
+{
+    struct vidmm *vidmm = space->vidmm;
+    uint64_t leaf = page_table_coverage(vidmm, 1);
+    uint64_t end = va + bytes;
+    NTSTATUS status;
+
+    if (!space->root) {
+        struct page_table *root;
+
+        status = create_table(space, vidmm->caps.level_count - 1, NULL, 0, 0, &root);
+        if (!NT_SUCCESS(status))
+            return status;
+        list_push_back(fresh, &root->fresh);
+    }
+    for (va = align_down(va, leaf); va < end; va += leaf) {
+        struct page_table *table = space->root;
+
+        while (table->level > 0) {
+            unsigned index = table_index(vidmm, table->level, va);
+            struct page_table *child = table->children[index];
+
+            if (!child) {
+                uint64_t first = align_down(va, page_table_coverage(vidmm, table->level));
+
+                status = create_table(space, table->level - 1, table, index, first, &child);
+                if (!NT_SUCCESS(status)) {
+                    page_tables_abandon(space, fresh);
+                    return status;
+                }
+                list_push_back(fresh, &child->fresh);
+            }
+            table = child;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static void free_tree(struct address_space *space, struct page_table *table)
+{
+    if (table->level > 0) {
+        uint64_t i, count = page_table_entries(space->vidmm, table->level);
+
+        for (i = 0; i < count; i++) {
+            if (table->children[i])
+                free_tree(space, table->children[i]);
+        }
+    }
+    destroy_table(space, table);
+}
+
+void page_tables_free(struct address_space *space)
+{
+    if (space->root)
+        free_tree(space, space->root);
+}
+
+struct page_table *page_table_find(const struct address_space *space, uint64_t va)
+{
+    struct page_table *table = space->root;
+
+    while (table && table->level > 0)
+        table = table->children[table_index(space->vidmm, table->level, va)];
+    return table;
+}
+
+/* ---- Operations ------------------------------------------------------------------------------------- */
+
+static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space *space,
+                                                            const struct page_table *table,
+                                                            DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
+
+    args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
+    update->PageTableLevel = table->level;
+    update->hProcess = space->driver_process;
+    update->pPageTableEntries = vidmm->entries;
+    update->UpdateMode =
+        vidmm->paging.is_ready ? vidmm->caps.update_mode : DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    switch (update->UpdateMode) {
+    case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
+        update->PageTableAddress.CpuVirtual = table->cpu;
+        break;
+    case DXGK_PAGETABLEUPDATE_GPU_VIRTUAL:
+        update->PageTableAddress.GpuVirtual =
+            paging_process_slot_va(&vidmm->paging, table->window_slot);
+        break;
+    case DXGK_PAGETABLEUPDATE_GPU_PHYSICAL:
+        update->PageTableAddress.GpuPhysical.SegmentId = table->segment;
+        update->PageTableAddress.GpuPhysical.SegmentOffset = PAGE_BYTES_OF(table->page);
+        break;
+    }
+    return update;
+}
+
+static void set_range(struct vidmm *vidmm, DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update,
+                      uint64_t va, unsigned index, uint64_t count)
+{
+    update->StartIndex = index;
+    update->NumPageTableEntries = (UINT)count;
+    update->FirstPteVirtualAddress = va;
+    vidmm->statistics.page_table_entries_written += count;
+}
+
+static void set_entry(DXGK_PTE *entry, unsigned segment, uint64_t page)
+{
+    entry->Flags = 0;
+    entry->Valid = 1;
+    entry->Segment = segment;
+    entry->PageAddress = page;
+}
+
+void page_table_op_initialise(struct address_space *space, struct page_table *table,
+                              DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table, args);
+
+    memset(&vidmm->entries[0], 0, sizeof vidmm->entries[0]);
+    update->Flags.InitialUpdate = 1;
+    update->Flags.Repeat = 1;
+    set_range(vidmm, update, table->first_va, 0, page_table_entries(vidmm, table->level));
+    table->is_initialised = true;
+}
+
+void page_table_op_link(struct address_space *space, struct page_table *table,
+                        DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table->parent, args);
+
+    set_entry(&vidmm->entries[0], table->segment, table->page);
+    set_range(vidmm, update, table->first_va, table->index, 1);
+}
+
+void page_table_op_show(struct address_space *space, struct page_table *table,
+                        DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    uint64_t va = paging_process_slot_va(&vidmm->paging, table->window_slot);
+    struct page_table *window = page_table_find(&vidmm->paging.space, va);
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update =
+        begin_update(&vidmm->paging.space, window, args);
+
+    set_entry(&vidmm->entries[0], table->segment, table->page);
+    set_range(vidmm, update, va, table_index(vidmm, 0, va), 1);
+}
+
+/* The table for va and how many of page_count entries it holds from there. */
+static uint64_t table_part(struct address_space *space, uint64_t va, uint64_t page_count,
+                           struct page_table **out_table, unsigned *out_index)
+{
+    struct vidmm *vidmm = space->vidmm;
+
+    *out_table = page_table_find(space, va);
+    *out_index = table_index(vidmm, 0, va);
+    return min_u64(page_count, page_table_entries(vidmm, 0) - *out_index);
+}
+
+static void fill_from_backing(DXGK_PTE *entries, ULONGLONG flags, const uint64_t *pages,
+                              uint64_t count)
+{
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        entries[i].Flags = flags;
+        entries[i].PageAddress = pages[i];
+    }
+}
+
+static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
+                                struct vidmm_allocation *allocation, uint64_t first_page,
+                                uint64_t count)
+{
+    while (count) {
+        uint64_t offset;
+        uint64_t run = min_u64(segment_run(allocation, first_page, &offset), count);
+        uint64_t page = offset / PAGE_BYTES;
+        uint64_t i;
+
+        for (i = 0; i < run; i++) {
+            entries[i].Flags = flags;
+            entries[i].PageAddress = page + i;
+        }
+        entries += run;
+        first_page += run;
+        count -= run;
+    }
+}
+
+uint64_t page_table_op_map(struct address_space *space, uint64_t va,
+                           struct vidmm_allocation *allocation, uint64_t first_page,
+                           uint64_t page_count, bool from_backing, uint32_t protect,
+                           uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    struct page_table *table;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
+    DXGK_PTE flags;
+    unsigned index;
+    uint64_t count = table_part(space, va, page_count, &table, &index);
+
+    update = begin_update(space, table, args);
+    update->hAllocation = allocation->driver_handle;
+    update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
+    update->DriverProtection = driver_protection;
+    set_entry(&flags, from_backing ? 0 : allocation->segment->id, 0);
+    flags.ReadOnly = (protect & VIDMM_PROTECT_READ_ONLY) && vidmm->caps.has_read_only;
+    flags.NoExecute = (protect & VIDMM_PROTECT_NO_EXECUTE) && vidmm->caps.has_no_execute;
+    flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
+    if (from_backing)
+        fill_from_backing(vidmm->entries, flags.Flags,
+                          allocation_backing_pages(allocation) + first_page, count);
+    else
+        fill_from_placement(vidmm->entries, flags.Flags, allocation, first_page, count);
+    set_range(vidmm, update, va, index, count);
+    return count;
+}
+
+uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
+                                    uint64_t first_page, uint64_t page_count,
+                                    DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    struct page_table *table;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
+    unsigned index;
+    uint64_t count = table_part(space, va, page_count, &table, &index);
+    uint64_t i;
+
+    update = begin_update(space, table, args);
+    for (i = 0; i < count; i++)
+        set_entry(&vidmm->entries[i], segment, first_page + i);
+    set_range(vidmm, update, va, index, count);
+    return count;
+}
+
+uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
+                             HANDLE driver_allocation, uint64_t first_page,
+                             DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    struct page_table *table;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
+    unsigned index;
+    uint64_t count = table_part(space, va, page_count, &table, &index);
+
+    if (!table)
+        return count;
+    update = begin_update(space, table, args);
+    update->hAllocation = driver_allocation;
+    update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
+    update->Flags.Repeat = 1;
+    memset(&vidmm->entries[0], 0, sizeof vidmm->entries[0]);
+    set_range(vidmm, update, va, index, count);
+    return count;
+}
+
+void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t bytes,
+                         DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_FLUSH_TLB;
+    args->FlushTlb.RootPageTableAddress.SegmentId = space->root->segment;
+    args->FlushTlb.RootPageTableAddress.SegmentOffset = PAGE_BYTES_OF(space->root->page);
+    args->FlushTlb.hProcess = space->driver_process;
+    args->FlushTlb.StartVirtualAddress = va;
+    args->FlushTlb.EndVirtualAddress = va + bytes;
+}

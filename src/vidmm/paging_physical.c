@@ -1,0 +1,176 @@
+/*
+ * Paging operations of the physical model: how an allocation enters, leaves and dies.
+ *
+ *     memory segment   enter   FILL without content, else TRANSFER from the backing store
+ *                      leave   TRANSFER to the backing store, directly or, with an eviction segment,
+ *                              through aperture slots that show it: MAP, TRANSFER, UNMAP
+ *                      die     DISCARD_CONTENT
+ *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store
+ *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
+ *                      die     UNMAP_APERTURE_SEGMENT
+ *
+ * A transfer of more than TRANSFER_PIECE is cut: TransferOffset is 32 bits wide, and MdlOffset moves
+ * with it (XFER-006, XFER-007).
+ *
+ * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
+ */
+#include "vidmm/private.h"
+
+#define TRANSFER_PIECE (1 * GiB)
+
+static struct vidmm_allocation *job_allocation(struct job *job)
+{
+    return container_of(job, struct vidmm_allocation, job);
+}
+
+static LONGLONG segment_address(const struct vidmm_allocation *allocation)
+{
+    return (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+}
+
+/* The part of the transfer at job->cursor; false behind the end. */
+static bool transfer(struct vidmm_allocation *allocation, bool is_in,
+                     DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t total = PAGE_BYTES_OF(allocation->page_count);
+    uint64_t offset = allocation->job.cursor;
+    uint64_t size = min_u64(total - offset, TRANSFER_PIECE);
+
+    if (offset == total)
+        return false;
+    args->Operation = DXGK_OPERATION_TRANSFER;
+    args->Transfer.hAllocation = allocation->driver_handle;
+    args->Transfer.TransferOffset = (UINT)offset;
+    args->Transfer.TransferSize = (SIZE_T)size;
+    args->Transfer.MdlOffset = (UINT)(offset / PAGE_BYTES);
+    if (is_in) {
+        args->Transfer.Source.pMdl = allocation->mdl;
+        args->Transfer.Destination.SegmentId = allocation->segment->id;
+        args->Transfer.Destination.SegmentAddress.QuadPart = segment_address(allocation);
+    } else {
+        args->Transfer.Source.SegmentId = allocation->segment->id;
+        args->Transfer.Source.SegmentAddress.QuadPart = segment_address(allocation);
+        args->Transfer.Destination.pMdl = allocation->mdl;
+    }
+    args->Transfer.Flags.TransferStart = offset == 0;
+    args->Transfer.Flags.TransferEnd = offset + size == total;
+    allocation->job.cursor += size;
+    return true;
+}
+
+static void fill(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_FILL;
+    args->Fill.hAllocation = allocation->driver_handle;
+    args->Fill.FillSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
+    args->Fill.FillPattern = 0;
+    args->Fill.Destination.SegmentId = allocation->segment->id;
+    args->Fill.Destination.SegmentAddress.QuadPart = segment_address(allocation);
+}
+
+static void discard(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
+    args->DiscardContent.hAllocation = allocation->driver_handle;
+    args->DiscardContent.SegmentId = allocation->segment->id;
+    args->DiscardContent.SegmentAddress.QuadPart = segment_address(allocation);
+}
+
+void aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
+                     uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+    args->MapApertureSegment.hDevice = allocation->device->driver_device;
+    args->MapApertureSegment.hAllocation = allocation->driver_handle;
+    args->MapApertureSegment.SegmentId = aperture->id;
+    args->MapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES);
+    args->MapApertureSegment.NumberOfPages = (SIZE_T)allocation->page_count;
+    args->MapApertureSegment.pMdl = allocation->mdl;
+    args->MapApertureSegment.Flags.CacheCoherent =
+        allocation->is_cached && aperture->caps->is_cache_coherent;
+}
+
+void aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
+                       uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+    args->UnmapApertureSegment.hDevice = allocation->device->driver_device;
+    args->UnmapApertureSegment.hAllocation = allocation->driver_handle;
+    args->UnmapApertureSegment.SegmentId = aperture->id;
+    args->UnmapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES);
+    args->UnmapApertureSegment.NumberOfPages = (SIZE_T)allocation->page_count;
+    args->UnmapApertureSegment.DummyPage.QuadPart =
+        (LONGLONG)PAGE_BYTES_OF(allocation->vidmm->dummy_page);
+}
+
+static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (allocation->segment->kind == SEGMENT_APERTURE) {
+        if (job->phase++)
+            return JOB_DONE;
+        aperture_op_map(allocation, allocation->segment, allocation->offset, args);
+        return JOB_OPERATION;
+    }
+    if (!allocation->mdl) {
+        if (job->phase++)
+            return JOB_DONE;
+        fill(allocation, args);
+        return JOB_OPERATION;
+    }
+    return transfer(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
+}
+
+static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (allocation->segment->kind == SEGMENT_APERTURE) {
+        if (job->phase++)
+            return JOB_DONE;
+        aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
+        return JOB_OPERATION;
+    }
+    if (!allocation->eviction_aperture)
+        return transfer(allocation, false, args) ? JOB_OPERATION : JOB_DONE;
+
+    switch (job->phase) {
+    case 0:
+        aperture_op_map(allocation, allocation->eviction_aperture, allocation->eviction_offset,
+                        args);
+        job->phase = 1;
+        return JOB_OPERATION;
+    case 1:
+        if (transfer(allocation, false, args)) {
+            args->Transfer.Destination.SegmentId = allocation->eviction_aperture->id;
+            args->Transfer.Destination.SegmentAddress.QuadPart =
+                (LONGLONG)(allocation->eviction_aperture->caps->base + allocation->eviction_offset);
+            args->Transfer.MdlOffset = 0;
+            return JOB_OPERATION;
+        }
+        aperture_op_unmap(allocation, allocation->eviction_aperture, allocation->eviction_offset,
+                          args);
+        job->phase = 2;
+        return JOB_OPERATION;
+    default:
+        return JOB_DONE;
+    }
+}
+
+static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (!allocation->segment || job->phase++)
+        return JOB_DONE;
+    if (allocation->segment->kind == SEGMENT_APERTURE)
+        aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
+    else
+        discard(allocation, args);
+    return JOB_OPERATION;
+}
+
+const struct job_ops physical_enter_ops = {enter_next, allocation_entered};
+const struct job_ops physical_leave_ops = {leave_next, allocation_left};
+const struct job_ops physical_die_ops = {die_next, allocation_died};

@@ -1,0 +1,279 @@
+/*
+ * Paging process: the system process that paging operations run in (GpuMmu).
+ *
+ * Its address space has a fixed layout (PT-043), by powers of two of what the GPU translates:
+ *
+ *     va_size / 8   paging buffers, one behind the other with a free page between
+ *     va_size / 4   scratch: what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn
+ *     va_size / 2   window: page tables of all processes, a page each (GPU_VIRTUAL only)
+ *
+ * Its tables are pinned and written by the CPU when they are created, without a buffer, whatever
+ * the driver's update mode (PT-020, PB-026). Afterwards scratch and window entries are written like
+ * all others; for GPU_VIRTUAL that is possible because its leaf tables are themselves in the window.
+ *
+ * Source     contract.md PT-020, PT-043, VX-001; sequence S-02.
+ */
+#include "vidmm/private.h"
+
+#define CHUNK_BYTES (32 * MiB)
+
+static uint64_t buffer_stride(const struct vidmm *vidmm)
+{
+    return align_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES) + PAGE_BYTES;
+}
+
+static void clear_args(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    static const DXGKARG_BUILDPAGINGBUFFER empty;
+
+    *args = empty;
+}
+
+/* Runs what follows with the CPU writing the tables at once. */
+static bool begin_bootstrap(struct vidmm *vidmm)
+{
+    bool was_ready = vidmm->paging.is_ready;
+
+    vidmm->paging.is_ready = false;
+    return was_ready;
+}
+
+static void end_bootstrap(struct vidmm *vidmm, bool was_ready)
+{
+    vidmm->paging.is_ready = was_ready;
+}
+
+/* Creates, initialises and links the tables for a range, leaf first, root last. */
+static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
+{
+    struct address_space *space = &vidmm->paging.space;
+    DXGKARG_BUILDPAGINGBUFFER args;
+    struct list fresh;
+    struct list *link;
+    NTSTATUS status;
+    bool was_ready;
+
+    list_init(&fresh);
+    status = page_tables_prepare(space, va, bytes, &fresh);
+    if (!NT_SUCCESS(status))
+        return status;
+    was_ready = begin_bootstrap(vidmm);
+    for (link = fresh.next; link != &fresh; link = link->next) {
+        clear_args(&args);
+        page_table_op_initialise(space, container_of(link, struct page_table, fresh), &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    while ((link = list_pop_back(&fresh)) != NULL) {
+        struct page_table *table = container_of(link, struct page_table, fresh);
+
+        if (!table->parent)
+            continue;
+        clear_args(&args);
+        page_table_op_link(space, table, &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    end_bootstrap(vidmm, was_ready);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Window ---------------------------------------------------------------------------------------- */
+
+static NTSTATUS reserve_free_stack(struct vidmm *vidmm, uint32_t slots)
+{
+    struct paging_process *process = &vidmm->paging;
+    uint32_t capacity = process->window_free_capacity ? process->window_free_capacity : 256;
+    uint32_t *stack;
+    uint32_t i;
+
+    if (slots <= process->window_free_capacity)
+        return STATUS_SUCCESS;
+    while (capacity < slots)
+        capacity *= 2;
+    stack = base_alloc_array(vidmm->services, capacity, sizeof *stack);
+    if (!stack)
+        return STATUS_NO_MEMORY;
+    for (i = 0; i < process->window_free_count; i++)
+        stack[i] = process->window_free[i];
+    base_free_array(vidmm->services, process->window_free, process->window_free_capacity,
+                    sizeof *stack);
+    process->window_free = stack;
+    process->window_free_capacity = capacity;
+    return STATUS_SUCCESS;
+}
+
+static void show_now(struct vidmm *vidmm, struct page_table *table)
+{
+    DXGKARG_BUILDPAGINGBUFFER args;
+    bool was_ready = begin_bootstrap(vidmm);
+
+    clear_args(&args);
+    page_table_op_show(&vidmm->paging.space, table, &args);
+    paging_queue_build_now(vidmm, &args);
+    end_bootstrap(vidmm, was_ready);
+}
+
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint32_t *out_slot)
+{
+    struct paging_process *process = &vidmm->paging;
+    NTSTATUS status;
+
+    *out_slot = 0;
+    if (process->window_free_count) {
+        *out_slot = process->window_free[--process->window_free_count];
+        return STATUS_SUCCESS;
+    }
+    status = reserve_free_stack(vidmm, process->window_next + 2);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!page_table_find(&process->space, paging_process_slot_va(process, process->window_next))) {
+        uint64_t va = paging_process_slot_va(process, process->window_next);
+        struct page_table *leaf;
+
+        status = build_tables(vidmm, va, PAGE_BYTES);
+        if (!NT_SUCCESS(status))
+            return status;
+        /* The new leaf of the window is seen through its own first entry. */
+        leaf = page_table_find(&process->space, va);
+        leaf->window_slot = process->window_next++;
+        show_now(vidmm, leaf);
+    }
+    *out_slot = process->window_next++;
+    return STATUS_SUCCESS;
+}
+
+void paging_process_release_slot(struct vidmm *vidmm, uint32_t slot)
+{
+    struct paging_process *process = &vidmm->paging;
+
+    ASSERT(process->window_free_count < process->window_free_capacity);
+    process->window_free[process->window_free_count++] = slot;
+    process->window_is_stale = true;
+}
+
+/* Gives window slots to the leaf tables of a range, so that they can be written later. */
+static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
+{
+    uint64_t leaf = page_table_coverage(vidmm, 1);
+    uint64_t end = va + bytes;
+    NTSTATUS status;
+
+    for (va = align_down(va, leaf); va < end; va += leaf) {
+        struct page_table *table = page_table_find(&vidmm->paging.space, va);
+
+        status = paging_process_take_slot(vidmm, &table->window_slot);
+        if (!NT_SUCCESS(status))
+            return status;
+        show_now(vidmm, table);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* ---- Scratch ----------------------------------------------------------------------------------------- */
+
+uint64_t paging_process_chunk_pages(const struct vidmm *vidmm)
+{
+    uint64_t quarter = vidmm->paging.scratch_pages / 4;
+
+    return min_u64(quarter, CHUNK_BYTES / PAGE_BYTES);
+}
+
+bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va)
+{
+    struct paging_process *process = &vidmm->paging;
+
+    ASSERT(pages <= process->scratch_pages);
+    if (process->scratch_next + pages > process->scratch_pages) {
+        if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL &&
+            !paging_queue_is_drained(vidmm))
+            return false;
+        process->scratch_next = 0;
+    }
+    *out_va = process->scratch_va + PAGE_BYTES_OF(process->scratch_next);
+    process->scratch_next += pages;
+    return true;
+}
+
+/* ---- Start and stop ------------------------------------------------------------------------------------ */
+
+static NTSTATUS map_buffers(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+    uint64_t page_count = div_round_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
+    unsigned i;
+
+    for (i = 0; i < vidmm->queue.buffer_count; i++) {
+        struct paging_buffer *buffer = &vidmm->queue.buffers[i];
+        uint64_t done = 0;
+
+        buffer->va = process->buffer_va + i * buffer_stride(vidmm);
+        while (done < page_count) {
+            DXGKARG_BUILDPAGINGBUFFER args;
+
+            clear_args(&args);
+            done += page_table_op_map_physical(&process->space, buffer->va + PAGE_BYTES_OF(done), 0,
+                                               buffer->first_page + done, page_count - done, &args);
+            paging_queue_build_now(vidmm, &args);
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS paging_process_init(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+    uint64_t va_size = UINT64_C(1) << vidmm->caps.va_bits;
+    uint64_t leaf = page_table_coverage(vidmm, 1);
+    DXGKARG_SETROOTPAGETABLE root = {0};
+    NTSTATUS status;
+    unsigned level;
+
+    for (level = 0; level < vidmm->caps.level_count; level++) {
+        if (vidmm->caps.levels[level].table_bytes != PAGE_BYTES)
+            return STATUS_NOT_SUPPORTED;
+    }
+    process->space.vidmm = vidmm;
+    process->space.driver_process = vidmm->queue.driver_process;
+    process->space.is_paging_process = true;
+    process->buffer_va = va_size / 8;
+    process->scratch_va = va_size / 4;
+    process->window_va = va_size / 2;
+    process->scratch_pages =
+        align_up(min_u64(vidmm->config.scratch_bytes, va_size / 8), leaf) / PAGE_BYTES;
+
+    status =
+        build_tables(vidmm, process->buffer_va, vidmm->queue.buffer_count * buffer_stride(vidmm));
+    if (!NT_SUCCESS(status))
+        return status;
+    status = map_buffers(vidmm);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages));
+    if (!NT_SUCCESS(status))
+        return status;
+    if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL) {
+        process->window_next = 1; /* slot 0 means none */
+        status = show_leaves(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages));
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    process->is_ready = true;
+
+    root.hContext = vidmm->queue.driver_context;
+    root.Address.SegmentId = process->space.root->segment;
+    root.Address.SegmentOffset = PAGE_BYTES_OF(process->space.root->page);
+    root.NumEntries = (UINT)page_table_entries(vidmm, vidmm->caps.level_count - 1);
+    return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
+}
+
+void paging_process_fini(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+    static const struct paging_process empty;
+
+    if (!process->space.vidmm)
+        return;
+    page_tables_free(&process->space);
+    base_free_array(vidmm->services, process->window_free, process->window_free_capacity,
+                    sizeof *process->window_free);
+    *process = empty;
+}

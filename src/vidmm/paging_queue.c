@@ -1,0 +1,562 @@
+/*
+ * Paging queue: jobs into operations, operations into buffers, buffers to the GPU.
+ *
+ * One buffer is current. Operations are built into it one behind the other; whatever is built when
+ * nothing more can be is submitted, and building goes on behind it in the same buffer until the
+ * driver says INSUFFICIENT. Then the next buffer that has no submission in flight becomes current,
+ * always starting on a page. A job ends in the submission that holds its last operation, or, when
+ * that is empty, in the one before.
+ *
+ * Source     contract.md PB-001..031, XFER-011/012, DISC-004/005, PATCH-009; sequences S-09, S-10.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+static const struct vidsch_packet_ops paging_packet_ops;
+
+static struct paging_buffer *current_buffer(struct paging_queue *queue)
+{
+    return &queue->buffers[queue->current];
+}
+
+static NTSTATUS create_system_context(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    DXGKARG_CREATEDEVICE device = {0};
+    DXGKARG_CREATECONTEXT context = {0};
+    NTSTATUS status;
+
+    if (vidmm->caps.is_virtual) {
+        DXGKARG_CREATEPROCESS process = {0};
+
+        process.hDxgkProcess = (HANDLE)(uintptr_t)1;
+        process.Flags.SystemProcess = 1;
+        status = miniport_create_process(vidmm->miniport, NULL, &process);
+        if (!NT_SUCCESS(status))
+            return status;
+        queue->driver_process = process.hKmdProcess;
+        device.hKmdProcess = process.hKmdProcess;
+    }
+
+    device.Flags.SystemDevice = 1;
+    device.hDevice = (HANDLE)(uintptr_t)1;
+    status = miniport_create_device(vidmm->miniport, NULL, &device);
+    if (!NT_SUCCESS(status))
+        return status;
+    queue->driver_device = device.hDevice;
+
+    context.hContext = (HANDLE)(uintptr_t)1;
+    context.NodeOrdinal = queue->node;
+    context.EngineAffinity = 1;
+    context.Flags.SystemContext = 1;
+    if (vidmm->caps.is_virtual)
+        context.Flags.VirtualAddressing = 1;
+    status = miniport_create_context(vidmm->miniport, queue->driver_device, &context);
+    if (!NT_SUCCESS(status))
+        return status;
+    queue->driver_context = context.hContext;
+    return vidsch_context_create(vidmm->vidsch, queue->node, true, &queue->context);
+}
+
+static void destroy_system_context(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+
+    if (queue->context)
+        vidsch_context_destroy(queue->context);
+    if (queue->driver_context)
+        miniport_destroy_context(vidmm->miniport, queue->driver_context);
+    if (queue->driver_device)
+        miniport_destroy_device(vidmm->miniport, queue->driver_device);
+    if (queue->driver_process)
+        miniport_destroy_process(vidmm->miniport, queue->driver_process);
+    queue->context = NULL;
+    queue->driver_context = queue->driver_device = queue->driver_process = NULL;
+}
+
+static NTSTATUS create_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    uint64_t page_count = div_round_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
+    NTSTATUS status;
+
+    buffer->bytes = vidmm->caps.paging_buffer_bytes;
+    if (vidmm->config.paging_buffer_bytes && vidmm->config.paging_buffer_bytes < buffer->bytes)
+        buffer->bytes = vidmm->config.paging_buffer_bytes;
+    buffer->private_bytes = vidmm->caps.paging_private_bytes;
+
+    status = platform->take_contiguous(platform->context, page_count, &buffer->first_page);
+    if (!NT_SUCCESS(status)) {
+        buffer->first_page = 0;
+        return status;
+    }
+    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
+                                    PAGE_BYTES_OF(page_count));
+    if (!buffer->cpu)
+        return STATUS_NO_MEMORY;
+    if (buffer->private_bytes) {
+        buffer->private_data = base_alloc(vidmm->services, buffer->private_bytes);
+        if (!buffer->private_data)
+            return STATUS_NO_MEMORY;
+    }
+    return STATUS_SUCCESS;
+}
+
+static void destroy_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    uint64_t page_count = div_round_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
+
+    base_free(vidmm->services, buffer->private_data, buffer->private_bytes);
+    if (buffer->cpu)
+        platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(page_count));
+    if (buffer->first_page)
+        platform->release_contiguous(platform->context, page_count, buffer->first_page);
+}
+
+NTSTATUS paging_queue_init(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    NTSTATUS status;
+    unsigned i;
+
+    list_init(&queue->jobs);
+    list_init(&queue->ended);
+    list_init(&queue->in_flight);
+    list_init(&queue->idle);
+    for (i = 0; i < PAGING_SUBMISSIONS; i++) {
+        struct paging_submission *submission = &queue->submissions[i];
+
+        submission->vidmm = vidmm;
+        submission->packet.ops = &paging_packet_ops;
+        submission->packet.is_paging = true;
+        list_init(&submission->jobs);
+        list_push_back(&queue->idle, &submission->in_flight);
+    }
+    queue->node = vidmm->caps.paging_node;
+    queue->buffers = base_alloc_array(vidmm->services, vidmm->config.paging_buffer_count,
+                                      sizeof *queue->buffers);
+    if (!queue->buffers)
+        return STATUS_NO_MEMORY;
+    queue->buffer_count = vidmm->config.paging_buffer_count;
+    for (i = 0; i < queue->buffer_count; i++) {
+        status = create_buffer(vidmm, &queue->buffers[i]);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return create_system_context(vidmm);
+}
+
+void paging_queue_fini(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    unsigned i;
+
+    destroy_system_context(vidmm);
+    for (i = 0; i < queue->buffer_count; i++)
+        destroy_buffer(vidmm, &queue->buffers[i]);
+    base_free_array(vidmm->services, queue->buffers, queue->buffer_count, sizeof *queue->buffers);
+    memset(queue, 0, sizeof *queue);
+}
+
+void paging_queue_add(struct vidmm *vidmm, struct job *job)
+{
+    job->phase = 0;
+    job->cursor = 0;
+    list_push_back(&vidmm->queue.jobs, &job->link);
+    vidmm->pump_again = true;
+}
+
+bool paging_queue_is_idle(const struct vidmm *vidmm)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+
+    return !queue->buffers || (list_is_empty(&queue->jobs) && list_is_empty(&queue->ended) &&
+                               list_is_empty(&queue->in_flight) && !queue->has_operation);
+}
+
+bool paging_queue_is_drained(const struct vidmm *vidmm)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+    const struct paging_buffer *buffer = &queue->buffers[queue->current];
+
+    return list_is_empty(&queue->in_flight) && buffer->used == buffer->submitted;
+}
+
+static void finish_jobs(struct list *jobs)
+{
+    struct list *link;
+
+    while ((link = list_pop_front(jobs)) != NULL) {
+        struct job *job = container_of(link, struct job, link);
+
+        job->ops->finished(job);
+    }
+}
+
+/* ---- Submission ---------------------------------------------------------------------------------- */
+
+/*
+ * Hands what has been built in the current buffer to the scheduler, with the jobs that ended in
+ * it. Jobs whose operations wrote nothing end with the submission before, or now if there is none.
+ */
+static void submit_built(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    struct paging_buffer *buffer = current_buffer(queue);
+    struct paging_submission *submission;
+
+    if (buffer->used == buffer->submitted) {
+        if (list_is_empty(&queue->ended))
+            return;
+        if (list_is_empty(&queue->in_flight)) {
+            finish_jobs(&queue->ended);
+        } else {
+            submission = container_of(queue->in_flight.prev, struct paging_submission, in_flight);
+            list_splice(&submission->jobs, &queue->ended);
+        }
+        return;
+    }
+
+    ASSERT(!list_is_empty(&queue->idle));
+    submission = container_of(list_pop_front(&queue->idle), struct paging_submission, in_flight);
+    submission->buffer = buffer;
+    submission->start = buffer->submitted;
+    submission->end = buffer->used;
+    submission->private_start = buffer->private_submitted;
+    submission->private_end = buffer->private_used;
+    if (submission->private_start == submission->private_end) {
+        /* One private range for all submissions of the buffer (PB-024). */
+        submission->private_start = 0;
+        submission->private_end = buffer->private_bytes;
+    }
+    buffer->submitted = buffer->used;
+    buffer->private_submitted = buffer->private_used;
+    buffer->in_flight++;
+    list_splice(&submission->jobs, &queue->ended);
+    list_push_back(&queue->in_flight, &submission->in_flight);
+    vidmm->statistics.paging_submissions++;
+    vidsch_submit(queue->context, &submission->packet);
+}
+
+static NTSTATUS prepare_paging(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct paging_submission *submission = container_of(packet, struct paging_submission, packet);
+    struct paging_buffer *buffer = submission->buffer;
+    struct vidmm *vidmm = submission->vidmm;
+    DXGKARG_PATCH patch = {0};
+
+    if (vidmm->caps.is_virtual || vidmm->config.skips_patch_for_paging)
+        return STATUS_SUCCESS;
+    patch.hContext = vidmm->queue.driver_context;
+    patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    patch.pDmaBuffer = buffer->cpu;
+    patch.DmaBufferSize = buffer->bytes;
+    patch.DmaBufferSubmissionStartOffset = submission->start;
+    patch.DmaBufferSubmissionEndOffset = submission->end;
+    patch.pDmaBufferPrivateData = buffer->private_data;
+    patch.DmaBufferPrivateDataSize = buffer->private_bytes;
+    patch.DmaBufferPrivateDataSubmissionStartOffset = submission->private_start;
+    patch.DmaBufferPrivateDataSubmissionEndOffset = submission->private_end;
+    patch.SubmissionFenceId = packet->fence_id;
+    patch.Flags.Paging = 1;
+    return miniport_patch(miniport, NULL, &patch);
+}
+
+static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct paging_submission *submission = container_of(packet, struct paging_submission, packet);
+    struct paging_buffer *buffer = submission->buffer;
+    struct vidmm *vidmm = submission->vidmm;
+
+    if (vidmm->caps.is_virtual) {
+        DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
+
+        args.hContext = vidmm->queue.driver_context;
+        args.DmaBufferVirtualAddress = buffer->va + submission->start;
+        args.DmaBufferSize = submission->end - submission->start;
+        if (buffer->private_data)
+            args.pDmaBufferPrivateData = buffer->private_data + submission->private_start;
+        args.DmaBufferPrivateDataSize = submission->private_end - submission->private_start;
+        args.SubmissionFenceId = packet->fence_id;
+        args.Flags.Paging = 1;
+        args.NodeOrdinal = vidmm->queue.node;
+        return miniport_submit_command_virtual(miniport, NULL, &args);
+    } else {
+        DXGKARG_SUBMITCOMMAND args = {0};
+
+        args.hContext = vidmm->queue.driver_context;
+        args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+        args.DmaBufferSize = buffer->bytes;
+        args.DmaBufferSubmissionStartOffset = submission->start;
+        args.DmaBufferSubmissionEndOffset = submission->end;
+        args.pDmaBufferPrivateData = buffer->private_data;
+        args.DmaBufferPrivateDataSize = buffer->private_bytes;
+        args.DmaBufferPrivateDataSubmissionStartOffset = submission->private_start;
+        args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_end;
+        args.SubmissionFenceId = packet->fence_id;
+        args.Flags.Paging = 1;
+        args.NodeOrdinal = vidmm->queue.node;
+        return miniport_submit_command(miniport, NULL, &args);
+    }
+}
+
+static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct paging_submission *submission = container_of(packet, struct paging_submission, packet);
+    struct vidmm *vidmm = submission->vidmm;
+    struct list jobs;
+
+    list_init(&jobs);
+    list_splice(&jobs, &submission->jobs);
+    submission->buffer->in_flight--;
+    list_remove(&submission->in_flight);
+    list_push_back(&vidmm->queue.idle, &submission->in_flight);
+    finish_jobs(&jobs);
+}
+
+static const struct vidsch_packet_ops paging_packet_ops = {
+    .prepare = prepare_paging,
+    .submit = submit_paging,
+    .retired = paging_retired,
+};
+
+/* ---- Building ----------------------------------------------------------------------------------------- */
+
+/* Makes a buffer current that has nothing in flight. False: all are busy. */
+static bool take_fresh_buffer(struct paging_queue *queue)
+{
+    unsigned i;
+
+    for (i = 1; i <= queue->buffer_count; i++) {
+        unsigned candidate = (queue->current + i) % queue->buffer_count;
+        struct paging_buffer *buffer = &queue->buffers[candidate];
+
+        if (buffer->in_flight == 0 && buffer->used == buffer->submitted) {
+            queue->current = candidate;
+            buffer->used = buffer->submitted = 0;
+            buffer->private_used = buffer->private_submitted = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_be_busy(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch (args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return !args->Transfer.Flags.AllocationIsIdle;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return !args->DiscardContent.Flags.AllocationIsIdle;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        return !args->SpecialLockTransfer.Flags.AllocationIsIdle;
+    default:
+        return false;
+    }
+}
+
+/* Whatever we move is idle already, so that the second call may say so (XFER-012). */
+static void set_idle(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch (args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        args->Transfer.Flags.AllocationIsIdle = 1;
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        args->DiscardContent.Flags.AllocationIsIdle = 1;
+        break;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        args->SpecialLockTransfer.Flags.AllocationIsIdle = 1;
+        break;
+    default:
+        break;
+    }
+}
+
+/*
+ * Takes over what the driver wrote: the buffer's pointer and the private data's. A pointer outside
+ * what was offered is the driver's error, and nothing of the call is used.
+ */
+static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
+                          const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t written =
+        (uint64_t)((uintptr_t)args->pDmaBuffer - (uintptr_t)(buffer->cpu + buffer->used));
+    uint64_t private_written = 0;
+
+    if (buffer->private_data)
+        private_written = (uint64_t)((uintptr_t)args->pDmaBufferPrivateData -
+                                     (uintptr_t)(buffer->private_data + buffer->private_used));
+    if (written > buffer->bytes - buffer->used) {
+        vidmm_driver_error(
+            vidmm, "PB-004",
+            "DxgkDdiBuildPagingBuffer(%s).pDmaBuffer: moved by %lld bytes; %u were offered",
+            miniport_operation_name(args->Operation), (long long)written,
+            buffer->bytes - buffer->used);
+        return false;
+    }
+    if (private_written > buffer->private_bytes - buffer->private_used) {
+        vidmm_driver_error(
+            vidmm, "PB-023",
+            "DxgkDdiBuildPagingBuffer(%s).pDmaBufferPrivateData: moved by %lld bytes; %u "
+            "were offered",
+            miniport_operation_name(args->Operation), (long long)private_written,
+            buffer->private_bytes - buffer->private_used);
+        return false;
+    }
+    buffer->used += (uint32_t)written;
+    buffer->private_used += (uint32_t)private_written;
+    vidmm->statistics.paging_bytes += written;
+    return true;
+}
+
+enum build_result { BUILD_COMPLETE, BUILD_AGAIN, BUILD_NO_BUFFER };
+
+/* One call of DxgkDdiBuildPagingBuffer for the current operation. */
+static enum build_result build(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    struct paging_buffer *buffer = current_buffer(queue);
+    DXGKARG_BUILDPAGINGBUFFER args = queue->operation;
+    bool was_fresh = buffer->used == 0;
+    NTSTATUS status;
+
+    args.pDmaBuffer = buffer->cpu + buffer->used;
+    args.DmaSize = buffer->bytes - buffer->used;
+    if (buffer->private_data) {
+        args.pDmaBufferPrivateData = buffer->private_data + buffer->private_used;
+        args.DmaBufferPrivateDataSize = buffer->private_bytes - buffer->private_used;
+    }
+    args.DmaBufferGpuVirtualAddress = buffer->va;
+    args.DmaBufferWriteOffset = buffer->used;
+    args.hSystemContext = queue->driver_context;
+
+    vidmm->statistics.build_calls++;
+    if (args.MultipassOffset)
+        vidmm->statistics.multipass_calls++;
+    status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
+
+    switch ((uint32_t)status) {
+    case (uint32_t)STATUS_SUCCESS:
+        accept_output(vidmm, buffer, &args);
+        return BUILD_COMPLETE;
+
+    case (uint32_t)STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER:
+        if (was_fresh && args.pDmaBuffer == (void *)buffer->cpu &&
+            args.MultipassOffset == queue->operation.MultipassOffset) {
+            if (++queue->fresh_failures >= 2) {
+                vidmm_driver_error(
+                    vidmm, "PB-012",
+                    "DxgkDdiBuildPagingBuffer(%s): no progress on two fresh buffers of %u "
+                    "bytes; the operation is dropped",
+                    miniport_operation_name(args.Operation), buffer->bytes);
+                return BUILD_COMPLETE;
+            }
+        } else {
+            queue->fresh_failures = 0;
+        }
+        accept_output(vidmm, buffer, &args);
+        queue->operation.MultipassOffset = args.MultipassOffset;
+        submit_built(vidmm);
+        return BUILD_NO_BUFFER;
+
+    case (uint32_t)STATUS_GRAPHICS_ALLOCATION_BUSY:
+        if (may_be_busy(&queue->operation)) {
+            set_idle(&queue->operation);
+            return BUILD_AGAIN;
+        }
+        /* fall through */
+    default:
+        vidmm_driver_error(
+            vidmm, "PB-008",
+            "DxgkDdiBuildPagingBuffer(%s) returned 0x%08x, which is not lawful for it",
+            miniport_operation_name(args.Operation), (unsigned)status);
+        return BUILD_COMPLETE;
+    }
+}
+
+/* True if there is room to start: a buffer with bytes left, and a submission to carry it. */
+static bool has_room(struct paging_queue *queue)
+{
+    const struct paging_buffer *buffer = current_buffer(queue);
+
+    if (list_is_empty(&queue->idle))
+        return false;
+    if (!queue->needs_buffer && buffer->used < buffer->bytes)
+        return true;
+    if (buffer->used != buffer->submitted) /* full to the last byte, and not on its way yet */
+        return false;
+    if (!take_fresh_buffer(queue))
+        return false;
+    queue->needs_buffer = false;
+    return true;
+}
+
+void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    NTSTATUS status;
+
+    args->hSystemContext = vidmm->queue.driver_context;
+    vidmm->statistics.build_calls++;
+    vidmm->statistics.operations[args->Operation & 31]++;
+    status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);
+    if (status != STATUS_SUCCESS)
+        vidmm_driver_error(vidmm, "PB-008",
+                           "DxgkDdiBuildPagingBuffer(%s) without a buffer returned 0x%08x; only "
+                           "STATUS_SUCCESS is lawful",
+                           miniport_operation_name(args->Operation), (unsigned)status);
+}
+
+bool paging_queue_run(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    bool did_anything = false;
+
+    if (!queue->buffers || queue->is_pumping)
+        return false;
+    queue->is_pumping = true;
+    while (!list_is_empty(&queue->jobs)) {
+        struct job *job = container_of(queue->jobs.next, struct job, link);
+
+        if (!queue->has_operation) {
+            enum job_step step;
+
+            memset(&queue->operation, 0, sizeof queue->operation);
+            step = job->ops->next(job, &queue->operation);
+            if (step == JOB_WAIT)
+                break;
+            did_anything = true;
+            if (step == JOB_DONE) {
+                list_remove(&job->link);
+                list_push_back(&queue->ended, &job->link);
+                continue;
+            }
+            queue->has_operation = true;
+            queue->fresh_failures = 0;
+        }
+
+        if (current_buffer(queue)->used == current_buffer(queue)->bytes &&
+            !list_is_empty(&queue->idle))
+            submit_built(vidmm);
+        if (!has_room(queue))
+            break;
+        did_anything = true;
+        switch (build(vidmm)) {
+        case BUILD_COMPLETE:
+            vidmm->statistics.operations[queue->operation.Operation & 31]++;
+            queue->has_operation = false;
+            break;
+        case BUILD_AGAIN:
+            break;
+        case BUILD_NO_BUFFER:
+            queue->needs_buffer = true;
+            break;
+        }
+    }
+    if (!list_is_empty(&queue->idle))
+        submit_built(vidmm);
+    queue->is_pumping = false;
+    return did_anything;
+}

@@ -1,0 +1,293 @@
+/*
+ * Paging operations of the GpuMmu model: how an allocation enters, leaves and dies.
+ *
+ *     memory segment   enter   chunk by chunk through scratch: VIRTUAL_FILL without content, else
+ *                              VIRTUAL_TRANSFER; then its own mappings are made valid
+ *                      leave   its mappings are made invalid and flushed; then chunk by chunk out
+ *     system memory    enter   its mappings are made valid, pointing at the backing store
+ *                      leave   its mappings are made invalid and flushed
+ *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
+ *     any              die     its mappings are made invalid and flushed; UNMAP from the aperture
+ *
+ * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
+ * invalid entries may be cached; the transfer or fill; entries invalid again; FLUSH_TLB. When tables
+ * are written by the CPU the entries are left as they are (the transfer has not run yet) and the
+ * flush comes before the transfer.
+ *
+ * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
+ */
+#include "vidmm/private.h"
+
+enum phase {
+    PHASE_START,
+    PHASE_APERTURE,
+    PHASE_UNMAP,
+    PHASE_CHUNK,
+    PHASE_CHUNK_SOURCE,
+    PHASE_CHUNK_DESTINATION,
+    PHASE_CHUNK_FLUSH,
+    PHASE_CHUNK_MOVE,
+    PHASE_CHUNK_UNMAP,
+    PHASE_CHUNK_UNMAP_FLUSH,
+    PHASE_MAP,
+};
+
+static struct vidmm_allocation *job_allocation(struct job *job)
+{
+    return container_of(job, struct vidmm_allocation, job);
+}
+
+static bool is_in_memory_segment(const struct vidmm_allocation *allocation)
+{
+    return allocation->segment && allocation->segment->kind == SEGMENT_PAGES;
+}
+
+/* The next mapping after this one (NULL: the first) whose tables are linked. */
+static struct mapping *next_live_mapping(const struct vidmm_allocation *allocation,
+                                         const struct mapping *after)
+{
+    const struct list *link = after ? after->allocation_link.next : allocation->mappings.next;
+
+    for (; link != &allocation->mappings; link = link->next) {
+        struct mapping *mapping = container_of(link, struct mapping, allocation_link);
+
+        if (mapping->is_live)
+            return mapping;
+    }
+    return NULL;
+}
+
+static void start_walk(struct vidmm_allocation *allocation, enum phase phase)
+{
+    allocation->walk = next_live_mapping(allocation, NULL);
+    allocation->piece = 0;
+    allocation->job.phase = phase;
+}
+
+/* One operation of PHASE_UNMAP or PHASE_MAP; false when the walk has ended. */
+static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
+                          DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct vidmm *vidmm = allocation->vidmm;
+    struct mapping *mapping = allocation->walk;
+    bool needs_flush = !makes_valid || !vidmm->caps.invalid_not_cached;
+    struct address_space *space;
+    uint64_t va;
+
+    if (!mapping)
+        return false;
+    space = &mapping->process->space;
+    va = mapping->va + PAGE_BYTES_OF(allocation->piece);
+    if (allocation->piece == mapping->page_count) {
+        /* Only reached when a flush is wanted. */
+        page_table_op_flush(space, mapping->va, PAGE_BYTES_OF(mapping->page_count), args);
+        allocation->walk = next_live_mapping(allocation, mapping);
+        allocation->piece = 0;
+        return true;
+    }
+    if (makes_valid)
+        allocation->piece += page_table_op_map(
+            space, va, allocation, mapping->first_page + allocation->piece,
+            mapping->page_count - allocation->piece, !is_in_memory_segment(allocation),
+            mapping->protect, mapping->driver_protection, args);
+    else
+        allocation->piece += page_table_op_unmap(space, va, mapping->page_count - allocation->piece,
+                                                 allocation->driver_handle,
+                                                 mapping->first_page + allocation->piece, args);
+    if (allocation->piece == mapping->page_count && !needs_flush) {
+        allocation->walk = next_live_mapping(allocation, mapping);
+        allocation->piece = 0;
+    }
+    return true;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------------------ */
+
+static bool writes_tables_at_once(const struct vidmm *vidmm)
+{
+    return vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+}
+
+static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_fill,
+                       DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t bytes = PAGE_BYTES_OF(allocation->chunk_pages);
+
+    if (is_fill) {
+        args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
+        args->FillVirtual.hAllocation = allocation->driver_handle;
+        args->FillVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
+        args->FillVirtual.FillSizeInBytes = bytes;
+        args->FillVirtual.FillPattern = 0;
+        args->FillVirtual.DestinationVirtualAddress = allocation->chunk_va;
+        return;
+    }
+    args->Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+    args->TransferVirtual.hAllocation = allocation->driver_handle;
+    args->TransferVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
+    args->TransferVirtual.TransferSizeInBytes = bytes;
+    args->TransferVirtual.SourceVirtualAddress = allocation->chunk_va;
+    args->TransferVirtual.DestinationVirtualAddress = allocation->chunk_va + bytes;
+    args->TransferVirtual.TransferDirection =
+        is_in ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL : DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
+}
+
+/*
+ * The next operation of the chunks; JOB_DONE when all have been generated. A fill has one side, a
+ * transfer two, one behind the other in scratch.
+ */
+static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is_in,
+                                    DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    struct address_space *space = &vidmm->paging.space;
+    struct job *job = &allocation->job;
+    bool is_fill = is_in && !allocation->mdl;
+    uint64_t sides = is_fill ? 1 : 2;
+
+    for (;;) {
+        uint64_t pages = allocation->chunk_pages;
+        uint64_t piece = allocation->piece;
+
+        switch ((enum phase)job->phase) {
+        case PHASE_CHUNK:
+            if (job->cursor == allocation->page_count)
+                return JOB_DONE;
+            allocation->chunk_pages =
+                min_u64(allocation->page_count - job->cursor, paging_process_chunk_pages(vidmm));
+            if (!paging_process_take_scratch(vidmm, sides * allocation->chunk_pages,
+                                             &allocation->chunk_va))
+                return JOB_WAIT;
+            allocation->piece = 0;
+            job->phase = is_fill ? PHASE_CHUNK_DESTINATION : PHASE_CHUNK_SOURCE;
+            break;
+
+        case PHASE_CHUNK_SOURCE:
+            if (piece == pages) {
+                allocation->piece = 0;
+                job->phase = PHASE_CHUNK_DESTINATION;
+                break;
+            }
+            allocation->piece +=
+                page_table_op_map(space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation,
+                                  job->cursor + piece, pages - piece, is_in, 0, 0, args);
+            return JOB_OPERATION;
+
+        case PHASE_CHUNK_DESTINATION:
+            if (piece == pages) {
+                job->phase = PHASE_CHUNK_FLUSH;
+                break;
+            }
+            allocation->piece += page_table_op_map(
+                space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
+                allocation, job->cursor + piece, pages - piece, !is_in, 0, 0, args);
+            return JOB_OPERATION;
+
+        case PHASE_CHUNK_FLUSH:
+            job->phase = PHASE_CHUNK_MOVE;
+            if (vidmm->caps.invalid_not_cached && !writes_tables_at_once(vidmm))
+                break;
+            page_table_op_flush(space, allocation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            return JOB_OPERATION;
+
+        case PHASE_CHUNK_MOVE:
+            allocation->piece = 0;
+            job->phase = PHASE_CHUNK_UNMAP;
+            move_chunk(allocation, is_in, is_fill, args);
+            return JOB_OPERATION;
+
+        case PHASE_CHUNK_UNMAP:
+            if (piece == sides * pages || writes_tables_at_once(vidmm)) {
+                job->phase = PHASE_CHUNK_UNMAP_FLUSH;
+                break;
+            }
+            allocation->piece +=
+                page_table_op_unmap(space, allocation->chunk_va + PAGE_BYTES_OF(piece),
+                                    sides * pages - piece, allocation->driver_handle,
+                                    job->cursor + (piece < pages ? piece : piece - pages), args);
+            return JOB_OPERATION;
+
+        case PHASE_CHUNK_UNMAP_FLUSH:
+            job->cursor += pages;
+            job->phase = PHASE_CHUNK;
+            if (writes_tables_at_once(vidmm))
+                break;
+            page_table_op_flush(space, allocation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            return JOB_OPERATION;
+
+        default:
+            return JOB_DONE;
+        }
+    }
+}
+
+/* ---- Generators ---------------------------------------------------------------------------------------- */
+
+static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (job->phase == PHASE_START) {
+        job->phase = PHASE_CHUNK;
+        if (allocation->segment->kind == SEGMENT_APERTURE) {
+            job->phase = PHASE_APERTURE;
+            aperture_op_map(allocation, allocation->segment, allocation->offset, args);
+            return JOB_OPERATION;
+        }
+    }
+    if (job->phase >= PHASE_CHUNK && job->phase <= PHASE_CHUNK_UNMAP_FLUSH &&
+        is_in_memory_segment(allocation)) {
+        enum job_step step = next_of_chunks(allocation, true, args);
+
+        if (step != JOB_DONE)
+            return step;
+    }
+    if (job->phase != PHASE_MAP) {
+        start_walk(allocation, PHASE_MAP);
+        allocation->entries_valid = true;
+    }
+    return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
+}
+
+/* The common start of leaving and dying: entries invalid, slots unmapped. JOB_DONE: go on. */
+static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
+                                     DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct job *job = &allocation->job;
+
+    if (job->phase == PHASE_START) {
+        start_walk(allocation, PHASE_UNMAP);
+        if (!allocation->entries_valid)
+            allocation->walk = NULL;
+        allocation->entries_valid = false;
+    }
+    if (job->phase == PHASE_UNMAP) {
+        if (walk_mappings(allocation, false, args))
+            return JOB_OPERATION;
+        job->phase = PHASE_CHUNK;
+        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE) {
+            aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
+            return JOB_OPERATION;
+        }
+    }
+    return JOB_DONE;
+}
+
+static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+    enum job_step step = next_of_retreat(allocation, args);
+
+    if (step != JOB_DONE)
+        return step;
+    return is_in_memory_segment(allocation) ? next_of_chunks(allocation, false, args) : JOB_DONE;
+}
+
+static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return next_of_retreat(job_allocation(job), args);
+}
+
+const struct job_ops virtual_enter_ops = {enter_next, allocation_entered};
+const struct job_ops virtual_leave_ops = {leave_next, allocation_left};
+const struct job_ops virtual_die_ops = {die_next, allocation_died};

@@ -1,0 +1,512 @@
+/*
+ * Private: the objects of the memory manager and who does what with them.
+ *
+ * Place      vidmm, included by its own files only.
+ * Model      | file              | what it does                                                  |
+ *            | adapter.c         | start, stop, callbacks in, the pump that drives the rest      |
+ *            | adapter_caps.c    | what the driver reports, checked                              |
+ *            | segment.c         | placement: ranges, page runs, aperture slots; LRU lists       |
+ *            | allocation.c      | create, destroy, backing store, CPU access                    |
+ *            | residency.c       | requests; who must leave so that they fit                     |
+ *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
+ *            | paging_physical.c | which operations move an allocation (physical model)          |
+ *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
+ *            | page_table.c      | trees of page tables and the operations that write them      |
+ *            | paging_process.c  | the system process: buffers, scratch range, table window      |
+ *            | gpu_va.c          | mappings of allocations and of physical pages                 |
+ *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
+ *            | check.c           | the invariant walk                                            |
+ *
+ *            Work flows one way: a request (residency.c) places allocations and queues jobs; a job
+ *            generates paging operations one at a time; the paging queue turns them into buffers;
+ *            when the buffer that holds a job's last operation retires, the job is finished and
+ *            what it moved is published. Jobs run strictly in the order in which they were queued,
+ *            so what a generator sees is what the GPU will see when the operation executes.
+ * Errors     Whatever can fail for lack of memory fails when it is asked for, before anything is
+ *            queued; a queued job cannot fail on our side.
+ */
+#ifndef VIDMM_PRIVATE_H
+#define VIDMM_PRIVATE_H
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/page_allocator.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
+#include "vidmm/adapter_caps.h"
+#include "vidmm/vidmm.h"
+#include "vidsch/vidsch.h"
+
+#define PAGE_BYTES_OF(pages) ((uint64_t)(pages) << PAGE_SHIFT_BITS)
+
+/* ---- Segments (segment.c) -------------------------------------------------------------------- */
+
+enum segment_kind {
+    SEGMENT_SYSTEM,     /* id 0: system pages, no address of its own; GpuMmu only */
+    SEGMENT_CONTIGUOUS, /* memory, allocations are one range: physical model      */
+    SEGMENT_PAGES,      /* memory, allocations are runs of pages: GpuMmu          */
+    SEGMENT_APERTURE,   /* slots that show system pages                           */
+};
+
+#define PRIORITY_CLASSES 5
+
+struct segment {
+    enum segment_kind kind;
+    unsigned id;
+    const struct vidmm_segment_caps *caps; /* NULL for SEGMENT_SYSTEM */
+    uint64_t size;                         /* bytes usable, after limits */
+    struct range_allocator ranges;         /* CONTIGUOUS and APERTURE */
+    struct page_allocator pages;           /* PAGES */
+    uint64_t used;                         /* bytes placed */
+    uint64_t peak_used;
+    uint64_t table_bytes; /* of used: page tables */
+    uint64_t leaving;     /* bytes whose owners are on their way out */
+    uint64_t allocation_count;
+    /* Allocations that may be evicted, by priority class, least recently used first. */
+    struct list lru[PRIORITY_CLASSES];
+};
+
+NTSTATUS segments_init(struct vidmm *vidmm);
+void segments_fini(struct vidmm *vidmm);
+struct segment *segment_by_id(struct vidmm *vidmm, unsigned id); /* 0: system */
+
+/*
+ * Gives the allocation a place in the segment: fills its placement. Never evicts:
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY when it is full, STATUS_NO_MEMORY when the host is.
+ */
+NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation);
+void segment_unplace(struct vidmm_allocation *allocation);
+/* Byte offset in the segment of a page of a placed allocation (memory segments). */
+uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page);
+/* How many pages from this one on are contiguous in the segment; their first byte offset. */
+uint64_t segment_run(struct vidmm_allocation *allocation, uint64_t page, uint64_t *out_offset);
+/* Bytes that placing the allocation in the segment takes. */
+uint64_t segment_footprint(const struct segment *segment,
+                           const struct vidmm_allocation *allocation);
+uint64_t segment_free(const struct segment *segment);
+
+/*
+ * Physical model: slots of an eviction segment for the allocation's way out. Without one, or when
+ * none has room, eviction_aperture stays NULL and the transfer goes to the pages directly.
+ */
+void segment_take_eviction_slots(struct vidmm_allocation *allocation);
+void segment_release_eviction_slots(struct vidmm_allocation *allocation);
+
+/* Takes or releases one page for a page table. segment 0: a system page. */
+NTSTATUS segment_take_page(struct vidmm *vidmm, unsigned segment_id, uint64_t *out_page);
+void segment_release_page(struct vidmm *vidmm, unsigned segment_id, uint64_t page);
+
+void segment_lru_add(struct vidmm_allocation *allocation);
+void segment_lru_remove(struct vidmm_allocation *allocation);
+
+/* ---- Paging queue (paging_queue.c) -------------------------------------------------------------- */
+
+enum job_step {
+    JOB_OPERATION, /* *args holds the next operation */
+    JOB_WAIT,      /* nothing now: ask again when a paging buffer has retired */
+    JOB_DONE,      /* that was all */
+};
+
+struct job;
+struct job_ops {
+    /*
+     * Fills operation and its member of the union; the rest of *args is the queue's. What args
+     * points to stays valid until the next call.
+     */
+    enum job_step (*next)(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+    /* Everything the job generated has retired. May free the job and queue others. */
+    void (*finished)(struct job *job);
+};
+struct job {
+    const struct job_ops *ops;
+    struct list link; /* in the queue, then in the submission that holds its end */
+    unsigned phase;   /* generator state */
+    uint64_t cursor;
+};
+
+struct paging_buffer {
+    uint8_t *cpu;
+    uint64_t first_page; /* contiguous system pages */
+    uint64_t va;         /* in the paging process; 0 in the physical model */
+    uint32_t bytes;      /* usable */
+    uint32_t used;       /* built so far */
+    uint32_t submitted;  /* ... and handed to the scheduler */
+    uint8_t *private_data;
+    uint32_t private_bytes;
+    uint32_t private_used;
+    uint32_t private_submitted;
+    unsigned in_flight; /* submissions */
+};
+
+struct paging_submission {
+    struct vidsch_packet packet;
+    struct vidmm *vidmm;
+    struct paging_buffer *buffer;
+    uint32_t start, end;
+    uint32_t private_start, private_end;
+    struct list jobs;      /* that end here */
+    struct list in_flight; /* in paging_queue.in_flight, or free */
+};
+
+#define PAGING_SUBMISSIONS 64
+
+struct paging_queue {
+    struct list jobs;   /* the first one is being generated */
+    bool has_operation; /* operation is not complete yet */
+    bool needs_buffer;  /* the driver found the current one too small */
+    bool is_pumping;
+    DXGKARG_BUILDPAGINGBUFFER operation; /* as the job gave it; repeated unchanged (PB-015) */
+    unsigned fresh_failures; /* INSUFFICIENT on fresh buffers without progress (PB-012) */
+    struct paging_buffer *buffers;
+    unsigned buffer_count;
+    unsigned current;  /* index into buffers */
+    struct list ended; /* jobs whose end is in the current buffer, not submitted yet */
+    struct list in_flight;
+    struct list idle;
+    struct paging_submission submissions[PAGING_SUBMISSIONS];
+    /* The system context. */
+    HANDLE driver_process, driver_device, driver_context;
+    struct vidsch_context *context;
+    unsigned node;
+};
+
+NTSTATUS paging_queue_init(struct vidmm *vidmm);
+void paging_queue_fini(struct vidmm *vidmm);
+void paging_queue_add(struct vidmm *vidmm, struct job *job);
+/* Builds and submits what can be; called by vidmm_pump(). True if it did anything. */
+bool paging_queue_run(struct vidmm *vidmm);
+/*
+ * Has the driver execute an operation at once, without a buffer: page tables of the paging process
+ * (PB-026, PT-020).
+ */
+void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args);
+bool paging_queue_is_idle(const struct vidmm *vidmm);
+/* Everything built so far has retired. */
+bool paging_queue_is_drained(const struct vidmm *vidmm);
+
+/* ---- Allocations (allocation.c) ------------------------------------------------------------------ */
+
+enum allocation_state {
+    ALLOCATION_EMPTY,    /* no content yet, no place      */
+    ALLOCATION_BACKED,   /* content in the backing store  */
+    ALLOCATION_ENTERING, /* placed; paging in             */
+    ALLOCATION_RESIDENT, /* usable by the GPU             */
+    ALLOCATION_LEAVING,  /* paging out                    */
+    ALLOCATION_DYING,    /* destroyed; last operations    */
+};
+const char *allocation_state_name(enum allocation_state state);
+
+struct vidmm_allocation {
+    struct vidmm *vidmm;
+    struct vidmm_device *device;
+    void *cookie;
+    D3DKMT_HANDLE handle;
+    HANDLE driver_handle; /* hAllocation */
+    HANDLE device_handle; /* hDeviceSpecificAllocation */
+    uint64_t page_count;
+    uint64_t alignment;
+    uint8_t preference[8]; /* segment ids, best first */
+    unsigned preference_count;
+    uint32_t eviction_set;
+    unsigned priority_class;
+    bool is_accessed_physically, is_cpu_visible, is_cached;
+
+    enum allocation_state state;
+    bool is_destroyed;
+    bool has_content; /* else the next page-in fills */
+
+    /* Where: valid while segment is not NULL. */
+    struct segment *segment;
+    uint64_t offset;       /* CONTIGUOUS, APERTURE: bytes */
+    struct page_run *runs; /* PAGES */
+    uint32_t run_count;
+    struct run_position {
+        uint32_t run;
+        uint64_t first_page; /* of the allocation, that the run starts with */
+    } position;
+
+    /* Physical model: slots through which it leaves (EvictionSegmentSet); NULL: directly. */
+    struct segment *eviction_aperture;
+    uint64_t eviction_offset;
+
+    MDL *mdl; /* backing store: the page numbers follow the header; NULL: none */
+
+    /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
+    uint32_t holds;
+    uint32_t lock_count;
+    uint64_t busy_until; /* device->submitted when the last hold went */
+
+    struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
+    struct mapping *walk; /* mapping whose entries are being written */
+    uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
+    uint64_t chunk_pages; /* of the allocation, from job.cursor on, seen through scratch */
+    uint64_t chunk_va;    /* source side; the destination follows it */
+
+    bool entries_valid; /* in the order of the paging queue: its PTEs point at pages */
+    struct list mappings;
+    struct list lru;
+    struct list device_link;
+    struct list dying; /* in vidmm->dying */
+};
+
+static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
+{
+    return allocation->segment != NULL;
+}
+bool allocation_is_idle(const struct vidmm_allocation *allocation);
+NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
+void allocation_release_backing(struct vidmm_allocation *allocation);
+static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
+{
+    return (uint64_t *)(allocation->mdl + 1);
+}
+void allocation_hold(struct vidmm_allocation *allocation);
+void allocation_unhold(struct vidmm_allocation *allocation);
+
+/*
+ * Starts paging in (state ENTERING; it is placed) or out (LEAVING; backing is there) or dropping
+ * (DYING). The job's end publishes.
+ */
+void allocation_enter(struct vidmm_allocation *allocation);
+NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason);
+void allocation_die(struct vidmm_allocation *allocation);
+struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
+/* Destroyed allocations that have become idle go. True if any did. */
+bool allocations_bury(struct vidmm *vidmm);
+
+void aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
+                     uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
+void aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
+                       uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
+
+/* The generators for struct vidmm_allocation.job. */
+extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
+extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
+void allocation_entered(struct job *job);
+void allocation_left(struct job *job);
+void allocation_died(struct job *job);
+
+/* ---- Residency (residency.c) ---------------------------------------------------------------------- */
+
+struct request {
+    struct list link;
+    struct vidmm *vidmm;
+    struct vidmm_device *device;
+    vidmm_done done;
+    void *context;
+    uint64_t fence_value; /* 0: none */
+    bool is_active;       /* its references are held */
+    unsigned count;
+    unsigned placed;
+    struct job barrier;
+    size_t bytes; /* of this struct */
+    struct vidmm_allocation *allocations[];
+};
+
+/* Gives a request that holds the allocations when done(STATUS_SUCCESS) is called. */
+NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
+                        struct request **out_request);
+void request_free(struct request *request);
+void request_queue(struct request *request);
+bool residency_run(struct vidmm *vidmm);
+
+/* ---- Page tables (page_table.c) ------------------------------------------------------------------- */
+
+struct page_table {
+    struct page_table *parent;
+    unsigned index; /* in the parent */
+    unsigned level;
+    unsigned segment;     /* 0: system */
+    uint64_t page;        /* in the segment, or system page number */
+    uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
+    void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
+    uint64_t first_va;
+    bool has_page;
+    bool is_initialised;
+    struct list fresh;             /* in a mapping's list of tables to initialise and link */
+    struct page_table *children[]; /* 2^index_bits of them above level 0 */
+};
+
+struct address_space {
+    struct vidmm *vidmm;
+    HANDLE driver_process;
+    struct page_table *root;       /* NULL before the first table */
+    struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
+    uint64_t ranges_start;
+    bool is_paging_process;
+};
+
+/*
+ * Makes sure that all tables down to the leaves exist for [va, va + bytes); new ones are appended
+ * to fresh, parents before children. All or nothing.
+ */
+NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
+                             struct list *fresh);
+/* Undoes a prepare whose tables were never handed to a job. */
+void page_tables_abandon(struct address_space *space, struct list *fresh);
+void page_tables_free(struct address_space *space);
+struct page_table *page_table_find(const struct address_space *space, uint64_t va);
+
+/* How many entries one table of the level holds, and what one entry covers. */
+uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
+uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level);
+
+/* Operations. They fill *args; entries come from vidmm->entries. */
+void page_table_op_initialise(struct address_space *space, struct page_table *table,
+                              DXGKARG_BUILDPAGINGBUFFER *args);
+void page_table_op_link(struct address_space *space, struct page_table *table,
+                        DXGKARG_BUILDPAGINGBUFFER *args);
+/* Maps the table itself into the paging process's window (GPU_VIRTUAL). */
+void page_table_op_show(struct address_space *space, struct page_table *table,
+                        DXGKARG_BUILDPAGINGBUFFER *args);
+/*
+ * Points entries for [va, ...) at pages [first_page, ...) of the allocation, as far as one table and
+ * page_count go; returns how many. from_backing: at its backing store, else at its placement.
+ */
+uint64_t page_table_op_map(struct address_space *space, uint64_t va,
+                           struct vidmm_allocation *allocation, uint64_t first_page,
+                           uint64_t page_count, bool from_backing, uint32_t protect,
+                           uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args);
+uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
+                                    uint64_t first_page, uint64_t page_count,
+                                    DXGKARG_BUILDPAGINGBUFFER *args);
+uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
+                             HANDLE driver_allocation, uint64_t first_page,
+                             DXGKARG_BUILDPAGINGBUFFER *args);
+void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t bytes,
+                         DXGKARG_BUILDPAGINGBUFFER *args);
+
+/* ---- Paging process (paging_process.c) ------------------------------------------------------------- */
+
+struct paging_process {
+    bool is_ready; /* from then on tables are written in the driver's update mode */
+    struct address_space space;
+    uint64_t buffer_va;
+    uint64_t scratch_va, scratch_pages;
+    uint64_t scratch_next; /* page; the range is used in turn */
+    uint64_t window_va;    /* GPU_VIRTUAL: page tables are seen here, one slot each */
+    uint32_t window_next;  /* slots never used start here */
+    uint32_t *window_free; /* stack of released slots, with room for all below window_next */
+    uint32_t window_free_count, window_free_capacity;
+    bool window_is_stale; /* a slot was released since the last flush */
+};
+
+/*
+ * Gives pages of scratch address space to the operations generated next. False: not before the
+ * paging queue has drained, because tables are written at once (CPU_VIRTUAL) and the transfers that
+ * still use the range are not.
+ */
+bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va);
+/* Most pages that one chunk may have on each side. */
+uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
+NTSTATUS paging_process_init(struct vidmm *vidmm);
+void paging_process_fini(struct vidmm *vidmm);
+/* A window slot for a table (GPU_VIRTUAL), never 0. */
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint32_t *out_slot);
+void paging_process_release_slot(struct vidmm *vidmm, uint32_t slot);
+static inline uint64_t paging_process_slot_va(const struct paging_process *process, uint32_t slot)
+{
+    return process->window_va + ((uint64_t)slot << PAGE_SHIFT_BITS);
+}
+
+/* ---- Mappings (gpu_va.c) ------------------------------------------------------------------------------- */
+
+struct mapping {
+    struct vidmm_process *process;
+    struct vidmm_allocation *allocation;
+    uint64_t va, page_count, first_page;
+    uint32_t protect;
+    uint64_t driver_protection;
+    bool is_live;   /* in the order of the paging queue: its tables are linked */
+    bool is_doomed; /* an unmap job will free it */
+    struct list allocation_link;
+    struct list process_link;
+    struct list fresh; /* tables that its job initialises and links */
+    struct list *at;   /* where the job is in fresh */
+    struct job job;
+    struct job unmap_job;
+    vidmm_done done;
+    void *context;
+};
+struct mapping *mapping_find(struct vidmm_process *process, uint64_t va);
+/* Frees a mapping whose entries are gone; its address range too. */
+void mapping_free(struct mapping *mapping);
+
+/* ---- Objects (submit.c) ---------------------------------------------------------------------------------- */
+
+struct vidmm_process {
+    struct vidmm *vidmm;
+    struct address_space space;
+    struct list devices;
+    struct list mappings;
+    struct list link;
+};
+
+struct vidmm_device {
+    struct vidmm_process *process;
+    struct vidmm *vidmm;
+    HANDLE driver_device;
+    struct list contexts;
+    struct list allocations;
+    struct list submissions; /* not retired, oldest first */
+    uint64_t submitted;      /* sequence of the last submission */
+    uint64_t requests_made;  /* last value of the device's paging fence that was promised */
+    unsigned pending_requests;
+    struct list link;
+};
+/* All submissions up to and including this one have retired. */
+uint64_t device_retired(const struct vidmm_device *device);
+
+struct dma_buffer;
+struct vidmm_context {
+    struct vidmm_device *device;
+    HANDLE driver_context;
+    DXGK_CONTEXTINFO info;
+    unsigned node;
+    struct vidsch_context *scheduler;
+    bool root_is_set;
+    struct dma_buffer *free_buffers;
+    struct list link;
+};
+
+struct vidmm {
+    struct miniport *miniport;
+    struct vidmm_config config;
+    const struct base_services *services;
+    struct vidmm_caps caps;
+    struct vidsch *vidsch;
+    bool is_started;
+    bool is_pumping, pump_again;
+    unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
+
+    struct segment system;
+    struct segment *segments; /* [i] has id i + 1 */
+    uint64_t dummy_page;      /* system page behind unmapped aperture slots */
+
+    struct paging_queue queue;
+    struct paging_process paging;
+    DXGK_PTE *entries; /* of one table: lent to the driver during one call */
+    uint64_t entry_capacity;
+
+    struct list requests;  /* not all placed yet, first come first */
+    struct list dying;     /* destroyed, held by nobody, in the order of their last use */
+    uint64_t doomed_count; /* destroyed and not gone */
+    struct list processes;
+
+    /* D3DKMT handles: index -> allocation. */
+    struct vidmm_allocation **handles;
+    uint32_t handle_capacity, handle_free; /* free slots are chained through the table */
+
+    struct vidmm_statistics statistics;
+};
+
+/* Runs everything that can go on: requests, jobs, burials. Safe to call from anywhere. */
+void vidmm_pump(struct vidmm *vidmm);
+void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * Rendering in the physical model: command buffers into DMA buffers, residency, patching.
+ *
+ * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
+ * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
+ * request brings its references in, DxgkDdiPatch gives it their addresses just before it goes to
+ * the driver, and they stay where they are until it has retired.
+ *
+ * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
+ */
+#include "vidmm/submission.h"
+
+#include <string.h>
+
+struct dma_buffer {
+    struct dma_buffer *next;
+    uint8_t *cpu;
+    uint64_t first_page, page_count; /* contiguous system pages */
+    uint8_t *private_data;
+    DXGK_ALLOCATIONLIST *allocation_list;
+    uint32_t allocation_capacity;
+    D3DDDI_PATCHLOCATIONLIST *patch_list;
+};
+
+struct render_call {
+    struct vidmm *vidmm;
+    unsigned remaining;
+    NTSTATUS status;
+    uint64_t needed, available;
+    vidmm_done done;
+    void *context;
+};
+
+/* ---- DMA buffers ---------------------------------------------------------------------------------------- */
+
+static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (buffer->cpu)
+        platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(buffer->page_count));
+    if (buffer->first_page)
+        platform->release_contiguous(platform->context, buffer->page_count, buffer->first_page);
+    base_free(vidmm->services, buffer->private_data, context->info.DmaBufferPrivateDataSize);
+    base_free_array(vidmm->services, buffer->allocation_list, buffer->allocation_capacity,
+                    sizeof *buffer->allocation_list);
+    base_free_array(vidmm->services, buffer->patch_list, context->info.PatchLocationListSize,
+                    sizeof *buffer->patch_list);
+    base_free(vidmm->services, buffer, sizeof *buffer);
+}
+
+void dma_buffers_free(struct vidmm_context *context)
+{
+    while (context->free_buffers) {
+        struct dma_buffer *buffer = context->free_buffers;
+
+        context->free_buffers = buffer->next;
+        free_buffer(context, buffer);
+    }
+}
+
+static struct dma_buffer *take_buffer(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    const DXGK_CONTEXTINFO *info = &context->info;
+    struct dma_buffer *buffer = context->free_buffers;
+
+    if (buffer) {
+        context->free_buffers = buffer->next;
+        buffer->next = NULL;
+        return buffer;
+    }
+    buffer = base_alloc(vidmm->services, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    buffer->page_count = div_round_up(info->DmaBufferSize, PAGE_BYTES);
+    if (!NT_SUCCESS(platform->take_contiguous(platform->context, buffer->page_count,
+                                              &buffer->first_page))) {
+        buffer->first_page = 0;
+        goto fail;
+    }
+    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
+                                    PAGE_BYTES_OF(buffer->page_count));
+    buffer->allocation_capacity = info->AllocationListSize;
+    buffer->allocation_list = base_alloc_array(vidmm->services, buffer->allocation_capacity,
+                                               sizeof *buffer->allocation_list);
+    buffer->patch_list =
+        base_alloc_array(vidmm->services, info->PatchLocationListSize, sizeof *buffer->patch_list);
+    if (info->DmaBufferPrivateDataSize)
+        buffer->private_data = base_alloc(vidmm->services, info->DmaBufferPrivateDataSize);
+    if (buffer->cpu && buffer->allocation_list && buffer->patch_list &&
+        (buffer->private_data || !info->DmaBufferPrivateDataSize))
+        return buffer;
+fail:
+    free_buffer(context, buffer);
+    return NULL;
+}
+
+static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    buffer->next = context->free_buffers;
+    context->free_buffers = buffer;
+}
+
+/* ---- The end of a packet ---------------------------------------------------------------------------------- */
+
+static void finish_call_part(struct render_call *call, NTSTATUS status, uint64_t needed,
+                             uint64_t available)
+{
+    vidmm_done done = call->done;
+    void *context = call->context;
+
+    if (NT_SUCCESS(call->status) && !NT_SUCCESS(status)) {
+        call->status = status;
+        call->needed = needed;
+        call->available = available;
+    }
+    if (--call->remaining)
+        return;
+    status = call->status;
+    needed = call->needed;
+    available = call->available;
+    base_free(call->vidmm->services, call, sizeof *call);
+    if (done)
+        done(context, status, needed, available);
+}
+
+static void finish_submission(struct submission *submission, NTSTATUS status, uint64_t needed,
+                              uint64_t available)
+{
+    struct render_call *call = submission->call;
+
+    give_back_buffer(submission->context, submission->buffer);
+    submission_free(submission);
+    finish_call_part(call, status, needed, available);
+}
+
+static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    unsigned i;
+
+    for (i = 0; i < submission->reference_count; i++)
+        allocation_unhold(submission->references[i].allocation);
+    finish_submission(submission, status, 0, 0);
+}
+
+/* ---- Patch and submit --------------------------------------------------------------------------------------- */
+
+/* What a list entry says of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
+static void describe(const struct vidmm_reference *reference, DXGK_ALLOCATIONLIST *entry)
+{
+    const struct vidmm_allocation *allocation = reference->allocation;
+
+    memset(entry, 0, sizeof *entry);
+    entry->hDeviceSpecificAllocation = allocation->device_handle;
+    entry->WriteOperation = reference->is_written;
+    if (allocation->state != ALLOCATION_RESIDENT)
+        return;
+    entry->SegmentId = allocation->segment->id;
+    entry->PhysicalAddress.QuadPart =
+        (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+}
+
+static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_PATCH patch = {0};
+    unsigned i;
+
+    for (i = 0; i < submission->reference_count; i++) {
+        ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
+        describe(&submission->references[i], &buffer->allocation_list[i]);
+    }
+    patch.hContext = context->driver_context;
+    patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    patch.pDmaBuffer = buffer->cpu;
+    patch.DmaBufferSize = context->info.DmaBufferSize;
+    patch.DmaBufferSubmissionEndOffset = submission->dma_bytes;
+    patch.pDmaBufferPrivateData = buffer->private_data;
+    patch.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    patch.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
+    patch.pAllocationList = buffer->allocation_list;
+    patch.AllocationListSize = submission->reference_count;
+    patch.pPatchLocationList = buffer->patch_list;
+    patch.PatchLocationListSize = submission->patch_count;
+    patch.PatchLocationListSubmissionLength = submission->patch_count;
+    patch.SubmissionFenceId = packet->fence_id;
+    return miniport_patch(miniport, NULL, &patch);
+}
+
+static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_SUBMITCOMMAND args = {0};
+
+    args.hContext = context->driver_context;
+    args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    args.DmaBufferSize = context->info.DmaBufferSize;
+    args.DmaBufferSubmissionEndOffset = submission->dma_bytes;
+    args.pDmaBufferPrivateData = buffer->private_data;
+    args.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
+    args.SubmissionFenceId = packet->fence_id;
+    args.NodeOrdinal = context->node;
+    return miniport_submit_command(miniport, NULL, &args);
+}
+
+static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
+                                                           render_retired};
+
+static void references_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct submission *submission = context;
+
+    submission->request = NULL; /* ended: it frees itself */
+    if (NT_SUCCESS(status))
+        vidsch_submit(submission->context->scheduler, &submission->packet);
+    else
+        finish_submission(submission, status, needed, available);
+}
+
+/* ---- The call --------------------------------------------------------------------------------------------------- */
+
+/* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
+static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args, bool *out_more)
+{
+    struct vidmm_context *context = submission->context;
+    struct vidmm *vidmm = context->device->vidmm;
+    struct dma_buffer *buffer = submission->buffer;
+    UINT multipass = args->MultipassOffset;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_more = false;
+    for (i = 0; i < submission->reference_count; i++)
+        describe(&submission->references[i], &buffer->allocation_list[i]);
+    args->pDmaBuffer = buffer->cpu;
+    args->DmaSize = context->info.DmaBufferSize;
+    args->pDmaBufferPrivateData = buffer->private_data;
+    args->DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    args->pAllocationList = buffer->allocation_list;
+    args->AllocationListSize = submission->reference_count;
+    args->pPatchLocationListOut = buffer->patch_list;
+    args->PatchLocationListOutSize = context->info.PatchLocationListSize;
+    args->DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    status = miniport_render(vidmm->miniport, context->driver_context, args);
+    if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return status;
+
+    submission->dma_bytes = (uint32_t)((uint8_t *)args->pDmaBuffer - buffer->cpu);
+    if (buffer->private_data)
+        submission->private_bytes =
+            (uint32_t)((uint8_t *)args->pDmaBufferPrivateData - buffer->private_data);
+    submission->patch_count =
+        (uint32_t)(((uintptr_t)args->pPatchLocationListOut - (uintptr_t)buffer->patch_list) /
+                   sizeof *buffer->patch_list);
+    if (submission->dma_bytes > context->info.DmaBufferSize ||
+        submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
+        submission->patch_count > context->info.PatchLocationListSize) {
+        vidmm_driver_error(vidmm, "PATCH-014",
+                           "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
+                           "patch locations; %u, %u and %u were offered",
+                           submission->dma_bytes, submission->private_bytes,
+                           submission->patch_count, context->info.DmaBufferSize,
+                           context->info.DmaBufferPrivateDataSize,
+                           context->info.PatchLocationListSize);
+        return STATUS_DRIVER_INTERNAL_ERROR;
+    }
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+        if (submission->dma_bytes == 0 && args->MultipassOffset == multipass) {
+            vidmm_driver_error(vidmm, "PATCH-014",
+                               "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
+                               context->info.DmaBufferSize);
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
+        *out_more = true;
+    }
+    return STATUS_SUCCESS;
+}
+
+static struct submission *create_part(struct vidmm_context *context, struct render_call *call,
+                                      unsigned reference_count,
+                                      const struct vidmm_reference *references, NTSTATUS *status)
+{
+    struct submission *submission = submission_create(context, &render_packet_ops, reference_count);
+    unsigned i;
+
+    *status = STATUS_NO_MEMORY;
+    if (!submission)
+        return NULL;
+    submission->call = call;
+    submission->buffer = take_buffer(context);
+    if (!submission->buffer)
+        goto free_submission;
+    *status = request_create(context->device, reference_count, references_resident, submission,
+                             &submission->request);
+    if (!NT_SUCCESS(*status))
+        goto give_back;
+    for (i = 0; i < reference_count; i++) {
+        submission->references[i] = references[i];
+        submission->request->allocations[i] = references[i].allocation;
+    }
+    return submission;
+
+give_back:
+    give_back_buffer(context, submission->buffer);
+free_submission:
+    submission_free(submission);
+    return NULL;
+}
+
+NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                      unsigned reference_count, const struct vidmm_reference *references,
+                      vidmm_done done, void *done_context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    struct submission *first = NULL, **tail = &first;
+    struct render_call *call;
+    DXGKARG_RENDER args = {0};
+    bool more = true;
+    NTSTATUS status;
+    unsigned i;
+
+    if (vidmm->caps.is_virtual)
+        return STATUS_NOT_SUPPORTED;
+    if (reference_count > context->info.AllocationListSize)
+        return STATUS_INVALID_PARAMETER;
+    for (i = 0; i < reference_count; i++) {
+        if (references[i].allocation->is_destroyed)
+            return STATUS_INVALID_HANDLE;
+    }
+    call = base_alloc(vidmm->services, sizeof *call);
+    if (!call)
+        return STATUS_NO_MEMORY;
+    call->vidmm = vidmm;
+    call->done = done;
+    call->context = done_context;
+
+    args.pCommand = (VOID *)command;
+    args.CommandLength = command_bytes;
+    while (more) {
+        struct submission *part = create_part(context, call, reference_count, references, &status);
+
+        if (!part)
+            goto undo;
+        *tail = part;
+        tail = &part->next;
+        call->remaining++;
+        status = render_part(part, &args, &more);
+        if (!NT_SUCCESS(status))
+            goto undo;
+    }
+
+    while (first) {
+        struct submission *part = first;
+
+        first = part->next;
+        submission_begin(part);
+        request_queue(part->request);
+    }
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+
+undo:
+    while (first) {
+        struct submission *part = first;
+
+        first = part->next;
+        request_free(part->request);
+        give_back_buffer(context, part->buffer);
+        submission_free(part);
+    }
+    base_free(vidmm->services, call, sizeof *call);
+    return status;
+}

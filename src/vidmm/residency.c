@@ -1,0 +1,365 @@
+/*
+ * Residency: requests for memory, served in the order in which they were made.
+ *
+ * A request is active from the moment it is the first: it then holds its allocations, so that what
+ * is resident stays, and places what is not, making room by evicting, least recently used first
+ * and lowest priority class first, from the segment that the allocation prefers. When all is
+ * placed, a barrier job behind the page-ins ends the request. A request that cannot be placed while
+ * nothing else is pending in the whole manager has failed: no event will come that could help.
+ *
+ * Work per reference is constant: a hold and two list operations. Nothing here walks what is
+ * resident.
+ *
+ * Source     contract.md RES-001..014; sequences S-03..S-07, S-12, S-22, S-23.
+ */
+#include "vidmm/private.h"
+
+/* How many entries of an LRU list are looked at before giving up: all but the first few of those
+ * that are not idle yet went on the list after the last submission. */
+#define VICTIM_SCAN 64
+
+static enum job_step barrier_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return JOB_DONE;
+}
+
+static void end_request(struct request *request, NTSTATUS status, uint64_t needed,
+                        uint64_t available)
+{
+    vidmm_done done = request->done;
+    void *context = request->context;
+    unsigned i;
+
+    request->device->pending_requests--;
+    if (!NT_SUCCESS(status) && request->is_active) {
+        for (i = 0; i < request->count; i++)
+            allocation_unhold(request->allocations[i]);
+    }
+    request_free(request);
+    if (done)
+        done(context, status, needed, available);
+}
+
+static void barrier_finished(struct job *job)
+{
+    end_request(container_of(job, struct request, barrier), STATUS_SUCCESS, 0, 0);
+}
+
+static const struct job_ops barrier_ops = {barrier_next, barrier_finished};
+
+NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
+                        struct request **out_request)
+{
+    struct vidmm *vidmm = device->vidmm;
+    size_t bytes = sizeof(struct request) + (size_t)count * sizeof(struct vidmm_allocation *);
+    struct request *request;
+
+    *out_request = NULL;
+    request = base_alloc(vidmm->services, bytes);
+    if (!request)
+        return STATUS_NO_MEMORY;
+    request->vidmm = vidmm;
+    request->device = device;
+    request->done = done;
+    request->context = context;
+    request->count = count;
+    request->bytes = bytes;
+    request->barrier.ops = &barrier_ops;
+    list_init(&request->link);
+    *out_request = request;
+    return STATUS_SUCCESS;
+}
+
+void request_free(struct request *request)
+{
+    base_free(request->vidmm->services, request, request->bytes);
+}
+
+void request_queue(struct request *request)
+{
+    request->device->pending_requests++;
+    list_push_back(&request->vidmm->requests, &request->link);
+}
+
+/* ---- Making room --------------------------------------------------------------------------------- */
+
+static struct vidmm_allocation *find_victim(struct segment *segment)
+{
+    unsigned class;
+
+    for (class = 0; class < PRIORITY_CLASSES; class ++) {
+        struct vidmm_allocation *victim;
+        unsigned seen = 0;
+
+        list_for_each (victim, &segment->lru[class], struct vidmm_allocation, lru) {
+            if (allocation_is_idle(victim))
+                return victim;
+            if (++seen == VICTIM_SCAN)
+                break;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Starts evictions until bytes are free or on their way out. Free bytes that did not do (the space
+ * is in pieces) do not count. True: something is leaving, ask again when it has left.
+ */
+static bool make_room(struct segment *segment, uint64_t bytes, NTSTATUS *status)
+{
+    uint64_t free_bytes = segment_free(segment);
+    uint64_t coming = segment->leaving;
+
+    *status = STATUS_SUCCESS;
+    if (free_bytes < bytes)
+        coming += free_bytes;
+    while (coming < bytes) {
+        struct vidmm_allocation *victim = find_victim(segment);
+        uint64_t footprint;
+
+        if (!victim)
+            break;
+        footprint = segment_footprint(segment, victim);
+        *status = allocation_leave(victim, "memory pressure");
+        if (!NT_SUCCESS(*status))
+            break;
+        coming += footprint;
+    }
+    return segment->leaving > 0;
+}
+
+/* What the request still has to place in the segment. */
+static uint64_t request_need(const struct request *request, const struct segment *segment)
+{
+    uint64_t need = 0;
+    unsigned i;
+
+    for (i = request->placed; i < request->count; i++) {
+        const struct vidmm_allocation *allocation = request->allocations[i];
+
+        if (!allocation_is_placed(allocation) && allocation->preference[0] == segment->id)
+            need += segment_footprint(segment, allocation);
+    }
+    return need;
+}
+
+/* ---- Placing ------------------------------------------------------------------------------------------ */
+
+enum place_result { PLACED, PLACE_LATER, PLACE_FAILED };
+
+static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    bool shows_backing = segment->kind == SEGMENT_SYSTEM || segment->kind == SEGMENT_APERTURE;
+    bool had_backing = allocation->mdl != NULL;
+    NTSTATUS status;
+
+    if (allocation->lock_count && !shows_backing)
+        return STATUS_GRAPHICS_ALLOCATION_BUSY; /* RES-014 */
+    if (shows_backing && !had_backing) {
+        status = allocation_take_backing(allocation);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    status = segment_place(segment, allocation);
+    if (!NT_SUCCESS(status)) {
+        if (shows_backing && !had_backing)
+            allocation_release_backing(allocation);
+        return status;
+    }
+    allocation_enter(allocation);
+    return STATUS_SUCCESS;
+}
+
+/* Something will retire and may release memory. */
+static bool is_more_to_come(const struct vidmm *vidmm)
+{
+    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch);
+}
+
+static enum place_result place(struct request *request, struct vidmm_allocation *allocation,
+                               NTSTATUS *status)
+{
+    struct vidmm *vidmm = request->vidmm;
+    unsigned i;
+
+    for (i = 0; i < allocation->preference_count; i++) {
+        struct segment *segment = segment_by_id(vidmm, allocation->preference[i]);
+
+        *status = place_in(segment, allocation);
+        if (NT_SUCCESS(*status))
+            return PLACED;
+        if (*status == STATUS_NO_MEMORY)
+            return PLACE_FAILED;
+        if (*status == STATUS_GRAPHICS_NO_VIDEO_MEMORY &&
+            segment_footprint(segment, allocation) <= segment->size) {
+            NTSTATUS room;
+            uint64_t need = segment_footprint(segment, allocation);
+
+            if (i == 0 && request_need(request, segment) > need)
+                need = request_need(request, segment);
+            if (make_room(segment, need, &room))
+                return PLACE_LATER;
+            if (!NT_SUCCESS(room)) {
+                *status = room;
+                return PLACE_FAILED;
+            }
+            /* Its first choice is full of what is in use: second choices only if that stays so. */
+            if (is_more_to_come(vidmm))
+                return PLACE_LATER;
+        }
+    }
+    return PLACE_LATER;
+}
+
+static void activate(struct request *request)
+{
+    unsigned i;
+
+    if (request->is_active)
+        return;
+    request->is_active = true;
+    for (i = 0; i < request->count; i++) {
+        struct vidmm_allocation *allocation = request->allocations[i];
+
+        request->vidmm->statistics.residency_requests++;
+        if (allocation->state == ALLOCATION_RESIDENT || allocation->state == ALLOCATION_ENTERING)
+            request->vidmm->statistics.residency_hits++;
+        allocation_hold(allocation);
+    }
+}
+
+static enum place_result place_all(struct request *request, NTSTATUS *status)
+{
+    while (request->placed < request->count) {
+        struct vidmm_allocation *allocation = request->allocations[request->placed];
+
+        switch (allocation->state) {
+        case ALLOCATION_RESIDENT:
+        case ALLOCATION_ENTERING:
+            break;
+        case ALLOCATION_LEAVING:
+            *status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+            return PLACE_LATER;
+        case ALLOCATION_DYING:
+            *status = STATUS_INVALID_HANDLE;
+            return PLACE_FAILED;
+        case ALLOCATION_EMPTY:
+        case ALLOCATION_BACKED: {
+            enum place_result result = place(request, allocation, status);
+
+            if (result != PLACED)
+                return result;
+            break;
+        }
+        }
+        request->placed++;
+    }
+    return PLACED;
+}
+
+static void fail_request(struct request *request, NTSTATUS status)
+{
+    const struct vidmm_allocation *blocked = request->allocations[request->placed];
+    const struct segment *segment = segment_by_id(request->vidmm, blocked->preference[0]);
+    uint64_t needed = 0, own = 0;
+    unsigned i;
+
+    for (i = 0; i < request->count; i++) {
+        const struct vidmm_allocation *allocation = request->allocations[i];
+
+        if (allocation->preference[0] != segment->id)
+            continue;
+        needed += segment_footprint(segment, allocation);
+        if (allocation->segment == segment)
+            own += segment_footprint(segment, allocation);
+    }
+    list_remove(&request->link);
+    end_request(request, status, needed, segment_free(segment) + own);
+}
+
+bool residency_run(struct vidmm *vidmm)
+{
+    bool did_anything = false;
+
+    while (!list_is_empty(&vidmm->requests)) {
+        struct request *request = container_of(vidmm->requests.next, struct request, link);
+        NTSTATUS status = STATUS_SUCCESS;
+        unsigned i;
+
+        activate(request);
+        switch (place_all(request, &status)) {
+        case PLACED:
+            list_remove(&request->link);
+            did_anything = true;
+            for (i = 0; i < request->count; i++) {
+                if (request->allocations[i]->state != ALLOCATION_RESIDENT)
+                    break;
+            }
+            if (i == request->count && request->device->pending_requests == 1)
+                end_request(request, STATUS_SUCCESS, 0, 0);
+            else
+                paging_queue_add(vidmm, &request->barrier);
+            break;
+        case PLACE_LATER:
+            if (is_more_to_come(vidmm))
+                return did_anything;
+            if (status == STATUS_GRAPHICS_ALLOCATION_BUSY)
+                status = STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION;
+            /* fall through */
+        case PLACE_FAILED:
+            did_anything = true;
+            fail_request(request, status);
+            break;
+        }
+    }
+    return did_anything;
+}
+
+/* ---- The public side (GpuMmu) ---------------------------------------------------------------------------- */
+
+NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
+                             struct vidmm_allocation *const *allocations, vidmm_done done,
+                             void *context, uint64_t *out_fence_value)
+{
+    struct vidmm *vidmm = device->vidmm;
+    struct request *request;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_fence_value = 0;
+    for (i = 0; i < count; i++) {
+        if (allocations[i]->is_destroyed)
+            return STATUS_INVALID_HANDLE;
+    }
+    for (i = 0; i < count; i++) {
+        if (allocations[i]->state != ALLOCATION_RESIDENT)
+            break;
+    }
+    if (i == count && !device->pending_requests) {
+        for (i = 0; i < count; i++)
+            allocation_hold(allocations[i]);
+        vidmm->statistics.residency_requests += count;
+        vidmm->statistics.residency_hits += count;
+        return STATUS_SUCCESS;
+    }
+
+    status = request_create(device, count, done, context, &request);
+    if (!NT_SUCCESS(status))
+        return status;
+    for (i = 0; i < count; i++)
+        request->allocations[i] = allocations[i];
+    *out_fence_value = ++device->requests_made;
+    request_queue(request);
+    vidmm_pump(vidmm);
+    return STATUS_PENDING;
+}
+
+void vidmm_evict(struct vidmm_device *device, unsigned count,
+                 struct vidmm_allocation *const *allocations)
+{
+    unsigned i;
+
+    for (i = 0; i < count; i++)
+        allocation_unhold(allocations[i]);
+    vidmm_pump(device->vidmm);
+}

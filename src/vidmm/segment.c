@@ -1,0 +1,397 @@
+/*
+ * Segments: placement over the two allocators, and the lists of who may be evicted.
+ *
+ * Contiguous segments and apertures use a range allocator, GpuMmu memory segments a page allocator;
+ * system memory (id 0) has no places of its own. Ranges that the driver reported as invalid are
+ * taken at start and never released.
+ *
+ * Source     contract.md SEG-005, SEG-009, SEG-018..024, APER-017, ALLOC-014, ALLOC-016.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+/* Runs that a placement tries to do with before it asks for more memory. */
+#define FEW_RUNS 64
+
+static bool has_places(const struct segment *segment)
+{
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_APERTURE;
+}
+
+static NTSTATUS reserve_invalid_ranges(struct segment *segment)
+{
+    uint32_t i;
+
+    for (i = 0; i < segment->caps->invalid_range_count; i++) {
+        const struct vidmm_invalid_range *range = &segment->caps->invalid_ranges[i];
+
+        if (range->offset >= segment->size)
+            continue;
+        if (segment->kind == SEGMENT_PAGES) {
+            uint64_t end = min_u64(range->offset + range->size, segment->size);
+
+            if (page_allocator_take_at(&segment->pages, range->offset / PAGE_BYTES,
+                                       div_round_up(end, PAGE_BYTES) -
+                                           range->offset / PAGE_BYTES) != PAGE_OK)
+                return STATUS_INVALID_PARAMETER;
+        } else if (range_allocator_take_at(&segment->ranges, range->offset,
+                                           min_u64(range->size, segment->size - range->offset),
+                                           0) != RANGE_OK) {
+            return STATUS_INVALID_PARAMETER;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsigned id)
+{
+    unsigned i;
+
+    segment->id = id;
+    for (i = 0; i < PRIORITY_CLASSES; i++)
+        list_init(&segment->lru[i]);
+    if (id == 0) {
+        segment->kind = SEGMENT_SYSTEM;
+        segment->size = UINT64_MAX;
+        return STATUS_SUCCESS;
+    }
+    segment->caps = &vidmm->caps.segments[id - 1];
+    segment->size = align_down(segment->caps->size, PAGE_BYTES);
+    if (segment->caps->is_aperture) {
+        segment->kind = SEGMENT_APERTURE;
+        if (segment->caps->commit_limit)
+            segment->size = min_u64(segment->size, segment->caps->commit_limit);
+        if (vidmm->caps.aperture_commit_limit)
+            segment->size = min_u64(segment->size, vidmm->caps.aperture_commit_limit);
+    } else {
+        segment->kind = vidmm->caps.is_virtual ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
+        if (vidmm->config.local_limit)
+            segment->size = min_u64(segment->size, vidmm->config.local_limit);
+    }
+    segment->size = align_down(segment->size, PAGE_BYTES);
+    if (segment->size == 0)
+        return STATUS_INVALID_PARAMETER;
+    if (has_places(segment)) {
+        if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->size, PAGE_BYTES) !=
+            RANGE_OK)
+            return STATUS_NO_MEMORY;
+    } else {
+        enum page_status status =
+            page_allocator_init(&segment->pages, vidmm->services, segment->size / PAGE_BYTES);
+
+        if (status != PAGE_OK)
+            return status == PAGE_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_INVALID_PARAMETER;
+    }
+    return reserve_invalid_ranges(segment);
+}
+
+NTSTATUS segments_init(struct vidmm *vidmm)
+{
+    NTSTATUS status;
+    unsigned i;
+
+    init_segment(vidmm, &vidmm->system, 0);
+    vidmm->segments =
+        base_alloc_array(vidmm->services, vidmm->caps.segment_count, sizeof *vidmm->segments);
+    if (!vidmm->segments)
+        return STATUS_NO_MEMORY;
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        status = init_segment(vidmm, &vidmm->segments[i], i + 1);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return STATUS_SUCCESS;
+}
+
+void segments_fini(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    if (!vidmm->segments)
+        return;
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        range_allocator_fini(&vidmm->segments[i].ranges);
+        page_allocator_fini(&vidmm->segments[i].pages);
+    }
+    base_free_array(vidmm->services, vidmm->segments, vidmm->caps.segment_count,
+                    sizeof *vidmm->segments);
+    vidmm->segments = NULL;
+}
+
+struct segment *segment_by_id(struct vidmm *vidmm, unsigned id)
+{
+    return id ? &vidmm->segments[id - 1] : &vidmm->system;
+}
+
+uint64_t segment_footprint(const struct segment *segment, const struct vidmm_allocation *allocation)
+{
+    return PAGE_BYTES_OF(allocation->page_count);
+}
+
+uint64_t segment_free(const struct segment *segment)
+{
+    switch (segment->kind) {
+    case SEGMENT_SYSTEM:
+        break;
+    case SEGMENT_CONTIGUOUS:
+    case SEGMENT_APERTURE:
+        return range_allocator_free_bytes(&segment->ranges);
+    case SEGMENT_PAGES:
+        return PAGE_BYTES_OF(page_allocator_free_count(&segment->pages));
+    }
+    return UINT64_MAX;
+}
+
+/* ---- Placement ------------------------------------------------------------------------------------ */
+
+static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t alignment,
+                           uint64_t *out_offset)
+{
+    struct range_request request = {0};
+
+    request.size = bytes;
+    request.alignment = alignment;
+    switch (range_allocator_take(&segment->ranges, &request, out_offset)) {
+    case RANGE_OK:
+        return STATUS_SUCCESS;
+    case RANGE_NO_MEMORY:
+        return STATUS_NO_MEMORY;
+    default:
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    }
+}
+
+static NTSTATUS keep_runs(struct vidmm_allocation *allocation, const struct page_run *runs,
+                          size_t count)
+{
+    allocation->runs = base_alloc_array(allocation->vidmm->services, count, sizeof *runs);
+    if (!allocation->runs)
+        return STATUS_NO_MEMORY;
+    memcpy(allocation->runs, runs, count * sizeof *runs);
+    allocation->run_count = (uint32_t)count;
+    allocation->position.run = 0;
+    allocation->position.first_page = 0;
+    return STATUS_SUCCESS;
+}
+
+static void release_runs(struct segment *segment, const struct page_run *runs, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        enum page_status status =
+            page_allocator_release(&segment->pages, runs[i].first_page, runs[i].page_count);
+
+        ASSERT(status == PAGE_OK);
+        (void)status;
+    }
+}
+
+/* As few runs as there are; the number is not known before. */
+static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    const struct base_services *services = allocation->vidmm->services;
+    struct page_run few[FEW_RUNS];
+    struct page_run *runs = few;
+    size_t capacity = ARRAY_COUNT(few);
+    size_t count;
+    enum page_status taken;
+    NTSTATUS status;
+
+    for (;;) {
+        taken = page_allocator_take(&segment->pages, allocation->page_count, PAGE_LONG_RUNS, runs,
+                                    capacity, &count);
+        if (taken != PAGE_TOO_MANY_RUNS)
+            break;
+        if (runs != few)
+            base_free_array(services, runs, capacity, sizeof *runs);
+        capacity = (size_t)min_u64(capacity * 16, allocation->page_count);
+        runs = base_alloc_array(services, capacity, sizeof *runs);
+        if (!runs)
+            return STATUS_NO_MEMORY;
+    }
+    status =
+        taken == PAGE_OK ? keep_runs(allocation, runs, count) : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    if (taken == PAGE_OK && !NT_SUCCESS(status))
+        release_runs(segment, runs, count);
+    if (runs != few)
+        base_free_array(services, runs, capacity, sizeof *runs);
+    return status;
+}
+
+static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    struct page_run run = {0, allocation->page_count};
+    NTSTATUS status;
+
+    if (page_allocator_take_contiguous(&segment->pages, run.page_count,
+                                       allocation->alignment / PAGE_BYTES,
+                                       &run.first_page) != PAGE_OK)
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    status = keep_runs(allocation, &run, 1);
+    if (!NT_SUCCESS(status))
+        release_runs(segment, &run, 1);
+    return status;
+}
+
+NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    ASSERT(!allocation->segment);
+    switch (segment->kind) {
+    case SEGMENT_SYSTEM:
+        break;
+    case SEGMENT_CONTIGUOUS:
+    case SEGMENT_APERTURE:
+        status = take_range(segment, PAGE_BYTES_OF(allocation->page_count), allocation->alignment,
+                            &allocation->offset);
+        break;
+    case SEGMENT_PAGES:
+        /* Whatever the GPU reaches by physical address is in one piece (ALLOC-016). */
+        status = allocation->is_accessed_physically ? take_one_run(segment, allocation)
+                                                    : take_pages(segment, allocation);
+        break;
+    }
+    if (!NT_SUCCESS(status))
+        return status;
+    allocation->segment = segment;
+    segment->used += segment_footprint(segment, allocation);
+    segment->peak_used = max_u64(segment->peak_used, segment->used);
+    segment->allocation_count++;
+    return STATUS_SUCCESS;
+}
+
+void segment_unplace(struct vidmm_allocation *allocation)
+{
+    struct segment *segment = allocation->segment;
+    enum range_status status;
+
+    switch (segment->kind) {
+    case SEGMENT_SYSTEM:
+        break;
+    case SEGMENT_CONTIGUOUS:
+    case SEGMENT_APERTURE:
+        status = range_allocator_release(&segment->ranges, allocation->offset,
+                                         PAGE_BYTES_OF(allocation->page_count));
+        ASSERT(status == RANGE_OK);
+        (void)status;
+        break;
+    case SEGMENT_PAGES:
+        release_runs(segment, allocation->runs, allocation->run_count);
+        base_free_array(allocation->vidmm->services, allocation->runs, allocation->run_count,
+                        sizeof *allocation->runs);
+        allocation->runs = NULL;
+        allocation->run_count = 0;
+        break;
+    }
+    segment->used -= segment_footprint(segment, allocation);
+    segment->allocation_count--;
+    allocation->segment = NULL;
+}
+
+uint64_t segment_run(struct vidmm_allocation *allocation, uint64_t page, uint64_t *out_offset)
+{
+    struct run_position *at = &allocation->position;
+
+    if (allocation->segment->kind != SEGMENT_PAGES) {
+        *out_offset = allocation->offset + PAGE_BYTES_OF(page);
+        return allocation->page_count - page;
+    }
+    /* Pages are asked for in order: go on from where the last search ended. */
+    if (page < at->first_page || at->run >= allocation->run_count)
+        at->run = 0, at->first_page = 0;
+    while (page - at->first_page >= allocation->runs[at->run].page_count)
+        at->first_page += allocation->runs[at->run++].page_count;
+    page -= at->first_page;
+    *out_offset = PAGE_BYTES_OF(allocation->runs[at->run].first_page + page);
+    return allocation->runs[at->run].page_count - page;
+}
+
+uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page)
+{
+    uint64_t offset;
+
+    segment_run(allocation, page, &offset);
+    return offset;
+}
+
+void segment_take_eviction_slots(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    unsigned i;
+
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        struct segment *segment = &vidmm->segments[i];
+
+        if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE)
+            continue;
+        if (NT_SUCCESS(take_range(segment, PAGE_BYTES_OF(allocation->page_count), PAGE_BYTES,
+                                  &allocation->eviction_offset))) {
+            allocation->eviction_aperture = segment;
+            return;
+        }
+    }
+}
+
+void segment_release_eviction_slots(struct vidmm_allocation *allocation)
+{
+    enum range_status status;
+
+    if (!allocation->eviction_aperture)
+        return;
+    status =
+        range_allocator_release(&allocation->eviction_aperture->ranges, allocation->eviction_offset,
+                                PAGE_BYTES_OF(allocation->page_count));
+    ASSERT(status == RANGE_OK);
+    (void)status;
+    allocation->eviction_aperture = NULL;
+}
+
+/* ---- Pages for page tables ---------------------------------------------------------------------------- */
+
+NTSTATUS segment_take_page(struct vidmm *vidmm, unsigned segment_id, uint64_t *out_page)
+{
+    struct segment *segment = segment_by_id(vidmm, segment_id);
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    *out_page = 0;
+    if (segment->kind == SEGMENT_SYSTEM)
+        return platform->take_pages(platform->context, 1, out_page);
+    if (segment->kind != SEGMENT_PAGES)
+        return STATUS_NOT_SUPPORTED;
+    if (page_allocator_take_contiguous(&segment->pages, 1, 1, out_page) != PAGE_OK)
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    segment->used += PAGE_BYTES;
+    segment->table_bytes += PAGE_BYTES;
+    segment->peak_used = max_u64(segment->peak_used, segment->used);
+    return STATUS_SUCCESS;
+}
+
+void segment_release_page(struct vidmm *vidmm, unsigned segment_id, uint64_t page)
+{
+    struct segment *segment = segment_by_id(vidmm, segment_id);
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct page_run run = {page, 1};
+
+    if (segment->kind == SEGMENT_SYSTEM) {
+        platform->release_pages(platform->context, 1, &page);
+        return;
+    }
+    release_runs(segment, &run, 1);
+    segment->used -= PAGE_BYTES;
+    segment->table_bytes -= PAGE_BYTES;
+}
+
+/* ---- Who may be evicted --------------------------------------------------------------------------------- */
+
+void segment_lru_add(struct vidmm_allocation *allocation)
+{
+    list_push_back(&allocation->segment->lru[allocation->priority_class], &allocation->lru);
+}
+
+void segment_lru_remove(struct vidmm_allocation *allocation)
+{
+    list_remove(&allocation->lru);
+}

@@ -1,0 +1,47 @@
+/*
+ * Submission: what a client has asked the GPU to run, from the call to its retirement.
+ *
+ * Place      vidmm: submit.c (GpuMmu) and render.c (physical) share it.
+ * Ownership  It belongs to the scheduler while it is queued; its retired function frees it.
+ */
+#ifndef VIDMM_SUBMISSION_H
+#define VIDMM_SUBMISSION_H
+
+#include "vidmm/private.h"
+
+struct dma_buffer;
+struct render_call;
+
+struct submission {
+    struct vidsch_packet packet;
+    struct vidmm_context *context;
+    struct list device_link; /* in device->submissions */
+    uint64_t sequence;       /* in the device */
+    size_t bytes;            /* of this struct */
+
+    /* GpuMmu. */
+    uint64_t va;
+    uint32_t va_bytes;
+    vidmm_done done;
+    void *done_context;
+
+    /* Physical. */
+    struct render_call *call;
+    struct dma_buffer *buffer;
+    struct request *request;
+    struct submission *next; /* of the same call */
+    uint32_t dma_bytes, private_bytes, patch_count;
+    unsigned reference_count;
+    struct vidmm_reference references[];
+};
+
+struct submission *submission_create(struct vidmm_context *context,
+                                     const struct vidsch_packet_ops *ops, unsigned reference_count);
+/* From here on the device counts it: nothing it may use counts as idle before it retires. */
+void submission_begin(struct submission *submission);
+void submission_free(struct submission *submission);
+
+/* Frees the context's DMA buffers; none is in use. */
+void dma_buffers_free(struct vidmm_context *context);
+
+#endif

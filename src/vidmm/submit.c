@@ -1,0 +1,284 @@
+/*
+ * Processes, devices, contexts; submissions of the GpuMmu model.
+ *
+ * Source     contract.md PT-009, PT-010, SUB-011..014, RES-002; sequences S-15, S-23.
+ */
+#include "vidmm/submission.h"
+
+#include <string.h>
+
+/* Address space below this stays free: null pointers fault. */
+#define FIRST_VA (64 * KiB)
+
+/* ---- Processes ----------------------------------------------------------------------------------------- */
+
+NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process)
+{
+    struct vidmm_process *process;
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    *out_process = NULL;
+    process = base_alloc(vidmm->services, sizeof *process);
+    if (!process)
+        return STATUS_NO_MEMORY;
+    process->vidmm = vidmm;
+    process->space.vidmm = vidmm;
+    process->space.ranges_start = FIRST_VA;
+    list_init(&process->devices);
+    list_init(&process->mappings);
+    if (vidmm->caps.is_virtual) {
+        DXGKARG_CREATEPROCESS create = {0};
+        uint64_t va_size = UINT64_C(1) << vidmm->caps.va_bits;
+
+        if (range_allocator_init(&process->space.ranges, vidmm->services, FIRST_VA,
+                                 va_size - FIRST_VA, PAGE_BYTES) != RANGE_OK)
+            goto free_process;
+        create.hDxgkProcess = process;
+        status = miniport_create_process(vidmm->miniport, NULL, &create);
+        if (!NT_SUCCESS(status))
+            goto fini_ranges;
+        process->space.driver_process = create.hKmdProcess;
+    }
+    list_push_back(&vidmm->processes, &process->link);
+    *out_process = process;
+    return STATUS_SUCCESS;
+
+fini_ranges:
+    range_allocator_fini(&process->space.ranges);
+free_process:
+    base_free(vidmm->services, process, sizeof *process);
+    return status;
+}
+
+void vidmm_process_destroy(struct vidmm_process *process)
+{
+    struct vidmm *vidmm = process->vidmm;
+
+    ASSERT(list_is_empty(&process->devices));
+    ASSERT(list_is_empty(&process->mappings));
+    page_tables_free(&process->space);
+    range_allocator_fini(&process->space.ranges);
+    if (process->space.driver_process)
+        miniport_destroy_process(vidmm->miniport, process->space.driver_process);
+    list_remove(&process->link);
+    base_free(vidmm->services, process, sizeof *process);
+}
+
+bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
+                        uint64_t *out_offset)
+{
+    const struct page_table *root = process->space.root;
+
+    *out_segment = root ? root->segment : 0;
+    *out_offset = root ? PAGE_BYTES_OF(root->page) : 0;
+    return root != NULL;
+}
+
+/* ---- Devices --------------------------------------------------------------------------------------------- */
+
+NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device)
+{
+    struct vidmm *vidmm = process->vidmm;
+    DXGKARG_CREATEDEVICE create = {0};
+    struct vidmm_device *device;
+    NTSTATUS status;
+
+    *out_device = NULL;
+    device = base_alloc(vidmm->services, sizeof *device);
+    if (!device)
+        return STATUS_NO_MEMORY;
+    device->vidmm = vidmm;
+    device->process = process;
+    list_init(&device->contexts);
+    list_init(&device->allocations);
+    list_init(&device->submissions);
+    create.hDevice = device;
+    create.hKmdProcess = process->space.driver_process;
+    status = miniport_create_device(vidmm->miniport, NULL, &create);
+    if (!NT_SUCCESS(status)) {
+        base_free(vidmm->services, device, sizeof *device);
+        return status;
+    }
+    device->driver_device = create.hDevice;
+    list_push_back(&process->devices, &device->link);
+    *out_device = device;
+    return STATUS_SUCCESS;
+}
+
+void vidmm_device_destroy(struct vidmm_device *device)
+{
+    struct vidmm *vidmm = device->vidmm;
+
+    ASSERT(list_is_empty(&device->contexts));
+    ASSERT(list_is_empty(&device->allocations));
+    ASSERT(list_is_empty(&device->submissions));
+    miniport_destroy_device(vidmm->miniport, device->driver_device);
+    list_remove(&device->link);
+    base_free(vidmm->services, device, sizeof *device);
+}
+
+uint64_t device_retired(const struct vidmm_device *device)
+{
+    if (list_is_empty(&device->submissions))
+        return device->submitted;
+    return container_of(device->submissions.next, struct submission, device_link)->sequence - 1;
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------- */
+
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
+                              struct vidmm_context **out_context)
+{
+    struct vidmm *vidmm = device->vidmm;
+    DXGKARG_CREATECONTEXT create = {0};
+    struct vidmm_context *context;
+    NTSTATUS status;
+
+    *out_context = NULL;
+    if (node >= vidmm->caps.node_count)
+        return STATUS_INVALID_PARAMETER;
+    context = base_alloc(vidmm->services, sizeof *context);
+    if (!context)
+        return STATUS_NO_MEMORY;
+    context->device = device;
+    context->node = node;
+    create.hContext = context;
+    create.NodeOrdinal = node;
+    create.EngineAffinity = 1;
+    create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
+    status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
+    if (!NT_SUCCESS(status))
+        goto free_context;
+    context->driver_context = create.hContext;
+    context->info = create.ContextInfo;
+    status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
+    if (!NT_SUCCESS(status))
+        goto destroy_in_driver;
+    list_push_back(&device->contexts, &context->link);
+    *out_context = context;
+    return STATUS_SUCCESS;
+
+destroy_in_driver:
+    miniport_destroy_context(vidmm->miniport, context->driver_context);
+free_context:
+    base_free(vidmm->services, context, sizeof *context);
+    return status;
+}
+
+void vidmm_context_destroy(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+
+    dma_buffers_free(context);
+    vidsch_context_destroy(context->scheduler);
+    miniport_destroy_context(vidmm->miniport, context->driver_context);
+    list_remove(&context->link);
+    base_free(vidmm->services, context, sizeof *context);
+}
+
+/* ---- Submissions, both models --------------------------------------------------------------------------- */
+
+struct submission *submission_create(struct vidmm_context *context,
+                                     const struct vidsch_packet_ops *ops, unsigned reference_count)
+{
+    struct vidmm_device *device = context->device;
+    size_t bytes =
+        sizeof(struct submission) + (size_t)reference_count * sizeof(struct vidmm_reference);
+    struct submission *submission = base_alloc(device->vidmm->services, bytes);
+
+    if (!submission)
+        return NULL;
+    submission->bytes = bytes;
+    submission->context = context;
+    submission->packet.ops = ops;
+    submission->reference_count = reference_count;
+    list_init(&submission->device_link);
+    return submission;
+}
+
+void submission_begin(struct submission *submission)
+{
+    struct vidmm_device *device = submission->context->device;
+
+    submission->sequence = ++device->submitted;
+    list_push_back(&device->submissions, &submission->device_link);
+}
+
+void submission_free(struct submission *submission)
+{
+    list_remove(&submission->device_link);
+    base_free(submission->context->device->vidmm->services, submission, submission->bytes);
+}
+
+/* ---- Submissions, GpuMmu ------------------------------------------------------------------------------------ */
+
+static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
+
+    args.hContext = submission->context->driver_context;
+    args.DmaBufferVirtualAddress = submission->va;
+    args.DmaBufferSize = submission->va_bytes;
+    args.SubmissionFenceId = packet->fence_id;
+    args.NodeOrdinal = submission->context->node;
+    return miniport_submit_command_virtual(miniport, NULL, &args);
+}
+
+static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    vidmm_done done = submission->done;
+    void *context = submission->done_context;
+
+    submission_free(submission);
+    if (done)
+        done(context, status, 0, 0);
+}
+
+static const struct vidsch_packet_ops virtual_packet_ops = {NULL, submit_virtual, virtual_retired};
+
+static NTSTATUS set_root(struct vidmm_context *context)
+{
+    const struct page_table *root = context->device->process->space.root;
+    struct vidmm *vidmm = context->device->vidmm;
+    DXGKARG_SETROOTPAGETABLE args = {0};
+    NTSTATUS status;
+
+    if (context->root_is_set)
+        return STATUS_SUCCESS;
+    if (!root)
+        return STATUS_INVALID_PARAMETER; /* nothing is mapped: nothing to submit */
+    args.hContext = context->driver_context;
+    args.Address.SegmentId = root->segment;
+    args.Address.SegmentOffset = PAGE_BYTES_OF(root->page);
+    args.NumEntries = (UINT)page_table_entries(vidmm, root->level);
+    status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
+    if (NT_SUCCESS(status))
+        context->root_is_set = true;
+    return status;
+}
+
+NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
+                              vidmm_done done, void *done_context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    struct submission *submission;
+    NTSTATUS status;
+
+    if (!vidmm->caps.is_virtual)
+        return STATUS_NOT_SUPPORTED;
+    status = set_root(context);
+    if (!NT_SUCCESS(status))
+        return status;
+    submission = submission_create(context, &virtual_packet_ops, 0);
+    if (!submission)
+        return STATUS_NO_MEMORY;
+    submission->va = va;
+    submission->va_bytes = bytes;
+    submission->done = done;
+    submission->done_context = done_context;
+    submission_begin(submission);
+    vidsch_submit(context->scheduler, &submission->packet);
+    return STATUS_SUCCESS;
+}
