@@ -59,7 +59,13 @@
  * One block of registers a node, at SGPU_REG_NODE(n). To submit, write ADDRESS, ROOT, SIZE
  * and FENCE, then DOORBELL; the write of DOORBELL queues the submission. When it has run, the
  * node writes FENCE to COMPLETED and raises SGPU_IRQ_COMPLETED. A submission may start only at
- * a multiple of SGPU_SUBMIT_ALIGN.
+ * a multiple of SGPU_SUBMIT_ALIGN. A doorbell rung while FREE reads 0 is lost.
+ *
+ * A fault stops the node: the submission never completes, the queue waits, the fault registers
+ * and SGPU_IRQ_FAULTED tell. CONTROL_RESET empties the queue and the node's cached translations and
+ * clears the fault; a packet that was executing has had no effect, or that of a render's reads.
+ *
+ * 8-byte registers may be accessed as two halves of 4; no register has an access of 1 or 2 bytes.
  */
 #define SGPU_REG_NODE(n)      (0x1000u + 0x100u * (n))
 #define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL     */
@@ -83,11 +89,12 @@
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
 #define SGPU_CONTROL_RESET     (1u << 0) /* drop the queue and the running submission          */
 
-#define SGPU_FAULT_NONE      0u
-#define SGPU_FAULT_NOT_VALID 1u /* no valid translation                                     */
-#define SGPU_FAULT_READ_ONLY 2u /* write through a read-only entry                          */
-#define SGPU_FAULT_BUS       3u /* physical address that nothing answers                    */
-#define SGPU_FAULT_PACKET    4u /* malformed packet; FAULT_VA is its offset                 */
+#define SGPU_FAULT_NONE       0u
+#define SGPU_FAULT_NOT_VALID  1u /* no valid translation                                     */
+#define SGPU_FAULT_READ_ONLY  2u /* write through a read-only entry                          */
+#define SGPU_FAULT_BUS        3u /* physical address that nothing answers                    */
+#define SGPU_FAULT_PACKET     4u /* malformed packet; FAULT_VA is its offset                 */
+#define SGPU_FAULT_NO_EXECUTE 5u /* command fetch through a no-execute entry                */
 
 /* ---- Page tables ------------------------------------------------------------------------
  *
@@ -97,6 +104,7 @@
  * | bits   | name        | meaning                                                           |
  * | 0      | VALID       | clear: access faults                                              |
  * | 1      | SYSTEM      | the page (or next table) is in system memory, else local memory   |
+ * |        |             | (never the aperture: an address outside either is a BUS fault)    |
  * | 2      | ZERO        | leaf: reads give zero, writes vanish; address ignored             |
  * | 3      | READ_ONLY   | leaf: writes fault                                                |
  * | 4      | NO_EXECUTE  | leaf: command fetch faults                                        |
@@ -127,6 +135,12 @@
  * opcode in bits 0..7, length of the whole packet in 32-bit words (even) in bits 8..31; then
  * a word of flags. In a submission with SGPU_SUBMIT_VIRTUAL, addresses of COPY, FILL, RENDER
  * and FENCE are virtual unless the packet has SGPU_PACKET_PHYSICAL.
+ *
+ * A packet is fetched and checked when it starts. Malformed (SGPU_FAULT_PACKET): an unknown opcode,
+ * an unknown flag, a reserved field that is not 0, a length other than what the packet's fields
+ * make it, a size, end or duration above 2^48, or an alignment or limit below that is not kept.
+ * Copies, fills, table and aperture writes, flushes and fences take effect when the packet
+ * ends; if that faults part of the way, what came before it has happened.
  */
 #define SGPU_PACKET_HEADER(opcode, words) ((uint32_t)(opcode) | ((uint32_t)(words) << 8))
 #define SGPU_PACKET_OPCODE(header)        ((header)&0xffu)
@@ -147,7 +161,7 @@ enum sgpu_opcode {
     SGPU_OP_RENDER = 0x0a,     /* struct sgpu_packet_render + references    */
 };
 
-/* Copies [source, + bytes) to destination; the ranges do not overlap. */
+/* Copies [source, + bytes) to destination, any alignment; the ranges do not overlap. */
 struct sgpu_packet_copy {
     uint32_t header;
     uint32_t flags;
@@ -174,13 +188,16 @@ struct sgpu_packet_fill {
 struct sgpu_packet_copy_pages {
     uint32_t header;
     uint32_t flags;
-    uint64_t linear; /* physical */
+    uint64_t linear; /* physical, a multiple of a page */
     uint32_t page_count;
     uint32_t reserved; /* 0 */
     uint64_t pages[];  /* system page numbers, page_count of them */
 };
 
-/* Points aperture slots at system pages: GART_WRITE one each, GART_FILL all at pages[0]. */
+/*
+ * Points aperture slots at system pages: GART_WRITE one each, GART_FILL all at pages[0]. A slot
+ * that was never written answers nothing (SGPU_FAULT_BUS).
+ */
 #define SGPU_GART_COHERENT (1u << 0)
 struct sgpu_packet_gart {
     uint32_t header;
@@ -192,8 +209,8 @@ struct sgpu_packet_gart {
 
 /*
  * Writes page-table entries: PTE_WRITE entries[i] to index first + i, PTE_FILL entries[0] to all.
- * The table's address is virtual (through the submission's root) with SGPU_PTE_TABLE_VIRTUAL,
- * else physical.
+ * first + count is at most 512. The table is page aligned; its address is virtual (through the
+ * submission's root) with SGPU_PTE_TABLE_VIRTUAL, else physical.
  */
 #define SGPU_PTE_TABLE_VIRTUAL (1u << 0)
 struct sgpu_packet_pte {
@@ -220,7 +237,7 @@ struct sgpu_packet_tlb_flush {
 struct sgpu_packet_fence {
     uint32_t header;
     uint32_t flags;
-    uint64_t address;
+    uint64_t address; /* a multiple of 8 */
     uint64_t value;
 };
 
@@ -228,8 +245,8 @@ struct sgpu_packet_fence {
  * Renders: takes duration_ns, reads every reference marked READ when it starts and writes every
  * reference marked WRITE when it ends. What is written is a function of key and position alone:
  * the page at offset i pages from the page that address lies in gets the content named key + i
- * (bytes of a page are those of the named content at the same offset in the page). The token is
- * passed to whoever observes the GPU.
+ * (bytes of a page are those of the named content at the same offset in the page). Names have 62
+ * bits; higher ones are ignored. The token is passed to whoever observes the GPU.
  */
 #define SGPU_REF_READ  (1u << 0)
 #define SGPU_REF_WRITE (1u << 1)
@@ -257,9 +274,9 @@ struct sgpu_packet_render {
 #define SGPU_UMD_CPU_VISIBLE         (1u << 0)
 #define SGPU_UMD_CACHED              (1u << 1)
 #define SGPU_UMD_ACCESSED_PHYSICALLY (1u << 2)
-#define SGPU_UMD_APERTURE_ONLY       (1u << 3) /* lives in system memory, seen through the aperture */
-#define SGPU_UMD_PREFER_APERTURE     (1u << 4) /* local memory is the second choice                */
-#define SGPU_UMD_NO_APERTURE         (1u << 5) /* local memory only                                */
+#define SGPU_UMD_APERTURE_ONLY       (1u << 3) /* lives in system memory, seen by aperture */
+#define SGPU_UMD_PREFER_APERTURE     (1u << 4) /* local memory is the second choice         */
+#define SGPU_UMD_NO_APERTURE         (1u << 5) /* local memory only                         */
 struct sgpu_umd_allocation {
     uint32_t version; /* SGPU_UMD_VERSION */
     uint32_t flags;   /* SGPU_UMD_* */

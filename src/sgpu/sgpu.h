@@ -86,6 +86,7 @@ bool sgpu_resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct page_sto
 /* Where an aperture slot points: a system page number, or SGPU_NO_PAGE before the first write. */
 #define SGPU_NO_PAGE UINT64_MAX
 uint64_t sgpu_aperture_page(const struct sgpu *gpu, uint64_t slot);
+bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot);
 
 /* ---- Page tables, past the TLB --------------------------------------------------------------- */
 
@@ -121,7 +122,8 @@ struct sgpu_statistics {
     uint64_t submissions;
     uint64_t packets;
     uint64_t faults;
-    uint64_t tlb_hits; /* a hit serves a run, not a page */
+    uint64_t lost_submissions; /* doorbells rung with the queue full */
+    uint64_t tlb_hits;         /* a hit serves a run, not a page */
     uint64_t tlb_misses;
     uint64_t tlb_flushes;
     uint64_t copied_bytes;

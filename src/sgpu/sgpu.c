@@ -1,0 +1,395 @@
+/*
+ * Registers, queues, interrupts and faults.
+ *
+ * A node is one event at a time: the start of a submission or the end of a packet. Where a packet
+ * ends the next one starts, in the same event, so what a packet did is visible to the next and to
+ * nobody before.
+ */
+#include "sgpu/sgpu_internal.h"
+
+#define DEFAULT_PACKET_NS  200u
+#define DEFAULT_NODE_COUNT 2u
+
+static void start_next_submission(struct sgpu_node *node);
+
+/* ---- Interrupts and faults ------------------------------------------------------------------ */
+
+static void update_line(struct sgpu *gpu)
+{
+    machine_set_interrupt_line(gpu->machine, (gpu->irq_status & gpu->irq_enable) != 0);
+}
+
+void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits)
+{
+    gpu->irq_status |= bits;
+    update_line(gpu);
+}
+
+static uint64_t packet_token(const struct sgpu_node *node)
+{
+    const struct sgpu_packet_render *packet = (const void *)node->packet;
+
+    if (node->packet_size < sizeof *packet || SGPU_PACKET_OPCODE(packet->header) != SGPU_OP_RENDER)
+        return 0;
+    return packet->token;
+}
+
+void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address)
+{
+    struct sgpu *gpu = node->gpu;
+    struct sgpu_fault fault = {
+        .node = node->index,
+        .fence = running_submission(node)->fence,
+        .kind = kind,
+        .address = address,
+        .packet_offset = node->offset,
+        .token = packet_token(node),
+    };
+
+    node->is_running = false;
+    node->is_faulted = true;
+    node->fault_fence = fault.fence;
+    node->fault_kind = kind;
+    node->fault_va = address;
+    gpu->statistics.faults++;
+    machine_digest_add(gpu->machine, (uint64_t)node->index << 32 | kind);
+    machine_digest_add(gpu->machine, address);
+    if (gpu->observer && gpu->observer->fault)
+        gpu->observer->fault(gpu->observer_context, &fault);
+    sgpu_raise_irq(gpu, SGPU_IRQ_FAULTED(node->index));
+}
+
+/* ---- Running submissions -------------------------------------------------------------------- */
+
+static void complete_submission(struct sgpu_node *node)
+{
+    struct sgpu *gpu = node->gpu;
+    uint32_t fence = running_submission(node)->fence;
+
+    node->queue_head = (node->queue_head + 1) % SGPU_QUEUE_SLOTS;
+    node->queue_count--;
+    node->is_running = false;
+    node->completed_fence = fence;
+    gpu->statistics.submissions++;
+    machine_digest_add(gpu->machine, (uint64_t)node->index << 32 | fence);
+    machine_digest_add(gpu->machine, machine_now(gpu->machine));
+    if (gpu->observer && gpu->observer->submission_done)
+        gpu->observer->submission_done(gpu->observer_context, node->index, fence);
+    sgpu_raise_irq(gpu, SGPU_IRQ_COMPLETED(node->index));
+    start_next_submission(node);
+}
+
+static void end_packet(void *context);
+
+static void start_packet(void *context)
+{
+    struct sgpu_node *node = context;
+    struct sgpu_submission *submission = running_submission(node);
+    struct machine *machine = node->gpu->machine;
+    uint64_t end_ns;
+
+    if ((submission->flags & SGPU_SUBMIT_FENCE_ONLY) || node->offset == submission->size) {
+        complete_submission(node);
+        return;
+    }
+    if (sgpu_packet_begin(node, &end_ns))
+        machine_schedule(machine, &node->event, end_ns + machine_jitter(machine), end_packet, node);
+}
+
+static void end_packet(void *context)
+{
+    struct sgpu_node *node = context;
+
+    if (!sgpu_packet_end(node))
+        return;
+    node->offset += node->packet_size;
+    start_packet(node);
+}
+
+static void start_next_submission(struct sgpu_node *node)
+{
+    struct machine *machine = node->gpu->machine;
+
+    if (node->is_running || node->is_faulted || node->queue_count == 0)
+        return;
+    node->is_running = true;
+    node->offset = 0;
+    node->packet_size = 0;
+    machine_schedule(machine, &node->event,
+                     machine_now(machine) + node->gpu->config.packet_ns + machine_jitter(machine),
+                     start_packet, node);
+}
+
+static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
+{
+    uint32_t tail = (node->queue_head + node->queue_count) % SGPU_QUEUE_SLOTS;
+
+    if (node->queue_count == SGPU_QUEUE_SLOTS) {
+        node->gpu->statistics.lost_submissions++;
+        return;
+    }
+    node->queue[tail] = (struct sgpu_submission){
+        .address = node->address,
+        .root_pa = node->root_pa,
+        .size = node->size,
+        .fence = node->fence,
+        .flags = flags,
+    };
+    node->queue_count++;
+    node->queued_fence = node->fence;
+    start_next_submission(node);
+}
+
+static void reset_node(struct sgpu_node *node)
+{
+    machine_cancel(node->gpu->machine, &node->event);
+    node->queue_count = 0;
+    node->queued_fence = node->completed_fence;
+    node->is_running = false;
+    node->is_faulted = false;
+    node->fault_fence = 0;
+    node->fault_kind = SGPU_FAULT_NONE;
+    node->fault_va = 0;
+    sgpu_tlb_reset(node);
+}
+
+/* ---- Registers ------------------------------------------------------------------------------ */
+
+/* The 32 bits of a 64-bit register that stand at an offset. */
+static uint32_t half_of(uint64_t value, uint64_t offset)
+{
+    return (uint32_t)(offset & 4 ? value >> 32 : value);
+}
+
+static void set_half(uint64_t *reg, uint64_t offset, uint32_t value)
+{
+    if (offset & 4)
+        *reg = (*reg & UINT32_MAX) | (uint64_t)value << 32;
+    else
+        *reg = (*reg & ~(uint64_t)UINT32_MAX) | value;
+}
+
+static struct sgpu_node *node_at(struct sgpu *gpu, uint64_t offset)
+{
+    uint64_t index = (offset - SGPU_REG_NODE(0)) / 0x100;
+
+    return offset >= SGPU_REG_NODE(0) && index < gpu->node_count ? &gpu->nodes[index] : NULL;
+}
+
+static uint32_t read_node(const struct sgpu_node *node, uint64_t offset)
+{
+    switch (offset) {
+    case SGPU_NODE_FREE:
+        return SGPU_QUEUE_SLOTS - node->queue_count;
+    case SGPU_NODE_COMPLETED:
+        return node->completed_fence;
+    case SGPU_NODE_FAULT_FENCE:
+        return node->fault_fence;
+    case SGPU_NODE_FAULT_VA:
+    case SGPU_NODE_FAULT_VA + 4:
+        return half_of(node->fault_va, offset);
+    case SGPU_NODE_FAULT_KIND:
+        return node->fault_kind;
+    case SGPU_NODE_QUEUED:
+        return node->queued_fence;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
+{
+    const struct sgpu_node *node = node_at(gpu, offset);
+
+    if (node)
+        return read_node(node, offset % 0x100);
+    switch (offset) {
+    case SGPU_REG_ID:
+        return SGPU_ID;
+    case SGPU_REG_STRAPS:
+        return gpu->config.straps;
+    case SGPU_REG_NODE_COUNT:
+        return gpu->node_count;
+    case SGPU_REG_LOCAL_SIZE:
+    case SGPU_REG_LOCAL_SIZE + 4:
+        return half_of(gpu->local_bytes, offset - SGPU_REG_LOCAL_SIZE);
+    case SGPU_REG_VISIBLE_SIZE:
+    case SGPU_REG_VISIBLE_SIZE + 4:
+        return half_of(machine_get_config(gpu->machine)->visible_bytes,
+                       offset - SGPU_REG_VISIBLE_SIZE);
+    case SGPU_REG_APERTURE_SIZE:
+    case SGPU_REG_APERTURE_SIZE + 4:
+        return half_of(gpu->aperture_bytes, offset - SGPU_REG_APERTURE_SIZE);
+    case SGPU_REG_IRQ_STATUS:
+        return gpu->irq_status;
+    case SGPU_REG_IRQ_ENABLE:
+        return gpu->irq_enable;
+    default:
+        return 0;
+    }
+}
+
+static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
+{
+    switch (offset) {
+    case SGPU_NODE_ADDRESS:
+    case SGPU_NODE_ADDRESS + 4:
+        set_half(&node->address, offset, value);
+        break;
+    case SGPU_NODE_ROOT:
+    case SGPU_NODE_ROOT + 4:
+        set_half(&node->root_pa, offset, value);
+        break;
+    case SGPU_NODE_SIZE:
+        node->size = value;
+        break;
+    case SGPU_NODE_FENCE:
+        node->fence = value;
+        break;
+    case SGPU_NODE_DOORBELL:
+        ring_doorbell(node, value);
+        break;
+    case SGPU_NODE_CONTROL:
+        if (value & SGPU_CONTROL_RESET)
+            reset_node(node);
+        break;
+    default:
+        break;
+    }
+}
+
+static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
+{
+    struct sgpu_node *node = node_at(gpu, offset);
+
+    if (node) {
+        write_node(node, offset % 0x100, value);
+    } else if (offset == SGPU_REG_IRQ_STATUS) {
+        gpu->irq_status &= ~value;
+        update_line(gpu);
+    } else if (offset == SGPU_REG_IRQ_ENABLE) {
+        gpu->irq_enable = value;
+        update_line(gpu);
+    }
+}
+
+static bool is_register_access(uint64_t offset, unsigned size)
+{
+    return (size == 4 || size == 8) && is_aligned(offset, size);
+}
+
+static uint64_t read_register(void *context, uint64_t offset, unsigned size)
+{
+    struct sgpu *gpu = context;
+
+    if (!is_register_access(offset, size))
+        return UINT64_MAX;
+    if (size == 4)
+        return read_word(gpu, offset);
+    return read_word(gpu, offset) | (uint64_t)read_word(gpu, offset + 4) << 32;
+}
+
+static void write_register(void *context, uint64_t offset, unsigned size, uint64_t value)
+{
+    struct sgpu *gpu = context;
+
+    machine_digest_add(gpu->machine, offset << 8 | size);
+    machine_digest_add(gpu->machine, value);
+    if (!is_register_access(offset, size))
+        return;
+    write_word(gpu, offset, (uint32_t)value);
+    if (size == 8)
+        write_word(gpu, offset + 4, (uint32_t)(value >> 32));
+}
+
+/* ---- Creation ------------------------------------------------------------------------------- */
+
+struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *config)
+{
+    static const struct machine_registers registers = {
+        .bytes = SGPU_BAR0_BYTES,
+        .read = read_register,
+        .write = write_register,
+    };
+    const struct base_services *services = machine_services(machine);
+    const struct machine_config *board = machine_get_config(machine);
+    uint32_t node_count = config->node_count ? config->node_count : DEFAULT_NODE_COUNT;
+    struct sgpu *gpu;
+
+    if (node_count < 2 || node_count > SGPU_MAX_NODES)
+        return NULL;
+    gpu = base_alloc(services, sizeof *gpu);
+    if (!gpu)
+        return NULL;
+    gpu->machine = machine;
+    gpu->services = services;
+    gpu->config = *config;
+    if (gpu->config.packet_ns == 0)
+        gpu->config.packet_ns = DEFAULT_PACKET_NS;
+    gpu->ram = machine_ram(machine);
+    gpu->local = machine_local(machine);
+    gpu->ram_bytes = board->ram_bytes;
+    gpu->local_bytes = board->local_bytes;
+    gpu->aperture_bytes = board->aperture_bytes;
+    gpu->slot_count = board->aperture_bytes / PAGE_BYTES;
+    gpu->node_count = node_count;
+    gpu->nodes = base_alloc_array(services, node_count, sizeof *gpu->nodes);
+    if (!gpu->nodes)
+        goto fail;
+    for (uint32_t i = 0; i < node_count; i++) {
+        gpu->nodes[i].gpu = gpu;
+        gpu->nodes[i].index = i;
+    }
+    if (gpu->slot_count) {
+        gpu->slots = base_alloc_array(services, gpu->slot_count, sizeof *gpu->slots);
+        if (!gpu->slots)
+            goto fail;
+    }
+    if (!machine_set_registers(machine, &registers, gpu))
+        goto fail;
+    return gpu;
+
+fail:
+    sgpu_destroy(gpu);
+    return NULL;
+}
+
+void sgpu_destroy(struct sgpu *gpu)
+{
+    if (!gpu)
+        return;
+    for (uint32_t i = 0; gpu->nodes && i < gpu->node_count; i++) {
+        machine_cancel(gpu->machine, &gpu->nodes[i].event);
+        sgpu_tlb_fini(&gpu->nodes[i]);
+        base_free(gpu->services, gpu->nodes[i].packet, gpu->nodes[i].packet_room);
+    }
+    machine_set_interrupt_line(gpu->machine, false);
+    machine_set_registers(gpu->machine, NULL, NULL);
+    base_free_array(gpu->services, gpu->slots, gpu->slot_count, sizeof *gpu->slots);
+    base_free_array(gpu->services, gpu->nodes, gpu->node_count, sizeof *gpu->nodes);
+    base_free(gpu->services, gpu, sizeof *gpu);
+}
+
+struct machine *sgpu_machine(struct sgpu *gpu)
+{
+    return gpu->machine;
+}
+
+void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context)
+{
+    gpu->observer = observer;
+    gpu->observer_context = context;
+}
+
+void sgpu_get_statistics(const struct sgpu *gpu, struct sgpu_statistics *out_statistics)
+{
+    *out_statistics = gpu->statistics;
+}
+
+bool sgpu_is_idle(const struct sgpu *gpu)
+{
+    for (uint32_t i = 0; i < gpu->node_count; i++)
+        if (gpu->nodes[i].queue_count || gpu->nodes[i].is_faulted)
+            return false;
+    return true;
+}

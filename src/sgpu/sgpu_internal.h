@@ -1,0 +1,156 @@
+/*
+ * GPU model internals, shared by sgpu.c (registers and nodes), sgpu_packets.c (what packets do) and
+ * sgpu_mmu.c (addresses).
+ *
+ * Place   sgpu. Nobody else includes this.
+ */
+#ifndef DRYDOCK_SGPU_SGPU_INTERNAL_H
+#define DRYDOCK_SGPU_SGPU_INTERNAL_H
+
+#include "sgpu/sgpu.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+/*
+ * Translation cache of a node: 512 sets of 4. An entry stands for one leaf table (2 MiB of address
+ * space) and holds copies of its entries; a copy that is not valid means not cached. A miss walks
+ * the tables and takes over the aligned 64 entries around the one wanted, as far as they are valid
+ * and not cached yet. The least recently used entry of a set is replaced.
+ */
+#define TLB_SETS       512u
+#define TLB_WAYS       4u
+#define TLB_FILL       64u
+#define TLB_BLOCK_BITS (SGPU_PAGE_SHIFT + SGPU_INDEX_BITS)
+
+struct tlb_entry {
+    uint64_t root_pa;
+    uint64_t block;  /* virtual address >> TLB_BLOCK_BITS */
+    uint64_t stamp;  /* of last use; 0: empty */
+    uint64_t *table; /* 512 copied entries */
+};
+
+struct tlb {
+    struct tlb_entry entries[TLB_SETS][TLB_WAYS];
+    struct tlb_entry *last; /* looked up last; NULL after any change of entries */
+    uint64_t next_stamp;
+    struct tlb_entry
+        spare; /* serves when the host has no memory for a set; holds nothing for long */
+    uint64_t spare_table[SGPU_TABLE_ENTRIES];
+};
+
+/* An address space: virtual through a root, or physical. */
+struct sgpu_space {
+    bool is_virtual;
+    uint64_t root_pa;
+};
+
+enum sgpu_access { SGPU_ACCESS_READ, SGPU_ACCESS_WRITE, SGPU_ACCESS_FETCH };
+
+/* What answers a run of addresses; store NULL: a ZERO entry. Or, without bytes, the fault. */
+struct sgpu_span {
+    struct page_store *store;
+    uint64_t address;
+    uint64_t bytes;
+    bool is_system;
+    uint32_t fault;
+    uint64_t fault_address;
+};
+
+struct sgpu_submission {
+    uint64_t address;
+    uint64_t root_pa;
+    uint32_t size;
+    uint32_t fence;
+    uint32_t flags; /* SGPU_SUBMIT_* */
+};
+
+struct sgpu_node {
+    struct sgpu *gpu;
+    uint32_t index;
+
+    uint64_t address; /* as written to the registers, for the next doorbell */
+    uint64_t root_pa;
+    uint32_t size;
+    uint32_t fence;
+
+    struct sgpu_submission queue[SGPU_QUEUE_SLOTS]; /* a ring */
+    uint32_t queue_head;
+    uint32_t queue_count; /* the running one, at the head, included */
+    uint32_t queued_fence;
+    uint32_t completed_fence;
+
+    bool is_running;
+    bool is_faulted;
+    uint32_t fault_fence;
+    uint32_t fault_kind;
+    uint64_t fault_va;
+
+    uint64_t offset;      /* of the current packet in the submission */
+    uint64_t *packet;     /* its bytes, fetched when it started */
+    uint64_t packet_size; /* of them */
+    uint64_t packet_room; /* of the buffer */
+    struct machine_event event;
+
+    struct tlb tlb;
+};
+
+struct sgpu {
+    struct machine *machine;
+    const struct base_services *services;
+    struct sgpu_config config;
+    struct page_store *ram;
+    struct page_store *local;
+    uint64_t ram_bytes;
+    uint64_t local_bytes;
+    uint64_t aperture_bytes;
+
+    uint32_t irq_status;
+    uint32_t irq_enable;
+    uint32_t node_count;
+    struct sgpu_node *nodes;
+
+    uint64_t slot_count;
+    uint64_t *slots; /* of the aperture: page number + 1, 0 for none; and SLOT_COHERENT */
+
+    const struct sgpu_observer *observer;
+    void *observer_context;
+    struct sgpu_statistics statistics;
+};
+
+#define SLOT_COHERENT (UINT64_C(1) << 63)
+
+static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
+{
+    ASSERT(node->queue_count > 0);
+    return &node->queue[node->queue_head];
+}
+
+/* ---- sgpu.c --------------------------------------------------------------------------------- */
+
+/* Stop the node. */
+void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address);
+void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits);
+
+/* ---- sgpu_packets.c ------------------------------------------------------------------------- */
+
+/*
+ * Fetch the packet at node->offset and do what happens at its start. Returns when it ends, or
+ * false when the node has faulted.
+ */
+bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns);
+
+/* Do what happens at its end; false when the node has faulted. */
+bool sgpu_packet_end(struct sgpu_node *node);
+
+/* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
+
+/* The longest run at address, at most bytes (not 0). False: out_span->fault says why. */
+bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,
+                    uint64_t bytes, enum sgpu_access access, struct sgpu_span *out_span);
+
+void sgpu_tlb_flush(struct sgpu *gpu, uint64_t root_pa, uint64_t start, uint64_t end);
+void sgpu_tlb_reset(struct sgpu_node *node);
+void sgpu_tlb_fini(struct sgpu_node *node);
+
+#endif

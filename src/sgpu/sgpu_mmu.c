@@ -1,0 +1,492 @@
+/*
+ * Addresses: physical ones, the walk of page tables, and the translation cache.
+ *
+ * The cache decides what a forgotten flush does, so it forgets nothing on its own but by
+ * replacement, and a flush drops exactly the pages of its range, never a neighbour by luck.
+ */
+#include "sgpu/sgpu_internal.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+#define VA_LIMIT (UINT64_C(1) << SGPU_VA_BITS)
+
+/* A page-aligned physical address beyond everything. */
+#define PA_NOWHERE (UINT64_C(1) << 62)
+
+/* ---- Physical addresses --------------------------------------------------------------------- */
+
+static void resolve_aperture(struct sgpu *gpu, uint64_t offset, uint64_t bytes,
+                             struct sgpu_span *span)
+{
+    uint64_t slot = offset / PAGE_BYTES;
+    uint64_t page = sgpu_aperture_page(gpu, slot);
+    uint64_t run = 1;
+
+    if (page >= gpu->ram_bytes / PAGE_BYTES)
+        return;
+    while (run * PAGE_BYTES - offset % PAGE_BYTES < bytes && slot + run < gpu->slot_count &&
+           sgpu_aperture_page(gpu, slot + run) == page + run &&
+           page + run < gpu->ram_bytes / PAGE_BYTES)
+        run++;
+    span->store = gpu->ram;
+    span->is_system = true;
+    span->address = page * PAGE_BYTES + offset % PAGE_BYTES;
+    span->bytes = min_u64(bytes, run * PAGE_BYTES - offset % PAGE_BYTES);
+}
+
+/* span->bytes stays 0 when nothing answers. */
+static void resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct sgpu_span *span)
+{
+    uint64_t system_address = pa - SGPU_PA_SYSTEM;
+
+    memset(span, 0, sizeof *span);
+    if (pa < gpu->local_bytes) {
+        span->store = gpu->local;
+        span->address = pa;
+        span->bytes = min_u64(bytes, gpu->local_bytes - pa);
+    } else if (pa >= SGPU_PA_SYSTEM && system_address < gpu->ram_bytes) {
+        span->store = gpu->ram;
+        span->is_system = true;
+        span->address = system_address;
+        span->bytes = min_u64(bytes, gpu->ram_bytes - system_address);
+    } else if (pa >= SGPU_PA_APERTURE && pa - SGPU_PA_APERTURE < gpu->aperture_bytes) {
+        resolve_aperture(gpu, pa - SGPU_PA_APERTURE, bytes, span);
+    }
+}
+
+bool sgpu_resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct page_store **out_store,
+                  uint64_t *out_address, uint64_t *out_bytes)
+{
+    struct sgpu_span span;
+
+    resolve(gpu, pa, bytes, &span);
+    *out_store = span.store;
+    *out_address = span.address;
+    *out_bytes = span.bytes;
+    return span.bytes != 0;
+}
+
+uint64_t sgpu_aperture_page(const struct sgpu *gpu, uint64_t slot)
+{
+    uint64_t value = slot < gpu->slot_count ? gpu->slots[slot] & ~SLOT_COHERENT : 0;
+
+    return value ? value - 1 : SGPU_NO_PAGE;
+}
+
+bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot)
+{
+    return slot < gpu->slot_count && (gpu->slots[slot] & SLOT_COHERENT);
+}
+
+/* ---- Page tables ---------------------------------------------------------------------------- */
+
+/*
+ * The 512 entries of the table at a physical address: in place when the page has bytes, else in the
+ * buffer. NULL when no memory answers.
+ */
+static const uint64_t *read_table(struct sgpu *gpu, uint64_t table_pa,
+                                  uint64_t buffer[SGPU_TABLE_ENTRIES])
+{
+    static const uint64_t empty_table[SGPU_TABLE_ENTRIES];
+    struct sgpu_span span;
+    const uint8_t *bytes;
+
+    resolve(gpu, align_down(table_pa, PAGE_BYTES), PAGE_BYTES, &span);
+    if (span.bytes < PAGE_BYTES)
+        return NULL;
+    bytes = page_store_peek_bytes(span.store, span.address / PAGE_BYTES);
+    if (bytes)
+        return (const uint64_t *)(const void *)bytes;
+    if (page_store_kind(span.store, span.address / PAGE_BYTES) == PAGE_ZERO)
+        return empty_table;
+    page_store_read(span.store, span.address, buffer, PAGE_BYTES);
+    return buffer;
+}
+
+/* The physical address in an entry. One that claims to be local and is not has no answer. */
+static uint64_t entry_target(const struct sgpu *gpu, uint64_t entry)
+{
+    uint64_t address = entry & SGPU_PTE_ADDRESS_MASK;
+
+    if (entry & SGPU_PTE_SYSTEM)
+        return SGPU_PA_SYSTEM | address;
+    return address < gpu->local_bytes ? address : PA_NOWHERE;
+}
+
+static uint32_t table_index(uint64_t va, uint32_t level)
+{
+    return va >> (SGPU_PAGE_SHIFT + SGPU_INDEX_BITS * level) & (SGPU_TABLE_ENTRIES - 1);
+}
+
+void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root_pa, uint64_t va, struct sgpu_walk *out_walk)
+{
+    uint64_t buffer[SGPU_TABLE_ENTRIES];
+    uint64_t table_pa = root_pa;
+    struct sgpu_walk walk = {.fault = SGPU_FAULT_NOT_VALID, .level = SGPU_LEVELS - 1};
+
+    for (; va < VA_LIMIT; walk.level--) {
+        const uint64_t *table = read_table(gpu, table_pa, buffer);
+        uint64_t entry;
+
+        if (!table) {
+            walk.fault = SGPU_FAULT_BUS;
+            break;
+        }
+        entry = table[table_index(va, walk.level)];
+        walk.tables_pa[walk.level] = table_pa;
+        walk.entries[walk.level] = entry;
+        if (walk.level == 0)
+            walk.pte = entry;
+        if (!(entry & SGPU_PTE_VALID))
+            break;
+        table_pa = entry_target(gpu, entry);
+        if (walk.level == 0) {
+            walk.pa = table_pa + va % PAGE_BYTES;
+            walk.fault = SGPU_FAULT_NONE;
+            break;
+        }
+    }
+    *out_walk = walk;
+}
+
+/* The leaf table for va, or NULL and the fault. A short sgpu_mmu_walk() for the cache. */
+static const uint64_t *find_leaf_table(struct sgpu *gpu, uint64_t root_pa, uint64_t va,
+                                       uint64_t buffer[SGPU_TABLE_ENTRIES], uint32_t *out_fault)
+{
+    uint64_t table_pa = root_pa;
+
+    for (uint32_t level = SGPU_LEVELS - 1;; level--) {
+        const uint64_t *table = read_table(gpu, table_pa, buffer);
+        uint64_t entry;
+
+        *out_fault = SGPU_FAULT_BUS;
+        if (!table || level == 0)
+            return table;
+        entry = table[table_index(va, level)];
+        *out_fault = SGPU_FAULT_NOT_VALID;
+        if (!(entry & SGPU_PTE_VALID))
+            return NULL;
+        table_pa = entry_target(gpu, entry);
+    }
+}
+
+/* Number of entries, from table[index] and at most limit, that go on where it goes. */
+static uint64_t run_length(const uint64_t *table, uint64_t index, uint64_t limit)
+{
+    const uint64_t first = table[index];
+    const uint64_t step = first & SGPU_PTE_ZERO ? 0 : PAGE_BYTES;
+    const uint64_t ignored = first & SGPU_PTE_ZERO ? SGPU_PTE_ADDRESS_MASK : 0;
+    uint64_t count = 1;
+
+    if (limit > 1 && ((table[index + 1] ^ (first + step)) & ~ignored) != 0)
+        return 1;
+
+    /* Eight at a time while all go on; then to the exact place. */
+    for (; count + 8 <= limit; count += 8) {
+        uint64_t wrong = 0;
+
+        for (uint64_t j = 0; j < 8; j++)
+            wrong |= (table[index + count + j] ^ (first + (count + j) * step)) & ~ignored;
+        if (wrong)
+            break;
+    }
+    while (count < limit && ((table[index + count] ^ (first + count * step)) & ~ignored) == 0)
+        count++;
+    return count;
+}
+
+/* ---- Translation cache ---------------------------------------------------------------------- */
+
+static struct tlb_entry *tlb_set(struct tlb *tlb, uint64_t root_pa, uint64_t block)
+{
+    return tlb->entries[hash_u64(root_pa ^ block << 20) % TLB_SETS];
+}
+
+static bool is_entry_for(const struct tlb_entry *entry, uint64_t root_pa, uint64_t block)
+{
+    return entry->stamp && entry->block == block && entry->root_pa == root_pa;
+}
+
+static struct tlb_entry *tlb_find(struct tlb *tlb, uint64_t root_pa, uint64_t block)
+{
+    struct tlb_entry *set = tlb_set(tlb, root_pa, block);
+
+    for (uint32_t way = 0; way < TLB_WAYS; way++)
+        if (is_entry_for(&set[way], root_pa, block))
+            return &set[way];
+    return NULL;
+}
+
+/* Never fails: replaces the least recently used. */
+static struct tlb_entry *tlb_take(struct sgpu_node *node, uint64_t root_pa, uint64_t block)
+{
+    struct tlb *tlb = &node->tlb;
+    struct tlb_entry *set = tlb_set(tlb, root_pa, block);
+    struct tlb_entry *oldest = &set[0];
+
+    for (uint32_t way = 1; way < TLB_WAYS; way++)
+        if (set[way].stamp < oldest->stamp)
+            oldest = &set[way];
+    if (!oldest->table)
+        oldest->table = base_alloc(node->gpu->services, PAGE_BYTES);
+    if (!oldest->table) {
+        oldest = &tlb->spare;
+        oldest->table = tlb->spare_table;
+    }
+    memset(oldest->table, 0, PAGE_BYTES);
+    oldest->root_pa = root_pa;
+    oldest->block = block;
+    return oldest;
+}
+
+/* Take over the valid entries around index that are not cached. */
+static uint32_t tlb_fill(struct sgpu_node *node, struct tlb_entry *entry, uint64_t va)
+{
+    uint64_t buffer[SGPU_TABLE_ENTRIES];
+    uint64_t first = align_down(table_index(va, 0), TLB_FILL);
+    uint32_t fault;
+    const uint64_t *table = find_leaf_table(node->gpu, entry->root_pa, va, buffer, &fault);
+
+    node->gpu->statistics.tlb_misses++;
+    if (!table)
+        return fault;
+    for (uint64_t i = first; i < first + TLB_FILL; i++)
+        if (!(entry->table[i] & SGPU_PTE_VALID) && (table[i] & SGPU_PTE_VALID))
+            entry->table[i] = table[i];
+    return entry->table[table_index(va, 0)] & SGPU_PTE_VALID ? SGPU_FAULT_NONE
+                                                             : SGPU_FAULT_NOT_VALID;
+}
+
+static struct tlb_entry *tlb_lookup(struct sgpu_node *node, uint64_t root_pa, uint64_t va)
+{
+    struct tlb *tlb = &node->tlb;
+    uint64_t block = va >> TLB_BLOCK_BITS;
+    struct tlb_entry *entry = tlb->last;
+
+    if (!entry || !is_entry_for(entry, root_pa, block)) {
+        entry = tlb_find(tlb, root_pa, block);
+        if (!entry)
+            entry = tlb_take(node, root_pa, block);
+        tlb->last = entry == &tlb->spare ? NULL : entry;
+        entry->stamp = ++tlb->next_stamp;
+    }
+    return entry;
+}
+
+static bool set_fault(struct sgpu_span *span, uint32_t kind, uint64_t address)
+{
+    memset(span, 0, sizeof *span);
+    span->fault = kind;
+    span->fault_address = address;
+    return false;
+}
+
+static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t va, uint64_t bytes,
+                              enum sgpu_access access, struct sgpu_span *out_span)
+{
+    struct tlb_entry *entry;
+    uint64_t index = table_index(va, 0);
+    uint64_t in_page = va % PAGE_BYTES;
+    uint64_t limit = SGPU_TABLE_ENTRIES - index;
+    uint64_t pte;
+
+    if (va >= VA_LIMIT)
+        return set_fault(out_span, SGPU_FAULT_NOT_VALID, va);
+    entry = tlb_lookup(node, root_pa, va);
+    if (entry->table[index] & SGPU_PTE_VALID) {
+        node->gpu->statistics.tlb_hits++;
+    } else {
+        uint32_t fault = tlb_fill(node, entry, va);
+
+        if (fault != SGPU_FAULT_NONE)
+            return set_fault(out_span, fault, va);
+    }
+
+    pte = entry->table[index];
+    if (access == SGPU_ACCESS_WRITE && (pte & SGPU_PTE_READ_ONLY))
+        return set_fault(out_span, SGPU_FAULT_READ_ONLY, va);
+    if (access == SGPU_ACCESS_FETCH && (pte & SGPU_PTE_NO_EXECUTE))
+        return set_fault(out_span, SGPU_FAULT_NO_EXECUTE, va);
+    /* Compared so that in_page + bytes cannot overflow. */
+    if (bytes <= limit * PAGE_BYTES - in_page)
+        limit = bytes_to_pages(in_page + bytes);
+    bytes = min_u64(bytes, run_length(entry->table, index, limit) * PAGE_BYTES - in_page);
+    if (pte & SGPU_PTE_ZERO) {
+        *out_span = (struct sgpu_span){.address = in_page, .bytes = bytes};
+        return true;
+    }
+    resolve(node->gpu, entry_target(node->gpu, pte) + in_page, bytes, out_span);
+    return out_span->bytes ? true : set_fault(out_span, SGPU_FAULT_BUS, va);
+}
+
+bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,
+                    uint64_t bytes, enum sgpu_access access, struct sgpu_span *out_span)
+{
+    if (space->is_virtual)
+        return translate_virtual(node, space->root_pa, address, bytes, access, out_span);
+    resolve(node->gpu, address, bytes, out_span);
+    return out_span->bytes ? true : set_fault(out_span, SGPU_FAULT_BUS, address);
+}
+
+static void drop_entries(struct tlb_entry *entry, uint64_t start, uint64_t end)
+{
+    uint64_t base = entry->block << TLB_BLOCK_BITS;
+    uint64_t size = UINT64_C(1) << TLB_BLOCK_BITS;
+    uint64_t first = start > base ? (start - base) / PAGE_BYTES : 0;
+    uint64_t last = end < base + size ? bytes_to_pages(end - base) : SGPU_TABLE_ENTRIES;
+
+    memset(entry->table + first, 0, (last - first) * sizeof *entry->table);
+}
+
+static void tlb_flush_node(struct sgpu_node *node, uint64_t root_pa, uint64_t start, uint64_t end)
+{
+    struct tlb *tlb = &node->tlb;
+    uint64_t first_block = start >> TLB_BLOCK_BITS;
+    uint64_t last_block = (end - 1) >> TLB_BLOCK_BITS;
+
+    tlb->spare.stamp = 0;
+    if (last_block - first_block < TLB_SETS) {
+        for (uint64_t block = first_block; block <= last_block; block++) {
+            struct tlb_entry *entry = tlb_find(tlb, root_pa, block);
+
+            if (entry)
+                drop_entries(entry, start, end);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < TLB_SETS * TLB_WAYS; i++) {
+        struct tlb_entry *entry = &tlb->entries[i / TLB_WAYS][i % TLB_WAYS];
+
+        if (entry->stamp && entry->root_pa == root_pa && entry->block >= first_block &&
+            entry->block <= last_block)
+            drop_entries(entry, start, end);
+    }
+}
+
+void sgpu_tlb_flush(struct sgpu *gpu, uint64_t root_pa, uint64_t start, uint64_t end)
+{
+    gpu->statistics.tlb_flushes++;
+    if (gpu->config.ignores_tlb_flush || start >= end)
+        return;
+    for (uint32_t i = 0; i < gpu->node_count; i++)
+        tlb_flush_node(&gpu->nodes[i], root_pa, start, end);
+}
+
+void sgpu_tlb_reset(struct sgpu_node *node)
+{
+    struct tlb *tlb = &node->tlb;
+
+    tlb->last = NULL;
+    tlb->spare.stamp = 0;
+    for (uint32_t i = 0; i < TLB_SETS * TLB_WAYS; i++)
+        tlb->entries[i / TLB_WAYS][i % TLB_WAYS].stamp = 0;
+}
+
+void sgpu_tlb_fini(struct sgpu_node *node)
+{
+    for (uint32_t i = 0; i < TLB_SETS * TLB_WAYS; i++)
+        base_free(node->gpu->services, node->tlb.entries[i / TLB_WAYS][i % TLB_WAYS].table,
+                  PAGE_BYTES);
+}
+
+/* ---- Every run ------------------------------------------------------------------------------ */
+
+struct run_walk {
+    struct sgpu *gpu;
+    uint64_t start;
+    uint64_t end;
+    bool (*callback)(void *context, const struct sgpu_run *run);
+    void *context;
+    struct sgpu_run run; /* found and not yet reported; bytes 0: none */
+};
+
+static bool report_run(struct run_walk *walk)
+{
+    bool goes_on = walk->run.bytes == 0 || walk->callback(walk->context, &walk->run);
+
+    walk->run.bytes = 0;
+    return goes_on;
+}
+
+/* Append a run, or report the one before and begin with this. */
+static bool add_run(struct run_walk *walk, const struct sgpu_run *next)
+{
+    struct sgpu_run *run = &walk->run;
+    bool is_zero = next->attributes & SGPU_PTE_ZERO;
+
+    if (run->bytes && run->va + run->bytes == next->va && run->attributes == next->attributes &&
+        (is_zero || run->pa + run->bytes == next->pa)) {
+        run->bytes += next->bytes;
+        return true;
+    }
+    if (!report_run(walk))
+        return false;
+    *run = *next;
+    return true;
+}
+
+static bool walk_leaf(struct run_walk *walk, const uint64_t *table, uint64_t first, uint64_t last,
+                      uint64_t base_va)
+{
+    for (uint64_t i = first; i <= last;) {
+        uint64_t count = 1;
+
+        if (table[i] & SGPU_PTE_VALID) {
+            uint64_t va = base_va + i * PAGE_BYTES;
+            uint64_t skipped = va < walk->start ? walk->start - va : 0;
+            uint64_t end;
+            struct sgpu_run run;
+
+            count = run_length(table, i, last - i + 1);
+            end = min_u64(va + count * PAGE_BYTES, walk->end);
+            run = (struct sgpu_run){
+                .va = va + skipped,
+                .bytes = end - va - skipped,
+                .pa = table[i] & SGPU_PTE_ZERO ? 0 : entry_target(walk->gpu, table[i]) + skipped,
+                .attributes = table[i] & ~SGPU_PTE_ADDRESS_MASK,
+            };
+            if (!add_run(walk, &run))
+                return false;
+        }
+        i += count;
+    }
+    return true;
+}
+
+static bool walk_table(struct run_walk *walk, uint64_t table_pa, uint32_t level, uint64_t base_va)
+{
+    uint64_t buffer[SGPU_TABLE_ENTRIES];
+    const uint64_t *table = read_table(walk->gpu, table_pa, buffer);
+    unsigned shift = SGPU_PAGE_SHIFT + SGPU_INDEX_BITS * level;
+    uint64_t first = walk->start > base_va ? (walk->start - base_va) >> shift : 0;
+    uint64_t last = min_u64((walk->end - 1 - base_va) >> shift, SGPU_TABLE_ENTRIES - 1);
+
+    if (!table)
+        return false;
+    if (level == 0)
+        return walk_leaf(walk, table, first, last, base_va);
+    for (uint64_t i = first; i <= last; i++)
+        if ((table[i] & SGPU_PTE_VALID) &&
+            !walk_table(walk, entry_target(walk->gpu, table[i]), level - 1, base_va + (i << shift)))
+            return false;
+    return true;
+}
+
+bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
+                           bool (*callback)(void *context, const struct sgpu_run *run),
+                           void *context)
+{
+    struct run_walk walk = {
+        .gpu = gpu,
+        .start = va_start,
+        .end = min_u64(va_end, VA_LIMIT),
+        .callback = callback,
+        .context = context,
+    };
+
+    if (walk.start >= walk.end)
+        return true;
+    return walk_table(&walk, root_pa, SGPU_LEVELS - 1, 0) && report_run(&walk);
+}

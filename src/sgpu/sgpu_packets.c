@@ -1,0 +1,605 @@
+/*
+ * What packets do.
+ *
+ * One table row an opcode: how the packet is checked, what happens at its start, what at its end.
+ * A packet is fetched whole when it starts, checked completely, and only then acts. The checks are
+ * the manual's words; what they let through cannot hurt the model, whatever the bytes say.
+ */
+#include "sgpu/sgpu_internal.h"
+
+#include <string.h>
+
+/* Sizes and durations above this are malformed; below it no sum of the model can overflow. */
+#define FIELD_LIMIT (UINT64_C(1) << SGPU_VA_BITS)
+
+struct packet_kind {
+    uint32_t min_size;    /* of the fixed part */
+    uint32_t known_flags; /* others are malformed; all bits for packets that ignore flags */
+    bool (*is_well_formed)(struct sgpu_node *node);
+    bool (*begin)(struct sgpu_node *node, uint64_t *end_ns); /* false: faulted */
+    bool (*end)(struct sgpu_node *node);                     /* false: faulted */
+};
+
+static bool raise(struct sgpu_node *node, const struct sgpu_span *span)
+{
+    sgpu_raise_fault(node, span->fault, span->fault_address);
+    return false;
+}
+
+static bool raise_bus(struct sgpu_node *node, uint64_t address)
+{
+    sgpu_raise_fault(node, SGPU_FAULT_BUS, address);
+    return false;
+}
+
+static struct sgpu_space packet_space(struct sgpu_node *node, uint32_t packet_flags)
+{
+    struct sgpu_submission *submission = running_submission(node);
+
+    return (struct sgpu_space){
+        .is_virtual =
+            (submission->flags & SGPU_SUBMIT_VIRTUAL) && !(packet_flags & SGPU_PACKET_PHYSICAL),
+        .root_pa = submission->root_pa,
+    };
+}
+
+/* ---- Cost ----------------------------------------------------------------------------------- */
+
+/* Data flows from one memory to another; a side that does not exist (fill, zero) is local. */
+static uint64_t transfer_end(struct sgpu_node *node, bool from_system, bool to_system,
+                             uint64_t bytes)
+{
+    struct machine *machine = node->gpu->machine;
+    uint64_t start = machine_now(machine) + node->gpu->config.packet_ns;
+    uint64_t end = start;
+
+    if (!from_system && !to_system)
+        return machine_link_occupy(machine_link_local(machine), start, bytes);
+    if (from_system)
+        end = machine_link_occupy(machine_link_to_device(machine), start, bytes);
+    if (to_system)
+        end = max_u64(end, machine_link_occupy(machine_link_from_device(machine), start, bytes));
+    return end;
+}
+
+/* Whether the memory at an address is system memory: what a transfer costs is decided there. */
+static bool probe(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,
+                  uint64_t bytes, enum sgpu_access access, bool *out_is_system)
+{
+    struct sgpu_span span;
+
+    *out_is_system = false;
+    if (bytes == 0)
+        return true;
+    if (!sgpu_translate(node, space, address, bytes, access, &span))
+        return raise(node, &span);
+    *out_is_system = span.is_system;
+    return true;
+}
+
+/* ---- COPY ----------------------------------------------------------------------------------- */
+
+static bool copy_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_copy *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet && packet->bytes <= FIELD_LIMIT;
+}
+
+static bool copy_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    const struct sgpu_packet_copy *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    bool from_system;
+    bool to_system;
+
+    if (!probe(node, &space, packet->source, packet->bytes, SGPU_ACCESS_READ, &from_system) ||
+        !probe(node, &space, packet->destination, packet->bytes, SGPU_ACCESS_WRITE, &to_system))
+        return false;
+    *end_ns = transfer_end(node, from_system, to_system, packet->bytes);
+    return true;
+}
+
+static void move_span(const struct sgpu_span *to, const struct sgpu_span *from, uint64_t bytes)
+{
+    if (!to->store)
+        return;
+    if (from->store)
+        page_store_copy_bytes(to->store, to->address, from->store, from->address, bytes);
+    else
+        page_store_fill(to->store, to->address, bytes, 0);
+}
+
+static void advance_span(struct sgpu_span *span, uint64_t bytes)
+{
+    span->address += bytes;
+    span->bytes -= bytes;
+}
+
+static bool copy_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_copy *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu_span from = {0};
+    struct sgpu_span to = {0};
+    uint64_t piece;
+
+    for (uint64_t done = 0; done < packet->bytes; done += piece) {
+        uint64_t left = packet->bytes - done;
+
+        if (!from.bytes &&
+            !sgpu_translate(node, &space, packet->source + done, left, SGPU_ACCESS_READ, &from))
+            return raise(node, &from);
+        if (!to.bytes &&
+            !sgpu_translate(node, &space, packet->destination + done, left, SGPU_ACCESS_WRITE, &to))
+            return raise(node, &to);
+        piece = min_u64(from.bytes, to.bytes);
+        move_span(&to, &from, piece);
+        advance_span(&from, piece);
+        advance_span(&to, piece);
+        node->gpu->statistics.copied_bytes += piece;
+    }
+    return true;
+}
+
+/* ---- FILL ----------------------------------------------------------------------------------- */
+
+static bool fill_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fill *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet && packet->bytes <= FIELD_LIMIT &&
+           is_aligned(packet->bytes | packet->destination, 4) && packet->reserved == 0;
+}
+
+static bool fill_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    const struct sgpu_packet_fill *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    bool to_system;
+
+    if (!probe(node, &space, packet->destination, packet->bytes, SGPU_ACCESS_WRITE, &to_system))
+        return false;
+    *end_ns = transfer_end(node, false, to_system, packet->bytes);
+    return true;
+}
+
+static bool fill_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fill *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu_span to;
+
+    for (uint64_t done = 0; done < packet->bytes; done += to.bytes) {
+        if (!sgpu_translate(node, &space, packet->destination + done, packet->bytes - done,
+                            SGPU_ACCESS_WRITE, &to))
+            return raise(node, &to);
+        if (to.store)
+            page_store_fill(to.store, to.address, to.bytes, packet->pattern);
+        node->gpu->statistics.filled_bytes += to.bytes;
+    }
+    return true;
+}
+
+/* ---- COPY_PAGES ----------------------------------------------------------------------------- */
+
+static bool copy_pages_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_copy_pages *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet + UINT64_C(8) * packet->page_count &&
+           packet->reserved == 0 && is_aligned(packet->linear, PAGE_BYTES);
+}
+
+static bool copy_pages_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    const struct sgpu_packet_copy_pages *packet = (const void *)node->packet;
+    const struct sgpu_space physical = {.is_virtual = false};
+    uint64_t bytes = packet->page_count * PAGE_BYTES;
+    bool is_to_pages = packet->flags & SGPU_COPY_TO_PAGES;
+    bool is_system;
+
+    if (!probe(node, &physical, packet->linear, bytes,
+               is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &is_system))
+        return false;
+    *end_ns = transfer_end(node, !is_to_pages || is_system, is_to_pages || is_system, bytes);
+    return true;
+}
+
+/* Number of leading pages in the list that ascend by one and are system memory. */
+static uint64_t ascending_pages(const struct sgpu *gpu, const uint64_t *pages, uint64_t count)
+{
+    uint64_t ram_pages = gpu->ram_bytes / PAGE_BYTES;
+    uint64_t run = 0;
+
+    while (run < count && pages[run] == pages[0] + run && pages[run] < ram_pages)
+        run++;
+    return run;
+}
+
+static bool copy_pages_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_copy_pages *packet = (const void *)node->packet;
+    const struct sgpu_space physical = {.is_virtual = false};
+    struct sgpu *gpu = node->gpu;
+    bool is_to_pages = packet->flags & SGPU_COPY_TO_PAGES;
+    struct sgpu_span linear = {0};
+    uint64_t piece;
+
+    for (uint64_t i = 0; i < packet->page_count; i += piece) {
+        uint64_t left = packet->page_count - i;
+        uint64_t run = ascending_pages(gpu, packet->pages + i, left);
+        struct sgpu_span list = {.store = gpu->ram, .address = packet->pages[i] * PAGE_BYTES};
+
+        if (run == 0)
+            return raise_bus(node, SGPU_PA_SYSTEM | list.address);
+        if (!linear.bytes &&
+            !sgpu_translate(node, &physical, packet->linear + i * PAGE_BYTES, left * PAGE_BYTES,
+                            is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
+            return raise(node, &linear);
+        /* Memories are whole pages, so a run of pages is. */
+        piece = min_u64(run, linear.bytes / PAGE_BYTES);
+        move_span(is_to_pages ? &list : &linear, is_to_pages ? &linear : &list, piece * PAGE_BYTES);
+        advance_span(&linear, piece * PAGE_BYTES);
+        gpu->statistics.copied_bytes += piece * PAGE_BYTES;
+    }
+    return true;
+}
+
+/* ---- Aperture ------------------------------------------------------------------------------- */
+
+static bool gart_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_gart *packet = (const void *)node->packet;
+    bool is_fill = SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_GART_FILL;
+    uint64_t listed = is_fill ? 1 : packet->slot_count;
+    uint64_t end = (uint64_t)packet->first_slot + packet->slot_count;
+
+    return node->packet_size == sizeof *packet + 8 * listed && end <= node->gpu->slot_count;
+}
+
+static bool table_write_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    *end_ns = transfer_end(node, false, false, node->packet_size);
+    return true;
+}
+
+static bool gart_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_gart *packet = (const void *)node->packet;
+    bool is_fill = SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_GART_FILL;
+    uint64_t attributes = packet->flags & SGPU_GART_COHERENT ? SLOT_COHERENT : 0;
+    uint64_t *slots = node->gpu->slots + packet->first_slot;
+
+    for (uint64_t i = 0; i < packet->slot_count; i++)
+        slots[i] = ((packet->pages[is_fill ? 0 : i] + 1) & ~SLOT_COHERENT) | attributes;
+    return true;
+}
+
+/* ---- Page tables ---------------------------------------------------------------------------- */
+
+static bool pte_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    bool is_fill = SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_FILL;
+    uint64_t listed = is_fill ? 1 : packet->count;
+
+    return node->packet_size == sizeof *packet + 8 * listed &&
+           (uint64_t)packet->first + packet->count <= SGPU_TABLE_ENTRIES &&
+           is_aligned(packet->table, PAGE_BYTES);
+}
+
+static struct sgpu_space table_space(struct sgpu_node *node, uint32_t packet_flags)
+{
+    return (struct sgpu_space){
+        .is_virtual = packet_flags & SGPU_PTE_TABLE_VIRTUAL,
+        .root_pa = running_submission(node)->root_pa,
+    };
+}
+
+static bool pte_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    struct sgpu_space space = table_space(node, packet->flags);
+    bool to_system;
+
+    if (!probe(node, &space, packet->table, packet->count ? PAGE_BYTES : 0, SGPU_ACCESS_WRITE,
+               &to_system))
+        return false;
+    *end_ns = transfer_end(node, false, to_system, UINT64_C(8) * packet->count);
+    return true;
+}
+
+static bool pte_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    struct sgpu_space space = table_space(node, packet->flags);
+    struct sgpu_span table;
+    uint64_t *entries;
+
+    if (packet->count == 0)
+        return true;
+    if (!sgpu_translate(node, &space, packet->table, PAGE_BYTES, SGPU_ACCESS_WRITE, &table))
+        return raise(node, &table);
+    node->gpu->statistics.entries_written += packet->count;
+    if (!table.store)
+        return true;
+    entries = (uint64_t *)(void *)page_store_bytes(table.store, table.address / PAGE_BYTES);
+    entries += packet->first;
+    if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_WRITE) {
+        memcpy(entries, packet->entries, UINT64_C(8) * packet->count);
+        return true;
+    }
+    for (uint32_t i = 0; i < packet->count; i++)
+        entries[i] = packet->entries[0];
+    return true;
+}
+
+static bool tlb_flush_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_tlb_flush *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet &&
+           ((packet->flags & SGPU_TLB_ALL) ||
+            (packet->start <= packet->end && packet->end <= FIELD_LIMIT));
+}
+
+static bool short_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    *end_ns = machine_now(node->gpu->machine) + node->gpu->config.packet_ns;
+    return true;
+}
+
+static bool tlb_flush_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_tlb_flush *packet = (const void *)node->packet;
+    bool is_all = packet->flags & SGPU_TLB_ALL;
+
+    sgpu_tlb_flush(node->gpu, packet->root, is_all ? 0 : packet->start,
+                   is_all ? FIELD_LIMIT : packet->end);
+    return true;
+}
+
+/* ---- FENCE, NOP ----------------------------------------------------------------------------- */
+
+static bool fence_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fence *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet && is_aligned(packet->address, 8);
+}
+
+static bool fence_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fence *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu_span to;
+
+    if (!sgpu_translate(node, &space, packet->address, 8, SGPU_ACCESS_WRITE, &to))
+        return raise(node, &to);
+    if (to.store)
+        page_store_write(to.store, to.address, &packet->value, 8);
+    if (packet->flags & SGPU_FENCE_INTERRUPT)
+        sgpu_raise_irq(node->gpu, SGPU_IRQ_FENCE(node->index));
+    return true;
+}
+
+static bool always_well_formed(struct sgpu_node *node)
+{
+    return true;
+}
+
+static bool no_end(struct sgpu_node *node)
+{
+    return true;
+}
+
+/* ---- RENDER --------------------------------------------------------------------------------- */
+
+static bool render_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_render *packet = (const void *)node->packet;
+    const uint32_t known = SGPU_REF_READ | SGPU_REF_WRITE;
+
+    if (node->packet_size != sizeof *packet + packet->ref_count * sizeof *packet->refs ||
+        packet->reserved != 0 || packet->duration_ns > FIELD_LIMIT)
+        return false;
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        if ((packet->refs[i].flags & ~known) || packet->refs[i].bytes > FIELD_LIMIT)
+            return false;
+    return true;
+}
+
+static bool render_read(struct sgpu_node *node, const struct sgpu_space *space, uint64_t token,
+                        const struct sgpu_render_ref *ref)
+{
+    struct sgpu *gpu = node->gpu;
+    const struct sgpu_observer *observer = gpu->observer;
+    struct sgpu_span span;
+
+    for (uint64_t done = 0; done < ref->bytes; done += span.bytes) {
+        if (!sgpu_translate(node, space, ref->address + done, ref->bytes - done, SGPU_ACCESS_READ,
+                            &span))
+            return raise(node, &span);
+        gpu->statistics.render_read_bytes += span.bytes;
+        if (observer && observer->render_read)
+            observer->render_read(gpu->observer_context, token, ref->index, done, span.store,
+                                  span.address, span.bytes);
+    }
+    return true;
+}
+
+static bool render_write(struct sgpu_node *node, const struct sgpu_space *space, uint64_t token,
+                         const struct sgpu_render_ref *ref)
+{
+    struct sgpu *gpu = node->gpu;
+    const struct sgpu_observer *observer = gpu->observer;
+    struct sgpu_span span;
+
+    for (uint64_t done = 0; done < ref->bytes; done += span.bytes) {
+        uint64_t address = ref->address + done;
+        uint64_t first_page = address / PAGE_BYTES - ref->address / PAGE_BYTES;
+
+        if (!sgpu_translate(node, space, address, ref->bytes - done, SGPU_ACCESS_WRITE, &span))
+            return raise(node, &span);
+        gpu->statistics.render_written_bytes += span.bytes;
+        if (observer && observer->render_write)
+            observer->render_write(gpu->observer_context, token, ref->index, done, span.store,
+                                   span.address, span.bytes);
+        if (span.store)
+            page_store_write_tag(span.store, span.address, span.bytes, ref->key + first_page);
+    }
+    return true;
+}
+
+static bool render_begin(struct sgpu_node *node, uint64_t *end_ns)
+{
+    const struct sgpu_packet_render *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu *gpu = node->gpu;
+
+    if (gpu->observer && gpu->observer->render_begin)
+        gpu->observer->render_begin(gpu->observer_context, packet->token, node->index);
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        if ((packet->refs[i].flags & SGPU_REF_READ) &&
+            !render_read(node, &space, packet->token, &packet->refs[i]))
+            return false;
+    *end_ns = machine_now(gpu->machine) + gpu->config.packet_ns + packet->duration_ns;
+    return true;
+}
+
+static bool render_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_render *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu *gpu = node->gpu;
+
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        if ((packet->refs[i].flags & SGPU_REF_WRITE) &&
+            !render_write(node, &space, packet->token, &packet->refs[i]))
+            return false;
+    if (gpu->observer && gpu->observer->render_end)
+        gpu->observer->render_end(gpu->observer_context, packet->token);
+    return true;
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+static const struct packet_kind packet_kinds[] = {
+    [SGPU_OP_NOP] = {8, UINT32_MAX, always_well_formed, short_begin, no_end},
+    [SGPU_OP_COPY] = {sizeof(struct sgpu_packet_copy), SGPU_PACKET_PHYSICAL, copy_is_well_formed,
+                      copy_begin, copy_end},
+    [SGPU_OP_FILL] = {sizeof(struct sgpu_packet_fill), SGPU_PACKET_PHYSICAL, fill_is_well_formed,
+                      fill_begin, fill_end},
+    [SGPU_OP_COPY_PAGES] = {sizeof(struct sgpu_packet_copy_pages), SGPU_COPY_TO_PAGES,
+                            copy_pages_is_well_formed, copy_pages_begin, copy_pages_end},
+    [SGPU_OP_GART_WRITE] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT,
+                            gart_is_well_formed, table_write_begin, gart_end},
+    [SGPU_OP_GART_FILL] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT, gart_is_well_formed,
+                           table_write_begin, gart_end},
+    [SGPU_OP_PTE_WRITE] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
+                           pte_is_well_formed, pte_begin, pte_end},
+    [SGPU_OP_PTE_FILL] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
+                          pte_is_well_formed, pte_begin, pte_end},
+    [SGPU_OP_TLB_FLUSH] = {sizeof(struct sgpu_packet_tlb_flush), SGPU_TLB_ALL,
+                           tlb_flush_is_well_formed, short_begin, tlb_flush_end},
+    [SGPU_OP_FENCE] = {sizeof(struct sgpu_packet_fence),
+                       SGPU_FENCE_INTERRUPT | SGPU_PACKET_PHYSICAL, fence_is_well_formed,
+                       short_begin, fence_end},
+    [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render), SGPU_PACKET_PHYSICAL,
+                        render_is_well_formed, render_begin, render_end},
+};
+
+static const struct packet_kind *packet_kind(uint32_t header)
+{
+    uint32_t opcode = SGPU_PACKET_OPCODE(header);
+
+    return opcode < ARRAY_COUNT(packet_kinds) ? &packet_kinds[opcode] : NULL;
+}
+
+/* ---- Fetching ------------------------------------------------------------------------------- */
+
+static bool grow_packet(struct sgpu_node *node, uint64_t size)
+{
+    uint64_t room = max_u64(node->packet_room, 4096);
+    uint64_t *packet;
+
+    if (size <= node->packet_room)
+        return true;
+    while (room < size)
+        room *= 2;
+    packet = base_alloc(node->gpu->services, room);
+    if (!packet)
+        return false;
+    if (node->packet_size)
+        memcpy(packet, node->packet, node->packet_size);
+    base_free(node->gpu->services, node->packet, node->packet_room);
+    node->packet = packet;
+    node->packet_room = room;
+    return true;
+}
+
+/* Extend what is fetched of the packet to size bytes. */
+static bool fetch(struct sgpu_node *node, uint64_t size)
+{
+    struct sgpu_submission *submission = running_submission(node);
+    struct sgpu_space space = packet_space(node, 0);
+    uint64_t address = submission->address + node->offset;
+    struct sgpu_span span;
+
+    if (!grow_packet(node, size))
+        return raise_bus(node, address);
+    while (node->packet_size < size) {
+        uint8_t *to = (uint8_t *)node->packet + node->packet_size;
+
+        if (!sgpu_translate(node, &space, address + node->packet_size, size - node->packet_size,
+                            SGPU_ACCESS_FETCH, &span))
+            return raise(node, &span);
+        if (span.store)
+            page_store_read(span.store, span.address, to, span.bytes);
+        else
+            memset(to, 0, span.bytes);
+        node->packet_size += span.bytes;
+    }
+    return true;
+}
+
+static bool raise_malformed(struct sgpu_node *node)
+{
+    sgpu_raise_fault(node, SGPU_FAULT_PACKET, node->offset);
+    return false;
+}
+
+bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns)
+{
+    struct sgpu_submission *submission = running_submission(node);
+    uint64_t left = submission->size - node->offset;
+    const struct packet_kind *kind;
+    uint64_t size;
+    uint32_t words;
+    uint32_t flags;
+
+    *out_end_ns = 0;
+    node->packet_size = 0;
+    if (!is_aligned(submission->address, SGPU_SUBMIT_ALIGN) || left < 8)
+        return raise_malformed(node);
+    if (!fetch(node, 8))
+        return false;
+    words = SGPU_PACKET_WORDS((uint32_t)node->packet[0]);
+    flags = (uint32_t)(node->packet[0] >> 32);
+    size = UINT64_C(4) * words;
+    kind = packet_kind((uint32_t)node->packet[0]);
+    if (!kind || words % 2 || size < kind->min_size || size > left || (flags & ~kind->known_flags))
+        return raise_malformed(node);
+    if (!fetch(node, size))
+        return false;
+    if (!kind->is_well_formed(node))
+        return raise_malformed(node);
+    node->gpu->statistics.packets++;
+    return kind->begin(node, out_end_ns);
+}
+
+bool sgpu_packet_end(struct sgpu_node *node)
+{
+    return packet_kind((uint32_t)node->packet[0])->end(node);
+}
