@@ -18,9 +18,8 @@ void *refkmd_alloc(SIZE_T bytes)
 
 void refkmd_free(void *pointer)
 {
-    if (pointer) {
+    if (pointer)
         ExFreePoolWithTag(pointer, REFKMD_POOL_TAG);
-    }
 }
 
 ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg)
@@ -50,9 +49,8 @@ static NTSTATUS add_device(enum refkmd_model model, PVOID *out_context)
     struct refkmd_adapter *adapter = refkmd_alloc(sizeof *adapter);
 
     *out_context = adapter;
-    if (!adapter) {
+    if (!adapter)
         return STATUS_NO_MEMORY;
-    }
     adapter->model = model;
     return STATUS_SUCCESS;
 }
@@ -96,16 +94,14 @@ static NTSTATUS find_memory(struct refkmd_adapter *adapter, const CM_RESOURCE_LI
     UINT found = 0;
     ULONG i;
 
-    if (!resources || !resources->Count) {
+    if (!resources || !resources->Count)
         return STATUS_DEVICE_NOT_CONNECTED;
-    }
     list = &resources->List[0].PartialResourceList;
     for (i = 0; i < list->Count && found < RTL_NUMBER_OF(ranges); i++) {
         const CM_PARTIAL_RESOURCE_DESCRIPTOR *range = &list->PartialDescriptors[i];
 
-        if (range->Type == CmResourceTypeMemory || range->Type == CmResourceTypeMemoryLarge) {
+        if (range->Type == CmResourceTypeMemory || range->Type == CmResourceTypeMemoryLarge)
             *ranges[found++] = range->u.Memory.Start;
-        }
     }
     return found == RTL_NUMBER_OF(ranges) ? STATUS_SUCCESS : STATUS_DEVICE_NOT_CONNECTED;
 }
@@ -118,9 +114,8 @@ static NTSTATUS map_registers(struct refkmd_adapter *adapter)
     status =
         adapter->dxgkrnl.DxgkCbMapMemory(adapter->dxgkrnl.DeviceHandle, adapter->registers_pa,
                                          SGPU_BAR0_BYTES, FALSE, FALSE, MmNonCached, &registers);
-    if (NT_SUCCESS(status)) {
+    if (NT_SUCCESS(status))
         adapter->registers = registers;
-    }
     return status;
 }
 
@@ -134,17 +129,15 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
 {
     UINT i;
 
-    if (refkmd_read(adapter, SGPU_REG_ID) != SGPU_ID) {
+    if (refkmd_read(adapter, SGPU_REG_ID) != SGPU_ID)
         return STATUS_DEVICE_NOT_CONNECTED;
-    }
     adapter->straps = refkmd_read(adapter, SGPU_REG_STRAPS);
     adapter->node_count = refkmd_read(adapter, SGPU_REG_NODE_COUNT);
     adapter->local_bytes = refkmd_read64(adapter, SGPU_REG_LOCAL_SIZE);
     adapter->visible_bytes = refkmd_read64(adapter, SGPU_REG_VISIBLE_SIZE);
     adapter->aperture_bytes = refkmd_read64(adapter, SGPU_REG_APERTURE_SIZE);
-    if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES) {
+    if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES)
         return STATUS_NOT_SUPPORTED;
-    }
 
     RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
     for (i = 0; i < adapter->node_count; i++) {
@@ -171,9 +164,8 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
 
     *NumberOfVideoPresentSources = 0;
     *NumberOfChildren = 0;
-    if (DxgkStartInfo->RequiredDmaQueueEntry > SGPU_QUEUE_SLOTS) {
+    if (DxgkStartInfo->RequiredDmaQueueEntry > SGPU_QUEUE_SLOTS)
         return STATUS_NOT_SUPPORTED;
-    }
 
     RtlZeroMemory(&adapter->dxgkrnl, sizeof adapter->dxgkrnl);
     RtlCopyMemory(&adapter->dxgkrnl, DxgkInterface,
@@ -182,21 +174,17 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
 
     RtlZeroMemory(&info, sizeof info);
     status = adapter->dxgkrnl.DxgkCbGetDeviceInformation(adapter->dxgkrnl.DeviceHandle, &info);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         return status;
-    }
     status = find_memory(adapter, info.TranslatedResourceList);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         return status;
-    }
     status = map_registers(adapter);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         return status;
-    }
     status = read_board(adapter);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         goto unmap_registers;
-    }
 
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));

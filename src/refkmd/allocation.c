@@ -35,17 +35,14 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
     struct placement placement = {{0}, 0};
     BOOLEAN has_hidden = adapter->segment_count >= REFKMD_SEGMENT_HIDDEN;
 
-    if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE)) {
+    if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))
         placement_add(&placement, REFKMD_SEGMENT_APERTURE);
-    }
     if (!(flags & SGPU_UMD_APERTURE_ONLY)) {
-        if (has_hidden && !(flags & SGPU_UMD_CPU_VISIBLE)) {
+        if (has_hidden && !(flags & SGPU_UMD_CPU_VISIBLE))
             placement_add(&placement, REFKMD_SEGMENT_HIDDEN);
-        }
         placement_add(&placement, REFKMD_SEGMENT_LOCAL);
-        if (!(flags & (SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE))) {
+        if (!(flags & (SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE)))
             placement_add(&placement, REFKMD_SEGMENT_APERTURE);
-        }
     }
     return placement;
 }
@@ -67,9 +64,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
         ((flags & SGPU_UMD_CACHED) && !(flags & SGPU_UMD_CPU_VISIBLE)) || contradicts ||
-        is_out_of_reach) {
+        is_out_of_reach)
         return STATUS_INVALID_PARAMETER;
-    }
     return STATUS_SUCCESS;
 }
 
@@ -85,9 +81,8 @@ static void fill_info(const struct refkmd_adapter *adapter,
     UINT set = 0;
     UINT i;
 
-    for (i = 0; i < placement.count; i++) {
+    for (i = 0; i < placement.count; i++)
         set |= REFKMD_SEGMENT_BIT(placement.ids[i]);
-    }
     info->Alignment = request->alignment > SGPU_PAGE_BYTES ? request->alignment : SGPU_PAGE_BYTES;
     info->Size = request->bytes;
     info->PitchAlignedSize = 0;
@@ -121,19 +116,16 @@ static NTSTATUS create_one(const struct refkmd_adapter *adapter, DXGK_ALLOCATION
     struct refkmd_allocation *allocation;
     NTSTATUS status;
 
-    if (!info->pPrivateDriverData || info->PrivateDriverDataSize < sizeof request) {
+    if (!info->pPrivateDriverData || info->PrivateDriverDataSize < sizeof request)
         return STATUS_INVALID_PARAMETER;
-    }
     /* Once: a second look might find something else there. */
     RtlCopyMemory(&request, info->pPrivateDriverData, sizeof request);
     status = check_request(adapter, &request);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         return status;
-    }
     allocation = refkmd_alloc(sizeof *allocation);
-    if (!allocation) {
+    if (!allocation)
         return STATUS_NO_MEMORY;
-    }
     allocation->bytes = request.bytes;
     allocation->flags = request.flags;
     fill_info(adapter, &request, info);
@@ -150,9 +142,8 @@ NTSTATUS NTAPI RefKmdCreateAllocation(IN_CONST_HANDLE hAdapter,
 
     for (created = 0; created < args->NumAllocations; created++) {
         status = create_one(hAdapter, &args->pAllocationInfo[created]);
-        if (!NT_SUCCESS(status)) {
+        if (!NT_SUCCESS(status))
             break;
-        }
     }
     while (!NT_SUCCESS(status) && created > 0) {
         refkmd_free(args->pAllocationInfo[--created].hAllocation);
@@ -167,9 +158,8 @@ NTSTATUS NTAPI RefKmdDestroyAllocation(IN_CONST_HANDLE hAdapter,
     UINT i;
 
     UNREFERENCED_PARAMETER(hAdapter);
-    for (i = 0; i < args->NumAllocations; i++) {
+    for (i = 0; i < args->NumAllocations; i++)
         refkmd_free(args->pAllocationList[i]);
-    }
     return STATUS_SUCCESS;
 }
 
@@ -198,13 +188,11 @@ static NTSTATUS open_one(const struct refkmd_adapter *adapter, DXGK_OPENALLOCATI
     struct refkmd_allocation *allocation = adapter->dxgkrnl.DxgkCbGetHandleData(&query);
     struct refkmd_opening *opening;
 
-    if (!allocation) {
+    if (!allocation)
         return STATUS_INVALID_HANDLE;
-    }
     opening = refkmd_alloc(sizeof *opening);
-    if (!opening) {
+    if (!opening)
         return STATUS_NO_MEMORY;
-    }
     opening->allocation = allocation;
     info->hDeviceSpecificAllocation = opening;
     return STATUS_SUCCESS;
@@ -219,9 +207,8 @@ NTSTATUS NTAPI RefKmdOpenAllocation(IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_O
 
     for (opened = 0; opened < args->NumAllocations; opened++) {
         status = open_one(device->adapter, &args->pOpenAllocation[opened]);
-        if (!NT_SUCCESS(status)) {
+        if (!NT_SUCCESS(status))
             break;
-        }
     }
     while (!NT_SUCCESS(status) && opened > 0) {
         refkmd_free(args->pOpenAllocation[--opened].hDeviceSpecificAllocation);
@@ -236,8 +223,7 @@ NTSTATUS NTAPI RefKmdCloseAllocation(IN_CONST_HANDLE hDevice,
     UINT i;
 
     UNREFERENCED_PARAMETER(hDevice);
-    for (i = 0; i < args->NumAllocations; i++) {
+    for (i = 0; i < args->NumAllocations; i++)
         refkmd_free(args->pOpenHandleList[i]);
-    }
     return STATUS_SUCCESS;
 }

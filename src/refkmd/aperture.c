@@ -18,17 +18,15 @@ static UINT build_map_pages(struct paging_call *call, UINT64 first, UINT64 limit
     UINT count = packet_list_room(&call->writer, sizeof *gart, limit);
     UINT i;
 
-    if (!count) {
+    if (!count)
         return 0;
-    }
     gart = packet_begin(&call->writer, SGPU_OP_GART_WRITE,
                         sizeof *gart + count * PACKET_LIST_ELEMENT_BYTES);
     gart->flags = args->MapApertureSegment.Flags.CacheCoherent ? SGPU_GART_COHERENT : 0;
     gart->first_slot = (uint32_t)(args->MapApertureSegment.OffsetInPages + first);
     gart->slot_count = count;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         gart->pages[i] = pfn[i];
-    }
     return count;
 }
 
@@ -47,13 +45,11 @@ NTSTATUS paging_build_unmap_aperture_segment(struct paging_call *call)
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
     struct sgpu_packet_gart *gart;
 
-    if (!args->UnmapApertureSegment.NumberOfPages) {
+    if (!args->UnmapApertureSegment.NumberOfPages)
         return STATUS_SUCCESS;
-    }
     gart = packet_begin(&call->writer, SGPU_OP_GART_FILL, sizeof *gart + PACKET_LIST_ELEMENT_BYTES);
-    if (!gart) {
+    if (!gart)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     gart->flags = 0;
     gart->first_slot = (uint32_t)args->UnmapApertureSegment.OffsetInPages;
     gart->slot_count = (uint32_t)args->UnmapApertureSegment.NumberOfPages;

@@ -63,9 +63,8 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     const DXGK_QUERYPHYSICALADAPTERCAPSIN *in = query->pInputData;
     DXGK_PHYSICALADAPTERCAPS *caps = query->pOutputData;
 
-    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
         return STATUS_INVALID_PARAMETER;
-    }
     caps->NumExecutionNodes = (WORD)adapter->node_count;
     caps->PagingNodeIndex = SGPU_NODE_COPY;
     caps->Flags.Value = 0;
@@ -93,9 +92,8 @@ static NTSTATUS query_gpu_mmu_caps(struct refkmd_adapter *adapter,
     const DXGK_QUERYGPUMMUCAPSIN *in = query->pInputData;
     DXGK_GPUMMUCAPS *caps = query->pOutputData;
 
-    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
         return STATUS_INVALID_PARAMETER;
-    }
     RtlZeroMemory(caps, sizeof *caps);
     caps->ReadOnlyMemorySupported = 1;
     caps->NoExecuteMemorySupported = 1;
@@ -118,9 +116,8 @@ static NTSTATUS query_page_table_level(struct refkmd_adapter *adapter,
         refkmd_tables_are_in_system_memory(adapter) ? REFKMD_SEGMENT_SYSTEM : REFKMD_SEGMENT_LOCAL;
 
     if (!in || query->InputDataSize < sizeof *in || in->LevelIndex >= SGPU_LEVELS ||
-        !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex))) {
+        !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
         return STATUS_INVALID_PARAMETER;
-    }
     RtlZeroMemory(level, sizeof *level);
     level->PageTableIndexBitCount = SGPU_INDEX_BITS;
     level->PageTableSegmentId = segment;
@@ -165,12 +162,10 @@ NTSTATUS NTAPI RefKmdQueryAdapterInfo(IN_CONST_HANDLE hAdapter,
     for (i = 0; i < RTL_NUMBER_OF(handlers); i++) {
         const struct query_handler *handler = &handlers[i];
 
-        if (handler->type != query->Type || !(handler->models & (1u << adapter->model))) {
+        if (handler->type != query->Type || !(handler->models & (1u << adapter->model)))
             continue;
-        }
-        if (!query->pOutputData || query->OutputDataSize < handler->output_bytes) {
+        if (!query->pOutputData || query->OutputDataSize < handler->output_bytes)
             return STATUS_BUFFER_TOO_SMALL;
-        }
         return handler->query(adapter, query);
     }
     return STATUS_NOT_SUPPORTED;
@@ -183,9 +178,8 @@ NTSTATUS NTAPI RefKmdGetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinalA
     struct refkmd_adapter *adapter = hAdapter;
     UINT node = NodeOrdinalAndAdapterIndex & MAXUSHORT;
 
-    if (node >= adapter->node_count || NodeOrdinalAndAdapterIndex >> 16) {
+    if (node >= adapter->node_count || NodeOrdinalAndAdapterIndex >> 16)
         return STATUS_INVALID_PARAMETER;
-    }
     RtlZeroMemory(metadata, sizeof *metadata);
     metadata->EngineType = node == SGPU_NODE_RENDER ? DXGK_ENGINE_TYPE_3D : DXGK_ENGINE_TYPE_COPY;
     metadata->GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;

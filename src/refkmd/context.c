@@ -40,21 +40,18 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
     struct refkmd_context *context;
 
     args->hContext = NULL;
-    if (args->NodeOrdinal >= device->adapter->node_count) {
+    if (args->NodeOrdinal >= device->adapter->node_count)
         return STATUS_INVALID_PARAMETER;
-    }
     context = refkmd_alloc(sizeof *context);
-    if (!context) {
+    if (!context)
         return STATUS_NO_MEMORY;
-    }
     context->device = device;
     context->node = args->NodeOrdinal;
     context->is_virtual = device->adapter->model == REFKMD_GPU_MMU && args->Flags.VirtualAddressing;
-    if (context->is_virtual) {
+    if (context->is_virtual)
         describe_virtual(&args->ContextInfo);
-    } else {
+    else
         describe_physical(&args->ContextInfo);
-    }
     args->hContext = context;
     return STATUS_SUCCESS;
 }

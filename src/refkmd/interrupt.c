@@ -14,9 +14,8 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
     ULONG mask = 0;
     UINT i;
 
-    for (i = 0; i < adapter->node_count; i++) {
+    for (i = 0; i < adapter->node_count; i++)
         mask |= SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i);
-    }
     return mask;
 }
 
@@ -63,13 +62,11 @@ static BOOLEAN report_completion(struct refkmd_adapter *adapter, UINT ordinal, B
     UINT completed = refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_COMPLETED);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    if (completed == node->completed_register && !is_signalled) {
+    if (completed == node->completed_register && !is_signalled)
         return FALSE;
-    }
     node->completed_register = completed;
-    if (!retire_through(node, completed)) {
+    if (!retire_through(node, completed))
         return FALSE;
-    }
     node->last_completed_fence = completed;
 
     RtlZeroMemory(&data, sizeof data);
@@ -89,9 +86,8 @@ static BOOLEAN report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
     struct refkmd_node *node = &adapter->nodes[ordinal];
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    if (!node->preemption_is_pending || !refkmd_node_is_drained(node)) {
+    if (!node->preemption_is_pending || !refkmd_node_is_drained(node))
         return FALSE;
-    }
     node->preemption_is_pending = FALSE;
 
     RtlZeroMemory(&data, sizeof data);
@@ -119,9 +115,8 @@ static UINT operations_of(const struct refkmd_node *node, UINT fence)
     for (i = node->oldest; i != node->newest; i++) {
         const struct refkmd_submission *submission = &node->submissions[i % SGPU_QUEUE_SLOTS];
 
-        if (submission->fence == fence) {
+        if (submission->fence == fence)
             return submission->operations;
-        }
     }
     return 0;
 }
@@ -142,18 +137,16 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
                "refkmd: node %u stopped in fence %u (paging operations 0x%x) at 0x%I64x, kind %u\n",
                ordinal, fence, operations_of(&adapter->nodes[ordinal], fence), address, kind);
-    if (adapter->model != REFKMD_GPU_MMU) {
+    if (adapter->model != REFKMD_GPU_MMU)
         return;
-    }
 
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
     data.DmaPageFaulted.FaultedFenceId = fence;
     data.DmaPageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN;
     data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
-    if (kind == SGPU_FAULT_READ_ONLY) {
+    if (kind == SGPU_FAULT_READ_ONLY)
         data.DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_WRITE;
-    }
     data.DmaPageFaulted.FaultedVirtualAddress = address;
     data.DmaPageFaulted.NodeOrdinal = ordinal;
     data.DmaPageFaulted.FaultErrorCode.GeneralErrorCode =
@@ -167,9 +160,8 @@ static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    if (adapter->model != REFKMD_GPU_MMU) {
+    if (adapter->model != REFKMD_GPU_MMU)
         return;
-    }
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;
     data.MonitoredFenceSignaled.NodeOrdinal = ordinal;
@@ -189,21 +181,17 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
 
     UNREFERENCED_PARAMETER(MessageNumber);
     pending = refkmd_read(adapter, SGPU_REG_IRQ_STATUS);
-    if (pending == MAXULONG || !(pending & refkmd_interrupt_mask(adapter))) {
+    if (pending == MAXULONG || !(pending & refkmd_interrupt_mask(adapter)))
         return FALSE;
-    }
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, pending);
 
     for (i = 0; i < adapter->node_count; i++) {
-        if (pending & SGPU_IRQ_COMPLETED(i)) {
+        if (pending & SGPU_IRQ_COMPLETED(i))
             refkmd_report_progress(adapter, i, TRUE);
-        }
-        if (pending & SGPU_IRQ_FENCE(i)) {
+        if (pending & SGPU_IRQ_FENCE(i))
             report_fence_write(adapter, i);
-        }
-        if (pending & SGPU_IRQ_FAULTED(i)) {
+        if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
-        }
     }
     adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
     return TRUE;
@@ -229,9 +217,8 @@ static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
     struct fence_query *query = context;
     struct refkmd_adapter *adapter = query->adapter;
 
-    if (refkmd_report_progress(adapter, query->args->NodeOrdinal, FALSE)) {
+    if (refkmd_report_progress(adapter, query->args->NodeOrdinal, FALSE))
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    }
     query->args->CurrentFence = adapter->nodes[query->args->NodeOrdinal].last_completed_fence;
     return TRUE;
 }

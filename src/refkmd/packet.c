@@ -8,9 +8,8 @@ void packet_writer_begin(struct packet_writer *writer, void *buffer, UINT bytes)
     writer->start = buffer;
     writer->next = buffer;
     writer->end = buffer;
-    if (buffer) {
+    if (buffer)
         writer->end += bytes - bytes % SGPU_SUBMIT_ALIGN;
-    }
 }
 
 static UINT room(const struct packet_writer *writer)
@@ -22,9 +21,8 @@ void *packet_begin(struct packet_writer *writer, enum sgpu_opcode opcode, UINT b
 {
     uint32_t *header = (uint32_t *)writer->next;
 
-    if (bytes > room(writer) || bytes > PACKET_MAX_BYTES) {
+    if (bytes > room(writer) || bytes > PACKET_MAX_BYTES)
         return NULL;
-    }
     *header = SGPU_PACKET_HEADER(opcode, bytes / sizeof(uint32_t));
     writer->next += bytes;
     return header;
@@ -34,9 +32,8 @@ UINT packet_list_room(const struct packet_writer *writer, UINT head_bytes, UINT6
 {
     UINT elements;
 
-    if (room(writer) < head_bytes) {
+    if (room(writer) < head_bytes)
         return 0;
-    }
     elements =
         (smaller_of(room(writer), (UINT)PACKET_MAX_BYTES) - head_bytes) / PACKET_LIST_ELEMENT_BYTES;
     return (UINT)smaller_of(count, elements);
@@ -61,9 +58,8 @@ BOOLEAN packet_copy(struct packet_writer *writer, ULONG flags, UINT64 source, UI
 {
     struct sgpu_packet_copy *copy = packet_begin(writer, SGPU_OP_COPY, sizeof *copy);
 
-    if (!copy) {
+    if (!copy)
         return FALSE;
-    }
     copy->flags = flags;
     copy->source = source;
     copy->destination = destination;
@@ -76,9 +72,8 @@ BOOLEAN packet_fill(struct packet_writer *writer, ULONG flags, UINT64 destinatio
 {
     struct sgpu_packet_fill *fill = packet_begin(writer, SGPU_OP_FILL, sizeof *fill);
 
-    if (!fill) {
+    if (!fill)
         return FALSE;
-    }
     fill->flags = flags;
     fill->destination = destination;
     fill->bytes = bytes;

@@ -73,9 +73,8 @@ static void append_record(DXGKARG_BUILDPAGINGBUFFER *args, UINT bytes)
 {
     struct paging_record *record = args->pDmaBufferPrivateData;
 
-    if (!record || args->DmaBufferPrivateDataSize < sizeof *record) {
+    if (!record || args->DmaBufferPrivateDataSize < sizeof *record)
         return;
-    }
     record->operation = args->Operation;
     record->bytes = bytes;
     args->pDmaBufferPrivateData = record + 1;

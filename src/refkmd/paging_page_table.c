@@ -54,9 +54,8 @@ static void convert(const struct refkmd_adapter *adapter,
     UINT64 constant = constant_bits(update);
     UINT i;
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         out[i] = hardware_entry(adapter->pte_base, &pte[i], constant);
-    }
 }
 
 /* The CPU writes the table, now: nothing is queued, and the bytes are final (PT-021, PB-026). */
@@ -70,9 +69,8 @@ static NTSTATUS update_by_cpu(const struct refkmd_adapter *adapter,
         convert(adapter, update, 0, update->NumPageTableEntries, table);
         return STATUS_SUCCESS;
     }
-    for (i = 0; i < update->NumPageTableEntries; i++) {
+    for (i = 0; i < update->NumPageTableEntries; i++)
         convert(adapter, update, 0, 1, &table[i]);
-    }
     return STATUS_SUCCESS;
 }
 
@@ -98,9 +96,8 @@ static UINT build_entries(struct paging_call *call, UINT64 first, UINT64 limit)
     struct sgpu_packet_pte *packet;
     UINT count = packet_list_room(&call->writer, sizeof *packet, limit);
 
-    if (!count) {
+    if (!count)
         return 0;
-    }
     packet = packet_begin(&call->writer, SGPU_OP_PTE_WRITE,
                           sizeof *packet + count * PACKET_LIST_ELEMENT_BYTES);
     set_table(call->adapter, update, packet);
@@ -117,9 +114,8 @@ static NTSTATUS build_repeated_entry(struct paging_call *call)
 
     packet =
         packet_begin(&call->writer, SGPU_OP_PTE_FILL, sizeof *packet + PACKET_LIST_ELEMENT_BYTES);
-    if (!packet) {
+    if (!packet)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     set_table(call->adapter, update, packet);
     packet->first = update->StartIndex;
     packet->count = update->NumPageTableEntries;
@@ -136,15 +132,12 @@ NTSTATUS paging_build_update_page_table(struct paging_call *call)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
 
-    if (!update->NumPageTableEntries || !update->pPageTableEntries) {
+    if (!update->NumPageTableEntries || !update->pPageTableEntries)
         return STATUS_SUCCESS;
-    }
-    if (update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL) {
+    if (update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
         return update_by_cpu(call->adapter, update);
-    }
-    if (update->Flags.Repeat) {
+    if (update->Flags.Repeat)
         return build_repeated_entry(call);
-    }
     return paging_build_units(call, update->NumPageTableEntries, build_entries);
 }
 
@@ -166,9 +159,8 @@ NTSTATUS paging_build_flush_tlb(struct paging_call *call)
     struct sgpu_packet_tlb_flush *packet;
 
     packet = packet_begin(&call->writer, SGPU_OP_TLB_FLUSH, sizeof *packet);
-    if (!packet) {
+    if (!packet)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     packet->flags = is_all ? SGPU_TLB_ALL : 0;
     packet->root = refkmd_physical_address(call->adapter, flush->RootPageTableAddress.SegmentId,
                                            flush->RootPageTableAddress.SegmentOffset);

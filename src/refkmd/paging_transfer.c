@@ -41,19 +41,17 @@ static struct transfer_side transfer_side(const DXGKARG_BUILDPAGINGBUFFER *args,
 {
     struct transfer_side side = {0, NULL};
 
-    if (segment) {
+    if (segment)
         side.linear = (UINT64)address.QuadPart + args->Transfer.TransferOffset;
-    } else {
+    else
         side.mdl_pfn = MmGetMdlPfnArray(mdl) + args->Transfer.MdlOffset;
-    }
     return side;
 }
 
 static UINT64 side_address(const struct transfer_side *side, UINT64 page)
 {
-    if (side->mdl_pfn) {
+    if (side->mdl_pfn)
         return SGPU_PA_SYSTEM | ((UINT64)side->mdl_pfn[page] << SGPU_PAGE_SHIFT);
-    }
     return side->linear + (page << SGPU_PAGE_SHIFT);
 }
 
@@ -67,18 +65,16 @@ static UINT copy_page_list(struct paging_call *call, const struct transfer_side 
     UINT count = packet_list_room(&call->writer, sizeof *copy, limit);
     UINT i;
 
-    if (!count) {
+    if (!count)
         return 0;
-    }
     copy = packet_begin(&call->writer, SGPU_OP_COPY_PAGES,
                         sizeof *copy + count * PACKET_LIST_ELEMENT_BYTES);
     copy->flags = to_pages ? SGPU_COPY_TO_PAGES : 0;
     copy->linear = side_address(to_pages ? source : destination, first);
     copy->page_count = count;
     copy->reserved = 0;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         copy->pages[i] = pfn[i];
-    }
     return count;
 }
 
@@ -101,14 +97,12 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
     UINT64 whole_pages = (total >> SGPU_PAGE_SHIFT) - smaller_of(total >> SGPU_PAGE_SHIFT, first);
     UINT pages;
 
-    if (is_listed && whole_pages) {
+    if (is_listed && whole_pages)
         return copy_page_list(call, &source, &destination, first, whole_pages);
-    }
     pages = is_linear ? (UINT)smaller_of(limit, COPY_PIECE_PAGES) : 1;
     if (!packet_copy(&call->writer, SGPU_PACKET_PHYSICAL, side_address(&source, first),
-                     side_address(&destination, first), bytes_in_pages(total, first, pages))) {
+                     side_address(&destination, first), bytes_in_pages(total, first, pages)))
         return 0;
-    }
     return pages;
 }
 
@@ -129,9 +123,8 @@ NTSTATUS paging_build_transfer(struct paging_call *call)
 static NTSTATUS build_fill(struct paging_call *call, ULONG flags, UINT64 address, UINT64 bytes,
                            ULONG pattern)
 {
-    if (bytes && !packet_fill(&call->writer, flags, address, bytes, pattern)) {
+    if (bytes && !packet_fill(&call->writer, flags, address, bytes, pattern))
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     return STATUS_SUCCESS;
 }
 
@@ -162,9 +155,8 @@ static UINT build_virtual_transfer_pages(struct paging_call *call, UINT64 first,
 
     if (!packet_copy(&call->writer, 0, transfer->SourceVirtualAddress + offset,
                      transfer->DestinationVirtualAddress + offset,
-                     bytes_in_pages(transfer->TransferSizeInBytes, first, pages))) {
+                     bytes_in_pages(transfer->TransferSizeInBytes, first, pages)))
         return 0;
-    }
     return pages;
 }
 

@@ -13,9 +13,8 @@ NTSTATUS NTAPI RefKmdCreateProcess(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREA
     struct refkmd_process *process = refkmd_alloc(sizeof *process);
 
     args->hKmdProcess = process;
-    if (!process) {
+    if (!process)
         return STATUS_NO_MEMORY;
-    }
     process->adapter = hAdapter;
     process->is_system = args->Flags.SystemProcess;
     return STATUS_SUCCESS;

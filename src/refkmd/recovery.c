@@ -23,9 +23,8 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
 
     node->preemption_fence = call->fence;
     node->preemption_is_pending = TRUE;
-    if (refkmd_report_progress(adapter, call->ordinal, FALSE)) {
+    if (refkmd_report_progress(adapter, call->ordinal, FALSE))
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    }
     return TRUE;
 }
 
@@ -55,9 +54,8 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal)
     refkmd_write(adapter, block + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS,
                  SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal));
-    if (!refkmd_node_is_drained(node)) {
+    if (!refkmd_node_is_drained(node))
         node->last_completed_fence = node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
-    }
     node->oldest = node->newest;
     node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
     node->preemption_is_pending = FALSE;
@@ -68,9 +66,8 @@ static BOOLEAN NTAPI reset_engine_at_device_irql(PVOID context)
     struct node_call *call = context;
     struct refkmd_adapter *adapter = call->adapter;
 
-    if (refkmd_report_progress(adapter, call->ordinal, FALSE)) {
+    if (refkmd_report_progress(adapter, call->ordinal, FALSE))
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    }
     reset_node(adapter, call->ordinal);
     call->fence = adapter->nodes[call->ordinal].last_completed_fence;
     return TRUE;
@@ -118,9 +115,8 @@ static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
     UINT i;
 
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
-    for (i = 0; i < adapter->node_count; i++) {
+    for (i = 0; i < adapter->node_count; i++)
         reset_node(adapter, i);
-    }
     return TRUE;
 }
 

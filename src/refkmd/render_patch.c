@@ -53,14 +53,12 @@ static BOOLEAN is_valid_ref(const DXGKARG_RENDER *args, const struct sgpu_umd_re
     const struct refkmd_opening *opening;
     UINT64 bytes;
 
-    if (ref->allocation_index >= args->AllocationListSize || (ref->flags & ~REF_FLAGS)) {
+    if (ref->allocation_index >= args->AllocationListSize || (ref->flags & ~REF_FLAGS))
         return FALSE;
-    }
     entry = &args->pAllocationList[ref->allocation_index];
     opening = entry->hDeviceSpecificAllocation;
-    if (!opening || ((ref->flags & SGPU_REF_WRITE) && !entry->WriteOperation)) {
+    if (!opening || ((ref->flags & SGPU_REF_WRITE) && !entry->WriteOperation))
         return FALSE;
-    }
     bytes = ROUND_TO_PAGES(opening->allocation->bytes);
     return ref->offset <= MAXULONG && ref->offset <= bytes && ref->bytes <= bytes - ref->offset;
 }
@@ -103,28 +101,23 @@ static NTSTATUS translate_one(struct translation *translation)
     NTSTATUS status;
     UINT i;
 
-    if (left < sizeof command) {
+    if (left < sizeof command)
         return STATUS_INVALID_USER_BUFFER;
-    }
     status = copy_from_user(&command, source, sizeof command);
-    if (!NT_SUCCESS(status)) {
+    if (!NT_SUCCESS(status))
         return status;
-    }
     if (command.version != SGPU_UMD_VERSION ||
         command.ref_count > (left - sizeof command) / sizeof(struct sgpu_umd_ref) ||
         command.ref_count >
-            (REFKMD_DMA_BUFFER_BYTES - sizeof *packet) / sizeof(struct sgpu_render_ref)) {
+            (REFKMD_DMA_BUFFER_BYTES - sizeof *packet) / sizeof(struct sgpu_render_ref))
         return STATUS_INVALID_USER_BUFFER;
-    }
     packet_bytes = (UINT)(sizeof *packet + command.ref_count * sizeof(struct sgpu_render_ref));
-    if (command.ref_count > translation->locations_left) {
+    if (command.ref_count > translation->locations_left)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     packet_offset = packet_writer_end(&translation->writer);
     packet = packet_begin(&translation->writer, SGPU_OP_RENDER, packet_bytes);
-    if (!packet) {
+    if (!packet)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    }
     packet->flags = 0;
     packet->token = command.token;
     packet->duration_ns = command.duration_ns;
@@ -136,12 +129,10 @@ static NTSTATUS translate_one(struct translation *translation)
         struct sgpu_umd_ref ref;
 
         status = copy_from_user(&ref, source + i * sizeof ref, sizeof ref);
-        if (!NT_SUCCESS(status)) {
+        if (!NT_SUCCESS(status))
             return status;
-        }
-        if (!is_valid_ref(args, &ref)) {
+        if (!is_valid_ref(args, &ref))
             return STATUS_INVALID_USER_BUFFER;
-        }
         emit_ref(translation, &ref, &packet->refs[i], packet_offset);
     }
     translation->command_offset +=
@@ -169,12 +160,10 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
     PAGED_CODE();
 
     packet_writer_begin(&translation.writer, args->pDmaBuffer, args->DmaSize);
-    while (status == STATUS_SUCCESS && translation.command_offset < args->CommandLength) {
+    while (status == STATUS_SUCCESS && translation.command_offset < args->CommandLength)
         status = translate_one(&translation);
-    }
-    if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+    if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
-    }
     bytes = packet_writer_end(&translation.writer);
     args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
     args->pPatchLocationListOut = translation.next_location;

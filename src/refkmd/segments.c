@@ -24,13 +24,11 @@ struct segment {
 void refkmd_segments_init(struct refkmd_adapter *adapter)
 {
     adapter->visible_bytes &= ~(UINT64)(SGPU_PAGE_BYTES - 1);
-    if (adapter->visible_bytes > adapter->local_bytes) {
+    if (adapter->visible_bytes > adapter->local_bytes)
         adapter->visible_bytes = adapter->local_bytes;
-    }
     adapter->segment_count = REFKMD_SEGMENT_APERTURE;
-    if (adapter->visible_bytes && adapter->visible_bytes < adapter->local_bytes) {
+    if (adapter->visible_bytes && adapter->visible_bytes < adapter->local_bytes)
         adapter->segment_count = REFKMD_SEGMENT_HIDDEN;
-    }
 
     adapter->segment_base[REFKMD_SEGMENT_SYSTEM] = SGPU_PA_SYSTEM;
     adapter->segment_base[REFKMD_SEGMENT_LOCAL] = 0;
@@ -71,9 +69,8 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
     case REFKMD_SEGMENT_LOCAL:
         segment.bytes = adapter->visible_bytes ? adapter->visible_bytes : adapter->local_bytes;
         segment.flags.CpuVisible = adapter->visible_bytes != 0;
-        if (adapter->visible_bytes) {
+        if (adapter->visible_bytes)
             segment.cpu_address = adapter->window_pa;
-        }
         break;
     case REFKMD_SEGMENT_APERTURE:
         segment.bytes = adapter->aperture_bytes;
@@ -109,9 +106,8 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
     UINT i;
 
     out->NbSegment = adapter->segment_count;
-    if (!out->pSegmentDescriptor) {
+    if (!out->pSegmentDescriptor)
         return STATUS_SUCCESS;
-    }
     for (i = 0; i < adapter->segment_count; i++) {
         struct segment segment = segment_at(adapter, i + 1);
         DXGK_SEGMENTDESCRIPTOR *descriptor = &out->pSegmentDescriptor[i];
@@ -137,9 +133,8 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     UINT i;
 
     out->NbSegment = adapter->segment_count;
-    if (!out->pSegmentDescriptor) {
+    if (!out->pSegmentDescriptor)
         return STATUS_SUCCESS;
-    }
     for (i = 0; i < adapter->segment_count; i++) {
         struct segment segment = segment_at(adapter, i + 1);
         DXGK_SEGMENTDESCRIPTOR3 *descriptor = &out->pSegmentDescriptor[i];
@@ -172,9 +167,8 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         out->NbSegment = adapter->segment_count;
         return STATUS_SUCCESS;
     }
-    if (out->NbSegment < adapter->segment_count) {
+    if (out->NbSegment < adapter->segment_count)
         return STATUS_BUFFER_TOO_SMALL;
-    }
     out->NbSegment = adapter->segment_count;
     for (i = 0; i < adapter->segment_count; i++) {
         struct segment segment = segment_at(adapter, i + 1);

@@ -56,9 +56,8 @@ static UINT paging_operations(const void *private_data, UINT bytes)
     const struct paging_record *record = private_data;
     UINT operations = 0;
 
-    for (; record && bytes >= sizeof *record; record++, bytes -= sizeof *record) {
+    for (; record && bytes >= sizeof *record; record++, bytes -= sizeof *record)
         operations |= record->operation < 32 ? 1u << record->operation : 0;
-    }
     return operations;
 }
 
@@ -84,13 +83,11 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
         submission.doorbell |= SGPU_SUBMIT_VIRTUAL;
     } else {
         submission.address = (UINT64)args->DmaBufferPhysicalAddress.QuadPart + start;
-        if (args->DmaBufferSegmentId == REFKMD_SEGMENT_SYSTEM) {
+        if (args->DmaBufferSegmentId == REFKMD_SEGMENT_SYSTEM)
             submission.address |= SGPU_PA_SYSTEM;
-        }
     }
-    if (args->Flags.NullRendering || !submission.bytes) {
+    if (args->Flags.NullRendering || !submission.bytes)
         submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
-    }
     if (args->Flags.Paging && args->pDmaBufferPrivateData) {
         UINT records_start = args->DmaBufferPrivateDataSubmissionStartOffset;
         UINT records_end = args->DmaBufferPrivateDataSubmissionEndOffset;
@@ -124,9 +121,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
         .doorbell = SGPU_SUBMIT_VIRTUAL,
     };
 
-    if (!is_valid || args->Flags.NullRendering || !submission.bytes) {
+    if (!is_valid || args->Flags.NullRendering || !submission.bytes)
         submission.doorbell = SGPU_SUBMIT_FENCE_ONLY;
-    }
     if (args->Flags.Paging) {
         submission.operations =
             paging_operations(args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);
