@@ -38,9 +38,9 @@ wdk_compiler_test(layout-msvc-target-cxx layout_test clang++ cxx "${wdk_msvc};-s
 set(wdk_strict -Wall -Wextra -Werror -Wno-unused-parameter -Wno-multichar)
 
 wdk_compiler_test(source-gcc source_test gcc c "-std=c11;${wdk_strict}")
-wdk_compiler_test(source-gcc-mabi source_test gcc c
-                  "-std=c11;${wdk_strict};-mabi=ms;-DSAMPLE_OMITS_CONVENTION")
 wdk_compiler_test(source-clang source_test clang c "-std=c11;${wdk_strict}")
+wdk_compiler_test(source-clang-no-convention source_test clang c
+                  "-std=c11;${wdk_strict};-DSAMPLE_OMITS_CONVENTION")
 wdk_compiler_test(source-mingw source_test x86_64-w64-mingw32-gcc c "-std=c11;${wdk_strict}")
 wdk_compiler_test(source-msvc-target source_test clang c "${wdk_msvc};-std=c11;${wdk_strict}")
 wdk_compiler_test(source-gcc-cxx source_test g++ c++ "-std=c++17;${wdk_strict}")

@@ -192,14 +192,14 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
     PDXGKDDI_QUERYENGINESTATUS DxgkDdiQueryEngineStatus;
     PDXGKDDI_RESETENGINE DxgkDdiResetEngine;
     PDXGKDDI_STOP_DEVICE_AND_RELEASE_POST_DISPLAY_OWNERSHIP
-        DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
+    DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
     PDXGKDDI_SYSTEM_DISPLAY_ENABLE DxgkDdiSystemDisplayEnable;
     PDXGKDDI_SYSTEM_DISPLAY_WRITE DxgkDdiSystemDisplayWrite;
     PDXGKDDI_CANCELCOMMAND DxgkDdiCancelCommand;
     PDXGKDDI_GET_CHILD_CONTAINER_ID DxgkDdiGetChildContainerId;
     PDXGKDDIPOWERRUNTIMECONTROLREQUEST DxgkDdiPowerRuntimeControlRequest;
     PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY
-        DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay;
+    DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay;
     PDXGKDDI_NOTIFY_SURPRISE_REMOVAL DxgkDdiNotifySurpriseRemoval;
 #endif
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
@@ -221,7 +221,7 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
     PDXGKDDI_CREATEPROCESS DxgkDdiCreateProcess;
     PDXGKDDI_DESTROYPROCESS DxgkDdiDestroyProcess;
     PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2
-        DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay2;
+    DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay2;
     VOID *Reserved1;
     VOID *Reserved2;
     PDXGKDDI_POWERRUNTIMESETDEVICEHANDLE DxgkDdiPowerRuntimeSetDeviceHandle;
@@ -231,7 +231,7 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_1
     PDXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT3 DxgkDdiCheckMultiPlaneOverlaySupport3;
     PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3
-        DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay3;
+    DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay3;
     PDXGKDDI_POSTMULTIPLANEOVERLAYPRESENT DxgkDdiPostMultiPlaneOverlayPresent;
     PDXGKDDI_VALIDATEUPDATEALLOCATIONPROPERTY DxgkDdiValidateUpdateAllocationProperty;
     PDXGKDDI_CONTROLMODEBEHAVIOR DxgkDdiControlModeBehavior;

@@ -5,9 +5,11 @@
  *
  * Convention  Driver entry points and kernel services use the Windows x64 convention on every
  *             x86-64 host, so NTAPI, APIENTRY and CALLBACK are an ms_abi attribute where the
- *             compiler's own convention is another one, and nothing on Windows targets. Driver
- *             source that omits the word (there is only one convention on Windows x64) builds
- *             natively with gcc -mabi=ms, which makes it the default of that source file.
+ *             compiler's own convention is another one, and nothing on Windows targets. Most
+ *             driver source declares its functions with the role types and leaves the word out of
+ *             the definitions; natively that builds with clang, where a definition inherits the
+ *             convention of its declaration, while gcc calls it a conflict of types. gcc
+ *             -mabi=ms is no way out: it calls the C library with Windows registers.
  *
  * Characters  WCHAR has 16 bits. Native sources that write L"..." for it need -fshort-wchar.
  */
@@ -21,6 +23,13 @@
 #define NTAPI __attribute__((ms_abi))
 #else
 #define NTAPI
+#endif
+
+/* On Windows x64 the compilers accept these words and ignore them. */
+#if defined(__x86_64__) && !defined(_WIN32)
+#define __stdcall NTAPI
+#define __fastcall NTAPI
+#define __cdecl NTAPI
 #endif
 
 #define APIENTRY NTAPI
@@ -49,6 +58,18 @@
 #define EXTERN_C extern
 #define EXTERN_C_START
 #define EXTERN_C_END
+#endif
+
+/* Names of unnamed members, for compilers that have none: not these. */
+#ifndef DUMMYSTRUCTNAME
+#define DUMMYSTRUCTNAME
+#define DUMMYUNIONNAME
+#define DUMMYUNIONNAME2
+#define DUMMYUNIONNAME3
+#endif
+
+#ifndef UNALIGNED
+#define UNALIGNED
 #endif
 
 #ifndef IN

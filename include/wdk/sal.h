@@ -192,6 +192,7 @@
 #define __out_ecount(...)
 #define __out_ecount_opt(...)
 
+#define __control_entrypoint(category)
 #define __analysis_assume(expression)
 #define ANALYSIS_ASSUME(expression)
 

@@ -59,6 +59,19 @@ typedef struct _SAMPLE_ALLOCATION {
 C_ASSERT(sizeof(ULONG) == 4);
 C_ASSERT(sizeof(HANDLE) == 8);
 
+/* What drivers embed has the size of the Windows x64 object. */
+C_ASSERT(sizeof(KSPIN_LOCK) == 8);
+C_ASSERT(sizeof(KEVENT) == 24);
+C_ASSERT(sizeof(KSEMAPHORE) == 32);
+C_ASSERT(sizeof(KMUTEX) == 56);
+C_ASSERT(sizeof(FAST_MUTEX) == 56);
+C_ASSERT(sizeof(KDPC) == 64);
+C_ASSERT(sizeof(KTIMER) == 64);
+C_ASSERT(sizeof(OBJECT_ATTRIBUTES) == 48);
+C_ASSERT(sizeof(INTERFACE) == 32);
+C_ASSERT(sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR) == 20);
+C_ASSERT(FIELD_OFFSET(CM_RESOURCE_LIST, List[0].PartialResourceList.PartialDescriptors) == 20);
+
 _Use_decl_annotations_ static NTSTATUS APIENTRY
 SampleAddDevice(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject, OUT_PPVOID MiniportDeviceContext)
 {

@@ -14,6 +14,10 @@
 #define DXGK_MAX_GPUVERSION_NAME_LENGTH       32
 #define DXGK_MAX_ASYMETRICAL_PROCESSING_NODES 64
 
+/* Annotations like those of sal.h. */
+#define _Function_class_DXGK_(role)
+#define _IRQL_requires_DXGK_(irql)
+
 /*
  * The pointer names of one argument structure. The prefix tells the direction to a reader and
  * changes nothing for the compiler, except that const is const.

@@ -8,6 +8,18 @@
 
 #include "base.h"
 
+/* Drivers call memcpy and its like by their own names too. */
+#if __has_include(<string.h>)
+#include <string.h>
+#else
+EXTERN_C_START
+void *memcpy(void *destination, const void *source, size_t length);
+void *memmove(void *destination, const void *source, size_t length);
+void *memset(void *destination, int fill, size_t length);
+int memcmp(const void *first, const void *second, size_t length);
+EXTERN_C_END
+#endif
+
 #define RtlCopyMemory(destination, source, length)                                                 \
     ((void)__builtin_memcpy((destination), (source), (length)))
 #define RtlMoveMemory(destination, source, length)                                                 \
