@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh Debian 12: `make run` and `make test`.
+
+.PHONY: run build test deps debug mingw format check-format clean
+
+build: deps
+	cmake --preset release
+	cmake --build --preset release
+
+run: build
+	build/release/drydock run cases/main.case --model both --force
+
+test: deps
+	scripts/check-includes.sh
+	cmake --preset sanitizers
+	cmake --build --preset sanitizers
+	ctest --preset sanitizers -j 2
+
+debug: deps
+	cmake --preset debug
+	cmake --build --preset debug
+
+# libvidmm alone for Windows: it depends on nothing but the compiler.
+mingw: deps
+	cmake --preset mingw
+	cmake --build --preset mingw
+
+deps:
+	@scripts/install-deps.sh
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+check-format:
+	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+
+clean:
+	rm -rf build
