@@ -8,6 +8,7 @@ target_include_directories(drydock_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMA
 target_compile_options(drydock_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
     -fno-strict-aliasing $<$<CONFIG:Debug>:-DDRYDOCK_DEBUG=1>)
+target_compile_definitions(drydock_flags INTERFACE DRYDOCK_VERSION="${PROJECT_VERSION}")
 if(DRYDOCK_SANITIZE)
     target_compile_options(drydock_flags INTERFACE -fsanitize=${DRYDOCK_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
@@ -84,7 +85,6 @@ if(DRYDOCK_BENCH)
     if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.c)
         add_executable(drydock ${CMAKE_SOURCE_DIR}/src/cli/main.c)
         target_link_libraries(drydock PRIVATE drydock_cli)
-        target_compile_definitions(drydock_flags INTERFACE DRYDOCK_VERSION="${PROJECT_VERSION}")
     endif()
 endif()
 

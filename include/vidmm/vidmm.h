@@ -202,7 +202,7 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
 void vidmm_unlock(struct vidmm_allocation *allocation);
 
 /* CPU physical address of a page of a locked allocation. */
-uint64_t vidmm_locked_page_address(struct vidmm_allocation *allocation, uint64_t page);
+uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);
 
 /* ---- Residency (GpuMmu) --------------------------------------------------------------------- */
 

@@ -578,10 +578,11 @@ void vidmm_unlock(struct vidmm_allocation *allocation)
     vidmm_pump(allocation->vidmm);
 }
 
-uint64_t vidmm_locked_page_address(struct vidmm_allocation *allocation, uint64_t page)
+uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page)
 {
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->segment || !holds_content_itself(allocation->segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
-    return allocation->segment->caps->cpu_address + segment_page_offset(allocation, page);
+    return allocation->segment->caps->cpu_address +
+           segment_page_offset((struct vidmm_allocation *)allocation, page);
 }
