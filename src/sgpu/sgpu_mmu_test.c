@@ -1,0 +1,520 @@
+/* GPU: page tables, the translation cache and what a forgotten flush does, page-table packets. */
+#include "sgpu/sgpu_test_rig.h"
+
+#define VA UINT64_C(0x123456789000)
+
+#define LOCAL_PTE(address)  ((address) | SGPU_PTE_VALID)
+#define SYSTEM_PTE(address) ((address) | SGPU_PTE_VALID | SGPU_PTE_SYSTEM)
+
+static void a_walk_visits_four_levels(void **state)
+{
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, VA, 1, SYSTEM_PTE(0x5000) | SGPU_PTE_READ_ONLY);
+    sgpu_mmu_walk(rig.gpu, root, VA + 0x123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.level, 0);
+    assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x5123);
+    assert_int_equal(walk.pte, SYSTEM_PTE(0x5000) | SGPU_PTE_READ_ONLY);
+    assert_int_equal(walk.tables_pa[3], root);
+    for (uint32_t level = 1; level < SGPU_LEVELS; level++)
+        assert_int_equal(walk.entries[level], walk.tables_pa[level - 1] | SGPU_PTE_VALID);
+
+    sgpu_mmu_walk(rig.gpu, root, VA + PAGE_BYTES, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    assert_int_equal(walk.level, 0);
+    sgpu_mmu_walk(rig.gpu, root, VA + 1 * GiB, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    assert_int_equal(walk.level, 2);
+    assert_int_equal(walk.pa, 0);
+    sgpu_mmu_walk(rig.gpu, root, UINT64_C(1) << 48, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    sgpu_mmu_walk(rig.gpu, 64 * MiB, VA, &walk); /* no memory there */
+    assert_int_equal(walk.fault, SGPU_FAULT_BUS);
+    rig_fini(&rig);
+}
+
+static void tables_that_were_never_written_are_empty_and_patterns_are_entries(void **state)
+{
+    struct sgpu_walk walk;
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_mmu_walk(rig.gpu, 0x7000, VA, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    assert_int_equal(walk.level, 3);
+    page_store_fill(rig.local, 0x7000, PAGE_BYTES, 0x7001); /* every entry valid and itself... */
+    sgpu_mmu_walk(rig.gpu, 0x7000, VA, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_BUS); /* ...but for the address bits above 32 */
+    assert_int_equal(walk.entries[3], UINT64_C(0x0000700100007001));
+    rig_fini(&rig);
+}
+
+static void virtual_packets_reach_scattered_pages(void **state)
+{
+    static const uint64_t order[] = {9, 4, 7, 8, 2, 3};
+    uint64_t value = 0;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    for (uint64_t i = 0; i < 6; i++)
+        rig_map(&rig, root, VA + i * PAGE_BYTES, 1, SYSTEM_PTE(order[i] * PAGE_BYTES));
+    rig_map(&rig, root, VA + 1 * GiB, 6, LOCAL_PTE(0x100000));
+    page_store_write_tag(rig.local, 0x100000, 6 * PAGE_BYTES, 60);
+    rig_copy(&rig, 0, VA, VA + 1 * GiB, 6 * PAGE_BYTES);
+    rig_copy(&rig, SGPU_PACKET_PHYSICAL, 0x200000, 0x100000, PAGE_BYTES);
+    rig_fence(&rig, 0, VA + 2 * PAGE_BYTES + 8, 77);
+    rig_execute_virtual(&rig, SGPU_NODE_RENDER, root);
+    for (uint64_t i = 0; i < 6; i++)
+        assert_true(i == 2 || page_store_value(rig.ram, order[i]) == 60 + i);
+    assert_int_equal(page_store_value(rig.local, 0x200), 60);
+    page_store_read(rig.ram, 7 * PAGE_BYTES + 8, &value, 8);
+    assert_int_equal(value, 77);
+    rig_fini(&rig);
+}
+
+static void a_render_through_tables_writes_by_position(void **state)
+{
+    const struct sgpu_render_ref ref = {
+        .address = VA + 0x800, .bytes = 3 * PAGE_BYTES, .key = 500, .flags = SGPU_REF_WRITE};
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x9000));
+    rig_map(&rig, root, VA + PAGE_BYTES, 2, SYSTEM_PTE(0x20000));
+    rig_map(&rig, root, VA + 3 * PAGE_BYTES, 1, LOCAL_PTE(0x3000));
+    rig_render(&rig, 1, 10, &ref, 1);
+    rig_execute_virtual(&rig, 0, root);
+    assert_true(page_store_is_tag(rig.local, 0x9800, 0x800, 500, NULL));
+    assert_true(page_store_is_tag(rig.ram, 0x20000, 2 * PAGE_BYTES, 501, NULL));
+    assert_true(page_store_is_tag(rig.local, 0x3000, 0x800, 503, NULL));
+    assert_true(page_store_is_fill(rig.local, 0x3800, 0x800, 0, NULL));
+    rig_fini(&rig);
+}
+
+static void zero_entries_read_zero_and_swallow_writes(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    for (uint64_t i = 0; i < 4; i++) /* whatever the address says */
+        rig_map(&rig, root, VA + i * PAGE_BYTES, 1,
+                SGPU_PTE_VALID | SGPU_PTE_ZERO | i * 0x5000000000);
+    rig_map(&rig, root, VA + 4 * PAGE_BYTES, 4, LOCAL_PTE(0x100000));
+    page_store_write_tag(rig.local, 0x100000, 4 * PAGE_BYTES, 60);
+    rig_copy(&rig, 0, VA + 100, VA + 4 * PAGE_BYTES, 3 * PAGE_BYTES);
+    rig_fence(&rig, 0, VA, 5);
+    rig_fill(&rig, VA, 16, 5);
+    rig_copy(&rig, 0, VA + 5 * PAGE_BYTES, VA, 3 * PAGE_BYTES);
+    rig_execute_virtual(&rig, 1, root);
+    assert_int_equal(page_store_value(rig.local, 0x100), 60);
+    assert_true(page_store_is_fill(rig.local, 0x101000, 3 * PAGE_BYTES, 0, NULL));
+    rig_fini(&rig);
+}
+
+static void translation_faults_name_the_address(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 2, LOCAL_PTE(0x100000));
+    rig_map(&rig, root, VA + 2 * PAGE_BYTES, 1, LOCAL_PTE(0x200000) | SGPU_PTE_READ_ONLY);
+    rig_map(&rig, root, VA + 4 * PAGE_BYTES, 1, LOCAL_PTE(UINT64_C(64) * MiB));
+    rig_map(&rig, root, VA + 5 * PAGE_BYTES, 1, LOCAL_PTE(SGPU_PA_APERTURE));
+    rig_map(&rig, root, VA + 6 * PAGE_BYTES, 1, SYSTEM_PTE(0x6000) | SGPU_PTE_NO_EXECUTE);
+
+    rig_fill(&rig, VA + 16, 3 * PAGE_BYTES, 1);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_READ_ONLY,
+                        VA + 2 * PAGE_BYTES);
+    rig_copy(&rig, 0, VA, VA + 2 * PAGE_BYTES, PAGE_BYTES); /* reading it is fine */
+    rig_execute_virtual(&rig, 0, root);
+    rig_copy(&rig, 0, VA, VA + 3 * PAGE_BYTES + 5, 8);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID,
+                        VA + 3 * PAGE_BYTES + 5);
+    rig_fill(&rig, VA + 4 * PAGE_BYTES, 8, 1);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_BUS,
+                        VA + 4 * PAGE_BYTES);
+    rig_fill(&rig, VA + 5 * PAGE_BYTES, 8, 1);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_BUS,
+                        VA + 5 * PAGE_BYTES);
+    rig_fill(&rig, UINT64_MAX - 7, 8, 1);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID,
+                        UINT64_MAX - 7);
+    rig_expect_fault_at(&rig, 0,
+                        rig_submit_at(&rig, 0, VA + 6 * PAGE_BYTES, root, 64, SGPU_SUBMIT_VIRTUAL),
+                        SGPU_FAULT_NO_EXECUTE, VA + 6 * PAGE_BYTES);
+    rig_expect_fault_at(&rig, 0,
+                        rig_submit_at(&rig, 0, VA + 7 * PAGE_BYTES, root, 64, SGPU_SUBMIT_VIRTUAL),
+                        SGPU_FAULT_NOT_VALID, VA + 7 * PAGE_BYTES);
+    rig_fini(&rig);
+}
+
+/* ---- The translation cache ------------------------------------------------------------------ */
+
+/*
+ * Map a page to local 0x100000, use it, point it at 0x200000, flush as told, fill it. Returns whether
+ * the fill reached the new place; it must have reached the old one otherwise.
+ */
+static bool fill_after_remap(struct rig *rig, uint32_t flags, uint64_t root, uint64_t flushed_root,
+                             uint64_t start, uint64_t end, uint32_t flushing_node)
+{
+    bool is_new;
+
+    page_store_fill(rig->local, 0x100000, PAGE_BYTES, 0);
+    page_store_fill(rig->local, 0x200000, PAGE_BYTES, 0);
+    rig_map(rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_flush(rig, SGPU_TLB_ALL, root, 0, 0);
+    rig_fill(rig, VA, 8, 1);
+    rig_execute_virtual(rig, 0, root);
+    rig_map(rig, root, VA, 1, LOCAL_PTE(0x200000));
+    rig_flush(rig, flags, flushed_root, start, end);
+    rig_execute(rig, flushing_node);
+    rig_fill(rig, VA, PAGE_BYTES, 0x55);
+    rig_execute_virtual(rig, 0, root);
+    is_new = page_store_value(rig->local, 0x200) == 0x55;
+    assert_int_equal(page_store_value(rig->local, 0x100) == 0x55, !is_new);
+    return is_new;
+}
+
+static void a_stale_translation_lives_until_its_flush(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    assert_true(fill_after_remap(&rig, 0, root, root, VA, VA + PAGE_BYTES, 0));
+    assert_true(fill_after_remap(&rig, 0, root, root, VA, VA + PAGE_BYTES, 1)); /* on all nodes */
+    assert_true(fill_after_remap(&rig, SGPU_TLB_ALL, root, root, 0, 0, 1));
+    assert_true(fill_after_remap(&rig, 0, root, root, VA + 1, VA + 2, 1)); /* whole pages */
+    assert_true(fill_after_remap(&rig, 0, root, root, 0, UINT64_C(1) << 48, 1));
+
+    assert_false(fill_after_remap(&rig, 0, root, root, VA, VA, 1)); /* empty */
+    assert_false(fill_after_remap(&rig, 0, root, root, VA + PAGE_BYTES, VA + 2 * PAGE_BYTES, 1));
+    assert_false(fill_after_remap(&rig, 0, root, root, VA - PAGE_BYTES, VA, 1));
+    assert_false(fill_after_remap(&rig, 0, root, root, VA + PAGE_BYTES, UINT64_C(1) << 48, 1));
+    assert_false(fill_after_remap(&rig, 0, root, root, 0, VA, 1));
+    assert_false(fill_after_remap(&rig, SGPU_TLB_ALL, root, root + PAGE_BYTES, 0, 0, 1));
+    rig_fini(&rig);
+}
+
+static void hardware_that_ignores_flushes_stays_stale(void **state)
+{
+    struct machine_config board = rig_board();
+    struct sgpu_config config = {.ignores_tlb_flush = true};
+    struct rig rig;
+    uint64_t root;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_root(&rig);
+    assert_false(fill_after_remap(&rig, 0, root, root, VA, VA + PAGE_BYTES, 1));
+    rig_fini(&rig);
+}
+
+static void invalid_entries_are_never_cached(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(&rig, 0, root);
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 1);
+    rig_expect_fault_at(&rig, 1, rig_submit_virtual(&rig, 1, root), SGPU_FAULT_NOT_VALID,
+                        VA + PAGE_BYTES);
+    rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x200000));
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
+    rig_submit_virtual(&rig, 0, root);
+    rig_fill(&rig, VA, 2 * PAGE_BYTES, 3);
+    rig_execute_virtual(&rig, 1, root);
+    assert_int_equal(page_store_value(rig.local, 0x200), 3);
+    rig_fini(&rig);
+}
+
+static void unmapped_pages_stay_reachable_until_flushed_and_then_fault(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(&rig, 0, root);
+    *rig_leaf(&rig, root, VA) = 0;
+    rig_fill(&rig, VA, PAGE_BYTES, 2);
+    rig_execute_virtual(&rig, 0, root);
+    assert_int_equal(page_store_value(rig.local, 0x100), 2);
+    rig_flush(&rig, 0, root, VA, VA + PAGE_BYTES);
+    rig_fill(&rig, VA, PAGE_BYTES, 3);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID, VA);
+    assert_int_equal(page_store_value(rig.local, 0x100), 2);
+    rig_fini(&rig);
+}
+
+static void a_reset_empties_the_cache(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(&rig, 0, root);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x200000));
+    rig_write(&rig, SGPU_REG_NODE(0) + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
+    rig_fill(&rig, VA, PAGE_BYTES, 2);
+    rig_execute_virtual(&rig, 0, root);
+    assert_int_equal(page_store_value(rig.local, 0x200), 2);
+    rig_fini(&rig);
+}
+
+static void roots_do_not_share_translations(void **state)
+{
+    struct rig rig;
+    uint64_t a;
+    uint64_t b;
+
+    rig_init(&rig);
+    a = rig_root(&rig);
+    b = rig_root(&rig);
+    rig_map(&rig, a, VA, 1, LOCAL_PTE(0x100000));
+    rig_map(&rig, b, VA, 1, LOCAL_PTE(0x200000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_submit_virtual(&rig, 0, a);
+    rig_fill(&rig, VA, PAGE_BYTES, 2);
+    rig_execute_virtual(&rig, 0, b);
+    assert_int_equal(page_store_value(rig.local, 0x100), 1);
+    assert_int_equal(page_store_value(rig.local, 0x200), 2);
+    rig_fini(&rig);
+}
+
+/* ---- Page-table packets --------------------------------------------------------------------- */
+
+static void pte_packets_write_tables_by_physical_and_virtual_address(void **state)
+{
+    const uint64_t entries[] = {LOCAL_PTE(0x100000), LOCAL_PTE(0x300000)};
+    const uint64_t fill = SGPU_PTE_VALID | SGPU_PTE_ZERO;
+    struct sgpu_walk walk;
+    uint64_t *leaf_table;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, 0); /* makes the leaf table */
+    sgpu_mmu_walk(rig.gpu, root, VA, &walk);
+    leaf_table = rig_entries(&rig, walk.tables_pa[0]);
+    rig_map(&rig, root, UINT64_C(1) << 46, 1, LOCAL_PTE(walk.tables_pa[0]));
+
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, walk.tables_pa[0], VA >> 12 & 511, 2, entries);
+    rig_pte(&rig, SGPU_OP_PTE_FILL, SGPU_PTE_TABLE_VIRTUAL, UINT64_C(1) << 46, (VA >> 12 & 511) + 2,
+            3, &fill);
+    rig_fill(&rig, VA + PAGE_BYTES, 2 * PAGE_BYTES, 6); /* at once: they were not valid before */
+    rig_execute_virtual(&rig, 1, root);
+    assert_int_equal(page_store_value(rig.local, 0x300), 6);
+    assert_int_equal(leaf_table[VA >> 12 & 511], entries[0]);
+    assert_int_equal(leaf_table[(VA >> 12 & 511) + 4], fill);
+    assert_int_equal(leaf_table[(VA >> 12 & 511) + 5], 0);
+
+    /* The same, to a table in system memory, that has never been touched. */
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, SGPU_PA_SYSTEM | 0x7000, 0, 2, entries);
+    rig_execute(&rig, 1);
+    assert_int_equal(((const uint64_t *)(const void *)page_store_peek_bytes(rig.ram, 7))[1],
+                     entries[1]);
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, 64 * MiB, 0, 2, entries);
+    rig_expect_fault(&rig, 1, SGPU_FAULT_BUS, 64 * MiB);
+    rig_fini(&rig);
+}
+
+/* ---- Every run ------------------------------------------------------------------------------ */
+
+struct runs {
+    struct sgpu_run list[64];
+    size_t count;
+    size_t stop_at;
+};
+
+static bool take_run(void *context, const struct sgpu_run *run)
+{
+    struct runs *runs = context;
+
+    runs->list[runs->count++] = *run;
+    return runs->count != runs->stop_at;
+}
+
+static void assert_run(const struct sgpu_run *run, uint64_t va, uint64_t bytes, uint64_t pa,
+                       uint64_t attributes)
+{
+    assert_int_equal(run->va, va);
+    assert_int_equal(run->bytes, bytes);
+    assert_int_equal(run->pa, pa);
+    assert_int_equal(run->attributes, attributes);
+}
+
+static void runs_join_across_tables_and_split_at_changes(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB - 8 * PAGE_BYTES;
+    struct runs runs = {0};
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, va, 16, LOCAL_PTE(0x100000));
+    rig_map(&rig, root, va + 16 * PAGE_BYTES, 2, LOCAL_PTE(0x110000) | SGPU_PTE_READ_ONLY);
+    rig_map(&rig, root, va + 19 * PAGE_BYTES, 1, SYSTEM_PTE(0x7000));
+    for (uint64_t i = 20; i < 30; i++)
+        rig_map(&rig, root, va + i * PAGE_BYTES, 1, SGPU_PTE_VALID | SGPU_PTE_ZERO | i << 20);
+
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
+    assert_int_equal(runs.count, 4);
+    assert_run(&runs.list[0], va, 16 * PAGE_BYTES, 0x100000, SGPU_PTE_VALID);
+    assert_run(&runs.list[1], va + 16 * PAGE_BYTES, 2 * PAGE_BYTES, 0x110000,
+               SGPU_PTE_VALID | SGPU_PTE_READ_ONLY);
+    assert_run(&runs.list[2], va + 19 * PAGE_BYTES, PAGE_BYTES, SGPU_PA_SYSTEM | 0x7000,
+               SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    assert_run(&runs.list[3], va + 20 * PAGE_BYTES, 10 * PAGE_BYTES, 0,
+               SGPU_PTE_VALID | SGPU_PTE_ZERO);
+
+    runs.count = 0; /* a part, by bytes */
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, va + 0x1800, va + 0x3010, take_run, &runs));
+    assert_int_equal(runs.count, 1);
+    assert_run(&runs.list[0], va + 0x1800, 0x1810, 0x101800, SGPU_PTE_VALID);
+
+    runs.count = 0;
+    runs.stop_at = 2;
+    assert_false(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
+    assert_int_equal(runs.count, 2);
+    runs.stop_at = 0;
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, va, va, take_run, &runs));
+    assert_false(sgpu_mmu_for_each_run(rig.gpu, 64 * MiB, 0, 1, take_run, &runs));
+    assert_int_equal(runs.count, 2);
+    rig_fini(&rig);
+}
+
+/* ---- Random address spaces against the plain walk ------------------------------------------- */
+
+struct reach {
+    struct rig *rig;
+    uint64_t root;
+    uint64_t va;
+    bool is_wrong;
+};
+
+/* What a reference touched must be what a walk of each of its pages says. */
+static void check_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                       struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    struct reach *reach = context;
+    struct sgpu_walk walk;
+
+    for (uint64_t done = 0; done < bytes; done += PAGE_BYTES - (address + done) % PAGE_BYTES) {
+        sgpu_mmu_walk(reach->rig->gpu, reach->root, reach->va + offset + done, &walk);
+        if (walk.fault != SGPU_FAULT_NONE ||
+            walk.pa != (store == reach->rig->ram ? SGPU_PA_SYSTEM : 0) + address + done)
+            reach->is_wrong = true;
+    }
+}
+
+static void cached_translations_agree_with_walks(void **state)
+{
+    static const struct sgpu_observer observer = {.render_read = check_read};
+    struct sgpu_statistics statistics;
+    struct reach reach = {0};
+    struct rng rng;
+    struct rig rig;
+
+    rig_init(&rig);
+    rng_init(&rng, 11);
+    reach.rig = &rig;
+    reach.root = rig_root(&rig);
+    sgpu_set_observer(rig.gpu, &observer, &reach);
+    for (int round = 0; round < 300; round++) {
+        uint64_t first = rng_below(&rng, 3000);
+        uint64_t count = 1 + rng_below(&rng, 1000);
+        struct sgpu_render_ref ref = {.flags = SGPU_REF_READ};
+
+        for (uint64_t i = first; i < first + count;) {
+            uint64_t run = min_u64(1 + rng_below(&rng, 40), first + count - i);
+            uint64_t page = rng_below(&rng, 8000 - run);
+
+            rig_map(&rig, reach.root, VA + i * PAGE_BYTES, run,
+                    rng_chance(&rng, 1, 2) ? LOCAL_PTE(page * PAGE_BYTES)
+                                           : SYSTEM_PTE(page * PAGE_BYTES));
+            i += run;
+        }
+        rig_flush(&rig, 0, reach.root, VA + first * PAGE_BYTES, VA + (first + count) * PAGE_BYTES);
+        reach.va = VA + first * PAGE_BYTES + rng_below(&rng, PAGE_BYTES);
+        ref.address = reach.va;
+        ref.bytes = 1 + rng_below(&rng, VA + (first + count) * PAGE_BYTES - reach.va);
+        rig_render(&rig, 1, 1, &ref, 1);
+        rig_execute_virtual(&rig, 0, reach.root);
+        if (reach.is_wrong)
+            fail_msg("a translation is wrong in round %d of seed 11", round);
+    }
+    sgpu_get_statistics(rig.gpu, &statistics);
+    assert_true(statistics.tlb_hits > statistics.tlb_misses);
+    rig_fini(&rig);
+}
+
+static void replacement_forgets_but_never_invents(void **state)
+{
+    struct sgpu_statistics statistics;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    /* More leaf tables than the cache has entries, twice over; 8 MiB of local memory for them. */
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint64_t i = 0; i < 3000; i++) {
+            rig_map(&rig, root, VA + i * 2 * MiB, 1, LOCAL_PTE(0x100000));
+            rig_fill(&rig, VA + i * 2 * MiB, PAGE_BYTES, (uint32_t)i + 1);
+            rig_execute_virtual(&rig, 0, root);
+            assert_int_equal(page_store_value(rig.local, 0x100), i + 1);
+        }
+    }
+    sgpu_get_statistics(rig.gpu, &statistics);
+    assert_true(statistics.tlb_misses > 3000 + 900);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_walk_visits_four_levels),
+        cmocka_unit_test(tables_that_were_never_written_are_empty_and_patterns_are_entries),
+        cmocka_unit_test(virtual_packets_reach_scattered_pages),
+        cmocka_unit_test(a_render_through_tables_writes_by_position),
+        cmocka_unit_test(zero_entries_read_zero_and_swallow_writes),
+        cmocka_unit_test(translation_faults_name_the_address),
+        cmocka_unit_test(a_stale_translation_lives_until_its_flush),
+        cmocka_unit_test(hardware_that_ignores_flushes_stays_stale),
+        cmocka_unit_test(invalid_entries_are_never_cached),
+        cmocka_unit_test(unmapped_pages_stay_reachable_until_flushed_and_then_fault),
+        cmocka_unit_test(a_reset_empties_the_cache),
+        cmocka_unit_test(roots_do_not_share_translations),
+        cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
+        cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
+        cmocka_unit_test(cached_translations_agree_with_walks),
+        cmocka_unit_test(replacement_forgets_but_never_invents),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
