@@ -4,7 +4,7 @@
  * Each tile of a square world has one texture, of a size that its place decides. The camera takes
  * one step of a random walk with momentum per frame; tiles within its radius are visible. A tile
  * that becomes visible without a texture is streamed: the CPU writes a staging buffer, the copy
- * context copies it into a new local allocation. A texture not seen for `keep` frames is freed.
+ * context copies it into a new local allocation; the frame waits for that. A texture not seen for `keep` frames is freed.
  *
  * A frame: constants written by the CPU (a ring of three), shadow pass, geometry passes of up to
  * 16 textures each into the g-buffer, lighting, post-processing into one of two back buffers.
@@ -116,7 +116,27 @@ static void draw_batch(struct game *g, uint32_t constants, const uint32_t *textu
     gen_submit(g->gen, CONTEXT_DRAW, duration, accesses, used);
 }
 
-/* Draws every visible tile, streaming what is missing. */
+/* Streams what the camera sees and has no texture yet, and waits until it can be drawn. */
+static void stream_visible(struct game *g)
+{
+    int64_t radius = (int64_t)g->radius;
+    bool has_streamed = false;
+
+    for (int64_t y = -radius; y <= radius; y++) {
+        for (int64_t x = -radius; x <= radius; x++) {
+            struct tile *tile = tile_at(g, g->camera_x + x, g->camera_y + y);
+
+            if (tile->texture != WORKLOAD_NONE)
+                continue;
+            stream(g, tile);
+            has_streamed = true;
+        }
+    }
+    if (has_streamed)
+        workload_builder_wait(g->builder, CONTEXT_COPY);
+}
+
+/* Draws every visible tile. */
 static void draw_world(struct game *g, uint32_t frame, uint32_t constants)
 {
     uint32_t textures[BATCH];
@@ -126,12 +146,11 @@ static void draw_world(struct game *g, uint32_t frame, uint32_t constants)
     double batches = (double)div_round_up(visible, BATCH);
     bool is_first = true;
 
+    stream_visible(g);
     for (int64_t y = -radius; y <= radius; y++) {
         for (int64_t x = -radius; x <= radius; x++) {
             struct tile *tile = tile_at(g, g->camera_x + x, g->camera_y + y);
 
-            if (tile->texture == WORKLOAD_NONE)
-                stream(g, tile);
             tile->last_seen = frame;
             textures[count++] = tile->texture;
             if (count == BATCH || (x == radius && y == radius)) {
@@ -236,6 +255,7 @@ void gen_game(struct gen *gen, const uint64_t *values)
             gen_alloc(gen, values[TEXTURE], WORKLOAD_ALLOCATION_CPU_VISIBLE, "staging%u", i);
     g.vertices = gen_alloc(gen, 8 * MiB, 0, "vertices");
     GEN_SUBMIT(gen, CONTEXT_COPY, 700000, GEN_W(g.vertices));
+    workload_builder_wait(gen->builder, CONTEXT_COPY);
     for (uint32_t frame = 0; frame < values[FRAMES]; frame++)
         draw_frame(&g, frame);
     workload_builder_wait(gen->builder, WORKLOAD_NONE);

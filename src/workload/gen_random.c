@@ -1,8 +1,10 @@
 /*
  * random: any operation at any time, for stress and for tests.
  *
- * The generator keeps the list of what is alive and draws each operation from a weighted choice;
- * what it draws is always valid. Raw page-table updates and reservations go to GPU VAs from
+ * The generator keeps the list of what is alive and draws each operation from a weighted choice.
+ * What it draws is always valid, and means the same in every run: where two contexts use one
+ * allocation and one of them writes it, the second waits for the first. Nothing refers to an
+ * allocation that has no GPU VA. Raw page-table updates and reservations go to GPU VAs from
  * PTE_BASE up, where no memory manager of ours puts a mapping; fixed VAs of allocations and maps
  * go below it, each at a place of its own.
  */
@@ -25,11 +27,14 @@ enum {
     PTES,
 };
 
+#define MAX_REFS 256
+#define MAX_HELD 4
+
 const struct workload_param gen_random_params[] = {
-    {"ops", NULL, 1000, 1, 100000000, "operations"},
-    {"allocations", NULL, 64, 1, 1000000, "allocations alive at once, at most"},
-    {"max-size", NULL, 1 * MiB, 1, 1 * GiB, "largest allocation"},
-    {"refs", NULL, 6, 1, 1024, "references of one submission, at most"},
+    {"ops", NULL, 2000, 1, 100000000, "operations"},
+    {"allocations", NULL, 128, 1, 1000000, "allocations alive at once, at most"},
+    {"max-size", NULL, 512 * KiB, 1, 1 * GiB, "largest allocation"},
+    {"refs", NULL, 4, 1, MAX_REFS, "references of one submission, at most"},
     {"processes", NULL, 2, 1, 64, "processes, one device each"},
     {"contexts", NULL, 2, 1, 16, "contexts of each device"},
     {"nodes", NULL, 2, 1, WORKLOAD_MAX_NODES, "engines that the contexts are on"},
@@ -47,28 +52,38 @@ struct random {
     struct rng *rng;
     const uint64_t *values;
     struct live *live;
-    uint32_t live_count, made;
+    uint32_t live_count, made, held_count;
     uint64_t next_va;
+    uint64_t *waits; /* per context: waits for it so far; the last one: for all */
 };
 
 struct live {
     uint32_t id, device;
     uint64_t size;
-    bool shared, cpu_visible;
+    bool shared, cpu_visible, nomap, written;
+    bool is_held;       /* by a resident line, since it was allocated */
+    bool is_mapped;     /* nomap: by a map line of the whole */
     uint64_t mapped_va; /* of a map line with a VA of its own; 0: none */
+    uint32_t user;      /* context that used it last, MANY, or WORKLOAD_NONE */
+    uint64_t user_wait; /* waits[user] then: when it has grown, nothing is under way any more */
 };
+
+#define MANY         (WORKLOAD_NONE - 1)
+#define MAX_CONTEXTS (64 * 16)
 
 static uint64_t below(struct random *r, uint64_t bound)
 {
     return rng_below(r->rng, bound);
 }
 
-/* Sizes of every magnitude are equally likely. */
+/* One half of any size, one half where every magnitude is equally likely. */
 static uint64_t random_size(struct random *r)
 {
-    uint64_t most = r->values[MAX_SIZE];
-    uint64_t cap = UINT64_C(1) << below(r, log2_floor_u64(most) + 1);
+    uint64_t most = r->values[MAX_SIZE], cap;
 
+    if (rng_chance(r->rng, 1, 2))
+        return 1 + below(r, most);
+    cap = UINT64_C(1) << below(r, log2_floor_u64(most) + 1);
     return 1 + below(r, min_u64(cap * 2, most));
 }
 
@@ -132,7 +147,9 @@ static void random_alloc(struct random *r)
                           .device = info.device,
                           .size = info.size,
                           .shared = (info.flags & WORKLOAD_ALLOCATION_SHARED) != 0,
-                          .cpu_visible = (info.flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0};
+                          .cpu_visible = (info.flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0,
+                          .nomap = (info.flags & WORKLOAD_ALLOCATION_NOMAP) != 0,
+                          .user = WORKLOAD_NONE};
 }
 
 static void random_free(struct random *r)
@@ -140,6 +157,7 @@ static void random_free(struct random *r)
     uint32_t at = (uint32_t)below(r, r->live_count);
 
     workload_builder_free(r->builder, r->live[at].id);
+    r->held_count -= r->live[at].is_held;
     r->live[at] = r->live[--r->live_count];
 }
 
@@ -169,46 +187,110 @@ static void random_cpu_access(struct random *r, bool is_write)
                                rng_chance(r->rng, 1, 4) ? 1 + below(r, 1000) : 0);
 }
 
+static void wait_for(struct random *r, uint32_t context)
+{
+    uint64_t count = r->values[PROCESSES] * r->values[CONTEXTS];
+
+    workload_builder_wait(r->builder, context);
+    if (context != WORKLOAD_NONE) {
+        r->waits[context]++;
+        return;
+    }
+    for (uint64_t i = 0; i <= count; i++)
+        r->waits[i]++;
+}
+
+/* Waits for whoever uses the allocation now, if the new access could meet that one. */
+static void order_access(struct random *r, struct live *live, uint32_t context, bool writes)
+{
+    uint64_t all = r->values[PROCESSES] * r->values[CONTEXTS];
+    uint64_t place = live->user == MANY ? all : live->user;
+    bool is_used = live->user != WORKLOAD_NONE && r->waits[place] == live->user_wait;
+
+    if (!is_used)
+        live->written = false;
+    if (is_used && live->user != context) {
+        if (writes || live->written) {
+            wait_for(r, live->user == MANY ? WORKLOAD_NONE : live->user);
+            live->written = false;
+        } else {
+            context = MANY; /* readers of several contexts */
+        }
+    }
+    live->user = context;
+    live->user_wait = r->waits[context == MANY ? all : context];
+    live->written |= writes;
+}
+
+struct random_ref {
+    struct live *live;
+    uint32_t access;
+};
+
 static void random_submit(struct random *r)
 {
     uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
     uint32_t context = (uint32_t)(device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
-    uint64_t count = below(r, r->values[REFS] + 1);
+    uint64_t count = below(r, r->values[REFS] + 1), used = 0;
+    struct random_ref refs[MAX_REFS];
 
+    for (uint64_t i = 0; i < count && r->live_count; i++) {
+        struct random_ref ref = {&r->live[below(r, r->live_count)], 1 + (uint32_t)below(r, 3)};
+
+        if ((ref.live->device != device && (!ref.live->shared || ref.live->nomap)) ||
+            (ref.live->nomap && !ref.live->is_mapped))
+            continue;
+        order_access(r, ref.live, context, (ref.access & WORKLOAD_ACCESS_WRITE) != 0);
+        refs[used++] = ref;
+    }
+    /* An order_access() for a later reference may have waited for this context: harmless. */
     workload_builder_submit_begin(r->builder, context,
                                   rng_chance(r->rng, 1, 8) ? 0 : 1 + below(r, 100000));
-    for (uint64_t i = 0; i < count && r->live_count; i++) {
-        const struct live *live = &r->live[below(r, r->live_count)];
-        uint32_t access = 1 + (uint32_t)below(r, 3);
+    for (uint64_t i = 0; i < used; i++) {
         uint64_t offset, length, key = 0;
 
-        if (live->device != device && !live->shared)
-            continue;
-        random_range(r, live->size, &offset, &length);
-        if ((access & WORKLOAD_ACCESS_WRITE) && rng_chance(r->rng, 1, 8))
+        random_range(r, refs[i].live->size, &offset, &length);
+        if ((refs[i].access & WORKLOAD_ACCESS_WRITE) && rng_chance(r->rng, 1, 8))
             key = 1 + below(r, 1000);
-        workload_builder_ref(r->builder, live->id, offset, length, access, key);
+        workload_builder_ref(r->builder, refs[i].live->id, offset, length, refs[i].access, key);
+        /* A wait between has made what order_access() noted look finished. */
+        refs[i].live->user_wait =
+            r->waits[refs[i].live->user == MANY ? r->values[PROCESSES] * r->values[CONTEXTS]
+                                                : refs[i].live->user];
     }
     workload_builder_submit_end(r->builder);
 }
 
+/* Few are held resident at once: what is held, nothing can make room of. */
 static void random_residency(struct random *r)
 {
     uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
+    bool is_evict = rng_chance(r->rng, 1, 2);
     uint32_t ids[4], count = 0;
 
     for (uint32_t i = 0; i < ARRAY_COUNT(ids); i++) {
-        const struct live *live = &r->live[below(r, r->live_count)];
+        struct live *live = &r->live[below(r, r->live_count)];
 
-        if (live->device == device || live->shared)
-            ids[count++] = live->id;
+        if ((live->device != device && !live->shared) ||
+            (!is_evict && !live->is_held && r->held_count == MAX_HELD))
+            continue;
+        if (!is_evict && !live->is_held)
+            r->held_count++;
+        live->is_held |= !is_evict;
+        ids[count++] = live->id;
     }
     if (!count)
         return;
-    if (rng_chance(r->rng, 1, 2))
+    if (!is_evict)
         workload_builder_resident(r->builder, device, ids, count);
     else
         workload_builder_evict(r->builder, device, ids, count);
+}
+
+/* Never read-only: any mapping may serve any access. */
+static uint32_t random_protection(struct random *r)
+{
+    return rng_chance(r->rng, 1, 2) ? WORKLOAD_PROTECT_NO_EXECUTE : 0;
 }
 
 static void random_map(struct random *r)
@@ -222,13 +304,14 @@ static void random_map(struct random *r)
         live->mapped_va = 0;
         return;
     }
-    if (rng_chance(r->rng, 1, 2)) {
-        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, (uint32_t)below(r, 4));
+    if (live->nomap && !live->is_mapped) {
+        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, random_protection(r));
+        live->is_mapped = true;
         return;
     }
     live->mapped_va = fresh_va(r, count * PAGE_BYTES);
     workload_builder_map(r->builder, live->id, live->mapped_va, offset,
-                         min_u64(count * PAGE_BYTES, live->size - offset), (uint32_t)below(r, 4));
+                         min_u64(count * PAGE_BYTES, live->size - offset), random_protection(r));
 }
 
 static void random_pte(struct random *r)
@@ -238,7 +321,9 @@ static void random_pte(struct random *r)
     uint32_t shift = shifts[below(r, ARRAY_COUNT(shifts))];
     uint64_t pages = (1 + below(r, 8)) << (shift - PAGE_SHIFT_BITS);
     uint64_t va = PTE_BASE + (below(r, 64) << shift);
-    uint64_t page = below(r, 4096) << (shift - PAGE_SHIFT_BITS);
+    bool is_local = rng_chance(r->rng, 1, 2) && shift < 21;
+    /* The smallest local memory is 1 MiB; system pages only have a number. */
+    uint64_t page = below(r, is_local ? 8 : 4096) << (shift - PAGE_SHIFT_BITS);
 
     switch (below(r, 8)) {
     case 0:
@@ -256,19 +341,17 @@ static void random_pte(struct random *r)
         break;
     default:
         workload_builder_pte_map(r->builder, process, va,
-                                 (enum workload_segment)below(r, WORKLOAD_SEGMENT_COUNT), page,
-                                 pages, shift, (uint32_t)below(r, 4));
+                                 is_local ? WORKLOAD_SEGMENT_LOCAL : WORKLOAD_SEGMENT_SYSTEM, page,
+                                 pages, shift, 0);
         break;
     }
 }
 
 static void random_wait(struct random *r)
 {
-    if (rng_chance(r->rng, 1, 2))
-        workload_builder_wait(r->builder, WORKLOAD_NONE);
-    else
-        workload_builder_wait(r->builder,
-                              (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]));
+    uint64_t count = r->values[PROCESSES] * r->values[CONTEXTS];
+
+    wait_for(r, rng_chance(r->rng, 1, 2) ? WORKLOAD_NONE : (uint32_t)below(r, count));
 }
 
 static void random_op(struct random *r, uint64_t index)
@@ -276,9 +359,9 @@ static void random_op(struct random *r, uint64_t index)
     uint64_t dice = below(r, 100);
     char text[32];
 
-    if (r->live_count == 0 || (dice < 15 && r->live_count < r->values[ALLOCATIONS]))
+    if (r->live_count == 0 || (dice < 18 && r->live_count < r->values[ALLOCATIONS]))
         random_alloc(r);
-    else if (dice < 27)
+    else if (dice < 28)
         random_free(r);
     else if (dice < 37)
         random_cpu_access(r, true);
@@ -309,8 +392,10 @@ void gen_random(struct gen *gen, const uint64_t *values)
                        .rng = &gen->rng,
                        .values = values,
                        .next_va = VA_BASE};
+    uint64_t waits[MAX_CONTEXTS + 1] = {0};
     char name[32];
 
+    r.waits = waits;
     r.live = calloc(values[ALLOCATIONS] + 1, sizeof *r.live);
     if (!r.live) {
         workload_builder_fail(gen->builder, "out of memory");

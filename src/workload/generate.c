@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct workload_generator workload_generators[] = {
@@ -101,7 +102,38 @@ static void set_defaults(const struct workload_param *params, uint64_t *values)
         values[i] = params[i].fallback;
 }
 
-/* Local memory such that the peak is pressure percent of it and the largest submission fits. */
+/* The largest sum of sizes that resident lines hold at once; false without memory. */
+static bool peak_resident_bytes(const struct workload *workload, uint64_t *out)
+{
+    uint32_t *counts = calloc(workload->allocation_count + 1, sizeof *counts);
+    uint64_t held = 0;
+
+    *out = 0;
+    if (!counts)
+        return false;
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        const struct workload_op *op = &workload->ops[i];
+
+        if (op->kind == WORKLOAD_OP_FREE && counts[op->object])
+            held -= workload->allocations[op->object].size;
+        if (op->kind != WORKLOAD_OP_RESIDENT && op->kind != WORKLOAD_OP_EVICT)
+            continue;
+        for (uint32_t r = 0; r < op->ref_count; r++) {
+            uint32_t id = workload->refs[op->first_ref + r].allocation;
+
+            if (op->kind == WORKLOAD_OP_RESIDENT && counts[id]++ == 0)
+                held += workload->allocations[id].size;
+            else if (op->kind == WORKLOAD_OP_EVICT && counts[id] && --counts[id] == 0)
+                held -= workload->allocations[id].size;
+        }
+        *out = max_u64(*out, held);
+    }
+    free(counts);
+    return true;
+}
+
+/* Local memory such that the peak is pressure percent of it, and the largest submission fits beside
+ * what is held resident, with room for pages that are not full and for holes. */
 static bool set_local_memory(struct workload *workload, const uint64_t *common,
                              struct workload_error *error)
 {
@@ -110,11 +142,15 @@ static bool set_local_memory(struct workload *workload, const uint64_t *common,
     char text[24];
 
     if (!bytes) {
-        uint64_t fits;
+        uint64_t fits, held;
 
+        if (!peak_resident_bytes(workload, &held)) {
+            workload_error_set(error, "out of memory");
+            return false;
+        }
         workload_summarise(workload, &summary);
         bytes = (uint64_t)((double)summary.peak_live_bytes * 100 / (double)common[COMMON_PRESSURE]);
-        fits = summary.largest_submission_bytes + summary.largest_submission_bytes / 4 + MiB;
+        fits = (summary.largest_submission_bytes + held) / 4 * 5 + held + MiB;
         bytes = min_u64(align_up(max_u64(bytes, fits), MiB), 16 * TiB);
     }
     if (bytes % MiB == 0)

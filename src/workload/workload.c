@@ -4,7 +4,6 @@
 #include "workload/builder.h"
 
 #include "base/bits.h"
-#include "base/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -283,20 +282,6 @@ bool workload_parse_number(const char *text, size_t length, uint64_t *out)
 }
 
 /* Questions ---------------------------------------------------------------------------------- */
-
-uint64_t workload_key(const struct workload *workload, uint32_t op_index, uint32_t ref_index)
-{
-    const struct workload_op *op = &workload->ops[op_index];
-    uint64_t key = op->value;
-
-    if (op->kind == WORKLOAD_OP_SUBMIT)
-        key = workload->refs[op->first_ref + ref_index].key;
-    if (key)
-        return key;
-    /* A bijection of (op, ref), but for the one pair that would be 0. */
-    key = hash_u64(((uint64_t)(op_index + 1) << 32) | ref_index);
-    return key ? key : 1;
-}
 
 void workload_summarise(const struct workload *workload, struct workload_summary *out)
 {

@@ -165,7 +165,7 @@ struct workload_ref {
     uint32_t access; /* enum workload_access; 0 for resident and evict */
     uint64_t offset;
     uint64_t size;
-    uint64_t key; /* of the content that a write leaves; 0: automatic, see workload_key() */
+    uint64_t key; /* of the content that a write leaves; 0: automatic, content never seen before */
 };
 
 struct workload_allocation {
@@ -255,13 +255,6 @@ void workload_free(struct workload *workload);
 
 /* Equal in everything but path and line numbers: what saving and loading keeps. */
 bool workload_equal(const struct workload *a, const struct workload *b);
-
-/*
- * The content key that a write has: its own, or one made of its place in the workload, so that
- * each automatic write leaves content never seen before. ref_index is 0 for a CPU write, and
- * otherwise the position in the operation's references. Never 0.
- */
-uint64_t workload_key(const struct workload *workload, uint32_t op_index, uint32_t ref_index);
 
 /*
  * Options. The table says which keys exist; a value is kept as it was written, checked by type.
