@@ -221,8 +221,12 @@ bool ddi_value_is_declared(const struct ddi_value *value)
 
 bool ddi_value_is_macro(const struct ddi_value *value)
 {
-    static const char *const macro_groups[] = {
-        "NTSTATUS", "limit", "MdlFlags", "DxgkCbExcludeAdapterAccess", "DXGKDDI_INTERFACE_VERSION"};
+    static const char *const macro_groups[] = {"NTSTATUS",
+                                               "limit",
+                                               "allocation priority",
+                                               "MdlFlags",
+                                               "DxgkCbExcludeAdapterAccess",
+                                               "DXGKDDI_INTERFACE_VERSION"};
 
     for (size_t i = 0; i < sizeof macro_groups / sizeof macro_groups[0]; i++) {
         if (!strcmp(value->group, macro_groups[i]))

@@ -8,6 +8,7 @@
 
 #include "base.h"
 
+typedef struct _OBJECT_TYPE *POBJECT_TYPE;
 typedef struct _PCI_DEVICE_PRESENCE_PARAMETERS *PPCI_DEVICE_PRESENCE_PARAMETERS;
 
 typedef NTSTATUS NTAPI DRIVER_INITIALIZE(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
@@ -206,6 +207,12 @@ typedef struct _KEY_VALUE_PARTIAL_INFORMATION {
 
 EXTERN_C_START
 
+NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAccess,
+                                                     POBJECT_TYPE ObjectType,
+                                                     KPROCESSOR_MODE AccessMode, PVOID *Object,
+                                                     PVOID HandleInformation);
+NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObject(PVOID Object);
+
 NTSYSAPI NTSTATUS NTAPI ZwOpenKey(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
                                   POBJECT_ATTRIBUTES ObjectAttributes);
 NTSYSAPI NTSTATUS NTAPI ZwQueryValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName,
@@ -218,5 +225,7 @@ NTKERNELAPI NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject,
                                                    PHANDLE DeviceRegKey);
 
 EXTERN_C_END
+
+#define ObDereferenceObject(object) ObfDereferenceObject(object)
 
 #endif
