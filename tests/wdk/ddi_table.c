@@ -59,7 +59,9 @@ static bool add_member(struct ddi_table *table, char **columns)
         *columns[5] ? (uint32_t)strtoul(columns[5], NULL, 10) : DDI_NOT_A_BIT_FIELD;
     member->bit_width = (uint32_t)strtoul(columns[6], NULL, 10);
     member->level = parse_level(columns[7]);
-    return member->size != 0;
+    member->type_row =
+        member->path && table->member_count > 1 ? member[-1].type_row : table->member_count - 1;
+    return member->size != 0 && !strcmp(table->members[member->type_row].type, member->type);
 }
 
 static bool add_value(struct ddi_table *table, char **columns)
@@ -137,12 +139,15 @@ uint32_t ddi_table_level(const struct ddi_table *table, const char *version_name
     return 0;
 }
 
-bool ddi_type_exists(const struct ddi_table *table, const char *type, uint32_t level)
+static bool in_type(const struct ddi_table *table, uint32_t index, uint32_t type_row)
 {
-    for (uint32_t i = 0; i < table->member_count; i++) {
-        const struct ddi_member *member = &table->members[i];
+    return index < table->member_count && table->members[index].type_row == type_row;
+}
 
-        if (member->path && !strcmp(member->type, type) && member->level <= level)
+bool ddi_type_exists(const struct ddi_table *table, uint32_t type_row, uint32_t level)
+{
+    for (uint32_t i = type_row + 1; in_type(table, i, type_row); i++) {
+        if (table->members[i].level <= level)
             return true;
     }
     return false;
@@ -150,11 +155,8 @@ bool ddi_type_exists(const struct ddi_table *table, const char *type, uint32_t l
 
 static bool encloses(const struct ddi_member *outer, const struct ddi_member *inner)
 {
-    size_t length;
+    size_t length = strlen(outer->path);
 
-    if (!outer->path || !inner->path || strcmp(outer->type, inner->type))
-        return false;
-    length = strlen(outer->path);
     return !strncmp(outer->path, inner->path, length) && inner->path[length] == '.';
 }
 
@@ -163,23 +165,33 @@ bool ddi_member_exists(const struct ddi_table *table, uint32_t index, uint32_t l
     const struct ddi_member *member = &table->members[index];
 
     if (!member->path)
-        return ddi_type_exists(table, member->type, level);
+        return ddi_type_exists(table, index, level);
     if (member->level > level)
         return false;
-    for (uint32_t i = 0; i < table->member_count; i++) {
+    for (uint32_t i = member->type_row + 1; i < index; i++) {
         if (encloses(&table->members[i], member) && table->members[i].level > level)
             return false;
     }
     return true;
 }
 
-static const struct ddi_member *find_type(const struct ddi_table *table, const char *type)
+/* The row that describes the type with this name, or the number of rows. */
+static uint32_t find_type(const struct ddi_table *table, const char *type)
 {
-    for (uint32_t i = 0; i < table->member_count; i++) {
-        if (!table->members[i].path && !strcmp(table->members[i].type, type))
-            return &table->members[i];
-    }
-    return NULL;
+    uint32_t i = 0;
+
+    while (i < table->member_count &&
+           (table->members[i].path || strcmp(table->members[i].type, type)))
+        i++;
+    return i;
+}
+
+uint64_t ddi_member_size(const struct ddi_table *table, uint32_t index, uint32_t level)
+{
+    uint32_t shape_row = find_type(table, table->members[index].shape);
+
+    return shape_row < table->member_count ? ddi_type_size(table, shape_row, level)
+                                           : table->members[index].size;
 }
 
 static uint64_t round_up(uint64_t value, uint64_t alignment)
@@ -187,31 +199,24 @@ static uint64_t round_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) / alignment * alignment;
 }
 
-uint64_t ddi_member_size(const struct ddi_table *table, uint32_t index, uint32_t level)
+uint64_t ddi_type_size(const struct ddi_table *table, uint32_t type_row, uint32_t level)
 {
-    const struct ddi_member *member = &table->members[index];
-
-    return find_type(table, member->shape) ? ddi_type_size(table, member->shape, level)
-                                           : member->size;
-}
-
-uint64_t ddi_type_size(const struct ddi_table *table, const char *type, uint32_t level)
-{
-    const struct ddi_member *described = find_type(table, type);
-    uint64_t alignment = strtoull(described->shape + strlen("align "), NULL, 10);
     uint64_t end = 0;
 
-    for (uint32_t i = 0; i < table->member_count; i++) {
-        const struct ddi_member *member = &table->members[i];
-
-        if (member->path && !strcmp(member->type, type) && ddi_member_exists(table, i, level)) {
-            uint64_t member_end = member->offset + ddi_member_size(table, i, level);
+    for (uint32_t i = type_row + 1; in_type(table, i, type_row); i++) {
+        if (ddi_member_exists(table, i, level)) {
+            uint64_t member_end = table->members[i].offset + ddi_member_size(table, i, level);
 
             if (member_end > end)
                 end = member_end;
         }
     }
-    return round_up(end, alignment);
+    return round_up(end, ddi_type_alignment(table, type_row));
+}
+
+uint64_t ddi_type_alignment(const struct ddi_table *table, uint32_t type_row)
+{
+    return strtoull(table->members[type_row].shape + strlen("align "), NULL, 10);
 }
 
 bool ddi_value_is_declared(const struct ddi_value *value)

@@ -16,9 +16,10 @@
 #define DDI_NOT_A_BIT_FIELD UINT32_MAX
 
 struct ddi_member {
-    char *type;  /* the type that it lies in */
-    char *path;  /* dotted; NULL for the row that describes the type itself */
-    char *shape; /* its own type, or "align N" */
+    uint32_t type_row; /* the row that describes the type; the rows of its members follow it */
+    char *type;        /* the type that it lies in */
+    char *path;        /* dotted; NULL for the row that describes the type itself */
+    char *shape;       /* its own type, or "align N" */
     uint64_t offset;
     uint64_t size;
     uint32_t bit_offset; /* DDI_NOT_A_BIT_FIELD, or from the lowest bit of the storage unit */
@@ -49,10 +50,11 @@ uint32_t ddi_table_level(const struct ddi_table *table, const char *version_name
 
 /* Whether the member, its type and the members around it exist at this level. */
 bool ddi_member_exists(const struct ddi_table *table, uint32_t index, uint32_t level);
-bool ddi_type_exists(const struct ddi_table *table, const char *type, uint32_t level);
+bool ddi_type_exists(const struct ddi_table *table, uint32_t type_row, uint32_t level);
 
 /* The size that the type has at this level: its last member, rounded up to its alignment. */
-uint64_t ddi_type_size(const struct ddi_table *table, const char *type, uint32_t level);
+uint64_t ddi_type_size(const struct ddi_table *table, uint32_t type_row, uint32_t level);
+uint64_t ddi_type_alignment(const struct ddi_table *table, uint32_t type_row);
 uint64_t ddi_member_size(const struct ddi_table *table, uint32_t index, uint32_t level);
 
 /* Bug checks are data, not declarations; preprocessor constants exist at every level. */

@@ -127,7 +127,7 @@ static void write_absent(const struct ddi_table *table, const char *version)
     print_preamble(version + strlen("DXGKDDI_INTERFACE_VERSION_"));
     printf("namespace absent {\n");
     for (uint32_t i = 0; i < table->member_count; i++) {
-        if (!table->members[i].path && !ddi_type_exists(table, table->members[i].type, level))
+        if (!table->members[i].path && !ddi_type_exists(table, i, level))
             printf("struct %s {};\n", table->members[i].type);
     }
     for (uint32_t i = 0; i < table->value_count; i++) {
@@ -141,7 +141,7 @@ static void write_absent(const struct ddi_table *table, const char *version)
 
         if (ddi_member_exists(table, i, level))
             continue;
-        if (!ddi_type_exists(table, member->type, level)) {
+        if (!ddi_type_exists(table, member->type_row, level)) {
             if (!member->path)
                 printf("static_assert(sizeof(%s) == 1, \"\");\n", member->type);
             continue;
@@ -211,9 +211,9 @@ static unsigned check_number(const struct ddi_table *table, uint32_t level,
     member = &table->members[record->index];
     if (!member->path) {
         differences = differ(member->type, NULL, "alignment",
-                             strtoull(member->shape + strlen("align "), NULL, 10), record->first);
+                             ddi_type_alignment(table, member->type_row), record->first);
         return differences + differ(member->type, NULL, "size",
-                                    ddi_type_size(table, member->type, level), record->size);
+                                    ddi_type_size(table, member->type_row, level), record->size);
     }
     differences = differ(member->type, member->path, "offset", member->offset, record->first);
     return differences + differ(member->type, member->path, "size",
@@ -259,7 +259,7 @@ static unsigned check_image(const struct ddi_table *table, uint32_t level, uint3
                             const uint8_t *image)
 {
     const struct ddi_member *member = &table->members[index];
-    uint64_t bit_count = ddi_type_size(table, member->type, level) * 8;
+    uint64_t bit_count = ddi_type_size(table, member->type_row, level) * 8;
     uint64_t first = first_bit(table, level, index);
     uint64_t end = member->offset * 8 + member->bit_offset + member->bit_width;
 
