@@ -1,10 +1,9 @@
 /*
- * The loop, the operations that the CPU plays, and the life of allocations.
+ * The loop: waiting, stopping, steps, and the life of a player.
  */
 #include "bench/player_private.h"
 
 #include "base/assert.h"
-#include "base/hash.h"
 #include "miniport/miniport.h"
 
 #include <drydock/sgpu.h>

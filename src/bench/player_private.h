@@ -1,8 +1,8 @@
 /*
  * Player, inside: its objects, shared by its four files.
  *
- * Place      bench, private. player.c owns the loop, player_memory.c plays what concerns memory, player_submit.c the way
- *            of a submission, player_translations.c the look at page tables.
+ * Place      bench, private. player.c owns the loop, player_memory.c plays what concerns memory,
+ *            player_submit.c the way of a submission, player_translations.c looks at page tables.
  */
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
 #define DRYDOCK_BENCH_PLAYER_PRIVATE_H

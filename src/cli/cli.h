@@ -1,0 +1,77 @@
+/*
+ * Command line: `drydock` and its verbs.
+ *
+ * Place      cli. Uses bench and report; nothing uses it.
+ * Model      A verb is a struct cli_verb and a file: what it takes stands in tables, so that
+ *            parsing, --help and suggestions are the same for all. Results go to standard output,
+ *            messages to standard error as "drydock: ...", and a progress bar there when it is a
+ *            terminal.
+ *
+ *            | exit status  | means                                                       |
+ *            | CLI_FINE     | done, nothing found                                         |
+ *            | CLI_FINDINGS | done; mismatches, findings or failed submissions            |
+ *            | CLI_USAGE    | the command line or an input file is wrong                  |
+ *            | CLI_INTERNAL | an error of ours                                            |
+ */
+#ifndef DRYDOCK_CLI_CLI_H
+#define DRYDOCK_CLI_CLI_H
+
+#include "workload/workload.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cli_status { CLI_FINE = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_INTERNAL = 3 };
+
+struct cli_option {
+    const char *name;  /* without the dashes */
+    char letter;       /* the short form, or 0 */
+    const char *value; /* what it takes, for --help: "SIZE"; NULL: nothing */
+    const char *help;
+};
+
+#define CLI_MAX_ARGUMENTS 64
+
+/* What stood on the command line. Values are lent by argv. */
+struct cli_arguments {
+    const char *values[CLI_MAX_ARGUMENTS]; /* by place in the verb's options; NULL: not given */
+    const char *rest[CLI_MAX_ARGUMENTS];   /* what is no option */
+    size_t rest_count;
+    /* An option that may be given again: its values in order. */
+    const char *repeated[CLI_MAX_ARGUMENTS];
+    size_t repeated_count;
+};
+
+struct cli_verb {
+    const char *name;
+    const char *usage; /* after "drydock NAME " */
+    const char *summary;
+    const char *details;              /* paragraphs of --help, or NULL */
+    const struct cli_option *options; /* ends with name == NULL */
+    int repeated_option;              /* its place, or -1 */
+    enum cli_status (*run)(const struct cli_arguments *arguments);
+};
+
+extern const struct cli_verb cli_run, cli_import, cli_gen, cli_ops, cli_bench;
+
+/* "drydock: " and the message, to standard error. */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A size or count with K, M, G; false with a message. */
+bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out);
+
+/* A case, or a trace that becomes one; NULL with a message. */
+struct workload *cli_load(const char *path, uint32_t steps);
+
+/* Saves under another name and renames; false with a message, and nothing half written is left. */
+bool cli_save(const struct workload *workload, const char *path);
+
+/* For run_config.progress: draws on standard error when that is a terminal. */
+void cli_progress(void *context, const char *what, uint64_t done, uint64_t total);
+void cli_progress_end(void);
+
+/* The word of a list, ended by NULL, that looks most like this one; NULL: none is near. */
+const char *cli_nearest(const char *word, const char *const *words);
+
+#endif

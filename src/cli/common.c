@@ -1,0 +1,150 @@
+/*
+ * What the verbs share: messages, numbers, loading and saving, progress, suggestions.
+ */
+#include "cli/cli.h"
+
+#include "workload/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WORD  63
+#define BAR_WIDTH 32
+
+static bool bar_is_drawn;
+
+void cli_progress_end(void)
+{
+    if (bar_is_drawn)
+        fputs("\r\033[K", stderr);
+    bar_is_drawn = false;
+}
+
+void cli_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    unsigned filled;
+
+    if (!total || !isatty(STDERR_FILENO))
+        return;
+    filled = (unsigned)(done * BAR_WIDTH / total);
+    fprintf(stderr, "\r%-9s [", what);
+    for (unsigned i = 0; i < BAR_WIDTH; i++)
+        fputc(i < filled ? '#' : '.', stderr);
+    fprintf(stderr, "] %3u %%", (unsigned)(done * 100 / total));
+    fflush(stderr);
+    bar_is_drawn = true;
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list arguments;
+
+    cli_progress_end();
+    fputs("drydock: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    if (!workload_parse_number(text, strlen(text), out)) {
+        cli_error("option --%s: '%s' is no number (expected digits, or 0x..., with K, M, G or T)",
+                  option, text);
+        return false;
+    }
+    if (*out < min || *out > max) {
+        cli_error("option --%s: %s is out of range (expected %llu to %llu)", option, text,
+                  (unsigned long long)min, (unsigned long long)max);
+        return false;
+    }
+    return true;
+}
+
+struct workload *cli_load(const char *path, uint32_t steps)
+{
+    const struct workload_import_options options = {.steps = steps};
+    struct workload_error error;
+    struct workload *workload;
+
+    if (!workload_import(path, &options, &workload, NULL, &error)) {
+        cli_error("%s", error.text);
+        return NULL;
+    }
+    return workload;
+}
+
+bool cli_save(const struct workload *workload, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int folder_length = slash ? (int)(slash - path + 1) : 0;
+    struct workload_error error;
+    char partial[1024];
+
+    if (strcmp(path, "-") == 0) {
+        if (workload_save(workload, path, &error))
+            return true;
+        cli_error("%s", error.text);
+        return false;
+    }
+    if ((size_t)snprintf(partial, sizeof partial, "%.*s.partial-%ld-%s", folder_length, path,
+                         (long)getpid(), path + folder_length) >= sizeof partial) {
+        cli_error("the name of the output file is too long");
+        return false;
+    }
+    if (!workload_save(workload, partial, &error)) {
+        cli_error("%s", error.text);
+        unlink(partial);
+        return false;
+    }
+    if (rename(partial, path) != 0) {
+        cli_error("cannot write '%s'", path);
+        unlink(partial);
+        return false;
+    }
+    return true;
+}
+
+/* Edit distance; words are short. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t rows[2][MAX_WORD + 2];
+    size_t a_length = strnlen(a, MAX_WORD), b_length = strnlen(b, MAX_WORD);
+
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *before = rows[(i - 1) & 1], *now = rows[i & 1];
+
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t changed = before[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t removed = before[j] + 1, added = now[j - 1] + 1;
+
+            now[j] = changed < removed ? changed : removed;
+            if (added < now[j])
+                now[j] = added;
+        }
+    }
+    return rows[a_length & 1][b_length];
+}
+
+const char *cli_nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    size_t best_distance = strlen(word) / 3 + 2;
+
+    for (; *words; words++) {
+        size_t d = distance(word, *words);
+
+        if (d < best_distance) {
+            best = *words;
+            best_distance = d;
+        }
+    }
+    return best;
+}

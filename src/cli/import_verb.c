@@ -1,0 +1,131 @@
+#include "cli/cli.h"
+
+#include "report/report.h"
+#include "workload/import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_OUT, OPTION_STEPS, OPTION_JSON };
+
+static const struct cli_option options[] = {
+    [OPTION_OUT] = {"out", 'o', "FILE", "the case (input's name with .case); - is standard output"},
+    [OPTION_STEPS] = {"steps", 0, "N", "of a .trace: how often its step is repeated (2)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print what was found as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const char *format_name(enum workload_import_format format)
+{
+    static const char *const names[] = {
+        [WORKLOAD_IMPORT_CASE] = "case",
+        [WORKLOAD_IMPORT_TRACE] = "trace",
+        [WORKLOAD_IMPORT_RMV] = "rmv",
+    };
+
+    return names[format];
+}
+
+/* "bert256.trace" -> "bert256.case", in the current folder. */
+static void default_output(char out[512], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dot;
+
+    snprintf(out, 500, "%s", strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
+    dot = strrchr(out, '.');
+    if (dot && dot != out)
+        *dot = '\0';
+    strcat(out, ".case");
+}
+
+static void print_report(FILE *out, const struct workload *workload,
+                         const struct workload_import_report *report, const char *path)
+{
+    struct workload_summary summary;
+    char bytes[REPORT_NUMBER_BYTES];
+
+    workload_summarise(workload, &summary);
+    fprintf(out, "%s: %s, %u operations, %u allocations, %s alive at the peak\n", path,
+            format_name(report->format), workload->op_count, workload->allocation_count,
+            report_bytes(bytes, summary.peak_live_bytes));
+    if (report->format == WORKLOAD_IMPORT_TRACE)
+        fprintf(out, "  %u tensors, %u kernels a step, %u steps\n", report->tensor_count,
+                report->kernel_count, summary.step_count);
+    if (report->format == WORKLOAD_IMPORT_RMV)
+        fprintf(out,
+                "  %u page-table updates, %u virtual allocations, %u frees, %u resources, %u "
+                "residency changes, %" PRIu64 " tokens\n",
+                report->page_table_update_count, report->virtual_allocation_count,
+                report->virtual_free_count, report->resource_count, report->residency_update_count,
+                report->token_count);
+}
+
+static void print_json(const struct workload *workload, const struct workload_import_report *report,
+                       const char *path)
+{
+    struct workload_summary summary;
+
+    workload_summarise(workload, &summary);
+    printf("{\"format\": \"%s\", \"operations\": %u, \"allocations\": %u, \"peak_live_bytes\": "
+           "%" PRIu64 ", \"steps\": %u,\n \"tensors\": %u, \"kernels\": %u, "
+           "\"page_table_updates\": %u, \"virtual_allocations\": %u, \"virtual_frees\": %u,\n "
+           "\"resources\": %u, \"residency_updates\": %u, \"tokens\": %" PRIu64 "}\n",
+           format_name(report->format), workload->op_count, workload->allocation_count,
+           summary.peak_live_bytes, summary.step_count, report->tensor_count, report->kernel_count,
+           report->page_table_update_count, report->virtual_allocation_count,
+           report->virtual_free_count, report->resource_count, report->residency_update_count,
+           report->token_count);
+}
+
+static enum cli_status import(const struct cli_arguments *arguments)
+{
+    struct workload_import_options import_options = {0};
+    struct workload_import_report report;
+    struct workload_error error;
+    struct workload *workload;
+    char output[512];
+    uint64_t steps;
+    bool done;
+
+    if (arguments->rest_count != 1) {
+        cli_error("import takes one file (drydock import --help)");
+        return CLI_USAGE;
+    }
+    if (arguments->values[OPTION_STEPS]) {
+        if (!cli_number("steps", arguments->values[OPTION_STEPS], 1, 1000, &steps))
+            return CLI_USAGE;
+        import_options.steps = (uint32_t)steps;
+    }
+    if (arguments->values[OPTION_OUT])
+        snprintf(output, sizeof output, "%s", arguments->values[OPTION_OUT]);
+    else
+        default_output(output, arguments->rest[0]);
+    if (!workload_import(arguments->rest[0], &import_options, &workload, &report, &error)) {
+        cli_error("%s", error.text);
+        return CLI_USAGE;
+    }
+    done = cli_save(workload, output);
+    if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
+        print_json(workload, &report, arguments->rest[0]);
+    else if (done)
+        print_report(strcmp(output, "-") == 0 ? stderr : stdout, workload, &report,
+                     arguments->rest[0]);
+    if (done && strcmp(output, "-") != 0 && !arguments->values[OPTION_JSON])
+        printf("  written to %s\n", output);
+    workload_free(workload);
+    return done ? CLI_FINE : CLI_USAGE;
+}
+
+const struct cli_verb cli_import = {
+    .name = "import",
+    .usage = "FILE [-o CASE]",
+    .summary = "Turns a real trace into a case",
+    .details = "Takes .trace (tensors and kernels of a training step) and .rmv (Radeon Memory\n"
+               "Visualizer captures); recognises them by their content.",
+    .options = options,
+    .repeated_option = -1,
+    .run = import,
+};

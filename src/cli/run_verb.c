@@ -1,0 +1,379 @@
+#include "cli/cli.h"
+
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Options that are options of the case as well stand first, under the same name. */
+enum {
+    OPTION_LOCAL_MEMORY,
+    OPTION_LOCAL_INVISIBLE,
+    OPTION_APERTURE,
+    OPTION_SYSTEM_MEMORY,
+    OPTION_PAGING_BUFFER,
+    OPTION_QUEUE_DEPTH,
+    OPTION_LINK_BANDWIDTH,
+    OPTION_LOCAL_BANDWIDTH,
+    OPTION_NODES,
+    OPTION_CONTENT,
+    OPTION_SEED,
+    CASE_OPTION_COUNT,
+    OPTION_MODEL = CASE_OPTION_COUNT,
+    OPTION_DRIVER,
+    OPTION_PAGING_BUFFERS,
+    OPTION_PAGE_TABLES,
+    OPTION_TABLES_IN_SYSTEM,
+    OPTION_HARDWARE_QUEUE,
+    OPTION_PAGES,
+    OPTION_STEPS,
+    OPTION_EVENTS,
+    OPTION_EVENTS_LIMIT,
+    OPTION_OUT,
+    OPTION_NO_OUT,
+    OPTION_NO_REFERENCE,
+    OPTION_OPTION,
+    OPTION_JSON,
+};
+
+static const struct cli_option options[] = {
+    [OPTION_LOCAL_MEMORY] = {"local-memory", 0, "SIZE", "local memory that the CPU can see"},
+    [OPTION_LOCAL_INVISIBLE] = {"local-invisible", 0, "SIZE",
+                                "further local memory that it cannot"},
+    [OPTION_APERTURE] = {"aperture", 0, "SIZE", "aperture segment (4G)"},
+    [OPTION_SYSTEM_MEMORY] = {"system-memory", 0, "SIZE", "memory of the machine (enough)"},
+    [OPTION_PAGING_BUFFER] = {"paging-buffer", 0, "SIZE",
+                              "bytes of a paging buffer (the driver's)"},
+    [OPTION_QUEUE_DEPTH] = {"queue-depth", 0, "N", "submissions of a context in flight (4)"},
+    [OPTION_LINK_BANDWIDTH] = {"link-bandwidth", 0, "N", "bytes/s to and from the GPU (15.754e9)"},
+    [OPTION_LOCAL_BANDWIDTH] = {"local-bandwidth", 0, "N", "bytes/s of local memory (400e9)"},
+    [OPTION_NODES] = {"nodes", 0, "N", "engines of the GPU (2)"},
+    [OPTION_CONTENT] = {"content", 0, "full|none", "whether every byte is checked (full)"},
+    [OPTION_SEED] = {"seed", 0, "N", "of every choice that the run makes (1)"},
+    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu or both (the case's, or gpummu)"},
+    [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
+    [OPTION_PAGING_BUFFERS] = {"paging-buffers", 0, "N", "paging buffers in rotation (4)"},
+    [OPTION_PAGE_TABLES] = {"page-tables", 0, "MODE", "gpu-virtual, gpu-physical or cpu updates"},
+    [OPTION_TABLES_IN_SYSTEM] = {"tables-in-system", 0, NULL, "page tables in system memory"},
+    [OPTION_HARDWARE_QUEUE] = {"hardware-queue", 0, "N", "packets with the driver at once (2)"},
+    [OPTION_PAGES] = {"pages", 0, "HOW", "system pages: scattered, fragmented or contiguous"},
+    [OPTION_STEPS] = {"steps", 0, "N", "of a trace: how often its step is repeated (2)"},
+    [OPTION_EVENTS] = {"events", 0, "WHAT", "calls to record: none, paging or all (paging)"},
+    [OPTION_EVENTS_LIMIT] = {"events-limit", 0, "N", "calls recorded at most (200000)"},
+    [OPTION_OUT] = {"out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)"},
+    [OPTION_NO_OUT] = {"no-out", 0, NULL, "no output folder"},
+    [OPTION_NO_REFERENCE] = {"no-reference", 0, NULL, "do not measure a run without paging"},
+    [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
+    [OPTION_JSON] = {"json", 0, NULL, "run.json on standard output instead of the summary"},
+    {NULL, 0, NULL, NULL},
+};
+
+struct request {
+    struct workload *workload;
+    struct run_config config;
+    enum run_model models[2];
+    size_t model_count;
+    bool has_folder;
+};
+
+static bool find_word(const char *option, const char *const *words, const char *value,
+                      unsigned *out)
+{
+    char list[128] = "";
+
+    for (unsigned i = 0; words[i]; i++) {
+        if (strcmp(words[i], value) == 0) {
+            *out = i;
+            return true;
+        }
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    }
+    cli_error("option --%s: unknown word '%s' (expected %s)", option, value, list);
+    return false;
+}
+
+static bool apply_case_options(const struct cli_arguments *arguments, struct workload *workload)
+{
+    struct workload_error error;
+
+    for (int i = 0; i < CASE_OPTION_COUNT; i++) {
+        if (arguments->values[i] &&
+            !workload_set_option(workload, options[i].name, arguments->values[i], &error)) {
+            cli_error("%s", error.text);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < arguments->repeated_count; i++) {
+        const char *equals = strchr(arguments->repeated[i], '=');
+        char key[64];
+
+        if (!equals || (size_t)(equals - arguments->repeated[i]) >= sizeof key) {
+            cli_error("option --option: '%s' is not KEY=VALUE", arguments->repeated[i]);
+            return false;
+        }
+        snprintf(key, sizeof key, "%.*s", (int)(equals - arguments->repeated[i]),
+                 arguments->repeated[i]);
+        if (!workload_set_option(workload, key, equals + 1, &error)) {
+            cli_error("%s", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool apply_models(const char *model, struct request *request)
+{
+    static const char *const words[] = {"physical", "gpummu", "both", NULL};
+    unsigned choice;
+
+    request->models[0] = request->config.model;
+    request->model_count = 1;
+    if (!model)
+        return true;
+    if (!find_word("model", words, model, &choice))
+        return false;
+    if (choice == 2) {
+        request->models[0] = RUN_PHYSICAL;
+        request->models[1] = RUN_GPUMMU;
+        request->model_count = 2;
+    } else {
+        request->models[0] = (enum run_model)choice;
+    }
+    return true;
+}
+
+static bool apply_options(const struct cli_arguments *arguments, struct request *request)
+{
+    static const char *const update_modes[] = {"gpu-virtual", "gpu-physical", "cpu", NULL};
+    static const char *const pages[] = {"scattered", "fragmented", "contiguous", NULL};
+    static const char *const events[] = {"none", "paging", "all", NULL};
+    static const char *const drivers[] = {"ref", NULL};
+    const char *const *values = arguments->values;
+    struct run_config *config = &request->config;
+    unsigned word = 0;
+    uint64_t number;
+
+    if (values[OPTION_DRIVER] && !find_word("driver", drivers, values[OPTION_DRIVER], &word))
+        return false;
+    if (values[OPTION_PAGE_TABLES]) {
+        if (!find_word("page-tables", update_modes, values[OPTION_PAGE_TABLES], &word))
+            return false;
+        config->update_mode = (enum run_update_mode)word;
+    }
+    if (values[OPTION_PAGES]) {
+        if (!find_word("pages", pages, values[OPTION_PAGES], &word))
+            return false;
+        config->scatter = (enum machine_scatter)word;
+    }
+    config->events = RUN_EVENTS_PAGING;
+    if (values[OPTION_EVENTS]) {
+        if (!find_word("events", events, values[OPTION_EVENTS], &word))
+            return false;
+        config->events = (enum run_events)word;
+    }
+    if (values[OPTION_PAGING_BUFFERS]) {
+        if (!cli_number("paging-buffers", values[OPTION_PAGING_BUFFERS], 1, 64, &number))
+            return false;
+        config->paging_buffer_count = (unsigned)number;
+    }
+    if (values[OPTION_HARDWARE_QUEUE]) {
+        if (!cli_number("hardware-queue", values[OPTION_HARDWARE_QUEUE], 1, 64, &number))
+            return false;
+        config->hardware_queue_depth = (unsigned)number;
+    }
+    if (values[OPTION_EVENTS_LIMIT]) {
+        if (!cli_number("events-limit", values[OPTION_EVENTS_LIMIT], 1, UINT64_C(1) << 32, &number))
+            return false;
+        config->events_limit = number;
+    }
+    config->has_tables_in_system_memory = values[OPTION_TABLES_IN_SYSTEM] != NULL;
+    config->has_reference_run = values[OPTION_NO_REFERENCE] == NULL;
+    config->progress = cli_progress;
+    request->has_folder = values[OPTION_NO_OUT] == NULL;
+    if (values[OPTION_NO_OUT] && values[OPTION_OUT]) {
+        cli_error("--out and --no-out exclude each other");
+        return false;
+    }
+    return apply_models(values[OPTION_MODEL], request);
+}
+
+/* "cases/main.case.zst" -> "main". */
+static void base_name(char out[128], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dot;
+
+    if (strcmp(path, "-") == 0)
+        path = "stdin";
+    snprintf(out, 128, "%s", slash ? slash + 1 : path);
+    for (dot = strchr(out, '.'); dot == out; dot = strchr(out + 1, '.'))
+        ;
+    if (dot)
+        *dot = '\0';
+}
+
+static void folder_path(char out[512], const struct request *request, const char *out_option,
+                        const char *case_path, enum run_model model)
+{
+    char name[128];
+
+    if (out_option) {
+        snprintf(out, 512, request->model_count > 1 ? "%s/%s" : "%s", out_option,
+                 run_model_name(model));
+        return;
+    }
+    base_name(name, case_path);
+    snprintf(out, 512, "runs/%s-%s-%" PRIu64, name, run_model_name(model), request->config.seed);
+}
+
+static bool finish_folder(struct report_folder *folder, const struct run_result *result)
+{
+    char *json = report_run_json(result, 1);
+    char error[512] = "no memory";
+    bool done = json && report_folder_write(folder, "run.json", json, error) &&
+                report_folder_end(folder, error);
+
+    free(json);
+    if (!done) {
+        report_folder_abandon(folder);
+        cli_error("%s", error);
+    }
+    return done;
+}
+
+static enum cli_status status_of(const struct run_result *result)
+{
+    switch (result->outcome) {
+    case RUN_CLEAN:
+        return CLI_FINE;
+    case RUN_FINDINGS:
+        return CLI_FINDINGS;
+    case RUN_REFUSED:
+        return CLI_USAGE;
+    case RUN_BROKEN:
+        break;
+    }
+    return CLI_INTERNAL;
+}
+
+static enum cli_status run_model(const struct request *request, const char *path,
+                                 const char *out_option, enum run_model model,
+                                 struct run_result *result)
+{
+    struct run_config config = request->config;
+    struct report_folder folder = {0};
+    char events_path[600], folder_name[512], error[512];
+    enum cli_status status;
+
+    config.model = model;
+    if (request->has_folder) {
+        folder_path(folder_name, request, out_option, path, model);
+        if (!report_folder_begin(&folder, folder_name, error)) {
+            cli_error("%s", error);
+            result->outcome = RUN_REFUSED;
+            return CLI_USAGE;
+        }
+        snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
+        config.events_path = events_path;
+    }
+    run_execute(&config, request->workload, result);
+    result->config.events_path = NULL;
+    cli_progress_end();
+    status = status_of(result);
+    if (result->error[0])
+        cli_error("%s: %s: %s", path, run_model_name(model), result->error);
+    report_findings(stderr, path, result);
+    if (result->outcome == RUN_REFUSED)
+        report_folder_abandon(&folder);
+    else if (folder.is_open && !finish_folder(&folder, result) && status < CLI_USAGE)
+        status = CLI_USAGE;
+    return status;
+}
+
+static enum cli_status run(const struct cli_arguments *arguments)
+{
+    const char *out_option = arguments->values[OPTION_OUT];
+    struct request request = {0};
+    struct run_result *results;
+    enum cli_status status = CLI_FINE;
+    uint64_t steps = 0;
+    size_t done = 0;
+    const char *unsupported;
+
+    if (arguments->rest_count != 1) {
+        cli_error("run takes one case or trace (drydock run --help)");
+        return CLI_USAGE;
+    }
+    if (arguments->values[OPTION_STEPS] &&
+        !cli_number("steps", arguments->values[OPTION_STEPS], 1, 1000, &steps))
+        return CLI_USAGE;
+    request.workload = cli_load(arguments->rest[0], (uint32_t)steps);
+    if (!request.workload)
+        return CLI_USAGE;
+    run_config_defaults(&request.config);
+    results = calloc(2, sizeof *results);
+    if (!results || !apply_case_options(arguments, request.workload)) {
+        workload_free(request.workload);
+        free(results);
+        return CLI_USAGE;
+    }
+    run_config_from_workload(&request.config, request.workload);
+    if (!apply_options(arguments, &request)) {
+        workload_free(request.workload);
+        free(results);
+        return CLI_USAGE;
+    }
+    unsupported = run_config_unsupported_option(request.workload);
+    if (unsupported)
+        cli_error("%s: option '%s' is not followed yet: the run goes on without it",
+                  arguments->rest[0], unsupported);
+    for (; done < request.model_count; done++) {
+        enum cli_status one = run_model(&request, arguments->rest[0], out_option,
+                                        request.models[done], &results[done]);
+
+        if (one > status)
+            status = one;
+        if (results[done].outcome == RUN_REFUSED)
+            break;
+    }
+    if (done == request.model_count) {
+        if (arguments->values[OPTION_JSON]) {
+            char *json = report_run_json(results, request.model_count);
+
+            puts(json ? json : "{}");
+            free(json);
+        } else {
+            report_summary(stdout, request.workload, results, request.model_count);
+            for (size_t i = 0; i < request.model_count && request.has_folder; i++) {
+                char path[512];
+
+                folder_path(path, &request, out_option, arguments->rest[0], request.models[i]);
+                printf("%s%s", i ? ", " : "\n  written to ", path);
+            }
+            if (request.has_folder)
+                printf("\n");
+        }
+    }
+    for (size_t i = 0; i < 2; i++)
+        run_result_fini(&results[i]);
+    free(results);
+    workload_free(request.workload);
+    return status;
+}
+
+const struct cli_verb cli_run = {
+    .name = "run",
+    .usage = "CASE [options]",
+    .summary = "Plays a case, or a trace, and checks every byte",
+    .details =
+        "A machine, a GPU and a driver are set up, the memory manager pages the case's\n"
+        "allocations in and out as it needs room, and what the GPU reads is compared with what\n"
+        "was written. Prints a summary; writes run.json and the recorded calls into a folder.\n"
+        "Options of the case are defaults; those of the command line win.",
+    .options = options,
+    .repeated_option = OPTION_OPTION,
+    .run = run,
+};

@@ -1,0 +1,139 @@
+#include "report/report.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Files in a run folder; nothing else is ever removed. */
+static const char *const own_files[] = {"run.json", "events.txt", "summary.txt"};
+
+static bool fail(char error[512], const char *what, const char *path)
+{
+    snprintf(error, 512, "%s '%.300s': %s", what, path, strerror(errno));
+    return false;
+}
+
+/* Makes every folder above the last part of the path. */
+static bool make_parents(const char *path, char error[512])
+{
+    char part[512];
+
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return fail(error, "cannot make folder", part);
+        *slash = '/';
+    }
+    return true;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[1100];
+    struct stat status;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return stat(path, &status) == 0;
+}
+
+static void remove_folder(const char *folder)
+{
+    char path[1100];
+
+    for (size_t i = 0; i < sizeof own_files / sizeof own_files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, own_files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static bool folder_is_empty(const char *path)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    if (!directory)
+        return false;
+    while ((entry = readdir(directory)))
+        count++;
+    closedir(directory);
+    return count <= 2; /* . and .. */
+}
+
+bool report_folder_begin(struct report_folder *folder, const char *path, char error[512])
+{
+    struct stat status;
+    size_t length;
+
+    *folder = (struct report_folder){0};
+    if (strlen(path) >= sizeof folder->path) {
+        snprintf(error, 512, "the name of the output folder is too long");
+        return false;
+    }
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    for (length = strlen(folder->path); length > 1 && folder->path[length - 1] == '/'; length--)
+        folder->path[length - 1] = '\0';
+    if (stat(folder->path, &status) == 0 && !has_file(folder->path, "run.json") &&
+        !(S_ISDIR(status.st_mode) && folder_is_empty(folder->path))) {
+        snprintf(error, 512, "'%.300s' exists and is not the folder of a run", folder->path);
+        return false;
+    }
+    if (!make_parents(folder->path, error))
+        return false;
+    snprintf(folder->partial, sizeof folder->partial, "%s.partial-%ld", folder->path,
+             (long)getpid());
+    if (mkdir(folder->partial, 0777) != 0)
+        return fail(error, "cannot make folder", folder->partial);
+    folder->is_open = true;
+    return true;
+}
+
+bool report_folder_write(struct report_folder *folder, const char *name, const char *text,
+                         char error[512])
+{
+    char path[1100];
+    FILE *file;
+    bool is_written;
+
+    snprintf(path, sizeof path, "%s/%s", folder->partial, name);
+    file = fopen(path, "w");
+    if (!file)
+        return fail(error, "cannot write", path);
+    is_written = fputs(text, file) >= 0;
+    if (fclose(file) != 0 || !is_written)
+        return fail(error, "cannot write", path);
+    return true;
+}
+
+bool report_folder_end(struct report_folder *folder, char error[512])
+{
+    char old[576];
+    bool has_old;
+
+    snprintf(old, sizeof old, "%s.old-%ld", folder->path, (long)getpid());
+    has_old = rename(folder->path, old) == 0;
+    if (rename(folder->partial, folder->path) != 0) {
+        fail(error, "cannot make folder", folder->path);
+        if (has_old)
+            rename(old, folder->path);
+        report_folder_abandon(folder);
+        return false;
+    }
+    if (has_old)
+        remove_folder(old);
+    folder->is_open = false;
+    return true;
+}
+
+void report_folder_abandon(struct report_folder *folder)
+{
+    if (!folder->is_open)
+        return;
+    remove_folder(folder->partial);
+    folder->is_open = false;
+}

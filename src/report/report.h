@@ -1,0 +1,68 @@
+/*
+ * Report: what a run leaves for people and for programs.
+ *
+ * Place      report. Uses base and the bench's public results; jansson for JSON.
+ * Model      Three forms of the same facts: run.json (every key, always, sorted), a summary of
+ *            one screen with a column a run, and a folder
+ *
+ *                runs/<case>-<model>-<seed>/run.json      the result
+ *                                           events.txt    the calls, as far as they were recorded
+ *
+ *            which is built under another name beside its place and renamed when it is complete.
+ * Ownership  Strings given are freed with free(). A folder is the caller's memory.
+ * Errors     bool, and one line in the caller's text.
+ */
+#ifndef DRYDOCK_REPORT_REPORT_H
+#define DRYDOCK_REPORT_REPORT_H
+
+#include "bench/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+/* One run as an object; several as an array of such objects. NULL: no memory. */
+char *report_run_json(const struct run_result *results, size_t count);
+
+/* ---- Summary ---------------------------------------------------------------------------------- */
+
+/* Results of one workload, at most 4: the columns. */
+void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
+                    size_t count);
+
+/* The findings that were kept, one a line, and how many more there are of each kind. */
+void report_findings(FILE *out, const char *path, const struct run_result *result);
+
+/* "1.5 GiB", "640 bytes"; "1,234,567". The buffer is returned. */
+#define REPORT_NUMBER_BYTES 32
+const char *report_bytes(char text[REPORT_NUMBER_BYTES], uint64_t bytes);
+const char *report_count(char text[REPORT_NUMBER_BYTES], uint64_t count);
+const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns);
+
+/* ---- Folder ----------------------------------------------------------------------------------- */
+
+struct report_folder {
+    char path[512];    /* where it will be */
+    char partial[544]; /* where it is being built */
+    bool is_open;
+};
+
+/*
+ * Makes the partial folder, and the folders above it. A folder at path must be one of ours (it has
+ * a run.json): it will be replaced.
+ */
+bool report_folder_begin(struct report_folder *folder, const char *path, char error[512]);
+
+/* Writes a file into it. */
+bool report_folder_write(struct report_folder *folder, const char *name, const char *text,
+                         char error[512]);
+
+/* Puts it in its place. On failure nothing is left of it, and what was there before is. */
+bool report_folder_end(struct report_folder *folder, char error[512]);
+
+/* Removes it. Harmless when it is not open. */
+void report_folder_abandon(struct report_folder *folder);
+
+#endif

@@ -1,0 +1,394 @@
+#include "report/report.h"
+
+#include "base/bits.h"
+#include "miniport/miniport.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LABEL_WIDTH  25
+#define COLUMN_WIDTH 22
+
+const char *report_bytes(char text[REPORT_NUMBER_BYTES], uint64_t bytes)
+{
+    static const struct {
+        uint64_t size;
+        const char *name;
+    } units[] = {{TiB, "TiB"}, {GiB, "GiB"}, {MiB, "MiB"}, {KiB, "KiB"}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
+        if (bytes >= units[i].size) {
+            double value = (double)bytes / (double)units[i].size;
+
+            snprintf(text, REPORT_NUMBER_BYTES, "%.*f %s",
+                     value < 100 && bytes % units[i].size ? 2 : 0, value, units[i].name);
+            return text;
+        }
+    }
+    snprintf(text, REPORT_NUMBER_BYTES, "%" PRIu64 " B", bytes);
+    return text;
+}
+
+const char *report_count(char text[REPORT_NUMBER_BYTES], uint64_t count)
+{
+    char digits[24];
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, count);
+    size_t out = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            text[out++] = ',';
+        text[out++] = digits[i];
+    }
+    text[out] = '\0';
+    return text;
+}
+
+const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns)
+{
+    if (ns >= 1000000000)
+        snprintf(text, REPORT_NUMBER_BYTES, "%.3f s", (double)ns * 1e-9);
+    else if (ns >= 1000000)
+        snprintf(text, REPORT_NUMBER_BYTES, "%.3f ms", (double)ns * 1e-6);
+    else
+        snprintf(text, REPORT_NUMBER_BYTES, "%.3f us", (double)ns * 1e-3);
+    return text;
+}
+
+/* ---- The table -------------------------------------------------------------------------------- */
+
+struct table {
+    FILE *out;
+    const struct run_result *results;
+    size_t count;
+};
+
+typedef void cell_function(char *text, size_t size, const struct run_result *result);
+
+static void row(const struct table *table, const char *label, cell_function *cell)
+{
+    fprintf(table->out, "  %-*s", LABEL_WIDTH, label);
+    for (size_t i = 0; i < table->count; i++) {
+        char text[128] = "";
+
+        cell(text, sizeof text, &table->results[i]);
+        fprintf(table->out, i + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH, text);
+    }
+    fputc('\n', table->out);
+}
+
+#define CELL(name) static void name(char *text, size_t size, const struct run_result *result)
+
+CELL(cell_model)
+{
+    snprintf(text, size, "%s",
+             result->config.model == RUN_PHYSICAL ? "physical (WDDM 1.x)" : "GpuMmu (WDDM 2.x)");
+}
+
+CELL(cell_outcome)
+{
+    snprintf(text, size, "%s", run_outcome_name(result->outcome));
+}
+
+static void moved(char *text, size_t size, uint64_t bytes)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s", report_bytes(number, bytes));
+}
+
+CELL(cell_moved_in)
+{
+    moved(text, size, result->statistics.moved_in_bytes);
+}
+
+CELL(cell_moved_out)
+{
+    moved(text, size, result->statistics.moved_out_bytes);
+}
+
+CELL(cell_filled)
+{
+    moved(text, size, result->statistics.filled_bytes);
+}
+
+CELL(cell_discarded)
+{
+    moved(text, size, result->statistics.discarded_bytes);
+}
+
+CELL(cell_evictions)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s", report_count(number, result->statistics.evictions));
+}
+
+CELL(cell_hits)
+{
+    const struct vidmm_statistics *s = &result->statistics;
+    uint64_t total = s->residency_requests;
+
+    if (total)
+        snprintf(text, size, "%.1f %%", 100.0 * (double)s->residency_hits / (double)total);
+    else
+        snprintf(text, size, "-");
+}
+
+CELL(cell_calls)
+{
+    char calls[REPORT_NUMBER_BYTES], repeats[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s (%s)", report_count(calls, result->statistics.build_calls),
+             report_count(repeats, result->statistics.multipass_calls));
+}
+
+CELL(cell_packets)
+{
+    char count[REPORT_NUMBER_BYTES], bytes[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s (%s)", report_count(count, result->statistics.paging_submissions),
+             report_bytes(bytes, result->statistics.paging_bytes));
+}
+
+CELL(cell_submissions)
+{
+    char count[REPORT_NUMBER_BYTES], failed[REPORT_NUMBER_BYTES];
+
+    if (result->failed_submissions)
+        snprintf(text, size, "%s, %s failed", report_count(count, result->submissions),
+                 report_count(failed, result->failed_submissions));
+    else
+        snprintf(text, size, "%s", report_count(count, result->submissions));
+}
+
+CELL(cell_checked)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s",
+             result->config.checks_content ? report_count(number, result->pages_checked)
+                                           : "(not checked)");
+}
+
+CELL(cell_mismatches)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s", report_count(number, result->mismatches));
+}
+
+CELL(cell_translations)
+{
+    char checked[REPORT_NUMBER_BYTES], wrong[REPORT_NUMBER_BYTES];
+
+    if (result->page_table_lines_skipped)
+        snprintf(text, size, "(has no page tables)");
+    else
+        snprintf(text, size, "%s, %s wrong", report_count(checked, result->translations_checked),
+                 report_count(wrong, result->translation_mismatches));
+}
+
+CELL(cell_time)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s", report_time(number, result->virtual_time_ns));
+}
+
+CELL(cell_slowdown)
+{
+    snprintf(text, size, "%.3f x%s", result->slowdown,
+             result->is_slowdown_measured ? "" : " (of durations)");
+}
+
+CELL(cell_wall)
+{
+    snprintf(text, size, "%.2f s, %.0f MiB", result->wall_seconds,
+             (double)result->peak_process_bytes / (double)MiB);
+}
+
+CELL(cell_digest)
+{
+    snprintf(text, size, "%016" PRIx64, result->digest);
+}
+
+/* One row an operation that any run had. */
+static void operation_rows(const struct table *table)
+{
+    for (unsigned op = 0; op < MINIPORT_OPERATION_COUNT; op++) {
+        bool is_used = false;
+
+        for (size_t i = 0; i < table->count; i++)
+            is_used |= table->results[i].statistics.operations[op] != 0;
+        if (!is_used)
+            continue;
+        fprintf(table->out, "    %-*s", LABEL_WIDTH - 2, miniport_operation_name(op));
+        for (size_t i = 0; i < table->count; i++) {
+            char number[REPORT_NUMBER_BYTES];
+            uint64_t calls = table->results[i].statistics.operations[op];
+
+            fprintf(table->out, i + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH,
+                    calls ? report_count(number, calls) : "-");
+        }
+        fputc('\n', table->out);
+    }
+}
+
+/* Why things left, one row a reason. */
+static void reason_rows(const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        for (unsigned r = 0; r < table->results[i].eviction_reason_count; r++) {
+            const char *reason = table->results[i].eviction_reasons[r];
+            bool was_printed = false;
+
+            for (size_t j = 0; j < i; j++) {
+                for (unsigned k = 0; k < table->results[j].eviction_reason_count; k++)
+                    was_printed |= strcmp(table->results[j].eviction_reasons[k], reason) == 0;
+            }
+            if (was_printed)
+                continue;
+            fprintf(table->out, "    for %-*s", LABEL_WIDTH - 6, reason);
+            for (size_t j = 0; j < table->count; j++) {
+                char number[REPORT_NUMBER_BYTES];
+                uint64_t count = 0;
+
+                for (unsigned k = 0; k < table->results[j].eviction_reason_count; k++) {
+                    if (strcmp(table->results[j].eviction_reasons[k], reason) == 0)
+                        count = table->results[j].evictions_by_reason[k];
+                }
+                fprintf(table->out, j + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH,
+                        count ? report_count(number, count) : "-");
+            }
+            fputc('\n', table->out);
+        }
+    }
+}
+
+/* ---- Around it -------------------------------------------------------------------------------- */
+
+static void heading(FILE *out, const struct workload *workload, const struct run_result *result)
+{
+    const struct run_config *config = &result->config;
+    struct workload_summary summary;
+    char a[REPORT_NUMBER_BYTES], b[REPORT_NUMBER_BYTES], c[REPORT_NUMBER_BYTES];
+
+    workload_summarise(workload, &summary);
+    fprintf(out, "%s: driver %s, seed %" PRIu64 "\n", result->case_name, config->driver,
+            config->seed);
+    fprintf(out, "  workload  %u allocations, %s alive at the peak, %u submissions, %u steps\n",
+            workload->allocation_count, report_bytes(a, summary.peak_live_bytes),
+            summary.op_counts[WORKLOAD_OP_SUBMIT], summary.step_count);
+    fprintf(out, "  machine   %s of local memory", report_bytes(a, config->local_bytes));
+    if (config->visible_bytes < config->local_bytes)
+        fprintf(out, " (%s visible)", report_bytes(b, config->visible_bytes));
+    fprintf(out, ", %s of system memory (%s pages), aperture %s\n",
+            report_bytes(b, config->ram_bytes),
+            config->scatter == MACHINE_CONTIGUOUS ? "contiguous" : "scattered",
+            report_bytes(c, config->aperture_bytes));
+    if (summary.peak_live_bytes > config->local_bytes)
+        fprintf(out,
+                "            %.0f %% of what is alive at the peak fits, so the rest is paged out "
+                "and in\n",
+                100.0 * (double)config->local_bytes / (double)summary.peak_live_bytes);
+    fputc('\n', out);
+}
+
+/* The steps of all runs: what was paged in, and the slowdown. */
+static void step_rows(const struct table *table)
+{
+    const struct run_result *first = &table->results[0];
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < first->step_count && shown < 6; i++) {
+        bool is_empty = true;
+
+        for (size_t j = 0; j < table->count; j++)
+            is_empty &= table->results[j].step_count <= i ||
+                        table->results[j].steps[i].end_ns <= table->results[j].steps[i].start_ns;
+        if (is_empty)
+            continue;
+        fprintf(table->out, "    %-*.*s", LABEL_WIDTH - 2, LABEL_WIDTH - 3,
+                first->steps[i].name[0] ? first->steps[i].name : "(before the first step)");
+        for (size_t j = 0; j < table->count; j++) {
+            char text[80] = "-", in[REPORT_NUMBER_BYTES];
+
+            if (i < table->results[j].step_count) {
+                const struct run_step *step = &table->results[j].steps[i];
+
+                snprintf(text, sizeof text, "%s", report_bytes(in, step->moved_in_bytes));
+                if (step->reference_ns)
+                    snprintf(text + strlen(text), sizeof text - strlen(text), ", %.2f x",
+                             (double)(step->end_ns - step->start_ns) / (double)step->reference_ns);
+            }
+            fprintf(table->out, j + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH, text);
+        }
+        fputc('\n', table->out);
+        shown++;
+    }
+}
+
+void report_findings(FILE *out, const char *path, const struct run_result *result)
+{
+    uint64_t shown[RUN_FINDING_KIND_COUNT] = {0};
+
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const struct run_finding *finding = &result->findings[i];
+
+        shown[finding->kind]++;
+        fprintf(out, "drydock: %s", path);
+        if (finding->line)
+            fprintf(out, ":%u", finding->line);
+        fprintf(out, ": %s: %s", run_model_name(result->config.model),
+                run_finding_kind_name(finding->kind));
+        fprintf(out, "%s%s: %s\n", finding->rule[0] ? " " : "", finding->rule, finding->text);
+    }
+    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
+        if (result->finding_totals[i] > shown[i])
+            fprintf(out, "drydock: %s: %s: %" PRIu64 " more of kind %s\n", path,
+                    run_model_name(result->config.model), result->finding_totals[i] - shown[i],
+                    run_finding_kind_name((enum run_finding_kind)i));
+    }
+}
+
+void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
+                    size_t count)
+{
+    const struct table table = {.out = out, .results = results, .count = count};
+    bool has_translations = false, has_reasons = false;
+
+    for (size_t i = 0; i < count; i++) {
+        has_translations |= results[i].translations_checked || results[i].page_table_lines_skipped;
+        has_reasons |= results[i].eviction_reason_count != 0;
+    }
+    heading(out, workload, &results[0]);
+    row(&table, "", cell_model);
+    row(&table, "outcome", cell_outcome);
+    row(&table, "submissions", cell_submissions);
+    row(&table, "paged in", cell_moved_in);
+    row(&table, "paged out", cell_moved_out);
+    row(&table, "filled, not read", cell_filled);
+    row(&table, "discarded, not written", cell_discarded);
+    row(&table, "evictions", cell_evictions);
+    if (has_reasons)
+        reason_rows(&table);
+    row(&table, "resident when asked for", cell_hits);
+    fprintf(out, "  paging operations\n");
+    operation_rows(&table);
+    row(&table, "driver calls (repeats)", cell_calls);
+    row(&table, "paging packets (bytes)", cell_packets);
+    row(&table, "pages checked", cell_checked);
+    row(&table, "mismatches", cell_mismatches);
+    if (has_translations)
+        row(&table, "translations checked", cell_translations);
+    row(&table, "virtual time", cell_time);
+    row(&table, "slowdown", cell_slowdown);
+    if (results[0].step_count > 1) {
+        fprintf(out, "  steps: paged in, slowdown\n");
+        step_rows(&table);
+    }
+    row(&table, "wall time, memory", cell_wall);
+    row(&table, "digest", cell_digest);
+}
