@@ -1,0 +1,118 @@
+/*
+ * Trace: the layer that counts and shows every call and every callback.
+ *
+ * Place      miniport. A layer like any other; changes nothing that passes.
+ * Model      Each call down (a DDI) and up (a callback of struct miniport_host_ops) is counted.
+ *            With a sink, each is also handed to it twice, before and after, with the argument
+ *            structure as it is at that moment. Calls nest: a driver notifies an interrupt from
+ *            inside its interrupt routine; depth says how far. Without a sink the cost is the
+ *            counters.
+ * Text       trace_event_format() makes one line of an event. It holds no host pointer: handles
+ *            are numbered in the order in which they were first printed (allocations a1, a2;
+ *            open ones o1, devices d1, contexts c1, processes p1 and q1 for the system's, resources
+ *            r1, fences f1), a DMA buffer is its sizes, an MDL its bytes and first page frame.
+ *            Two runs that make the same calls make the same lines. The sequence number is not in
+ *            the line, so that one call more is one difference and not a thousand.
+ * Ownership  The layer takes the next one. An event and all that it points at are lent for the
+ *            call of the sink: a line is made then or not at all.
+ * Errors     Handing on never allocates and never fails. The handle numbers need memory when a
+ *            line is made; without it the handle is printed as "a?".
+ */
+#ifndef MINIPORT_TRACE_H
+#define MINIPORT_TRACE_H
+
+#include "base/services.h"
+#include "miniport/miniport.h"
+
+/* The functions of struct miniport_host_ops, as X(function, name that the driver knows). */
+#define TRACE_CALLBACK_LIST(X)                                                                     \
+    X(get_device_information, "DxgkCbGetDeviceInformation")                                        \
+    X(map_memory, "DxgkCbMapMemory")                                                               \
+    X(unmap_memory, "DxgkCbUnmapMemory")                                                           \
+    X(notify_interrupt, "DxgkCbNotifyInterrupt")                                                   \
+    X(notify_dpc, "DxgkCbNotifyDpc")                                                               \
+    X(queue_dpc, "DxgkCbQueueDpc")                                                                 \
+    X(synchronize_execution, "DxgkCbSynchronizeExecution")                                         \
+    X(get_handle_data, "DxgkCbGetHandleData")                                                      \
+    X(reserve_gpu_virtual_address_range, "DxgkCbReserveGpuVirtualAddressRange")                    \
+    X(create_context_allocation, "DxgkCbCreateContextAllocation")                                  \
+    X(destroy_context_allocation, "DxgkCbDestroyContextAllocation")                                \
+    X(log, "DxgkCbLogEtwEvent")                                                                    \
+    X(unsupported, "unsupported")
+
+enum trace_callback {
+#define X(function, name) TRACE_CALLBACK_##function,
+    TRACE_CALLBACK_LIST(X)
+#undef X
+        TRACE_CALLBACK_COUNT
+};
+
+const char *trace_callback_name(enum trace_callback callback);
+
+/* The enumerator without its prefix ("DMA_COMPLETED", "DRIVERCAPS"), or "?". */
+const char *trace_interrupt_name(unsigned type);
+const char *trace_query_name(unsigned type);
+
+struct trace_counters {
+    uint64_t calls[MINIPORT_DDI_COUNT];
+    uint64_t failures[MINIPORT_DDI_COUNT];             /* calls that returned no success */
+    uint64_t operations[MINIPORT_OPERATION_COUNT + 1]; /* the last is for unknown operations */
+    uint64_t paging_bytes;                             /* written by BuildPagingBuffer */
+    uint64_t callbacks[TRACE_CALLBACK_COUNT];
+};
+
+enum trace_phase { TRACE_BEFORE, TRACE_AFTER };
+
+struct trace_handles;
+
+struct trace_event {
+    uint64_t sequence; /* of the call, from 1; the same before and after */
+    enum trace_phase phase;
+    unsigned depth; /* calls around this one */
+    bool is_callback;
+    enum miniport_ddi ddi;        /* if not is_callback */
+    enum trace_callback callback; /* if is_callback */
+    HANDLE object;                /* as it was passed: NULL is the adapter */
+    unsigned operation;           /* of BuildPagingBuffer, as it was before the call */
+    /*
+     * The DDI's or the callback's argument structure; for log and unsupported the text; NULL if
+     * there is none.
+     */
+    const void *argument;
+    NTSTATUS status; /* after; success for what returns none */
+    /*
+     * What is not in a structure, before: SetPowerState {uid, state, action}, InterruptRoutine
+     * {message}, MapMemory {address, length}, SynchronizeExecution {message}. After:
+     * StartDevice {sources, children}, InterruptRoutine and QueueDpc {result},
+     * GetRootPageTableSize {bytes}, SynchronizeExecution {result}.
+     */
+    uint64_t values[3];
+    /* After BuildPagingBuffer and Render: how far the driver moved pDmaBuffer. */
+    int64_t written;
+    const char *dma_start; /* pDmaBuffer as it was before */
+    struct trace_handles *handles;
+};
+
+struct trace_sink {
+    void (*event)(void *context, const struct trace_event *event); /* NULL: count only */
+    void *context;
+};
+
+/* Gives the layer, which takes next; on failure next is still the caller's. */
+NTSTATUS miniport_trace_create(const struct base_services *services, struct miniport *next,
+                               struct miniport **out_trace);
+
+/* From the next call on. NULL: none. The struct is copied. */
+void miniport_trace_set_sink(struct miniport *trace, const struct trace_sink *sink);
+
+/* Lent for the life of the layer; may be set to zero between calls. */
+struct trace_counters *miniport_trace_counters(struct miniport *trace);
+
+/*
+ * Writes the line, without a line end and cut at size - 1 characters, and gives the length that
+ * it would have in full. "> " opens a line before the call, "< " one after it, two spaces for each
+ * level of depth before that.
+ */
+size_t trace_event_format(const struct trace_event *event, char *buffer, size_t size);
+
+#endif
