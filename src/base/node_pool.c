@@ -4,7 +4,7 @@
 #include "base/bits.h"
 
 #define CHUNK_BYTES_MAX  (64 * KiB)
-#define CHUNK_NODES_MIN  4
+#define CHUNK_BYTES_MIN  (2 * KiB)
 #define CHUNK_GROWTH_DIV 8
 
 struct chunk {
@@ -49,16 +49,17 @@ void node_pool_put(struct node_pool *pool, void *node)
 
 static bool grow(struct node_pool *pool, size_t missing)
 {
-    size_t limit = (size_t)(CHUNK_BYTES_MAX / pool->node_size);
+    size_t most = (size_t)(CHUNK_BYTES_MAX / pool->node_size);
+    size_t fewest = (size_t)(CHUNK_BYTES_MIN / pool->node_size);
     size_t count = pool->node_count / CHUNK_GROWTH_DIV;
     size_t overhead = sizeof(struct chunk) + pool->alignment - 1;
     struct chunk *chunk;
     uintptr_t first;
 
-    if (count > limit)
-        count = limit;
-    if (count < CHUNK_NODES_MIN)
-        count = CHUNK_NODES_MIN;
+    if (count > most)
+        count = most;
+    if (count < fewest)
+        count = fewest;
     if (count < missing)
         count = missing;
     if (count > (SIZE_MAX - overhead) / pool->node_size)

@@ -20,7 +20,7 @@
  * each other, so that merging touches no other node, and a million ranges cost two or three cache
  * misses an operation. The price is moving up to 30 entries at an insertion, in cache.
  *
- * Memory. Only take needs nodes, and reserves them before it changes anything. A release can leave
+ * Memory. Only take needs nodes, and has them before it changes anything. A release can leave
  * a hole without a record when there is no memory for one: it is then in no bin, but still in the
  * tree, where the search that precedes RANGE_FULL finds it.
  */
@@ -34,7 +34,7 @@
 #include <string.h>
 
 #define BIN_STEPS_LOG2 3 /* bins for each power of two */
-#define BIN_TRIES      4 /* holes looked at in one bin */
+#define BIN_TRIES      3 /* holes looked at in one bin */
 
 /* With an alignment above the granularity, holes looked at before the next guaranteed bin. */
 #define ALIGNED_TRIES 32
@@ -74,28 +74,22 @@ static void bin_add(struct range_allocator *ra, struct range_hole *hole)
 {
     unsigned bin = bin_of(hole->size);
 
-    hole->prev = NULL;
     hole->next = ra->bins[bin];
-    if (hole->next)
-        hole->next->prev = hole;
+    hole->link = &ra->bins[bin];
+    hole->next->link = &hole->next;
     ra->bins[bin] = hole;
     ra->bin_bits[bin / 64] |= UINT64_C(1) << bin % 64;
     ra->binned_count++;
 }
 
+/* No branch: where in its bin a hole lies is anybody's guess. */
 static void bin_remove(struct range_allocator *ra, struct range_hole *hole)
 {
-    if (hole->next)
-        hole->next->prev = hole->prev;
-    if (hole->prev) {
-        hole->prev->next = hole->next;
-    } else {
-        unsigned bin = bin_of(hole->size);
+    unsigned bin = bin_of(hole->size);
 
-        ra->bins[bin] = hole->next;
-        if (!hole->next)
-            ra->bin_bits[bin / 64] &= ~(UINT64_C(1) << bin % 64);
-    }
+    *hole->link = hole->next;
+    hole->next->link = hole->link;
+    ra->bin_bits[bin / 64] &= ~((uint64_t)(ra->bins[bin] == &ra->bin_end) << bin % 64);
     ra->binned_count--;
 }
 
@@ -149,6 +143,9 @@ enum range_status range_allocator_init(struct range_allocator *ra,
     ra->unit_shift = ctz_u64(granularity);
     ra->first_unit = base >> ra->unit_shift;
     ra->end_unit = (base + size) >> ra->unit_shift;
+    ra->bin_end.next = &ra->bin_end;
+    for (unsigned bin = 0; bin < RANGE_BIN_COUNT; bin++)
+        ra->bins[bin] = &ra->bin_end;
     node_pool_init(&ra->hole_pool, services, sizeof(struct range_hole), sizeof(void *));
     if (!range_tree_init(&ra->tree, services, ra->first_unit, ra->end_unit))
         return RANGE_NO_MEMORY;
@@ -186,11 +183,9 @@ static enum range_status carve(struct range_allocator *ra, struct range_fit *fit
     struct range_leaf *leaf;
     unsigned index;
 
-    if (fit->leaf->count + has_low + has_high > RANGE_LEAF_TILES) {
-        if (!range_tree_reserve(&ra->tree))
-            return RANGE_NO_MEMORY;
-        range_tree_split(&ra->tree, fit);
-    }
+    if (fit->leaf->count + has_low + has_high > RANGE_LEAF_TILES &&
+        !range_tree_make_room(&ra->tree, fit))
+        return RANGE_NO_MEMORY;
     leaf = fit->leaf;
     index = fit->index;
     value = leaf->values[index];
@@ -228,7 +223,7 @@ static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint6
 {
     unsigned tries_left = ALIGNED_TRIES;
     unsigned sure_bin = 0;
-    struct range_hole *best = NULL;
+    const struct range_hole *best = NULL;
     uint64_t best_start = UINT64_MAX;
 
     if (alignment > 1) {
@@ -239,7 +234,7 @@ static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint6
     }
     for (unsigned bin = next_bin(ra, bin_of(units)); bin < RANGE_BIN_COUNT;
          bin = next_bin(ra, bin + 1)) {
-        unsigned tries = BIN_TRIES;
+        const struct range_hole *hole = ra->bins[bin];
 
         if (bin < sure_bin && tries_left >= BIN_TRIES) {
             tries_left -= BIN_TRIES;
@@ -249,7 +244,7 @@ static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint6
                 return false;
         }
         /* Which hole fits and which is lowest is anybody's guess: select, do not branch. */
-        for (struct range_hole *hole = ra->bins[bin]; hole && tries; hole = hole->next, tries--) {
+        for (unsigned i = 0; i < BIN_TRIES; i++, hole = hole->next) {
             uint64_t padding = (0 - hole->start) & (alignment - 1);
             bool fits = (hole->size >= units) & (hole->size - units >= padding);
             uint64_t start = fits ? hole->start : UINT64_MAX;
@@ -259,7 +254,7 @@ static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint6
         }
         if (best) {
             out_fit->leaf = best->leaf;
-            out_fit->index = range_node_slot(best->leaf->starts, best_start);
+            out_fit->index = range_leaf_slot(best->leaf->starts, best_start);
             out_fit->start = align_up(best_start, alignment);
             return true;
         }
@@ -352,7 +347,7 @@ enum range_status range_allocator_take_at(struct range_allocator *ra, uint64_t o
         return RANGE_INVALID;
 
     fit.leaf = range_tree_leaf(&ra->tree, fit.start);
-    fit.index = range_node_slot(fit.leaf->starts, fit.start);
+    fit.index = range_leaf_slot(fit.leaf->starts, fit.start);
     if (!range_leaf_is_hole(fit.leaf, fit.index) ||
         fit.leaf->starts[fit.index + 1] - fit.start < units)
         return RANGE_FULL;
@@ -372,7 +367,7 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
     if (!to_units(ra, offset, size, &start, &units))
         return RANGE_INVALID;
     leaf = range_tree_leaf(&ra->tree, start);
-    index = range_node_slot(leaf->starts, start);
+    index = range_leaf_slot(leaf->starts, start);
     if (leaf->starts[index] != start || range_leaf_is_hole(leaf, index) ||
         range_leaf_size(leaf, index) != units)
         return RANGE_INVALID;
@@ -413,7 +408,7 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
     if (merges_before && merges_after) {
         /* The first removal may have moved the tile, and set a bound from the hole so far. */
         leaf = range_tree_leaf(&ra->tree, offset >> ra->unit_shift);
-        index = range_node_slot(leaf->starts, offset >> ra->unit_shift);
+        index = range_leaf_slot(leaf->starts, offset >> ra->unit_shift);
     }
     if (merges_before)
         range_tree_remove(&ra->tree, leaf, index);
@@ -439,7 +434,7 @@ bool range_allocator_range_at(const struct range_allocator *ra, uint64_t offset,
         return false;
 
     leaf = range_tree_leaf(&ra->tree, unit);
-    index = range_node_slot(leaf->starts, unit);
+    index = range_leaf_slot(leaf->starts, unit);
     out_info->offset = leaf->starts[index] << ra->unit_shift;
     out_info->size = range_leaf_size(leaf, index) << ra->unit_shift;
     out_info->is_free = range_leaf_is_hole(leaf, index);
@@ -487,20 +482,20 @@ static const char *check_bins(const struct range_allocator *ra)
     uint64_t seen = 0;
 
     for (unsigned bin = 0; bin < RANGE_BIN_COUNT; bin++) {
-        const struct range_hole *prev = NULL;
+        struct range_hole *const *link = &ra->bins[bin];
 
-        if ((ra->bins[bin] != NULL) != (ra->bin_bits[bin / 64] >> bin % 64 & 1))
+        if ((*link != &ra->bin_end) != (ra->bin_bits[bin / 64] >> bin % 64 & 1))
             return "the bit of a bin is wrong";
-        for (const struct range_hole *hole = ra->bins[bin]; hole; hole = hole->next) {
-            unsigned index = range_node_slot(hole->leaf->starts, hole->start);
+        for (; *link != &ra->bin_end; link = &(*link)->next) {
+            const struct range_hole *hole = *link;
+            unsigned index = range_leaf_slot(hole->leaf->starts, hole->start);
 
             if (++seen > ra->binned_count)
                 return "the bins hold more records than there are";
-            if (hole->prev != prev || bin_of(hole->size) != bin)
+            if (hole->link != link || bin_of(hole->size) != bin)
                 return "a hole is in the wrong bin or badly linked";
             if (!range_leaf_is_hole(hole->leaf, index) || hole->leaf->values[index].hole != hole)
                 return "a record is not that of its tile";
-            prev = hole;
         }
     }
     if (seen != ra->binned_count || seen + ra->hole_pool.spare_count != ra->hole_pool.node_count)

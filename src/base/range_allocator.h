@@ -65,7 +65,7 @@ struct range_info {
 /* Size bins: eight for each power of two. */
 #define RANGE_BIN_COUNT 496
 
-/* Private: read it through the functions below. */
+/* Private: read it through the functions below. It points into itself: do not move it. */
 struct range_allocator {
     struct range_tree tree;
     struct node_pool hole_pool;
@@ -78,6 +78,7 @@ struct range_allocator {
     uint64_t free_units;
     uint64_t bin_bits[(RANGE_BIN_COUNT + 63) / 64]; /* which bins are not empty */
     struct range_hole *bins[RANGE_BIN_COUNT];
+    struct range_hole bin_end; /* closes every bin: of size 0, and its own successor */
 };
 
 /* Base and size are multiples of granularity; base + size is below 2^64. */

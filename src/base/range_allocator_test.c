@@ -454,7 +454,7 @@ static void an_aligned_hole_is_found_behind_many_that_do_not_fit(void **state)
 static void run_with_failures(struct failing_services *memory, uint64_t fail_at)
 {
     struct range_allocator ra;
-    struct live lives[400];
+    static struct live lives[3000];
     unsigned live_count = 0;
     uint64_t taken = 0;
     enum range_status status;
@@ -463,14 +463,14 @@ static void run_with_failures(struct failing_services *memory, uint64_t fail_at)
     rng_init(&rng, 7);
     failing_services_init(memory);
     failing_services_fail_at(memory, fail_at);
-    status = range_allocator_init(&ra, &memory->services, BASE, 4000 * GRANULARITY, GRANULARITY);
+    status = range_allocator_init(&ra, &memory->services, BASE, 20000 * GRANULARITY, GRANULARITY);
     if (status != RANGE_OK) {
         assert_int_equal(status, RANGE_NO_MEMORY);
         range_allocator_fini(&ra);
         assert_int_equal(memory->live_blocks, 0);
         return;
     }
-    for (unsigned step = 0; step < 1600; step++) {
+    for (unsigned step = 0; step < 6000; step++) {
         if (live_count < ARRAY_COUNT(lives) && (live_count == 0 || rng_chance(&rng, 2, 3))) {
             struct range_request request = {.size = rng_between(&rng, 1, 12) * GRANULARITY};
             uint64_t offset;
@@ -491,9 +491,9 @@ static void run_with_failures(struct failing_services *memory, uint64_t fail_at)
             taken -= lives[i].size;
             lives[i] = lives[--live_count];
         }
-        if (step % 16 == 0 || memory->fail_at <= 1)
+        if (step % 64 == 0 || memory->fail_at == 1)
             assert_whole(&ra);
-        assert_int_equal(range_allocator_free_bytes(&ra), 4000 * GRANULARITY - taken);
+        assert_int_equal(range_allocator_free_bytes(&ra), 20000 * GRANULARITY - taken);
         assert_int_equal(range_allocator_live_count(&ra), live_count);
     }
     assert_whole(&ra);
@@ -502,7 +502,7 @@ static void run_with_failures(struct failing_services *memory, uint64_t fail_at)
             range_allocator_release(&ra, lives[live_count].offset, lives[live_count].size),
             RANGE_OK);
     assert_whole(&ra);
-    assert_int_equal(range_allocator_largest_free(&ra), 4000 * GRANULARITY);
+    assert_int_equal(range_allocator_largest_free(&ra), 20000 * GRANULARITY);
     range_allocator_fini(&ra);
     assert_int_equal(memory->live_blocks, 0);
     assert_int_equal(memory->live_bytes, 0);

@@ -8,12 +8,17 @@
 #define NODE_ALIGNMENT 64
 
 _Static_assert(RANGE_LEAF_TILES <= 32, "the hole bits of a leaf are 32");
-_Static_assert(RANGE_NODE_MERGE >= 2 * RANGE_NODE_MIN, "two minimal siblings must merge");
-_Static_assert(RANGE_NODE_MERGE < RANGE_LEAF_TILES, "a merged node has room for an insertion");
-_Static_assert(RANGE_LEAF_TILES / 2 - 1 >= RANGE_NODE_MIN, "a split leaves two lawful halves");
+_Static_assert(RANGE_LEAF_MERGE >= 2 * RANGE_LEAF_MIN, "two minimal siblings must merge");
+_Static_assert(RANGE_INNER_MERGE >= 2 * RANGE_INNER_MIN, "two minimal siblings must merge");
+_Static_assert((RANGE_LEAF_SHARE + RANGE_LEAF_TILES) / 2 + 3 <= RANGE_LEAF_TILES,
+               "sharing leaves room for two tiles on either side");
+_Static_assert(RANGE_LEAF_MERGE < RANGE_LEAF_TILES, "a merged leaf has room for an insertion");
+_Static_assert(RANGE_INNER_MERGE < RANGE_INNER_CHILDREN, "so has a merged inner node");
+_Static_assert((RANGE_LEAF_TILES - 1) / 2 >= RANGE_LEAF_MIN, "a split leaves lawful halves");
+_Static_assert(RANGE_INNER_CHILDREN / 2 >= RANGE_INNER_MIN, "a split leaves lawful halves");
 _Static_assert(sizeof(void *) != 8 || sizeof(struct range_leaf) == 512, "eight cache lines");
 _Static_assert(offsetof(struct range_leaf, values) == 256, "starts fill four cache lines");
-_Static_assert(offsetof(struct range_inner, count) == 248, "keys and count fill four cache lines");
+_Static_assert(offsetof(struct range_inner, count) == 504, "keys and count fill eight cache lines");
 
 static size_t node_bytes(size_t size)
 {
@@ -62,15 +67,9 @@ void range_tree_fini(struct range_tree *tree)
     tree->root = NULL;
 }
 
-bool range_tree_reserve(struct range_tree *tree)
-{
-    return node_pool_reserve(&tree->leaves, 1) &&
-           node_pool_reserve(&tree->inners, tree->height + 1);
-}
-
 static unsigned slot_of(const struct range_inner *parent, uint64_t key)
 {
-    return range_node_slot(parent->keys, key);
+    return range_inner_slot(parent->keys, key);
 }
 
 struct range_leaf *range_tree_prev(const struct range_leaf *leaf)
@@ -281,18 +280,92 @@ static void add_sibling(struct range_tree *tree, struct range_inner *parent, voi
     set_parent(right, level, parent);
 }
 
-void range_tree_split(struct range_tree *tree, struct range_fit *fit)
+/* Children slot and slot + 1 of parent, two leaves, have exchanged tiles. */
+static void set_border(struct range_inner *parent, unsigned slot)
+{
+    struct range_leaf *left = parent->children[slot];
+    struct range_leaf *right = parent->children[slot + 1];
+
+    left->starts[left->count] = right->starts[0];
+    parent->keys[slot + 1] = right->starts[0];
+    left->largest = parent->largest[slot] = leaf_largest(left);
+    right->largest = parent->largest[slot + 1] = leaf_largest(right);
+}
+
+static bool share_with_sibling(struct range_fit *fit)
+{
+    struct range_leaf *leaf = fit->leaf;
+    struct range_inner *parent = leaf->parent;
+    struct range_leaf *sibling;
+    unsigned slot;
+
+    if (!parent)
+        return false;
+    slot = slot_of(parent, leaf->starts[0]);
+
+    if (slot + 1 < parent->count) {
+        sibling = parent->children[slot + 1];
+        if (sibling->count <= RANGE_LEAF_SHARE) {
+            unsigned kept = (leaf->count + sibling->count) / 2;
+
+            move_tiles_right(leaf, sibling, kept);
+            set_border(parent, slot);
+            if (fit->index >= kept) {
+                fit->leaf = sibling;
+                fit->index -= kept;
+            }
+            return true;
+        }
+    }
+    if (slot > 0) {
+        sibling = parent->children[slot - 1];
+        if (sibling->count <= RANGE_LEAF_SHARE) {
+            unsigned old_count = sibling->count;
+            unsigned moved = (leaf->count - old_count) / 2;
+
+            move_tiles_left(sibling, leaf, moved);
+            set_border(parent, slot - 1);
+            if (fit->index < moved) {
+                fit->leaf = sibling;
+                fit->index += old_count;
+            } else {
+                fit->index -= moved;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The nodes that a split of the leaf needs: one leaf, and one inner for each full level above. */
+static bool reserve_split(struct range_tree *tree, const struct range_leaf *leaf)
+{
+    const struct range_inner *inner = leaf->parent;
+    size_t inner_count = 0;
+
+    for (; inner && inner->count == RANGE_INNER_CHILDREN; inner = inner->parent)
+        inner_count++;
+    if (!inner)
+        inner_count++;
+    return node_pool_reserve(&tree->leaves, 1) && node_pool_reserve(&tree->inners, inner_count);
+}
+
+bool range_tree_make_room(struct range_tree *tree, struct range_fit *fit)
 {
     struct range_leaf *left = fit->leaf;
-    struct range_leaf *right = node_pool_get(&tree->leaves);
+    struct range_leaf *right;
     unsigned kept = left->count / 2;
 
-    ASSERT(right && left->count >= 2 * RANGE_NODE_MIN);
+    if (share_with_sibling(fit))
+        return true;
+    if (!reserve_split(tree, left))
+        return false;
 
     /* A cut at the end is most likely one of many, going up: leave little room behind. */
     if (fit->index + 2 >= left->count)
-        kept = left->count - RANGE_NODE_MIN;
+        kept = left->count - RANGE_LEAF_MIN;
 
+    right = node_pool_get(&tree->leaves);
     right->starts[0] = left->starts[left->count];
     clear_starts(right, 1);
     right->holes = 0;
@@ -307,6 +380,7 @@ void range_tree_split(struct range_tree *tree, struct range_fit *fit)
         fit->leaf = right;
         fit->index -= kept;
     }
+    return true;
 }
 
 void range_leaf_insert(struct range_leaf *leaf, unsigned index, uint64_t start,
@@ -371,7 +445,7 @@ static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsign
         }
         return;
     }
-    if (inner->count >= RANGE_NODE_MIN)
+    if (inner->count >= RANGE_INNER_MIN)
         return;
 
     slot = slot_of(parent, inner->keys[0]);
@@ -380,7 +454,7 @@ static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsign
     left = parent->children[slot];
     right = parent->children[slot + 1];
     total = (unsigned)(left->count + right->count);
-    if (total <= RANGE_NODE_MERGE) {
+    if (total <= RANGE_INNER_MERGE) {
         move_children(left, (unsigned)left->count, right, 0, (unsigned)right->count, level);
         left->count = total;
         parent->largest[slot] = inner_largest(left);
@@ -419,7 +493,7 @@ static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
     unsigned slot;
     unsigned total;
 
-    if (!parent || leaf->count >= RANGE_NODE_MIN)
+    if (!parent || leaf->count >= RANGE_LEAF_MIN)
         return;
 
     slot = slot_of(parent, leaf->starts[0]);
@@ -428,7 +502,7 @@ static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
     left = parent->children[slot];
     right = parent->children[slot + 1];
     total = left->count + right->count;
-    if (total <= RANGE_NODE_MERGE) {
+    if (total <= RANGE_LEAF_MERGE) {
         move_tiles_left(left, right, right->count);
         left->largest = parent->largest[slot] = leaf_largest(left);
         node_pool_put(&tree->leaves, right);
@@ -440,10 +514,7 @@ static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
         move_tiles_left(left, right, total / 2 - left->count);
     else
         move_tiles_right(left, right, left->count - (total / 2 - right->count));
-    left->starts[left->count] = right->starts[0];
-    parent->keys[slot + 1] = right->starts[0];
-    left->largest = parent->largest[slot] = leaf_largest(left);
-    right->largest = parent->largest[slot + 1] = leaf_largest(right);
+    set_border(parent, slot);
 }
 
 void range_tree_remove(struct range_tree *tree, struct range_leaf *leaf, unsigned index)
@@ -608,7 +679,7 @@ static const char *check_leaf(const struct range_leaf *leaf, const struct range_
     state->leaf_count++;
     if (leaf->parent != parent)
         return "a leaf does not know its parent";
-    if (leaf->count < (parent ? RANGE_NODE_MIN : 1) || leaf->count > RANGE_LEAF_TILES)
+    if (leaf->count < (parent ? RANGE_LEAF_MIN : 1) || leaf->count > RANGE_LEAF_TILES)
         return "a leaf has too few or too many tiles";
     if (leaf->holes & ~(uint32_t)low_mask_u64(leaf->count))
         return "a leaf marks a hole beyond its tiles";
@@ -649,7 +720,7 @@ static const char *check_below(const void *node, unsigned level, const struct ra
     state->inner_count++;
     if (inner->parent != parent)
         return "an inner node does not know its parent";
-    if (inner->count < (parent ? RANGE_NODE_MIN : 2) || inner->count > RANGE_INNER_CHILDREN)
+    if (inner->count < (parent ? RANGE_INNER_MIN : 2) || inner->count > RANGE_INNER_CHILDREN)
         return "an inner node has too few or too many children";
     for (unsigned i = 0; i < RANGE_INNER_CHILDREN; i++) {
         const char *broken;

@@ -13,7 +13,7 @@
  *            find them too high; each such visit is paid for by the change that made it stale.
  * Layout     A leaf is 512 bytes in eight cache lines, four of starts and four of values, 16.5
  *            bytes a tile when full. A search of the starts touches those four lines, in parallel.
- * Errors     A split needs nodes: range_tree_reserve() first, after which nothing fails.
+ * Errors     Only range_tree_init() and range_tree_make_room() can fail, for memory.
  */
 #ifndef DRYDOCK_BASE_RANGE_TREE_H
 #define DRYDOCK_BASE_RANGE_TREE_H
@@ -25,14 +25,16 @@
 #include <stdint.h>
 
 #define RANGE_LEAF_TILES     30
-#define RANGE_INNER_CHILDREN 31
+#define RANGE_INNER_CHILDREN 63
 
 /* A node that is not the root holds at least this many; siblings merge up to the second. */
-#define RANGE_NODE_MIN   8
-#define RANGE_NODE_MERGE 24
+#define RANGE_LEAF_MIN    8
+#define RANGE_LEAF_MERGE  24
+#define RANGE_INNER_MIN   16
+#define RANGE_INNER_MERGE 50
 
-/* With 8 children at least, 2^64 tiles need no more levels than this. */
-#define RANGE_TREE_LEVELS_MAX 22
+/* A full leaf shares with a sibling that has at most this many, rather than split. */
+#define RANGE_LEAF_SHARE 22
 
 struct range_leaf;
 struct range_inner;
@@ -42,8 +44,8 @@ struct range_hole {
     uint64_t start;
     uint64_t size;
     struct range_leaf *leaf;
-    struct range_hole *next; /* in the bin */
-    struct range_hole *prev;
+    struct range_hole *next;  /* in the bin */
+    struct range_hole **link; /* what points at this hole: a next, or the bin */
 };
 
 union range_value {
@@ -52,17 +54,27 @@ union range_value {
 };
 
 struct range_leaf {
-    uint64_t starts[RANGE_LEAF_TILES + 1];
-    uint32_t holes; /* bit i: tile i is a hole */
-    uint32_t count;
+    union {
+        uint64_t starts[RANGE_LEAF_TILES + 2]; /* the last word is not a start */
+        struct {
+            uint64_t starts_alone[RANGE_LEAF_TILES + 1];
+            uint32_t holes; /* bit i: tile i is a hole */
+            uint32_t count;
+        };
+    };
     union range_value values[RANGE_LEAF_TILES];
     struct range_inner *parent;
     uint64_t largest; /* bound: no hole here is larger */
 };
 
 struct range_inner {
-    uint64_t keys[RANGE_INNER_CHILDREN]; /* keys[i] is the first start below children[i] */
-    uint64_t count;
+    union {
+        uint64_t keys[RANGE_INNER_CHILDREN + 1]; /* the last word is not a key */
+        struct {
+            uint64_t keys_alone[RANGE_INNER_CHILDREN]; /* the first starts below each child */
+            uint64_t count;
+        };
+    };
     void *children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
     struct range_inner *parent;
     uint64_t largest[RANGE_INNER_CHILDREN]; /* bounds: no hole below children[i] is larger */
@@ -95,19 +107,34 @@ bool range_tree_init(struct range_tree *tree, const struct base_services *servic
                      uint64_t end);
 void range_tree_fini(struct range_tree *tree);
 
+/* How many of the keys 1 to 6 of a cache line are at most key. */
+static inline unsigned range_line_slot(const uint64_t *line, uint64_t key)
+{
+    return (unsigned)(line[1] <= key) + (line[2] <= key) + (line[3] <= key) + (line[4] <= key) +
+           (line[5] <= key) + (line[6] <= key);
+}
+
 /*
  * The last i of a sorted node with keys[i] <= key; keys[0] is taken to be. Unused keys are larger
- * than any key. Ten comparisons, no branch, and the last seven in a cache line already touched.
+ * than any key, and the word after the last is not a key. The first keys of the cache lines tell
+ * the line, the line tells the rest: no branch, and no line is waited for twice.
  */
-static inline unsigned range_node_slot(const uint64_t *keys, uint64_t key)
+static inline unsigned range_leaf_slot(const uint64_t starts[RANGE_LEAF_TILES + 2], uint64_t key)
 {
-    unsigned base = 8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key));
-    const uint64_t *line = keys + base;
-    unsigned in_line = (line[1] <= key) + (line[2] <= key) + (line[3] <= key) + (line[4] <= key) +
-                       (line[5] <= key) + (line[6] <= key);
+    unsigned base = 8u * ((starts[8] <= key) + (starts[16] <= key) + (starts[24] <= key));
+    const uint64_t *line = starts + base;
 
-    /* keys[31] is not a key. */
-    return base + in_line + (unsigned)((base != 24) & (line[7] <= key));
+    return base + range_line_slot(line, key) + (unsigned)((base != 24) & (line[7] <= key));
+}
+
+static inline unsigned range_inner_slot(const uint64_t keys[RANGE_INNER_CHILDREN + 1], uint64_t key)
+{
+    unsigned base =
+        8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key) + (keys[32] <= key) +
+              (keys[40] <= key) + (keys[48] <= key) + (keys[56] <= key));
+    const uint64_t *line = keys + base;
+
+    return base + range_line_slot(line, key) + (unsigned)((base != 56) & (line[7] <= key));
 }
 
 static inline struct range_leaf *range_tree_leaf(const struct range_tree *tree, uint64_t start)
@@ -117,7 +144,7 @@ static inline struct range_leaf *range_tree_leaf(const struct range_tree *tree, 
     for (unsigned level = tree->height; level; level--) {
         struct range_inner *inner = node;
 
-        node = inner->children[range_node_slot(inner->keys, start)];
+        node = inner->children[range_inner_slot(inner->keys, start)];
     }
     return node;
 }
@@ -136,11 +163,11 @@ static inline uint64_t range_leaf_size(const struct range_leaf *leaf, unsigned i
 struct range_leaf *range_tree_prev(const struct range_leaf *leaf);
 struct range_leaf *range_tree_next(const struct range_leaf *leaf);
 
-/* Make sure that a split of any leaf has its nodes. */
-bool range_tree_reserve(struct range_tree *tree);
-
-/* Split a full leaf; the fit follows its tile. Needs the reservation. */
-void range_tree_split(struct range_tree *tree, struct range_fit *fit);
+/*
+ * Make room for two more tiles in the leaf of the fit, which follows its tile: share with a
+ * sibling, or else split. False, with nothing changed, when a split finds no memory.
+ */
+bool range_tree_make_room(struct range_tree *tree, struct range_fit *fit);
 
 /*
  * Cut the tile before index in two: the part from start on becomes tile index. The leaf has room,
