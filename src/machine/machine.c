@@ -66,7 +66,7 @@ struct machine *machine_create(const struct base_services *services,
     if (config->local_bytes_per_second == 0)
         machine->config.local_bytes_per_second = DEFAULT_LOCAL_BYTES_PER_SECOND;
     heap_init(&machine->events, event_is_before);
-    hash_init(&machine->digest, config->seed);
+    machine->digest = hash_u64(config->seed);
     rng_init(&machine->seed_rng, config->seed);
     rng_fork(&machine->seed_rng, RNG_STREAM_JITTER, &machine->jitter_rng);
 
@@ -284,10 +284,10 @@ struct machine_link *machine_link_local(struct machine *machine)
 
 void machine_digest_add(struct machine *machine, uint64_t value)
 {
-    hash_update_u64(&machine->digest, value);
+    machine->digest = hash_pair(machine->digest, value);
 }
 
 uint64_t machine_digest(const struct machine *machine)
 {
-    return hash_final(&machine->digest);
+    return machine->digest;
 }

@@ -82,7 +82,7 @@ struct machine {
     struct machine_link from_device;
     struct machine_link local_link;
 
-    struct hash digest;
+    uint64_t digest;
 };
 
 bool machine_pages_init(struct machine *machine);

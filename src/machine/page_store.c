@@ -119,6 +119,23 @@ static void limit_stale_pages(struct page_store *store)
         page_store_trim(store);
 }
 
+/* A pattern into leading pages as far as they are all pinned or all not; returns how many. */
+static uint64_t set_mixed_run(struct page_store *store, uint64_t page, uint64_t count,
+                              uint64_t descriptor)
+{
+    uint64_t run = 0;
+
+    while (run < count && store->pins[page + run])
+        run++;
+    if (run) {
+        page_fill_pattern(page_home(store, page), 0, run * PAGE_BYTES, (uint32_t)descriptor);
+        return run;
+    }
+    while (run < count && !store->pins[page + run])
+        page_store_set_symbolic(store, page + run++, descriptor);
+    return run;
+}
+
 /* Give [page, page + count) a descriptor that grows by step from page to page. */
 static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t count,
                              uint64_t descriptor, uint64_t step)
@@ -136,6 +153,8 @@ static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t c
             for (uint64_t i = 0; i < piece; i++)
                 out[i] = kind | ((descriptor + i * step) & PAGE_TAG_MASK);
             group->is_touched = 1;
+        } else if (step == 0) {
+            piece = set_mixed_run(store, page, piece, descriptor);
         } else {
             for (uint64_t i = 0; i < piece; i++)
                 page_store_set_symbolic(store, page + i,

@@ -283,6 +283,25 @@ static bool set_fault(struct sgpu_span *span, uint32_t kind, uint64_t address)
     return false;
 }
 
+/* resolve() of what a leaf entry points to, the path of every page of every reference. */
+static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t in_page,
+                                 uint64_t bytes, struct sgpu_span *out_span)
+{
+    bool is_system = pte & SGPU_PTE_SYSTEM;
+    uint64_t address = (pte & SGPU_PTE_ADDRESS_MASK) + in_page;
+    uint64_t limit = is_system ? gpu->ram_bytes : gpu->local_bytes;
+
+    if (address >= limit)
+        return false;
+    *out_span = (struct sgpu_span){
+        .store = is_system ? gpu->ram : gpu->local,
+        .address = address,
+        .bytes = min_u64(bytes, limit - address),
+        .is_system = is_system,
+    };
+    return true;
+}
+
 static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t va, uint64_t bytes,
                               enum sgpu_access access, struct sgpu_span *out_span)
 {
@@ -317,8 +336,9 @@ static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t
         *out_span = (struct sgpu_span){.address = in_page, .bytes = bytes};
         return true;
     }
-    resolve(node->gpu, entry_target(node->gpu, pte) + in_page, bytes, out_span);
-    return out_span->bytes ? true : set_fault(out_span, SGPU_FAULT_BUS, va);
+    return resolve_entry(node->gpu, pte, in_page, bytes, out_span)
+               ? true
+               : set_fault(out_span, SGPU_FAULT_BUS, va);
 }
 
 bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,

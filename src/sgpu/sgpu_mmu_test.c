@@ -164,8 +164,8 @@ static void translation_faults_name_the_address(void **state)
 /* ---- The translation cache ------------------------------------------------------------------ */
 
 /*
- * Map a page to local 0x100000, use it, point it at 0x200000, flush as told, fill it. Returns whether
- * the fill reached the new place; it must have reached the old one otherwise.
+ * Map a page to local 0x100000, use it, point it at 0x200000, flush as told, fill it. Returns
+ * whether the fill reached the new place; it must have reached the old one otherwise.
  */
 static bool fill_after_remap(struct rig *rig, uint32_t flags, uint64_t root, uint64_t flushed_root,
                              uint64_t start, uint64_t end, uint32_t flushing_node)
