@@ -5,9 +5,11 @@
  *
  * Versions  DXGKDDI_INTERFACE_VERSION, defined before the first include, gives every type the
  *           shape of that interface version; without it the newest (WDDM 3.2) counts.
- *             - A member that the declared version does not have is absent. Members after it
- *               keep the order, and lie where the compiler then puts them: almost every later
- *               member is at the end, in a union, or in bits that were reserved.
+ *             - A member that the declared version does not have is absent. Members never move:
+ *               one that is absent before a present one leaves its place reserved, and one at
+ *               the end, or in a union, leaves nothing. So structures are never longer than in
+ *               a later version, and sizeof is what a driver of the declared version has.
+ *             - A type, enumeration or function of which nothing exists yet is absent.
  *             - Bits that do not exist yet belong to the reserved remainder when they lie
  *               before it, and are unnamed otherwise; bits never change their place.
  *             - An enumerator that the declared version does not have is absent.

@@ -342,9 +342,7 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
 #endif
 } DRIVER_INITIALIZATION_DATA, *PDRIVER_INITIALIZATION_DATA;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+EXTERN_C_START
 
 /* Registers the driver with the graphics kernel. Called once, from DriverEntry. */
 NTSYSAPI NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
@@ -352,8 +350,6 @@ NTSYSAPI NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STR
 
 NTSYSAPI NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject);
 
-#ifdef __cplusplus
-}
-#endif
+EXTERN_C_END
 
 #endif

@@ -11,6 +11,7 @@
 
 typedef D3DDDI_SEGMENTPREFERENCE DXGK_SEGMENTPREFERENCE, *PDXGK_SEGMENTPREFERENCE;
 
+/* Banks by number, most wanted first; 0 ends the list. A direction bit means from the top. */
 typedef struct _DXGK_SEGMENTBANKPREFERENCE {
     union {
         struct {
@@ -186,6 +187,10 @@ typedef struct _DXGK_ALLOCATIONUSAGEHINT {
     DXGK_ALLOCATIONUSAGEINFO1 v1;
 } DXGK_ALLOCATIONUSAGEHINT, *PDXGK_ALLOCATIONUSAGEHINT;
 
+/*
+ * What a driver wants for one allocation. Bit n - 1 of a segment set stands for segment n.
+ * FlagsWddm2 is the reading of Flags from WDDM 2.0 on.
+ */
 typedef struct _DXGK_ALLOCATIONINFO {
     VOID *pPrivateDriverData;
     UINT PrivateDriverDataSize;
@@ -366,6 +371,7 @@ typedef struct _DXGKARG_RELEASESWIZZLINGRANGE {
 } DXGKARG_RELEASESWIZZLINGRANGE, *PDXGKARG_RELEASESWIZZLINGRANGE;
 DXGK_ARGUMENT_POINTERS(DXGKARG_RELEASESWIZZLINGRANGE);
 
+/* Maps page pMemorySegmentPages[i] of the segment at page pCpuHostAperturePages[i]. */
 typedef struct _DXGKARG_MAPCPUHOSTAPERTURE {
     HANDLE hAllocation;
     WORD SegmentId;

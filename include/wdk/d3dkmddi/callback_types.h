@@ -9,7 +9,7 @@
 #include "allocation.h"
 #include "paging.h"
 
-typedef HANDLE DXGKARG_RELEASE_HANDLE;
+typedef HANDLE DXGKARG_RELEASE_HANDLE, *PDXGKARG_RELEASE_HANDLE;
 
 typedef enum _DXGK_HANDLE_TYPE {
     DXGK_HANDLE_ALLOCATION = 1,

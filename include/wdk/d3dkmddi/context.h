@@ -101,6 +101,7 @@ typedef struct _DXGK_CONTEXTINFO_CAPS {
     };
 } DXGK_CONTEXTINFO_CAPS, *PDXGK_CONTEXTINFO_CAPS;
 
+/* What a driver wants for the DMA buffers of a context. Sizes of lists are counts of elements. */
 typedef struct _DXGK_CONTEXTINFO {
     UINT DmaBufferSize;
     UINT DmaBufferSegmentSet;
@@ -158,6 +159,7 @@ typedef struct _DXGKARG_CREATEPROCESS {
 } DXGKARG_CREATEPROCESS, *PDXGKARG_CREATEPROCESS;
 DXGK_ARGUMENT_POINTERS(DXGKARG_CREATEPROCESS);
 
+/* Gives a context another root page table. */
 typedef struct _DXGKARG_SETROOTPAGETABLE {
     HANDLE hContext;
     D3DGPU_PHYSICAL_ADDRESS Address;

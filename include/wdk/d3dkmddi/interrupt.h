@@ -152,6 +152,7 @@ typedef struct _DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS {
     };
 } DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS, *PDXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS;
 
+/* InterruptType says which member of the union counts. */
 typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
     DXGK_INTERRUPT_TYPE InterruptType;
     union {

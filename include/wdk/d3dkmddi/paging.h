@@ -65,6 +65,11 @@ typedef enum _DXGK_PTE_PAGE_SIZE {
     DXGK_PTE_PAGE_TABLE_PAGE_64KB = 1,
 } DXGK_PTE_PAGE_SIZE;
 
+/*
+ * A page-table entry as the memory manager describes it; the driver translates it into the one
+ * of its hardware. PageAddress counts 4 KB pages: in the segment that Segment names, from the start
+ * of the segment, or in system memory when Segment is 0.
+ */
 typedef struct _DXGK_PTE {
     union {
         struct {
@@ -112,6 +117,7 @@ typedef struct _DXGK_ADL_FLAGS {
     };
 } DXGK_ADL_FLAGS, *PDXGK_ADL_FLAGS;
 
+/* Address descriptor list: PageCount pages, from BasePageNumber when Contiguous, else in Pages. */
 typedef struct _DXGK_ADL {
     UINT32 PageCount;
     DXGK_ADL_FLAGS Flags;
@@ -186,6 +192,7 @@ typedef struct _DXGK_NOTIFYALLOCFLAGS {
     };
 } DXGK_NOTIFYALLOCFLAGS, *PDXGK_NOTIFYALLOCFLAGS;
 
+/* Which member counts is the choice of the update mode. */
 typedef union _DXGK_PAGETABLEUPDATEADDRESS {
     PVOID CpuVirtual;
     D3DGPU_PHYSICAL_ADDRESS GpuPhysical;
@@ -264,6 +271,7 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION {
     UINT DriverPrivateDataSize;
 } DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION, *PDXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION;
 
+/* Resident and Reserved share their first bit; so say the published declarations. */
 typedef struct _DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY {
     HANDLE hAllocation;
     D3DGPU_PHYSICAL_ADDRESS PhysicalAddress;
@@ -327,6 +335,11 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC {
     UINT64 GpuVirtualAddressAtOffset;
 } DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC, *PDXGK_BUILDPAGINGBUFFER_NOTIFYALLOC;
 
+/*
+ * One operation to build. The driver writes at pDmaBuffer, of which DmaSize bytes are left, and
+ * moves the pointer behind what it wrote; MultipassOffset is its own memory between repeats of one
+ * operation. SegmentId 0 is system memory, described by an MDL.
+ */
 typedef struct _DXGKARG_BUILDPAGINGBUFFER {
     VOID *pDmaBuffer;
     UINT DmaSize;
@@ -337,7 +350,7 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
     union {
         struct {
             HANDLE hAllocation;
-            UINT TransferOffset;
+            UINT TransferOffset; /* in the allocation: applies to the segment side only */
             SIZE_T TransferSize;
             struct {
                 UINT SegmentId;
@@ -354,7 +367,7 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
                 };
             } Destination;
             DXGK_TRANSFERFLAGS Flags;
-            UINT MdlOffset;
+            UINT MdlOffset; /* in pages: applies to the MDL side only */
         } Transfer;
         struct {
             HANDLE hAllocation;
@@ -387,7 +400,7 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
             SIZE_T NumberOfPages;
             PMDL pMdl;
             DXGK_MAPAPERTUREFLAGS Flags;
-            ULONG MdlOffset;
+            ULONG MdlOffset; /* in pages */
         } MapApertureSegment;
         struct {
             HANDLE hDevice;
@@ -451,7 +464,7 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
             SIZE_T NumberOfPages;
             DXGK_ADL Adl;
             DXGK_MAPAPERTUREFLAGS Flags;
-            ULONG AdlOffset;
+            ULONG AdlOffset; /* in pages */
             PVOID CpuVisibleAddress;
         } MapApertureSegment2;
         DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY NotifyFenceResidency;

@@ -119,6 +119,10 @@ typedef struct _DXGK_CPUHOSTAPERTURE {
     UINT32 SizeInPages;
 } DXGK_CPUHOSTAPERTURE, *PDXGK_CPUHOSTAPERTURE;
 
+/*
+ * A segment as WDDM 2.x adapters describe it. CpuTranslatedAddress counts when the segment is
+ * CpuVisible, CpuHostAperture when it supports one.
+ */
 typedef struct _DXGK_SEGMENTDESCRIPTOR4 {
     DXGK_SEGMENTFLAGS Flags;
     PHYSICAL_ADDRESS BaseAddress;
@@ -191,6 +195,7 @@ typedef struct _DXGK_QUERYSEGMENTOUT3 {
     UINT PagingBufferPrivateDataSize;
 } DXGK_QUERYSEGMENTOUT3, *PDXGK_QUERYSEGMENTOUT3;
 
+/* Descriptors lie SegmentDescriptorStride bytes apart, whatever their size is here. */
 typedef struct _DXGK_QUERYSEGMENTOUT4 {
     UINT NbSegment;
     BYTE *pSegmentDescriptor;
@@ -205,6 +210,7 @@ typedef struct _DXGK_QUERYSEGMENTOUT5 {
     UINT Reserved[4];
 } DXGK_QUERYSEGMENTOUT5, *PDXGK_QUERYSEGMENTOUT5;
 
+/* A part of a segment that nothing may be placed in. */
 typedef struct _DXGK_MEMORYRANGE {
     UINT64 SegmentOffset;
     UINT64 SizeInBytes;
@@ -275,6 +281,7 @@ typedef struct _DXGK_QUERYGPUMMUCAPSIN {
     UINT PhysicalAdapterIndex;
 } DXGK_QUERYGPUMMUCAPSIN, *PDXGK_QUERYGPUMMUCAPSIN;
 
+/* One level of the page table; level 0 is the leaf. */
 typedef struct _DXGK_PAGE_TABLE_LEVEL_DESC {
     UINT PageTableIndexBitCount;
     UINT PageTableSegmentId;

@@ -20,6 +20,7 @@ typedef enum _DXGK_KERNEL_SUBMISSION_TYPE {
     DXGK_KERNEL_SUBMISSION_PRESENTBLT = 2,
 } DXGK_KERNEL_SUBMISSION_TYPE;
 
+/* An allocation that a DMA buffer uses, and where it is; SegmentId 0 means that it is nowhere. */
 typedef struct _DXGK_ALLOCATIONLIST {
     HANDLE hDeviceSpecificAllocation;
     UINT WriteOperation : 1;
@@ -184,6 +185,7 @@ typedef struct _DXGKARG_PREEMPTCOMMAND {
 } DXGKARG_PREEMPTCOMMAND, *PDXGKARG_PREEMPTCOMMAND;
 DXGK_ARGUMENT_POINTERS(DXGKARG_PREEMPTCOMMAND);
 
+/* A DMA buffer that was built and will not run. */
 typedef struct _DXGKARG_CANCELCOMMAND {
     HANDLE hContext;
     VOID *pDmaBuffer;

@@ -166,6 +166,11 @@ typedef struct _CM_RESOURCE_LIST {
     CM_FULL_RESOURCE_DESCRIPTOR List[1];
 } CM_RESOURCE_LIST, *PCM_RESOURCE_LIST;
 
+/* PCI. */
+
+#define PCI_WHICHSPACE_CONFIG 0x0
+#define PCI_WHICHSPACE_ROM    0x52696350
+
 /* Objects and the registry. */
 
 #define OBJ_CASE_INSENSITIVE 0x00000040u
