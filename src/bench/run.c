@@ -348,8 +348,11 @@ static bool raise_driver(struct assembly *run)
     if (!run_event_log_open(&run->events, run->machine, run->config))
         return refuse(run, "cannot write '%s'", run->config->events_path);
     run->has_events = true;
-    miniport_trace_set_sink(
-        run->trace, &(struct trace_sink){run_event_log_sink(&run->events).event, &run->events});
+    if (run->config->hashes_calls || run->events.file) {
+        const struct trace_sink sink = run_event_log_sink(&run->events);
+
+        miniport_trace_set_sink(run->trace, &sink);
+    }
     host_set_miniport(&run->host, run->top);
 
     status = run->top->ops->add_device(run->top);
@@ -675,6 +678,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.visible_bytes = hidden ? config.visible_bytes : config.local_bytes;
     config.local_limit = 0;
     config.checks_content = false;
+    config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
     config.tamper = NULL;
     config.fail_allocation = 0;

@@ -87,6 +87,7 @@ struct run_config {
     /* The player. */
     unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */
     bool checks_content;
+    bool hashes_calls;      /* the calls are part of the digest, whether they are recorded or not */
     bool has_reference_run; /* play it again with room for everything, for the slowdown */
 
     enum run_events events;
@@ -101,7 +102,7 @@ struct run_config {
     void *progress_context;
 };
 
-/* Scattered pages, content checked, seed 1, reference run, no events; the rest 0. */
+/* Scattered pages, content checked, calls hashed, seed 1, reference run, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
 
 /* What the workload's options say, over what is there. */

@@ -71,6 +71,7 @@ void run_config_defaults(struct run_config *out_config)
         .seed = 1,
         .scatter = MACHINE_SCATTERED,
         .checks_content = true,
+        .hashes_calls = true,
         .has_reference_run = true,
         .events = RUN_EVENTS_NONE,
     };

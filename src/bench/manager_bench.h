@@ -1,0 +1,43 @@
+/*
+ * Manager bench: what the memory manager costs, beside the plainest thing that does the same.
+ *
+ * Place      bench. Meets the host's clock; results depend on the machine and are for the reader,
+ *            never for a test.
+ * Model      Each function brings up a run with the reference driver in the GpuMmu model, measures
+ *            inside it, and takes it down.
+ * Errors     False: no memory, or the run did not come up.
+ */
+#ifndef DRYDOCK_BENCH_MANAGER_BENCH_H
+#define DRYDOCK_BENCH_MANAGER_BENCH_H
+
+#include "bench/run.h"
+
+struct page_table_bench {
+    uint64_t entries;
+    double build_seconds; /* manager, driver and GPU model, from the call to the last entry */
+    double naive_seconds; /* a walk from the root for each page, tables in plain host memory */
+};
+
+/* Maps so many bytes in 4 KiB pages, scattered as the machine scatters. */
+bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result);
+
+struct residency_bench {
+    double ns_per_reference; /* made resident and evicted again, when it is resident already */
+    double list_ns;          /* the same nodes moved to the back of a list, in the same order */
+    double create_ns;        /* an allocation: created, paged in, destroyed */
+};
+
+/* So many allocations of a page, all resident; references at random, 64 a request. */
+bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result);
+
+struct replay_bench {
+    uint64_t operations; /* paging operations completed */
+    uint64_t moved_bytes;
+    double seconds; /* of playing */
+};
+
+/* A generated case under memory pressure. */
+bool manager_bench_replay(enum run_model model, bool checks_content, bool is_quick,
+                          struct replay_bench *out_result);
+
+#endif

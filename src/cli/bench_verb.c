@@ -1,0 +1,260 @@
+#include "cli/cli.h"
+
+#include "bench/manager_bench.h"
+#include "bench/range_bench.h"
+#include "report/report.h"
+#include "sgpu/sgpu_bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTION_QUICK, OPTION_JSON };
+
+static const struct cli_option options[] = {
+    [OPTION_QUICK] = {"quick", 'q', NULL, "smaller sizes: some seconds instead of a minute"},
+    [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+/* What all benches print through: a title and rows, or members of one JSON object. */
+struct output {
+    bool as_json, is_quick;
+    bool has_rows;
+};
+
+static void begin(struct output *out, const char *key, const char *title)
+{
+    if (out->as_json)
+        printf("%s\n  \"%s\": [", out->has_rows ? "," : "", key);
+    else
+        printf("%s%s\n", out->has_rows ? "\n" : "", title);
+    out->has_rows = true;
+}
+
+static void end(const struct output *out)
+{
+    if (out->as_json)
+        printf("\n  ]");
+}
+
+static enum cli_status failed(const char *name)
+{
+    cli_error("bench %s: no memory", name);
+    return CLI_INTERNAL;
+}
+
+static enum cli_status bench_page_tables(struct output *out)
+{
+    struct page_table_bench result;
+    uint64_t bytes = (out->is_quick ? 4 : 64) * GiB;
+    char size[REPORT_NUMBER_BYTES];
+
+    if (!manager_bench_page_tables(bytes, &result))
+        return failed("page-tables");
+    begin(out, "page_tables",
+          "page tables: mapping in 4 KiB pages, beside a walk from the root for "
+          "each page over plain memory");
+    if (out->as_json)
+        printf("\n    {\"bytes\": %" PRIu64 ", \"entries\": %" PRIu64
+               ", \"build_seconds\": %.6f, \"naive_seconds\": %.6f, \"ratio\": %.3f}",
+               bytes, result.entries, result.build_seconds, result.naive_seconds,
+               result.naive_seconds / result.build_seconds);
+    else
+        printf("  %s  %.1f ns an entry; naive %.1f ns; %.2f times as fast (manager, driver and "
+               "modelled GPU together)\n",
+               report_bytes(size, bytes), 1e9 * result.build_seconds / (double)result.entries,
+               1e9 * result.naive_seconds / (double)result.entries,
+               result.naive_seconds / result.build_seconds);
+    end(out);
+    return CLI_FINE;
+}
+
+static enum cli_status bench_transfers(struct output *out)
+{
+    struct sgpu_bench_row rows[SGPU_BENCH_ROWS];
+
+    if (!sgpu_bench(rows))
+        return failed("transfers");
+    begin(out, "transfers", "transfers: real bytes through the modelled GPU, beside the C library");
+    for (size_t i = 0; i < SGPU_BENCH_ROWS; i++) {
+        char size[REPORT_NUMBER_BYTES];
+
+        if (out->as_json)
+            printf("%s\n    {\"operation\": \"%s\", \"bytes\": %" PRIu64
+                   ", \"bytes_per_second\": %.0f, \"peer\": \"%s\", \"peer_bytes_per_second\": "
+                   "%.0f, \"ratio\": %.3f}",
+                   i ? "," : "", rows[i].name, rows[i].bytes, rows[i].engine_bytes_per_second,
+                   rows[i].peer, rows[i].peer_bytes_per_second, rows[i].ratio);
+        else
+            printf("  %-5s %8s  %6.2f GB/s  %s %6.2f GB/s  ratio %.2f\n", rows[i].name,
+                   report_bytes(size, rows[i].bytes), rows[i].engine_bytes_per_second * 1e-9,
+                   rows[i].peer, rows[i].peer_bytes_per_second * 1e-9, rows[i].ratio);
+    }
+    end(out);
+    return CLI_FINE;
+}
+
+static enum cli_status bench_ranges(struct output *out)
+{
+    static const uint64_t counts[] = {1000, 10000, 100000, 1000000};
+    size_t count_count = out->is_quick ? 3 : 4;
+    bool is_first = true;
+
+    begin(out, "ranges", "ranges: 90 % occupancy, log-normal sizes, take and release");
+    for (size_t i = 0; i < count_count; i++) {
+        for (int s = RANGE_BENCH_OURS; s <= RANGE_BENCH_FIRST_FIT; s++) {
+            struct range_bench_result r;
+
+            if (s == RANGE_BENCH_FIRST_FIT && counts[i] > 10000)
+                continue;
+            if (!range_bench_run_subject((enum range_bench_subject)s, counts[i], 0.9,
+                                         out->is_quick ? 100000 : 1000000, 1, &r))
+                return failed("ranges");
+            if (out->as_json)
+                printf("%s\n    {\"subject\": \"%s\", \"live_ranges\": %" PRIu64
+                       ", \"ns_mean\": %.1f, \"ns_p50\": %.1f, \"ns_p99\": %.1f, "
+                       "\"failed_bytes_fraction\": %.5f, \"metadata_bytes_per_range\": %.1f}",
+                       is_first ? "" : ",", range_bench_subject_name((enum range_bench_subject)s),
+                       r.live_ranges, r.ns_mean, r.ns_p50, r.ns_p99, r.failed_bytes_fraction,
+                       r.metadata_bytes_per_range);
+            else
+                printf("  %8" PRIu64 "  %-16s %7.0f ns mean %7.0f p50 %8.0f p99  %6.2f %% of bytes "
+                       "failed  %5.1f bytes a range\n",
+                       counts[i], range_bench_subject_name((enum range_bench_subject)s), r.ns_mean,
+                       r.ns_p50, r.ns_p99, 100 * r.failed_bytes_fraction,
+                       r.metadata_bytes_per_range);
+            fflush(stdout);
+            is_first = false;
+        }
+    }
+    end(out);
+    return CLI_FINE;
+}
+
+static enum cli_status bench_residency(struct output *out)
+{
+    static const uint64_t counts[] = {10000, 100000, 1000000};
+    size_t count_count = out->is_quick ? 2 : 3;
+
+    begin(out, "residency",
+          "residency: a reference to what is resident, beside a move in a plain list");
+    for (size_t i = 0; i < count_count; i++) {
+        struct residency_bench r;
+
+        if (!manager_bench_residency(counts[i], &r))
+            return failed("residency");
+        if (out->as_json)
+            printf("%s\n    {\"allocations\": %" PRIu64
+                   ", \"ns_per_reference\": %.1f, \"list_ns\": %.1f, \"ratio\": %.2f, "
+                   "\"create_ns\": %.1f}",
+                   i ? "," : "", counts[i], r.ns_per_reference, r.list_ns,
+                   r.ns_per_reference / r.list_ns, r.create_ns);
+        else
+            printf("  %8" PRIu64 " allocations  %6.1f ns a reference  list %6.1f ns  %.2f times "
+                   "that  (creating and paging in: %.0f ns each)\n",
+                   counts[i], r.ns_per_reference, r.list_ns, r.ns_per_reference / r.list_ns,
+                   r.create_ns);
+        fflush(stdout);
+    }
+    end(out);
+    return CLI_FINE;
+}
+
+static enum cli_status bench_replay(struct output *out)
+{
+    bool is_first = true;
+
+    begin(out, "replay", "replay: paging operations a second of wall time, generated case");
+    for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
+        for (int checked = 0; checked < 2; checked++) {
+            struct replay_bench r;
+
+            if (!manager_bench_replay((enum run_model)m, checked != 0, out->is_quick, &r))
+                return failed("replay");
+            if (out->as_json)
+                printf("%s\n    {\"model\": \"%s\", \"is_content_checked\": %s, \"operations\": "
+                       "%" PRIu64 ", \"seconds\": %.6f, \"operations_per_second\": %.0f, "
+                       "\"moved_bytes_per_second\": %.0f}",
+                       is_first ? "" : ",", run_model_name((enum run_model)m),
+                       checked ? "true" : "false", r.operations, r.seconds,
+                       (double)r.operations / r.seconds, (double)r.moved_bytes / r.seconds);
+            else
+                printf("  %-9s content %-10s %9.0f operations/s  %7.2f GB/s moved  (%" PRIu64
+                       " in %.2f s)\n",
+                       run_model_name((enum run_model)m), checked ? "checked" : "unchecked",
+                       (double)r.operations / r.seconds, (double)r.moved_bytes / r.seconds * 1e-9,
+                       r.operations, r.seconds);
+            fflush(stdout);
+            is_first = false;
+        }
+    }
+    end(out);
+    return CLI_FINE;
+}
+
+static const struct {
+    const char *name;
+    enum cli_status (*run)(struct output *out);
+} benches[] = {
+    {"page-tables", bench_page_tables}, {"transfers", bench_transfers}, {"ranges", bench_ranges},
+    {"residency", bench_residency},     {"replay", bench_replay},
+};
+#define BENCH_COUNT (sizeof benches / sizeof benches[0])
+
+static bool is_chosen(const struct cli_arguments *arguments, const char *name)
+{
+    for (size_t i = 0; i < arguments->rest_count; i++) {
+        if (strcmp(arguments->rest[i], name) == 0)
+            return true;
+    }
+    return arguments->rest_count == 0;
+}
+
+static bool names_are_known(const struct cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->rest_count; i++) {
+        size_t j = 0;
+
+        while (j < BENCH_COUNT && strcmp(benches[j].name, arguments->rest[i]) != 0)
+            j++;
+        if (j == BENCH_COUNT) {
+            cli_error("unknown bench '%s' (expected page-tables, transfers, ranges, residency or "
+                      "replay)",
+                      arguments->rest[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum cli_status bench(const struct cli_arguments *arguments)
+{
+    struct output out = {
+        .as_json = arguments->values[OPTION_JSON] != NULL,
+        .is_quick = arguments->values[OPTION_QUICK] != NULL,
+    };
+    enum cli_status status = CLI_FINE;
+
+    if (!names_are_known(arguments))
+        return CLI_USAGE;
+    if (out.as_json)
+        printf("{");
+    for (size_t i = 0; i < BENCH_COUNT && status == CLI_FINE; i++) {
+        if (is_chosen(arguments, benches[i].name))
+            status = benches[i].run(&out);
+    }
+    if (out.as_json)
+        printf("\n}\n");
+    return status;
+}
+
+const struct cli_verb cli_bench = {
+    .name = "bench",
+    .usage = "[page-tables] [transfers] [ranges] [residency] [replay]",
+    .summary = "Measures this build, each figure beside a floor or a peer from the same run",
+    .details = "Figures depend on the machine; ratios much less. Without names, all of them.",
+    .options = options,
+    .repeated_option = -1,
+    .run = bench,
+};
