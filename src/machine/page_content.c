@@ -130,10 +130,14 @@ static uint64_t guess_descriptor(const uint8_t *bytes, uint64_t offset)
 
 uint64_t page_recognise(const uint8_t *bytes)
 {
-    uint64_t guess = guess_descriptor(bytes, 0);
+    uint64_t word = load_word(bytes);
+    uint64_t tag = tag_of_word(word, 0);
 
-    if (!descriptor_is_bytes(guess) && explained_bytes(bytes, 0, guess) == PAGE_BYTES)
-        return guess;
+    /* The first word of a tag page may look like a pattern (that of tag 0 is 0): try both. */
+    if (explained_bytes(bytes, 0, (uint32_t)word) == PAGE_BYTES)
+        return (uint32_t)word;
+    if (tag <= PAGE_TAG_MASK && explained_bytes(bytes, 0, tag_descriptor(tag)) == PAGE_BYTES)
+        return tag_descriptor(tag);
     return DESCRIPTOR_BYTES;
 }
 

@@ -109,7 +109,7 @@ void page_store_set_symbolic(struct page_store *store, uint64_t page, uint64_t d
         store->stale_pages++;
     }
     store->descriptors[page] = descriptor;
-    group->is_touched = 1;
+    touch_group(store, group);
 }
 
 /* Called after operations that may have made pages stale. */
@@ -152,7 +152,7 @@ static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t c
         if (group->bytes_count == 0) {
             for (uint64_t i = 0; i < piece; i++)
                 out[i] = kind | ((descriptor + i * step) & PAGE_TAG_MASK);
-            group->is_touched = 1;
+            touch_group(store, group);
         } else if (step == 0) {
             piece = set_mixed_run(store, page, piece, descriptor);
         } else {
@@ -211,7 +211,7 @@ void page_store_copy(struct page_store *destination, uint64_t destination_page,
         if (group->bytes_count == 0 && page_group(source, source_page)->bytes_count == 0) {
             memmove(destination->descriptors + destination_page, source->descriptors + source_page,
                     piece * sizeof *source->descriptors);
-            group->is_touched = 1;
+            touch_group(destination, group);
         } else {
             copy_mixed(destination, destination_page, source, source_page, piece);
         }

@@ -45,6 +45,7 @@ struct page_store {
     uint64_t bytes_pages;
     uint64_t stale_pages;
     uint64_t pinned_pages;
+    uint64_t touched_groups;
 };
 
 static inline bool descriptor_is_bytes(uint64_t descriptor)
@@ -76,6 +77,13 @@ static inline struct page_group *page_group(const struct page_store *store, uint
 static inline uint64_t pages_in_group(uint64_t page, uint64_t count)
 {
     return min_u64(count, GROUP_PAGES - page % GROUP_PAGES);
+}
+
+/* Before a descriptor of the group becomes other than zero. */
+static inline void touch_group(struct page_store *store, struct page_group *group)
+{
+    store->touched_groups += !group->is_touched;
+    group->is_touched = 1;
 }
 
 static inline void assert_pages(const struct page_store *store, uint64_t page, uint64_t count)
