@@ -192,7 +192,7 @@ static PVOID NTAPI get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
 }
 
 /* The same for drivers of WDDM 2, which say when they are done; nothing here depends on that. */
-static PVOID NTAPI acquire_handle_data(DXGKARGCB_GETHANDLEDATA *data,
+static PVOID NTAPI acquire_handle_data(const DXGKARGCB_GETHANDLEDATA *data,
                                        DXGKARG_RELEASE_HANDLE *release_handle)
 {
     PVOID found = get_handle_data(data);
