@@ -34,7 +34,7 @@
 #define RANGE_INNER_MERGE 50
 
 /* A full leaf shares with a sibling that has at most this many, rather than split. */
-#define RANGE_LEAF_SHARE 22
+#define RANGE_LEAF_SHARE 24
 
 struct range_leaf;
 struct range_inner;

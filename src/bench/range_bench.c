@@ -38,6 +38,7 @@ struct run {
     struct live *lives;
     uint64_t live_count;
     uint64_t live_max;
+    uint64_t live_peak;
     uint64_t live_bytes;
     uint64_t next_size;
     uint64_t asked_bytes;
@@ -171,6 +172,7 @@ static void settle_block(struct run *run, const struct operation *block, unsigne
             continue;
         if (block[i].is_done) {
             run->lives[run->live_count++] = block[i].live;
+            run->live_peak = max_u64(run->live_peak, run->live_count);
         } else {
             run->live_bytes -= block[i].live.size;
             run->failed_bytes += block[i].live.size;
@@ -212,25 +214,35 @@ static double percentile(const uint32_t *sorted, uint64_t count, double share, u
     return value > cost ? value - cost : 0;
 }
 
-static uint64_t run_whole_blocks(struct run *run, uint64_t operations, uint64_t *out_ns)
+/* Run blocks; the time of each, which is for BLOCK_OPERATIONS, goes to times unless NULL. */
+static uint64_t run_whole_blocks(struct run *run, uint64_t operations, uint32_t *times)
 {
     struct operation block[BLOCK_OPERATIONS];
-    uint64_t done = 0;
+    uint64_t block_count = div_round_up(operations, BLOCK_OPERATIONS);
 
-    *out_ns = 0;
-    while (done < operations) {
+    for (uint64_t i = 0; i < block_count; i++) {
         unsigned count = decide_block(run, block);
         uint64_t start = now_ns();
 
-        for (unsigned i = 0; i < count; i++)
-            execute(&run->subject, &block[i]);
-        *out_ns += now_ns() - start;
+        for (unsigned j = 0; j < count; j++)
+            execute(&run->subject, &block[j]);
+        if (times)
+            times[i] = (uint32_t)min_u64(now_ns() - start, UINT32_MAX);
         settle_block(run, block, count);
-        if (count == 0)
-            break;
-        done += count;
+        if (count < BLOCK_OPERATIONS)
+            return i;
     }
-    return done;
+    return block_count;
+}
+
+static double mean_without_interruptions(uint32_t *times, uint64_t block_count)
+{
+    uint64_t total = 0, kept = 0;
+
+    qsort(times, block_count, sizeof *times, compare_u32);
+    for (; kept < block_count && times[kept] < 8 * (uint64_t)times[block_count / 2]; kept++)
+        total += times[kept];
+    return kept ? (double)total / (double)(kept * BLOCK_OPERATIONS) : 0;
 }
 
 static uint64_t run_single_operations(struct run *run, uint64_t operations, uint32_t *samples)
@@ -269,7 +281,7 @@ bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ran
     double mean_units = MEDIAN_UNITS * exp(SIGMA * SIGMA / 2);
     struct run run = {.subject.kind = subject};
     uint32_t *samples;
-    uint64_t filled, done, ns;
+    uint64_t block_count, done;
     bool is_done = false;
 
     memset(out_result, 0, sizeof *out_result);
@@ -284,13 +296,12 @@ bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ran
         goto done;
 
     /* Fill, then age: what a fresh space does says nothing. */
-    filled = run_whole_blocks(&run, live_ranges, &ns);
-    run_whole_blocks(&run, 2 * filled, &ns);
+    run_whole_blocks(&run, 3 * live_ranges, NULL);
 
     run.asked_bytes = run.failed_bytes = 0;
-    done = run_whole_blocks(&run, operations, &ns);
-    out_result->operations = done;
-    out_result->ns_mean = done ? (double)ns / (double)done : 0;
+    block_count = run_whole_blocks(&run, operations, samples);
+    out_result->operations = block_count * BLOCK_OPERATIONS;
+    out_result->ns_mean = mean_without_interruptions(samples, block_count);
     out_result->failed_bytes_fraction =
         run.asked_bytes ? (double)run.failed_bytes / (double)run.asked_bytes : 0;
 
@@ -302,9 +313,9 @@ bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ran
     out_result->live_ranges = run.live_count;
     out_result->hole_count = subject_hole_count(&run);
     out_result->metadata_peak_bytes = subject_metadata_bytes(&run.subject);
-    if (run.live_count)
+    if (run.live_peak)
         out_result->metadata_bytes_per_range =
-            (double)out_result->metadata_peak_bytes / (double)run.live_count;
+            (double)out_result->metadata_peak_bytes / (double)run.live_peak;
     is_done = true;
 
 done:

@@ -8,8 +8,9 @@
  *            operation takes a range while that keeps to the occupancy, and otherwise releases a
  *            random one. A take that fails counts its bytes, and one random range goes.
  *            Operations are decided in blocks, outside the clock. The mean is from blocks timed as
- *            a whole; the percentiles are from a second run with a clock around each operation,
- *            whose own cost is subtracted.
+ *            a whole, without those that took eight times the median (the host was elsewhere); the
+ *            percentiles are from a second run with a clock around each operation, whose own cost
+ *            is subtracted.
  */
 #ifndef DRYDOCK_BENCH_RANGE_BENCH_H
 #define DRYDOCK_BENCH_RANGE_BENCH_H
@@ -30,8 +31,8 @@ struct range_bench_result {
     double ns_mean;
     double ns_p50;
     double ns_p99;
-    double failed_bytes_fraction; /* of all bytes asked for, after the fill */
-    double metadata_bytes_per_range;
+    double failed_bytes_fraction;    /* of all bytes asked for, after the fill */
+    double metadata_bytes_per_range; /* peak bytes for each live range at the peak */
     uint64_t metadata_peak_bytes;
 };
 
