@@ -351,13 +351,15 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
 
 bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
-    return allocation->busy_until <= device_retired(allocation->device);
+    /* Physical: whatever runs holds what it uses. */
+    return !allocation->vidmm->caps.is_virtual ||
+           allocation->busy_until <= device_retired(allocation->device);
 }
 
 /* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
 static void bury_if_dead(struct vidmm_allocation *allocation)
 {
-    if (allocation->is_destroyed && !allocation->holds &&
+    if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
         allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING)
         list_push_back(&allocation->vidmm->dying, &allocation->dying);
 }
@@ -376,6 +378,18 @@ void allocation_unhold(struct vidmm_allocation *allocation)
     allocation->busy_until = allocation->device->submitted;
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_add(allocation);
+    bury_if_dead(allocation);
+}
+
+void allocation_use(struct vidmm_allocation *allocation)
+{
+    allocation->uses++;
+}
+
+void allocation_unuse(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->uses > 0);
+    allocation->uses--;
     bury_if_dead(allocation);
 }
 
@@ -519,6 +533,8 @@ static bool is_in_use(const struct vidmm_allocation *allocation)
 {
     const struct vidmm_device *device = allocation->device;
 
+    if (!allocation->vidmm->caps.is_virtual)
+        return allocation->uses > 0;
     if (allocation->holds > allocation->lock_count)
         return device->pending_requests || !list_is_empty(&device->submissions);
     return !allocation_is_idle(allocation);

@@ -346,13 +346,18 @@ static bool skip_to_physical(struct physical_update *update)
     uint64_t leaf = page_table_coverage(space->vidmm, 1);
 
     while (update->job.cursor < update->page_count) {
-        uint64_t va = update->va + PAGE_BYTES_OF(update->job.cursor);
+        uint64_t va = max_u64(update->va + PAGE_BYTES_OF(update->job.cursor), space->ranges_start);
         struct range_info info;
 
-        if (range_allocator_find(&space->ranges, va, &info) && info.owner == OWNER_PHYSICAL &&
-            page_table_find(space, va))
-            return true;
-        update->job.cursor = (align_down(va, leaf) + leaf - update->va) / PAGE_BYTES;
+        if (!range_allocator_range_at(&space->ranges, va, &info))
+            break;
+        update->job.cursor = (va - update->va) / PAGE_BYTES;
+        if (info.owner != OWNER_PHYSICAL)
+            update->job.cursor = (info.offset + info.size - update->va) / PAGE_BYTES;
+        else if (page_table_find(space, va))
+            return update->job.cursor < update->page_count;
+        else
+            update->job.cursor = (align_down(va, leaf) + leaf - update->va) / PAGE_BYTES;
     }
     return false;
 }

@@ -235,7 +235,8 @@ struct vidmm_allocation {
     /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
     uint32_t holds;
     uint32_t lock_count;
-    uint64_t busy_until; /* device->submitted when the last hold went */
+    uint32_t uses;       /* physical: packets that refer to it, queued or running */
+    uint64_t busy_until; /* GpuMmu: device->submitted when the last hold went */
 
     struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
     struct mapping *walk; /* mapping whose entries are being written */
@@ -254,6 +255,7 @@ static inline bool allocation_is_placed(const struct vidmm_allocation *allocatio
 {
     return allocation->segment != NULL;
 }
+/* No work that the GPU has been given may still use it; holds are not looked at. */
 bool allocation_is_idle(const struct vidmm_allocation *allocation);
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
 void allocation_release_backing(struct vidmm_allocation *allocation);
@@ -263,6 +265,9 @@ static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *
 }
 void allocation_hold(struct vidmm_allocation *allocation);
 void allocation_unhold(struct vidmm_allocation *allocation);
+/* A packet of the physical model refers to it, from the client's call to the packet's end. */
+void allocation_use(struct vidmm_allocation *allocation);
+void allocation_unuse(struct vidmm_allocation *allocation);
 
 /*
  * Starts paging in (state ENTERING; it is placed) or out (LEAVING; backing is there) or dropping

@@ -133,7 +133,10 @@ static void finish_submission(struct submission *submission, NTSTATUS status, ui
                               uint64_t available)
 {
     struct render_call *call = submission->call;
+    unsigned i;
 
+    for (i = 0; i < submission->reference_count; i++)
+        allocation_unuse(submission->references[i].allocation);
     give_back_buffer(submission->context, submission->buffer);
     submission_free(submission);
     finish_call_part(call, status, needed, available);
@@ -365,6 +368,8 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
 
         first = part->next;
         submission_begin(part);
+        for (i = 0; i < reference_count; i++)
+            allocation_use(references[i].allocation);
         request_queue(part->request);
     }
     vidmm_pump(vidmm);
