@@ -364,6 +364,30 @@ static void virtual_transfers_move_exactly_their_bytes(void **state)
     machine_free_pages(kernel.machine, pfns, COUNT);
 }
 
+/* Progress beyond 4 GiB of bytes, in pieces, on both sides. Nothing is run. */
+static void a_long_virtual_transfer_is_cut_and_resumed(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER};
+    struct sgpu_packet_copy *copy = (void *)kernel.buffer;
+    const uint64_t skipped = UINT64_C(12) << 30;
+
+    args.TransferVirtual.SourceVirtualAddress = UINT64_C(1) << 40;
+    args.TransferVirtual.DestinationVirtualAddress = UINT64_C(1) << 41;
+    args.TransferVirtual.TransferSizeInBytes = UINT64_C(1) << 36;
+    args.MultipassOffset = (UINT)(skipped / PAGE);
+    args.pDmaBuffer = kernel.buffer;
+    args.DmaSize = SGPU_SUBMIT_ALIGN;
+    assert_int_equal(kernel.ddi.DxgkDdiBuildPagingBuffer(kernel.adapter, &args),
+                     STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+    assert_int_equal(copy[0].flags, 0);
+    assert_int_equal(copy[0].source, (UINT64_C(1) << 40) + skipped);
+    assert_int_equal(copy[0].destination, (UINT64_C(1) << 41) + skipped);
+    assert_int_equal(copy[1].source, copy[0].source + copy[0].bytes);
+    assert_int_equal(copy[1].destination, copy[0].destination + copy[0].bytes);
+    assert_int_equal((uint64_t)args.MultipassOffset * PAGE,
+                     skipped + copy[0].bytes + copy[1].bytes);
+}
+
 static void virtual_fill_covers_its_range_and_no_more(void **state)
 {
     map_pages(0, 16, NULL, 0x80);
@@ -522,6 +546,7 @@ int main(void)
         TEST(gpu_updates_wait_for_the_gpu),
         TEST(an_update_of_nothing_writes_nothing),
         TEST(virtual_transfers_move_exactly_their_bytes),
+        TEST(a_long_virtual_transfer_is_cut_and_resumed),
         TEST(virtual_fill_covers_its_range_and_no_more),
         TEST(physical_operations_stay_physical_in_a_virtual_submission),
         TEST(a_flush_covers_its_range_however_the_end_is_meant),

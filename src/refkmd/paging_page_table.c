@@ -154,8 +154,7 @@ NTSTATUS paging_build_flush_tlb(struct paging_call *call)
     const UINT64 last_page = (1ull << SGPU_VA_BITS) - SGPU_PAGE_BYTES;
     UINT64 start = flush->StartVirtualAddress & ~page_mask;
     UINT64 end = smaller_of(flush->EndVirtualAddress & ~page_mask, last_page) + SGPU_PAGE_BYTES;
-    BOOLEAN is_all = (!flush->StartVirtualAddress && !flush->EndVirtualAddress) ||
-                     flush->EndVirtualAddress < flush->StartVirtualAddress || start >= end;
+    BOOLEAN is_all = (!flush->StartVirtualAddress && !flush->EndVirtualAddress) || start >= end;
     struct sgpu_packet_tlb_flush *packet;
 
     packet = packet_begin(&call->writer, SGPU_OP_TLB_FLUSH, sizeof *packet);

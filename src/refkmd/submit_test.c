@@ -510,7 +510,7 @@ static void bad_commands_are_refused_and_publish_nothing(void **state)
     D3DDDI_PATCHLOCATIONLIST locations[8];
 
     scene_init(&scene);
-    for (int lie = 0; lie <= 12; lie++) {
+    for (int lie = 0; lie <= 13; lie++) {
         struct command commands[2];
         DXGKARG_RENDER args;
         UINT length = sizeof commands;
@@ -552,6 +552,9 @@ static void bad_commands_are_refused_and_publish_nothing(void **state)
             length = sizeof commands[0] + 8;
             break;
         case 12:
+            commands[1].refs[1].offset = 1u << 30;
+            break;
+        case 13:
             scene.list[2].hDeviceSpecificAllocation = NULL;
             break;
         }
@@ -705,6 +708,9 @@ static void an_engine_reset_tells_what_it_aborted(void **state)
     assert_int_equal(kernel.log_count, 0);
     assert_true(page_store_is_fill(local(), 0x1000, PAGE, GUARD, NULL));
     assert_int_equal(current_fence(NODE), 3);
+    preempt(50); /* nothing is left on the node */
+    check_preempted(0, 50, 3);
+    kernel.log_count = 0;
 
     /* Completed before the reset, unseen because the interrupt got lost. */
     set_interrupts(false);
