@@ -16,7 +16,7 @@
 #ifndef _NTDEF_
 #define _NTDEF_
 
-#include "basetsd.h"
+#include "guiddef.h"
 #include "sal.h"
 
 #if defined(__x86_64__) && !defined(_WIN32)
@@ -160,18 +160,6 @@ typedef struct _LUID {
     ULONG LowPart;
     LONG HighPart;
 } LUID, *PLUID;
-
-#ifndef GUID_DEFINED
-#define GUID_DEFINED
-typedef struct _GUID {
-    ULONG Data1;
-    USHORT Data2;
-    USHORT Data3;
-    UCHAR Data4[8];
-} GUID;
-#endif
-typedef GUID *LPGUID;
-typedef const GUID *LPCGUID;
 
 typedef struct _UNICODE_STRING {
     USHORT Length;

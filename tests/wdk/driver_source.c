@@ -3,6 +3,7 @@
  * registers, locks. It is compiled for every interface version, as C and as C++, and not run:
  * that it compiles unchanged is the test.
  */
+#include <initguid.h>
 #include <ntddk.h>
 #include <dispmprt.h>
 
@@ -29,6 +30,7 @@ static DXGKDDI_REMOVE_DEVICE SampleRemoveDevice;
 static DXGKDDI_INTERRUPT_ROUTINE SampleInterruptRoutine;
 static DXGKDDI_DPC_ROUTINE SampleDpcRoutine;
 static DXGKDDI_SET_POWER_STATE SampleSetPowerState;
+static DXGKDDI_QUERY_INTERFACE SampleQueryInterface;
 static DXGKDDI_QUERYADAPTERINFO SampleQueryAdapterInfo;
 static DXGKDDI_CREATEALLOCATION SampleCreateAllocation;
 static DXGKDDI_DESTROYALLOCATION SampleDestroyAllocation;
@@ -39,6 +41,9 @@ static DXGKDDI_PREEMPTCOMMAND SamplePreemptCommand;
 #ifdef __cplusplus
 }
 #endif
+
+DEFINE_GUID(GUID_SAMPLE_INTERFACE, 0x3f2504e0, 0x4f89, 0x11d3, 0x9a, 0x0c, 0x03, 0x05, 0xe8, 0x2c,
+            0x33, 0x01);
 
 typedef struct _SAMPLE_ADAPTER {
     DXGKRNL_INTERFACE Dxgk;
@@ -155,6 +160,20 @@ static VOID APIENTRY SampleDpcRoutine(_In_ CONST PVOID MiniportDeviceContext)
     PSAMPLE_ADAPTER Adapter = (PSAMPLE_ADAPTER)MiniportDeviceContext;
 
     Adapter->Dxgk.DxgkCbNotifyDpc(Adapter->Dxgk.DeviceHandle);
+}
+
+static NTSTATUS APIENTRY SampleQueryInterface(_In_ CONST PVOID MiniportDeviceContext,
+                                              _In_ PQUERY_INTERFACE QueryInterface)
+{
+#ifdef __cplusplus
+    if (!IsEqualGUID(*QueryInterface->InterfaceType, GUID_SAMPLE_INTERFACE))
+#else
+    if (!IsEqualGUID(QueryInterface->InterfaceType, &GUID_SAMPLE_INTERFACE))
+#endif
+        return STATUS_NOT_SUPPORTED;
+
+    QueryInterface->Interface->Context = MiniportDeviceContext;
+    return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY SampleSetPowerState(_In_ CONST PVOID MiniportDeviceContext,
@@ -315,6 +334,7 @@ _Use_decl_annotations_ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT DriverObject,
     Data.DxgkDdiInterruptRoutine = SampleInterruptRoutine;
     Data.DxgkDdiDpcRoutine = SampleDpcRoutine;
     Data.DxgkDdiSetPowerState = SampleSetPowerState;
+    Data.DxgkDdiQueryInterface = SampleQueryInterface;
     Data.DxgkDdiQueryAdapterInfo = SampleQueryAdapterInfo;
     Data.DxgkDdiCreateAllocation = SampleCreateAllocation;
     Data.DxgkDdiDestroyAllocation = SampleDestroyAllocation;

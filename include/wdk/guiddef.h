@@ -1,0 +1,44 @@
+/*
+ * GUIDs: the type, definition and comparison.
+ *
+ * Place  include/wdk, above basetsd.h; included by ntdef.h.
+ * Model  DEFINE_GUID declares a name. In the one source file of a driver that includes initguid.h
+ *        first, it defines it.
+ */
+#ifndef GUID_DEFINED
+#define GUID_DEFINED
+
+#include "basetsd.h"
+
+typedef struct _GUID {
+    uint32_t Data1;
+    uint16_t Data2;
+    uint16_t Data3;
+    uint8_t Data4[8];
+} GUID;
+
+typedef GUID *LPGUID;
+typedef const GUID *LPCGUID;
+
+#ifdef __cplusplus
+typedef const GUID &REFGUID;
+#define IsEqualGUID(first, second) (__builtin_memcmp(&(first), &(second), sizeof(GUID)) == 0)
+#define GUID_STORAGE               extern "C" const
+#else
+typedef const GUID *REFGUID;
+#define IsEqualGUID(first, second) (__builtin_memcmp((first), (second), sizeof(GUID)) == 0)
+#define GUID_STORAGE               extern const
+#endif
+#define InlineIsEqualGUID(first, second) IsEqualGUID(first, second)
+
+#endif
+
+/* Outside the guard: initguid.h changes its mind about DEFINE_GUID. */
+#undef DEFINE_GUID
+#ifdef INITGUID
+#define DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8)                               \
+    GUID_STORAGE GUID name;                                                                        \
+    const GUID name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}}
+#else
+#define DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) GUID_STORAGE GUID name
+#endif

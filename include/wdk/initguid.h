@@ -1,0 +1,6 @@
+/* Makes DEFINE_GUID define what it names; see guiddef.h. */
+#ifndef INITGUID
+#define INITGUID
+#endif
+
+#include "guiddef.h"
