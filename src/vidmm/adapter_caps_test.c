@@ -1,0 +1,800 @@
+/* Adapter caps against a driver that answers from a struct: kept, broken one by one, failing. */
+#include "vidmm/adapter_caps.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define VISTA  DXGKDDI_INTERFACE_VERSION_VISTA
+#define WIN7   DXGKDDI_INTERFACE_VERSION_WIN7
+#define WIN8   DXGKDDI_INTERFACE_VERSION_WIN8
+#define WDDM13 DXGKDDI_INTERFACE_VERSION_WDDM1_3
+#define WDDM20 DXGKDDI_INTERFACE_VERSION_WDDM2_0
+#define WDDM21 DXGKDDI_INTERFACE_VERSION_WDDM2_1
+#define WDDM24 DXGKDDI_INTERFACE_VERSION_WDDM2_4
+#define WDDM26 DXGKDDI_INTERFACE_VERSION_WDDM2_6
+#define WDDM29 DXGKDDI_INTERFACE_VERSION_WDDM2_9
+#define WDDM32 DXGKDDI_INTERFACE_VERSION_WDDM3_2
+
+#define MAX_SEGMENTS 40
+#define BASE_LOCAL   0
+#define BASE_HIDDEN  (256 * MiB)
+#define BASE_SLOTS   (UINT64_C(1) << 40)
+#define WINDOW       UINT64_C(0xe0000000)
+
+/* ---- The driver ---- */
+
+struct fake {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    ULONG version;
+    bool sizes_roots;
+    DXGK_DRIVERCAPS driver;
+    DXGK_PHYSICALADAPTERCAPS adapter;
+    DXGK_GPUMMUCAPS mmu;
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[8];
+    UINT count; /* of segments; the second pass tells count + extra */
+    UINT extra;
+    DXGK_SEGMENTDESCRIPTOR4 segments[MAX_SEGMENTS];
+    UINT bank_count; /* of segment 1 */
+    SIZE_T *bank_ends;
+    UINT paging_segment;
+    UINT paging_bytes;
+    UINT paging_private_bytes;
+    bool tells_all_at_first;
+    bool ignores_stride;
+    UINT range_count_told; /* by SEGMENTMEMORYSTATE */
+    DXGK_MEMORYRANGE ranges[4];
+    int failing_type; /* the query that fails, or -1 */
+    NTSTATUS failing_status;
+
+    UINT driver_caps_bytes; /* as asked */
+    unsigned asked_count[64];
+};
+
+static ULONG fake_version(struct miniport *self)
+{
+    return ((struct fake *)self)->version;
+}
+
+static bool fake_has(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_GetRootPageTableSize || ((struct fake *)self)->sizes_roots;
+}
+
+static void answer_segments(const struct fake *fake, DXGK_QUERYSEGMENTOUT *out)
+{
+    bool is_first = !out->pSegmentDescriptor;
+
+    out->NbSegment = fake->count + (is_first ? 0 : fake->extra);
+    if (!is_first || fake->tells_all_at_first) {
+        out->PagingBufferSegmentId = fake->paging_segment;
+        out->PagingBufferSize = fake->paging_bytes;
+        out->PagingBufferPrivateDataSize = fake->paging_private_bytes;
+    }
+    for (UINT i = 0; !is_first && i < fake->count; i++) {
+        out->pSegmentDescriptor[i] = (DXGK_SEGMENTDESCRIPTOR){
+            .BaseAddress = fake->segments[i].BaseAddress,
+            .CpuTranslatedAddress = fake->segments[i].CpuTranslatedAddress,
+            .Size = fake->segments[i].Size,
+            .NbOfBanks = i ? 0 : fake->bank_count,
+            .pBankRangeTable = i ? NULL : fake->bank_ends,
+            .CommitLimit = fake->segments[i].CommitLimit,
+            .Flags = fake->segments[i].Flags,
+        };
+    }
+}
+
+static void answer_segments3(const struct fake *fake, DXGK_QUERYSEGMENTOUT3 *out)
+{
+    DXGK_SEGMENTDESCRIPTOR old[MAX_SEGMENTS];
+    DXGK_QUERYSEGMENTOUT answer = {.pSegmentDescriptor = out->pSegmentDescriptor ? old : NULL};
+
+    answer_segments(fake, &answer);
+    out->NbSegment = answer.NbSegment;
+    out->PagingBufferSegmentId = answer.PagingBufferSegmentId;
+    out->PagingBufferSize = answer.PagingBufferSize;
+    out->PagingBufferPrivateDataSize = answer.PagingBufferPrivateDataSize;
+    for (UINT i = 0; out->pSegmentDescriptor && i < fake->count; i++) {
+        out->pSegmentDescriptor[i] = (DXGK_SEGMENTDESCRIPTOR3){
+            .Flags = old[i].Flags,
+            .BaseAddress = old[i].BaseAddress,
+            .CpuTranslatedAddress = old[i].CpuTranslatedAddress,
+            .Size = old[i].Size,
+            .NbOfBanks = old[i].NbOfBanks,
+            .pBankRangeTable = old[i].pBankRangeTable,
+            .CommitLimit = old[i].CommitLimit,
+            .SystemMemoryEndAddress = fake->segments[i].SystemMemoryEndAddress,
+        };
+    }
+}
+
+static void answer_segments4(const struct fake *fake, DXGK_QUERYSEGMENTOUT4 *out)
+{
+    bool is_first = out->NbSegment == 0;
+    size_t stride =
+        fake->ignores_stride ? sizeof(DXGK_SEGMENTDESCRIPTOR4) : out->SegmentDescriptorStride;
+
+    out->NbSegment = fake->count + (is_first ? 0 : fake->extra);
+    if (!is_first || fake->tells_all_at_first) {
+        out->PagingBufferSegmentId = fake->paging_segment;
+        out->PagingBufferSize = fake->paging_bytes;
+        out->PagingBufferPrivateDataSize = fake->paging_private_bytes;
+    }
+    for (UINT i = 0; !is_first && i < fake->count; i++)
+        memcpy(out->pSegmentDescriptor + i * stride, &fake->segments[i], sizeof fake->segments[i]);
+}
+
+static void answer_ranges(const struct fake *fake, DXGK_QUERYSEGMENTMEMORYSTATE *state)
+{
+    assert_int_equal(state->DriverSegmentId, 1);
+    assert_int_equal(state->NumInvalidMemoryRanges, fake->segments[0].NumInvalidMemoryRanges);
+    memcpy(state->pMemoryRanges, fake->ranges,
+           state->NumInvalidMemoryRanges * sizeof *state->pMemoryRanges);
+    state->NumInvalidMemoryRanges = fake->range_count_told;
+}
+
+static NTSTATUS fake_query(struct miniport *self, HANDLE object,
+                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct fake *fake = (struct fake *)self;
+
+    assert_null(object);
+    fake->asked_count[query->Type]++;
+    if ((int)query->Type == fake->failing_type)
+        return fake->failing_status;
+    switch (query->Type) {
+    case DXGKQAITYPE_DRIVERCAPS:
+        fake->driver_caps_bytes = query->OutputDataSize;
+        memcpy(query->pOutputData, &fake->driver, query->OutputDataSize);
+        break;
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS:
+        memcpy(query->pOutputData, &fake->adapter, query->OutputDataSize);
+        break;
+    case DXGKQAITYPE_GPUMMUCAPS:
+        memcpy(query->pOutputData, &fake->mmu, query->OutputDataSize);
+        break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC:
+        memcpy(
+            query->pOutputData,
+            &fake->levels[((const DXGK_QUERYPAGETABLELEVELDESCIN *)query->pInputData)->LevelIndex],
+            query->OutputDataSize);
+        break;
+    case DXGKQAITYPE_QUERYSEGMENT:
+        answer_segments(fake, query->pOutputData);
+        break;
+    case DXGKQAITYPE_QUERYSEGMENT3:
+        answer_segments3(fake, query->pOutputData);
+        break;
+    case DXGKQAITYPE_QUERYSEGMENT4:
+        answer_segments4(fake, query->pOutputData);
+        break;
+    case DXGKQAITYPE_SEGMENTMEMORYSTATE:
+        answer_ranges(fake, query->pOutputData);
+        break;
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Three segments (visible, aperture, hidden), two nodes; four levels of nine bits from 2.0 on. */
+static void make_fake(struct fake *fake, ULONG version)
+{
+    *fake = (struct fake){
+        .version = version,
+        .count = 3,
+        .paging_bytes = 64 * 1024,
+        .paging_private_bytes = 16,
+        .failing_type = -1,
+    };
+    fake->ops = miniport_forward_ops;
+    fake->ops.interface_version = fake_version;
+    fake->ops.has = fake_has;
+    fake->ops.query_adapter_info = fake_query;
+    fake->miniport.ops = &fake->ops;
+
+    fake->driver.HighestAcceptableAddress.QuadPart = INT64_C(0x7fffffffffff);
+    fake->driver.ApertureSegmentCommitLimit = 2 * GiB;
+    fake->driver.SchedulingCaps.MultiEngineAware = 1;
+    fake->driver.MemoryManagementCaps.PagingNode = 1;
+    fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 2;
+    fake->adapter.NumExecutionNodes = 3;
+    fake->adapter.PagingNodeIndex = 2;
+
+    fake->segments[0].Flags.CpuVisible = 1;
+    fake->segments[0].BaseAddress.QuadPart = BASE_LOCAL;
+    fake->segments[0].CpuTranslatedAddress.QuadPart = (LONGLONG)WINDOW;
+    fake->segments[0].Size = 256 * MiB;
+    fake->segments[1].Flags.Aperture = 1;
+    fake->segments[1].Flags.CacheCoherent = 1;
+    fake->segments[1].BaseAddress.QuadPart = (LONGLONG)BASE_SLOTS;
+    fake->segments[1].Size = 2 * GiB;
+    fake->segments[2].BaseAddress.QuadPart = (LONGLONG)BASE_HIDDEN;
+    fake->segments[2].Size = 3 * GiB;
+    for (unsigned i = 0; i < 3; i++)
+        fake->segments[i].CommitLimit = fake->segments[i].Size;
+    if (version < WDDM20)
+        return;
+    fake->driver.MemoryManagementCaps.VirtualAddressingSupported = 1;
+    fake->driver.MemoryManagementCaps.GpuMmuSupported = 1;
+    fake->mmu.ZeroInPteSupported = 1;
+    fake->mmu.ReadOnlyMemorySupported = 1;
+    fake->mmu.ExplicitPageTableInvalidation = 1;
+    fake->mmu.InvalidTlbEntriesNotCached = 1;
+    fake->mmu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    fake->mmu.VirtualAddressBitCount = 48;
+    fake->mmu.PageTableLevelCount = 4;
+    for (unsigned i = 0; i < 4; i++) {
+        fake->levels[i] = (DXGK_PAGE_TABLE_LEVEL_DESC){
+            .PageTableIndexBitCount = 9,
+            .PageTableSegmentId = 1,
+            .PagingProcessPageTableSegmentId = 1,
+            .PageTableSizeInBytes = 4096,
+        };
+    }
+}
+
+static NTSTATUS query(struct fake *fake, struct vidmm_caps *caps, struct vidmm_failure *failure)
+{
+    memset(caps, 0xcc, sizeof *caps);
+    memset(failure, 0xcc, sizeof *failure);
+    return vidmm_caps_query(&fake->miniport, base_services_libc(), caps, failure);
+}
+
+/* ---- Kept ---- */
+
+static void a_lawful_report_of_every_version_is_taken_over(void **state)
+{
+    /* Sizes of DXGK_DRIVERCAPS in a driver that was compiled for the version. */
+    static const struct {
+        ULONG version;
+        UINT driver_caps_bytes;
+    } cases[] = {
+        {VISTA, 336},  {WIN7, 528},   {WIN8, 544},   {WDDM13, 552}, {WDDM20, 576},
+        {WDDM21, 576}, {WDDM24, 584}, {WDDM26, 584}, {WDDM29, 592}, {WDDM32, 592},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        bool is_new = cases[i].version >= WDDM20;
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+        assert_int_equal(fake.driver_caps_bytes, cases[i].driver_caps_bytes);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_QUERYSEGMENT],
+                         cases[i].version < WIN8 ? 2 : 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_QUERYSEGMENT3],
+                         cases[i].version >= WIN8 && !is_new ? 2 : 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_QUERYSEGMENT4], is_new ? 2 : 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_SEGMENTMEMORYSTATE], 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_PAGETABLELEVELDESC], is_new ? 4 : 0);
+        assert_int_equal(caps.interface_version, cases[i].version);
+        assert_int_equal(caps.is_virtual, is_new);
+        assert_int_equal(caps.node_count, is_new ? 3 : 2);
+        assert_int_equal(caps.paging_node, is_new ? 2 : 1);
+        assert_int_equal(caps.aperture_commit_limit, 2 * GiB);
+        assert_int_equal(caps.highest_address, 0x7fffffffffff);
+        assert_int_equal(caps.segment_count, 3);
+        assert_true(caps.segments[0].is_cpu_visible && !caps.segments[0].is_aperture);
+        assert_int_equal(caps.segments[0].cpu_address, WINDOW);
+        assert_true(caps.segments[1].is_aperture && caps.segments[1].is_cache_coherent);
+        assert_int_equal(caps.segments[1].base, BASE_SLOTS);
+        assert_int_equal(caps.segments[2].size, 3 * GiB);
+        assert_int_equal(caps.segments[2].commit_limit, 3 * GiB);
+        assert_int_equal(caps.segments[2].cpu_address, 0);
+        assert_int_equal(caps.paging_buffer_bytes, 65536);
+        assert_int_equal(caps.paging_private_bytes, 16);
+        assert_int_equal(caps.level_count, is_new ? 4 : 0);
+        assert_int_equal(caps.has_zero, is_new);
+        assert_int_equal(caps.has_no_execute, false);
+        assert_int_equal(caps.invalid_not_cached, cases[i].version >= WDDM26);
+        assert_int_equal(caps.levels[3].alignment, is_new ? 4096 : 0);
+        assert_string_equal(failure.rule, "");
+        assert_string_equal(failure.text, "");
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
+static void banks_and_invalid_ranges_are_copied(void **state)
+{
+    SIZE_T ends[] = {64 * MiB, 128 * MiB, 0xdead}; /* the last one is not read */
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    make_fake(&fake, WDDM13);
+    fake.segments[0].Flags.UseBanking = 1;
+    fake.bank_count = 3;
+    fake.bank_ends = ends;
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+    assert_int_equal(caps.segments[0].bank_count, 3);
+    assert_int_equal(caps.segments[0].bank_ends[1], 128 * MiB);
+    assert_int_equal(caps.segments[0].bank_ends[2], 256 * MiB);
+    vidmm_caps_fini(base_services_libc(), &caps);
+
+    make_fake(&fake, WDDM20);
+    fake.segments[0].NumInvalidMemoryRanges = 2;
+    fake.range_count_told = 2;
+    fake.ranges[0] = (DXGK_MEMORYRANGE){.SegmentOffset = 0x5000, .SizeInBytes = 0x1000};
+    fake.ranges[1] = (DXGK_MEMORYRANGE){.SegmentOffset = 255 * MiB, .SizeInBytes = 1 * MiB};
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+    assert_int_equal(fake.asked_count[DXGKQAITYPE_SEGMENTMEMORYSTATE], 1);
+    assert_int_equal(caps.segments[0].invalid_range_count, 2);
+    assert_int_equal(caps.segments[0].invalid_ranges[1].offset, 255 * MiB);
+    assert_int_equal(caps.segments[0].invalid_ranges[1].size, 1 * MiB);
+    vidmm_caps_fini(base_services_libc(), &caps);
+    assert_int_equal(caps.segment_count, 0);
+}
+
+/* ---- Reports that differ from the lawful one ---- */
+
+#define CHANGE(name, statement)                                                                    \
+    static void name(struct fake *fake)                                                            \
+    {                                                                                              \
+        statement;                                                                                 \
+    }
+
+static SIZE_T falling_ends[] = {64 * MiB, 32 * MiB, 256 * MiB};
+static SIZE_T long_ends[] = {64 * MiB, 256 * MiB, 256 * MiB};
+static SIZE_T good_ends[] = {64 * MiB, 255 * MiB};
+
+static void set_banks(struct fake *fake, UINT count, SIZE_T *ends)
+{
+    fake->segments[0].Flags.UseBanking = 1;
+    fake->bank_count = count;
+    fake->bank_ends = ends;
+}
+
+static void set_preserved(struct fake *fake, bool standby, bool hibernate, bool partial)
+{
+    fake->segments[0].Flags.PreservedDuringStandby = standby;
+    fake->segments[0].Flags.PreservedDuringHibernate = hibernate;
+    fake->segments[0].Flags.PartiallyPreservedDuringHibernate = partial;
+    fake->segments[0].SystemMemoryEndAddress = partial ? 0xfffff : 0;
+}
+
+static void set_range(struct fake *fake, UINT64 offset, UINT64 size)
+{
+    fake->segments[0].NumInvalidMemoryRanges = 1;
+    fake->range_count_told = 1;
+    fake->ranges[0] = (DXGK_MEMORYRANGE){.SegmentOffset = offset, .SizeInBytes = size};
+}
+
+static void set_size(struct fake *fake, unsigned i, SIZE_T size)
+{
+    fake->segments[i].Size = size;
+    fake->segments[i].CommitLimit = size;
+}
+
+/* Two levels: a leaf of 9 bits and this root. */
+static void set_two_levels(struct fake *fake, UINT root_bits, UINT root_bytes, bool sizes_roots)
+{
+    fake->mmu.PageTableLevelCount = 2;
+    fake->mmu.VirtualAddressBitCount = root_bits ? 21 + root_bits : 40;
+    fake->levels[1].PageTableIndexBitCount = root_bits;
+    fake->levels[1].PageTableSizeInBytes = root_bytes;
+    fake->sizes_roots = sizes_roots;
+}
+
+static void set_segment_count(struct fake *fake, UINT count)
+{
+    for (UINT i = 3; i < count; i++) {
+        fake->segments[i].BaseAddress.QuadPart = (LONGLONG)((UINT64_C(2) << 40) + i * MiB);
+        set_size(fake, i, 1 * MiB);
+    }
+    fake->count = count;
+}
+
+CHANGE(all_at_first, fake->tells_all_at_first = true)
+CHANGE(other_count, fake->extra = 1)
+CHANGE(no_stride, fake->ignores_stride = true)
+CHANGE(table_segment, fake->levels[2].PageTableSegmentId = 4)
+CHANGE(paging_table_segment, fake->levels[1].PagingProcessPageTableSegmentId = 9)
+CHANGE(overlap, fake->segments[2].BaseAddress.QuadPart -= 4096)
+CHANGE(odd_size, set_size(fake, 2, 3 * GiB - 1))
+CHANGE(odd_64kb_size, fake->segments[2].Flags.Use64KBPages = 1; set_size(fake, 2, GiB + 4096))
+CHANGE(even_64kb_size, fake->segments[2].Flags.Use64KBPages = 1)
+CHANGE(too_many, set_segment_count(fake, 32))
+CHANGE(as_many_as_there_are, set_segment_count(fake, 31))
+CHANGE(none, fake->count = 0)
+CHANGE(memory_limit, fake->segments[2].CommitLimit -= 4096)
+CHANGE(aperture_limit, fake->segments[1].CommitLimit += 4096)
+CHANGE(small_aperture_limit, fake->segments[1].CommitLimit = 4096)
+CHANGE(no_window, fake->segments[0].CpuTranslatedAddress.QuadPart = 0)
+CHANGE(odd_window, fake->segments[0].CpuTranslatedAddress.QuadPart += 8)
+CHANGE(unused_window, fake->segments[2].CpuTranslatedAddress.QuadPart = 12345)
+CHANGE(coherent_memory, fake->segments[2].Flags.CacheCoherent = 1)
+CHANGE(reserved_bit, fake->segments[2].Flags.Value |= 1u << 31)
+CHANGE(newer_bit, fake->segments[1].Flags.LocalBudgetGroup = 1)
+CHANGE(firmware_bit, fake->segments[2].Flags.PopulatedByReservedDDRByFirmware = 1)
+CHANGE(preserved_bit, fake->segments[2].Flags.PreservedDuringStandby = 1)
+CHANGE(reserved_memory, fake->segments[2].Flags.ReservedSysMem = 1)
+CHANGE(two_windows, fake->segments[0].Flags.SupportsCpuHostAperture = 1)
+CHANGE(cached_window, fake->segments[2].Flags.SupportsCachedCpuHostAperture = 1)
+CHANGE(host_aperture, fake->segments[2].Flags.SupportsCpuHostAperture = 1;
+       fake->segments[2].Flags.SupportsCachedCpuHostAperture = 1)
+CHANGE(no_aperture, fake->segments[1].Flags.Value = 0)
+CHANGE(two_apertures, fake->segments[2].Flags.Aperture = 1)
+CHANGE(range_offset, set_range(fake, 0x800, 0x1000))
+CHANGE(range_size, set_range(fake, 0x1000, 0x1800))
+CHANGE(range_end, set_range(fake, 256 * MiB - 0x1000, 0x2000))
+CHANGE(range_outside, set_range(fake, 256 * MiB, 0x1000))
+CHANGE(range_empty, set_range(fake, 0x1000, 0))
+CHANGE(range_count, set_range(fake, 0x1000, 0x1000); fake->range_count_told = 0)
+CHANGE(range_flood, fake->segments[0].NumInvalidMemoryRanges = 0xffffffff)
+CHANGE(range_of_64kb, fake->segments[0].Flags.Use64KBPages = 1; set_range(fake, 0x1000, 0x10000))
+CHANGE(vpr, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlignment = 0x10000;
+       fake->segments[2].VprRangeStartOffset = 0x8000)
+CHANGE(vpr_size, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlignment = 0x10000;
+       fake->segments[2].VprRangeSize = 0x8000)
+CHANGE(vpr_good, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlignment = 0x10000;
+       fake->segments[2].VprRangeSize = 0x20000)
+CHANGE(banked_aperture, fake->segments[1].Flags.UseBanking = 1)
+CHANGE(no_banks, set_banks(fake, 0, good_ends))
+CHANGE(bank_flood, set_banks(fake, 128, good_ends))
+CHANGE(no_bank_table, set_banks(fake, 2, NULL))
+CHANGE(falling_banks, set_banks(fake, 3, falling_ends))
+CHANGE(long_banks, set_banks(fake, 3, long_ends))
+CHANGE(good_banks, set_banks(fake, 3, good_ends))
+CHANGE(agp, fake->segments[1].Flags.Value = 2)
+CHANGE(preserved_010, set_preserved(fake, false, true, false))
+CHANGE(preserved_001, set_preserved(fake, false, false, true))
+CHANGE(preserved_011, set_preserved(fake, false, true, true))
+CHANGE(preserved_111, set_preserved(fake, true, true, true))
+CHANGE(preserved_100, set_preserved(fake, true, false, false))
+CHANGE(preserved_101, set_preserved(fake, true, false, true))
+CHANGE(preserved_110, set_preserved(fake, true, true, false))
+CHANGE(end_alone, fake->segments[0].SystemMemoryEndAddress = 0xfff)
+CHANGE(flag_alone, set_preserved(fake, true, false, true);
+       fake->segments[0].SystemMemoryEndAddress = 0)
+CHANGE(end_outside, set_preserved(fake, true, false, true);
+       fake->segments[0].SystemMemoryEndAddress = 256 * MiB)
+CHANGE(paging_in_memory, fake->paging_segment = 1)
+CHANGE(paging_nowhere, fake->paging_segment = 4)
+CHANGE(paging_in_aperture, fake->paging_segment = 2)
+CHANGE(paging_empty, fake->paging_bytes = 0)
+CHANGE(paging_huge, fake->paging_bytes = 0xffffffff)
+CHANGE(private_huge, fake->paging_private_bytes = 0xffffffff)
+CHANGE(private_none, fake->paging_private_bytes = 0)
+CHANGE(va_without_mmu, fake->driver.MemoryManagementCaps.GpuMmuSupported = 0)
+CHANGE(mmu_without_va, fake->driver.MemoryManagementCaps.VirtualAddressingSupported = 0)
+CHANGE(iommu_without_va, fake->driver.MemoryManagementCaps.VirtualAddressingSupported = 0;
+       fake->driver.MemoryManagementCaps.GpuMmuSupported = 0;
+       fake->driver.MemoryManagementCaps.IoMmuSupported = 1)
+CHANGE(both_mmus, fake->driver.MemoryManagementCaps.IoMmuSupported = 1)
+CHANGE(no_virtual_addresses, fake->driver.MemoryManagementCaps.VirtualAddressingSupported = 0;
+       fake->driver.MemoryManagementCaps.GpuMmuSupported = 0)
+CHANGE(one_level, fake->mmu.PageTableLevelCount = 1)
+CHANGE(seven_levels, fake->mmu.PageTableLevelCount = 7)
+CHANGE(va_bits, fake->mmu.VirtualAddressBitCount = 47)
+CHANGE(va_bits_huge, fake->mmu.VirtualAddressBitCount = 64;
+       fake->levels[3].PageTableIndexBitCount = 25)
+CHANGE(table_size, fake->levels[2].PageTableSizeInBytes = 4100)
+CHANGE(system_table, fake->levels[2].PageTableSizeInBytes = 8192;
+       fake->levels[2].PageTableSegmentId = 0)
+CHANGE(system_paging_table, fake->levels[2].PageTableSizeInBytes = 8192;
+       fake->levels[2].PagingProcessPageTableSegmentId = 0)
+CHANGE(large_table, fake->levels[2].PageTableSizeInBytes = 8192)
+CHANGE(no_bits, fake->levels[3].PageTableIndexBitCount = 0; fake->mmu.VirtualAddressBitCount = 39)
+CHANGE(no_table_size, fake->levels[3].PageTableSizeInBytes = 0)
+CHANGE(unsized_leaf, set_two_levels(fake, 9, 4096, true); fake->levels[0].PageTableSizeInBytes = 0)
+CHANGE(unsizable_root, set_two_levels(fake, 0, 0, false))
+CHANGE(resizable_root, set_two_levels(fake, 0, 0, true))
+CHANGE(resizable_root_va, set_two_levels(fake, 0, 0, true); fake->mmu.VirtualAddressBitCount = 21)
+CHANGE(fixed_root_of_two, set_two_levels(fake, 9, 4096, false))
+CHANGE(cpu_directories, fake->mmu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
+CHANGE(cpu_system_directories, fake->mmu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+       for (unsigned i = 1; i < 4; i++) fake->levels[i].PageTableSegmentId = 0)
+CHANGE(mode, fake->mmu.PageTableUpdateMode = (DXGK_PAGETABLEUPDATEMODE)3)
+CHANGE(alignment, fake->levels[0].PageTableAlignmentInBytes = 12288)
+CHANGE(index_bits, fake->levels[0].PageTableIndexBitCount = 0xffffffff)
+CHANGE(empty_segment, set_size(fake, 2, 0))
+CHANGE(huge_segment, set_size(fake, 2, UINT64_C(0xfffffffffffff000)))
+CHANGE(high_segment, fake->segments[2].BaseAddress.QuadPart = (LONGLONG)(UINT64_C(1) << 52) - 4096)
+CHANGE(negative_base, fake->segments[2].BaseAddress.QuadPart = -4096)
+CHANGE(odd_base, fake->segments[2].BaseAddress.QuadPart = (LONGLONG)(4 * GiB + 512))
+CHANGE(no_nodes, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0)
+CHANGE(one_unaware_node, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0;
+       fake->driver.SchedulingCaps.MultiEngineAware = 0;
+       fake->driver.MemoryManagementCaps.PagingNode = 0)
+CHANGE(paging_node, fake->driver.MemoryManagementCaps.PagingNode = 2)
+CHANGE(adapter_nodes, fake->adapter.NumExecutionNodes = 65)
+CHANGE(adapter_paging_node, fake->adapter.PagingNodeIndex = 3)
+
+static void every_broken_rule_is_named_with_its_field(void **state)
+{
+    static const struct {
+        const char *rule;
+        const char *text;
+        ULONG version;
+        void (*change)(struct fake *fake);
+    } cases[] = {
+        {"SEG-001", "QUERYSEGMENT4.PagingBufferSize is 0x10000;", WDDM20, all_at_first},
+        {"SEG-001", "QUERYSEGMENT3.PagingBufferSize", WDDM13, all_at_first},
+        {"SEG-001", "QUERYSEGMENT.PagingBufferSize", WIN7, all_at_first},
+        {"SEG-002", "QUERYSEGMENT4.NbSegment is 0x4;", WDDM20, other_count},
+        {"SEG-002", "QUERYSEGMENT3.NbSegment", WIN8, other_count},
+        {"SEG-002", "QUERYSEGMENT.NbSegment", VISTA, other_count},
+        {"SEG-004", "QUERYSEGMENT4.pSegmentDescriptor", WDDM20, no_stride},
+        {"SEG-005", "PAGETABLELEVELDESC[2].PageTableSegmentId is 0x4;", WDDM20, table_segment},
+        {"SEG-005", "PAGETABLELEVELDESC[1].PagingProcessPageTableSegmentId is 0x9;", WDDM20,
+         paging_table_segment},
+        {"SEG-006", "QUERYSEGMENT4.pSegmentDescriptor[2].BaseAddress is 0xffff000;", WDDM20,
+         overlap},
+        {"SEG-007", "QUERYSEGMENT3.pSegmentDescriptor[2].Size is 0xbfffffff;", WDDM13, odd_size},
+        {"SEG-007", "QUERYSEGMENT4.pSegmentDescriptor[2].Size is 0x40001000;", WDDM20,
+         odd_64kb_size},
+        {"SEG-008", "QUERYSEGMENT4.NbSegment is 0x20;", WDDM20, too_many},
+        {"SEG-009", "QUERYSEGMENT4.pSegmentDescriptor[2].CommitLimit", WDDM20, memory_limit},
+        {"SEG-009", "QUERYSEGMENT.pSegmentDescriptor[1].CommitLimit", WIN7, aperture_limit},
+        {"SEG-010", "QUERYSEGMENT4.pSegmentDescriptor[0].CpuTranslatedAddress is 0x0;", WDDM20,
+         no_window},
+        {"SEG-010", "QUERYSEGMENT4.pSegmentDescriptor[0].CpuTranslatedAddress is 0xe0000008;",
+         WDDM20, odd_window},
+        {"SEG-012", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags.CacheCoherent", WDDM20,
+         coherent_memory},
+        {"SEG-014", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags is 0x80000000;", WDDM32,
+         reserved_bit},
+        {"SEG-014", "QUERYSEGMENT3.pSegmentDescriptor[1].Flags is 0x80000;", WDDM13, newer_bit},
+        {"SEG-014", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags is 0x200000;", WDDM26, firmware_bit},
+        {"SEG-014", "QUERYSEGMENT.pSegmentDescriptor[2].Flags is 0x80;", WIN7, preserved_bit},
+        {"SEG-014", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags.ReservedSysMem", WDDM20,
+         reserved_memory},
+        {"SEG-015", "QUERYSEGMENT4.pSegmentDescriptor[0].Flags.SupportsCpuHostAperture", WDDM20,
+         two_windows},
+        {"SEG-015", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags.SupportsCachedCpuHostAperture",
+         WDDM20, cached_window},
+        {"SEG-016", "Flags.Aperture is 0x0;", WDDM20, no_aperture},
+        {"SEG-016", "Flags.Aperture is 0x2;", WDDM20, two_apertures},
+        {"SEG-019", "SEGMENTMEMORYSTATE(segment 1).pMemoryRanges[0].SegmentOffset is 0x800;",
+         WDDM20, range_offset},
+        {"SEG-019", "pMemoryRanges[0].SizeInBytes is 0x1800;", WDDM20, range_size},
+        {"SEG-019", "pMemoryRanges[0].SizeInBytes is 0x2000;", WDDM20, range_end},
+        {"SEG-019", "pMemoryRanges[0].SegmentOffset is 0x10000000;", WDDM20, range_outside},
+        {"SEG-019", "pMemoryRanges[0].SizeInBytes is 0x0;", WDDM20, range_empty},
+        {"SEG-019", "pMemoryRanges[0].SegmentOffset is 0x1000;", WDDM20, range_of_64kb},
+        {"SEG-019", "SEGMENTMEMORYSTATE.NumInvalidMemoryRanges is 0x0;", WDDM20, range_count},
+        {"SEG-019", "QUERYSEGMENT4.pSegmentDescriptor[0].NumInvalidMemoryRanges", WDDM20,
+         range_flood},
+        {"SEG-025", "QUERYSEGMENT4.pSegmentDescriptor[2].VprRange is 0x8000;", WDDM21, vpr},
+        {"SEG-025", "QUERYSEGMENT4.pSegmentDescriptor[2].VprRange is 0x8000;", WDDM21, vpr_size},
+        {"BANK-001", "QUERYSEGMENT3.pSegmentDescriptor[1].Flags.UseBanking", WDDM13,
+         banked_aperture},
+        {"BANK-001", "QUERYSEGMENT3.pSegmentDescriptor[0].NbOfBanks is 0x0;", WDDM13, no_banks},
+        {"BANK-001", "QUERYSEGMENT3.pSegmentDescriptor[0].NbOfBanks is 0x80;", WDDM13, bank_flood},
+        {"BANK-001", "QUERYSEGMENT.pSegmentDescriptor[0].pBankRangeTable", WIN7, no_bank_table},
+        {"BANK-002", "QUERYSEGMENT3.pSegmentDescriptor[0].pBankRangeTable is 0x2000000;", WDDM13,
+         falling_banks},
+        {"BANK-002", "QUERYSEGMENT3.pSegmentDescriptor[0].pBankRangeTable is 0x10000000;", WDDM13,
+         long_banks},
+        {"BANK-006", "QUERYSEGMENT.pSegmentDescriptor[1].Flags.Agp", VISTA, agp},
+        {"PWR-001", "QUERYSEGMENT4.pSegmentDescriptor[0].Flags.Preserved* is 0x2;", WDDM20,
+         preserved_010},
+        {"PWR-001", "Flags.Preserved* is 0x4;", WIN8, preserved_001},
+        {"PWR-001", "Flags.Preserved* is 0x6;", WDDM20, preserved_011},
+        {"PWR-001", "Flags.Preserved* is 0x7;", WDDM20, preserved_111},
+        {"PWR-006", "QUERYSEGMENT3.pSegmentDescriptor[0].SystemMemoryEndAddress is 0xfff;", WDDM13,
+         end_alone},
+        {"PWR-006", "pSegmentDescriptor[0].SystemMemoryEndAddress is 0x0;", WDDM20, flag_alone},
+        {"PWR-006", "pSegmentDescriptor[0].SystemMemoryEndAddress is 0x10000000;", WDDM20,
+         end_outside},
+        {"PB-019", "QUERYSEGMENT4.PagingBufferSegmentId is 0x1;", WDDM20, paging_in_memory},
+        {"PB-019", "QUERYSEGMENT.PagingBufferSegmentId is 0x4;", WIN7, paging_nowhere},
+        {"PB-020", "QUERYSEGMENT4.PagingBufferSize is 0x0;", WDDM20, paging_empty},
+        {"PT-001", "DRIVERCAPS.MemoryManagementCaps.VirtualAddressingSupported", WDDM20,
+         va_without_mmu},
+        {"PT-001", "DRIVERCAPS.MemoryManagementCaps.GpuMmuSupported", WDDM20, mmu_without_va},
+        {"PT-001", "DRIVERCAPS.MemoryManagementCaps.IoMmuSupported", WDDM20, iommu_without_va},
+        {"PT-003", "GPUMMUCAPS.PageTableLevelCount is 0x1;", WDDM20, one_level},
+        {"PT-003", "GPUMMUCAPS.PageTableLevelCount is 0x7;", WDDM20, seven_levels},
+        {"PT-005", "GPUMMUCAPS.VirtualAddressBitCount is 0x2f;", WDDM20, va_bits},
+        {"PT-005", "GPUMMUCAPS.VirtualAddressBitCount is 0x40;", WDDM20, va_bits_huge},
+        {"PT-005", "GPUMMUCAPS.VirtualAddressBitCount is 0x15;", WDDM20, resizable_root_va},
+        {"PT-006", "PAGETABLELEVELDESC[2].PageTableSizeInBytes is 0x1004;", WDDM20, table_size},
+        {"PT-006", "PAGETABLELEVELDESC[2].PageTableSizeInBytes is 0x2000;", WDDM20, system_table},
+        {"PT-006", "PAGETABLELEVELDESC[2].PageTableSizeInBytes is 0x2000;", WDDM20,
+         system_paging_table},
+        {"PT-007", "PAGETABLELEVELDESC[3].PageTableIndexBitCount is 0x0;", WDDM20, no_bits},
+        {"PT-007", "PAGETABLELEVELDESC[3].PageTableSizeInBytes is 0x0;", WDDM20, no_table_size},
+        {"PT-007", "PAGETABLELEVELDESC[0].PageTableSizeInBytes is 0x0;", WDDM20, unsized_leaf},
+        {"PT-007", "PAGETABLELEVELDESC[1].PageTableIndexBitCount is 0x0;", WDDM20, unsizable_root},
+        {"PT-022", "PAGETABLELEVELDESC[1].PageTableSegmentId is 0x1;", WDDM20, cpu_directories},
+        /* Impossible, and no rule speaks of it. */
+        {"", "QUERYSEGMENT4.NbSegment is 0x0;", WDDM20, none},
+        {"", "QUERYSEGMENT4.pSegmentDescriptor[2].Size is 0x0;", WDDM20, empty_segment},
+        {"", "QUERYSEGMENT4.pSegmentDescriptor[2].Size is 0xfffffffffffff000;", WDDM20,
+         huge_segment},
+        {"", "QUERYSEGMENT4.pSegmentDescriptor[2].BaseAddress is 0xffffffffff000;", WDDM20,
+         high_segment},
+        {"", "QUERYSEGMENT4.pSegmentDescriptor[2].BaseAddress is 0xfffffffffffff000;", WDDM20,
+         negative_base},
+        {"", "QUERYSEGMENT4.pSegmentDescriptor[2].BaseAddress is 0x100000200;", WDDM20, odd_base},
+        {"", "QUERYSEGMENT4.PagingBufferSize is 0xffffffff;", WDDM20, paging_huge},
+        {"", "QUERYSEGMENT4.PagingBufferPrivateDataSize is 0xffffffff;", WDDM20, private_huge},
+        {"", "DRIVERCAPS.GpuEngineTopology.NbAsymetricProcessingNodes is 0x0;", WDDM13, no_nodes},
+        {"", "DRIVERCAPS.MemoryManagementCaps.PagingNode is 0x2;", WDDM13, paging_node},
+        {"", "PHYSICALADAPTERCAPS.NumExecutionNodes is 0x41;", WDDM20, adapter_nodes},
+        {"", "PHYSICALADAPTERCAPS.PagingNodeIndex is 0x3;", WDDM20, adapter_paging_node},
+        {"", "GPUMMUCAPS.PageTableUpdateMode is 0x3;", WDDM20, mode},
+        {"", "PAGETABLELEVELDESC[0].PageTableAlignmentInBytes is 0x3000;", WDDM20, alignment},
+        {"", "PAGETABLELEVELDESC[0].PageTableIndexBitCount is 0xffffffff;", WDDM20, index_bits},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        static const struct vidmm_caps no_caps;
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        cases[i].change(&fake);
+        if (query(&fake, &caps, &failure) != STATUS_INVALID_PARAMETER ||
+            strcmp(failure.rule, cases[i].rule) != 0 || !strstr(failure.text, cases[i].text))
+            fail_msg("case %zu, %s %s: got %s, %s", i, cases[i].rule, cases[i].text, failure.rule,
+                     failure.text);
+        assert_non_null(strstr(failure.text, "; expected "));
+        assert_memory_equal(&caps, &no_caps, sizeof caps);
+    }
+}
+
+static void the_nearest_lawful_reports_are_taken(void **state)
+{
+    static const struct {
+        ULONG version;
+        void (*change)(struct fake *fake);
+    } cases[] = {
+        {WDDM20, even_64kb_size},
+        {WDDM20, as_many_as_there_are},
+        {WDDM20, small_aperture_limit},
+        {WDDM20, unused_window},
+        {WDDM29, firmware_bit},
+        {WIN8, preserved_bit},
+        {WDDM20, newer_bit},
+        {WDDM20, host_aperture},
+        {WDDM13, no_aperture},
+        {WDDM13, two_apertures},
+        {WDDM21, vpr_good},
+        {WDDM20, vpr},
+        {WDDM13, good_banks},
+        {VISTA, good_banks},
+        {WDDM20, preserved_100},
+        {WDDM20, preserved_101},
+        {WDDM20, preserved_110},
+        {WDDM20, paging_in_aperture},
+        {WDDM20, private_none},
+        {WDDM20, both_mmus},
+        {WDDM20, no_virtual_addresses},
+        {WDDM20, large_table},
+        {WDDM20, resizable_root},
+        {WDDM20, fixed_root_of_two},
+        {WDDM20, cpu_system_directories},
+        {VISTA, one_unaware_node},
+        {WDDM13, no_stride},
+        {WDDM13, iommu_without_va},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        cases[i].change(&fake);
+        if (query(&fake, &caps, &failure) != STATUS_SUCCESS)
+            fail_msg("case %zu: %s %s", i, failure.rule, failure.text);
+        assert_int_equal(caps.is_virtual,
+                         cases[i].version >= WDDM20 && cases[i].change != no_virtual_addresses);
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
+/* ---- Not ours ---- */
+
+static void an_iommu_without_a_gpu_mmu_is_not_supported_and_says_so(void **state)
+{
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    make_fake(&fake, WDDM20);
+    fake.driver.MemoryManagementCaps.GpuMmuSupported = 0;
+    fake.driver.MemoryManagementCaps.IoMmuSupported = 1;
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_NOT_SUPPORTED);
+    assert_string_equal(failure.rule, "");
+    assert_non_null(strstr(failure.text, "not supported by this build"));
+    assert_non_null(strstr(failure.text, "IoMmuSupported"));
+}
+
+static void the_drivers_own_failure_comes_out_with_the_query(void **state)
+{
+    static const struct {
+        int type;
+        const char *name;
+    } cases[] = {
+        {DXGKQAITYPE_DRIVERCAPS, "(DRIVERCAPS)"},
+        {DXGKQAITYPE_PHYSICALADAPTERCAPS, "(PHYSICALADAPTERCAPS)"},
+        {DXGKQAITYPE_GPUMMUCAPS, "(GPUMMUCAPS)"},
+        {DXGKQAITYPE_PAGETABLELEVELDESC, "(PAGETABLELEVELDESC)"},
+        {DXGKQAITYPE_QUERYSEGMENT4, "(QUERYSEGMENT4)"},
+        {DXGKQAITYPE_SEGMENTMEMORYSTATE, "(SEGMENTMEMORYSTATE)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, WDDM20);
+        set_range(&fake, 0, 0x1000);
+        fake.failing_type = cases[i].type;
+        fake.failing_status = STATUS_DEVICE_NOT_READY;
+        assert_int_equal(query(&fake, &caps, &failure), STATUS_DEVICE_NOT_READY);
+        assert_string_equal(failure.rule, "");
+        assert_non_null(strstr(failure.text, cases[i].name));
+        assert_non_null(strstr(failure.text, "0xc00000a3"));
+        assert_int_equal(caps.segment_count, 0);
+    }
+}
+
+static void every_nth_allocation_failure_leaks_nothing(void **state)
+{
+    static const ULONG versions[] = {WIN7, WDDM13, WDDM20};
+
+    for (size_t i = 0; i < ARRAY_COUNT(versions); i++) {
+        uint64_t failed_count = 0;
+
+        for (uint64_t n = 1;; n++) {
+            struct failing_services memory;
+            struct vidmm_failure failure;
+            struct vidmm_caps caps;
+            struct fake fake;
+            NTSTATUS status;
+
+            make_fake(&fake, versions[i]);
+            if (versions[i] < WDDM20)
+                good_banks(&fake);
+            else
+                set_range(&fake, 0, 0x1000);
+            failing_services_init(&memory);
+            failing_services_fail_at(&memory, n);
+            status = vidmm_caps_query(&fake.miniport, &memory.services, &caps, &failure);
+            if (NT_SUCCESS(status)) {
+                vidmm_caps_fini(&memory.services, &caps);
+            } else {
+                assert_int_equal(status, STATUS_NO_MEMORY);
+                assert_non_null(strstr(failure.text, "no memory"));
+            }
+            assert_int_equal(memory.live_blocks, 0);
+            failed_count += memory.has_failed;
+            if (!memory.has_failed)
+                break;
+        }
+        assert_true(failed_count >= 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lawful_report_of_every_version_is_taken_over),
+        cmocka_unit_test(banks_and_invalid_ranges_are_copied),
+        cmocka_unit_test(every_broken_rule_is_named_with_its_field),
+        cmocka_unit_test(the_nearest_lawful_reports_are_taken),
+        cmocka_unit_test(an_iommu_without_a_gpu_mmu_is_not_supported_and_says_so),
+        cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),
+        cmocka_unit_test(every_nth_allocation_failure_leaks_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
