@@ -87,6 +87,11 @@ static struct page_block scan_block(const uint64_t words[BLOCK_WORDS])
     return block;
 }
 
+static bool is_same_block(const struct page_block *a, const struct page_block *b)
+{
+    return a->prefix == b->prefix && a->suffix == b->suffix && a->longest == b->longest;
+}
+
 /* Two neighbours of half pages each. */
 static struct page_block join(const struct page_block *left, const struct page_block *right,
                               uint32_t half)
@@ -136,8 +141,16 @@ static void mark(struct page_allocator *pa, uint64_t first, uint64_t count, bool
             pa->blocks[i] = (struct page_block){whole, whole, whole};
     }
     for (low /= 2, high /= 2; low; low /= 2, high /= 2, half *= 2) {
-        for (size_t i = low; i <= high; i++)
-            pa->blocks[i] = join(&pa->blocks[2 * i], &pa->blocks[2 * i + 1], half);
+        bool is_changed = false;
+
+        for (size_t i = low; i <= high; i++) {
+            struct page_block block = join(&pa->blocks[2 * i], &pa->blocks[2 * i + 1], half);
+
+            is_changed |= !is_same_block(&block, &pa->blocks[i]);
+            pa->blocks[i] = block;
+        }
+        if (!is_changed)
+            break;
     }
     pa->free_count = is_free ? pa->free_count + count : pa->free_count - count;
 }
@@ -405,11 +418,6 @@ uint64_t page_allocator_metadata_bytes(const struct page_allocator *pa)
 {
     return sizeof *pa + pa->word_count * sizeof *pa->words +
            2 * (uint64_t)pa->leaf_count * sizeof *pa->blocks;
-}
-
-static bool is_same_block(const struct page_block *a, const struct page_block *b)
-{
-    return a->prefix == b->prefix && a->suffix == b->suffix && a->longest == b->longest;
 }
 
 const char *page_allocator_check(const struct page_allocator *pa)
