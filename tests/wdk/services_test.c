@@ -42,6 +42,44 @@ static void lists_keep_their_order(void **state)
     assert_true(RemoveEntryList(&items[0].link));
 }
 
+static void single_lists_are_stacks(void **state)
+{
+    SINGLE_LIST_ENTRY head = {NULL}, first, second;
+
+    assert_null(PopEntryList(&head));
+    PushEntryList(&head, &first);
+    PushEntryList(&head, &second);
+    assert_ptr_equal(PopEntryList(&head), &second);
+    assert_ptr_equal(PopEntryList(&head), &first);
+    assert_null(PopEntryList(&head));
+}
+
+static void interlocked_operations_return_what_the_reference_says(void **state)
+{
+    volatile LONG value = 5;
+    volatile LONG64 wide = INT64_C(1) << 40;
+    int target;
+    PVOID volatile pointer = NULL;
+
+    assert_int_equal(InterlockedIncrement(&value), 6);
+    assert_int_equal(InterlockedDecrement(&value), 5);
+    assert_int_equal(InterlockedExchangeAdd(&value, 2), 5);
+    assert_int_equal(InterlockedOr(&value, 8), 7);
+    assert_int_equal(InterlockedAnd(&value, 12), 15);
+    assert_int_equal(InterlockedCompareExchange(&value, 1, 11), 12);
+    assert_int_equal(InterlockedCompareExchange(&value, 1, 12), 12);
+    assert_int_equal(InterlockedExchange(&value, 3), 1);
+    assert_int_equal(value, 3);
+
+    assert_true(InterlockedIncrement64(&wide) == (INT64_C(1) << 40) + 1);
+    assert_true(InterlockedCompareExchange64(&wide, 7, (INT64_C(1) << 40) + 1) ==
+                (INT64_C(1) << 40) + 1);
+    assert_true(wide == 7);
+
+    assert_null(InterlockedCompareExchangePointer(&pointer, &target, NULL));
+    assert_ptr_equal(InterlockedExchangePointer(&pointer, NULL), &target);
+}
+
 static void sizes_become_pages(void **state)
 {
     assert_int_equal(BYTES_TO_PAGES((SIZE_T)0), 0);
@@ -126,6 +164,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_keep_their_order),
+        cmocka_unit_test(single_lists_are_stacks),
+        cmocka_unit_test(interlocked_operations_return_what_the_reference_says),
         cmocka_unit_test(sizes_become_pages),
         cmocka_unit_test(an_mdl_is_followed_by_its_pages),
         cmocka_unit_test(status_classes_follow_the_two_top_bits),
