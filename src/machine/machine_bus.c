@@ -4,11 +4,16 @@
 #define _GNU_SOURCE
 #include "machine/machine_internal.h"
 
+#include "machine/page_window.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
 /* BARs lie above RAM, each at a multiple of this. */
 #define BAR_ALIGNMENT (4 * GiB)
+
+/* Mappings of more pages than this, 16 MiB, make bytes of a page only when it is touched. */
+#define WINDOW_PAGES 4096u
 
 uint64_t machine_bar0_pa(const struct machine *machine)
 {
@@ -186,23 +191,33 @@ void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes)
 {
     struct machine_target target;
     uint64_t page;
+    uint64_t count;
 
     if (bytes == 0 || !machine_bus_find(machine, pa, bytes, &target))
         return NULL;
     if (target.kind == MACHINE_REGISTERS)
         return machine->register_window + target.address;
-    /* Neighbours in physical memory are neighbours in the arena: that is the mapping. */
     page = target.address / PAGE_BYTES;
-    page_store_pin(target.store, page, pages_touched(target.address, bytes));
+    count = pages_touched(target.address, bytes);
+    if (count > WINDOW_PAGES) {
+        struct page_window *window = page_window_open(target.store, page, count);
+
+        return window ? page_window_address(window) + target.address % PAGE_BYTES : NULL;
+    }
+    /* Neighbours in physical memory are neighbours in the arena: that is the mapping. */
+    page_store_pin(target.store, page, count);
     return page_store_bytes(target.store, page) + target.address % PAGE_BYTES;
 }
 
 void machine_unmap_physical(struct machine *machine, void *pointer, uint64_t bytes)
 {
     uint64_t count = pages_touched((uintptr_t)pointer, bytes);
+    struct page_window *window = page_window_find(pointer);
     uint64_t page;
 
-    if (page_store_find_page(machine->ram, pointer, &page))
+    if (window)
+        page_window_close(window);
+    else if (page_store_find_page(machine->ram, pointer, &page))
         page_store_unpin(machine->ram, page, count);
     else if (machine->local && page_store_find_page(machine->local, pointer, &page))
         page_store_unpin(machine->local, page, count);

@@ -189,7 +189,7 @@ static void freed_memory_reads_as_freed(void **state)
     machine_destroy(machine);
 }
 
-/* ---- Bus -------------------------------------------------------------------------------------- */
+/* ---- Bus ------------------------------------------------------------------------------------- */
 
 struct device {
     uint64_t last_offset;
@@ -299,7 +299,7 @@ static void mappings_show_memory_and_recognise_registers(void **state)
     machine_destroy(machine);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 struct log {
     struct machine *machine;

@@ -111,6 +111,7 @@ struct sgpu_run {
 /*
  * Every valid run in [va_start, va_end), ascending, as long as they go. The callback returns false
  * to stop; the result is false then, and when a table lies where no memory answers.
+ * Tables that contain themselves are walked as the tree they pretend to be: bound the range.
  */
 bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
                            bool (*callback)(void *context, const struct sgpu_run *run),

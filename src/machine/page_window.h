@@ -1,0 +1,34 @@
+/*
+ * Page window: a large host mapping of a store whose pages become bytes when they are touched.
+ *
+ * Place      machine. For drivers that map a whole BAR: a page_store_map() of gigabytes would make
+ *            real bytes of all of them.
+ * Model      The window begins inaccessible. The first access to a page is caught as SIGSEGV; its
+ *            block of 16 pages is made bytes, pinned and opened, and the access repeats. Pages
+ *            that nobody touched stay as they are, symbolic to whoever writes them.
+ *            Opening a window installs a SIGSEGV handler, closing the last one removes it; a fault
+ *            outside all windows goes on to the handler that was there. Code that installs its own
+ *            while windows are open must hand on what it does not know. Windows belong to one
+ *            thread. System calls do not fault: given a pointer into pages that were not touched,
+ *            they fail with EFAULT.
+ * Ownership  page_window_open() gives the window; close it before the store is destroyed.
+ * Errors     open: NULL when the host has no address space or memory.
+ */
+#ifndef DRYDOCK_MACHINE_PAGE_WINDOW_H
+#define DRYDOCK_MACHINE_PAGE_WINDOW_H
+
+#include "machine/page_store.h"
+
+struct page_window;
+
+struct page_window *page_window_open(struct page_store *store, uint64_t first_page,
+                                     uint64_t page_count);
+void page_window_close(struct page_window *window);
+
+/* Host address of the first page's first byte. */
+uint8_t *page_window_address(const struct page_window *window);
+
+/* The window that the pointer lies in, or NULL. */
+struct page_window *page_window_find(const void *pointer);
+
+#endif
