@@ -202,11 +202,18 @@ static void the_life_of_a_device_reaches_the_bottom(void **state)
 
 static void destroy_goes_down_the_stack_once(void **state)
 {
+    struct miniport_ops counting = miniport_forward_ops;
+    struct miniport middle = {&counting, &bottom};
+    struct miniport first = {&counting, &middle};
+
+    counting.destroy = bottom_destroy;
     destroyed_count = 0;
-    miniport_destroy(&upper);
-    assert_int_equal(destroyed_count, 1);
+    miniport_destroy(&first);
+    assert_int_equal(destroyed_count, 3);
+    miniport_destroy(&upper); /* forwards are their caller's memory */
+    assert_int_equal(destroyed_count, 4);
     miniport_destroy(NULL);
-    assert_int_equal(destroyed_count, 1);
+    assert_int_equal(destroyed_count, 4);
 }
 
 /* ---- Up ---- */

@@ -581,16 +581,21 @@ static void a_handle_that_comes_back_gets_a_new_number(void **state)
         "> DxgkDdiDestroyAllocation pAllocationList=[a2 a1] hResource=- Flags=0x0\n"
         "< DxgkDdiDestroyAllocation 0x00000000\n");
 
-    /* The same memory again, twice, the second time without a destroy call between. */
-    for (unsigned i = 0; i < 2; i++) {
-        create.NumAllocations = 1;
-        miniport_create_allocation(fixture.trace, NULL, &create);
-        build.Operation = DXGK_OPERATION_READ_PHYSICAL;
+    /* Used after its end it is not a1; the same memory again, twice, is a4 and a5. */
+    build.Operation = DXGK_OPERATION_FILL;
+    build.Fill.hAllocation = memory;
+    for (unsigned number = 3; number <= 5; number++) {
+        char golden[32];
+
+        if (number > 3) {
+            create.NumAllocations = 1;
+            miniport_create_allocation(fixture.trace, NULL, &create);
+        }
         fixture.length = 0;
         build.Operation = DXGK_OPERATION_FILL;
-        build.Fill.hAllocation = memory;
         miniport_build_paging_buffer(fixture.trace, NULL, &build);
-        assert_non_null(strstr(fixture.text, i ? "hAllocation=a4 " : "hAllocation=a3 "));
+        snprintf(golden, sizeof golden, " hAllocation=a%u ", number);
+        assert_non_null(strstr(fixture.text, golden));
     }
 
     /* A destroy call that fails destroys nothing. */
@@ -600,9 +605,9 @@ static void a_handle_that_comes_back_gets_a_new_number(void **state)
     fixture.length = 0;
     miniport_destroy_allocation(fixture.trace, NULL, &destroy);
     miniport_destroy_allocation(fixture.trace, NULL, &destroy);
-    assert_lines(&fixture, "> DxgkDdiDestroyAllocation pAllocationList=[a4] hResource=- Flags=0x0\n"
+    assert_lines(&fixture, "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
                            "< DxgkDdiDestroyAllocation 0xC0000001\n"
-                           "> DxgkDdiDestroyAllocation pAllocationList=[a4] hResource=- Flags=0x0\n"
+                           "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
                            "< DxgkDdiDestroyAllocation 0xC0000001\n");
     fixture_fini(&fixture);
 }

@@ -380,12 +380,11 @@ static void retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
 
 /*
  * Retires, in order, what is complete up to completed_id, and what failed and has nothing before
- * it. True if anything retired.
+ * it.
  */
-static bool retire_completed(struct vidsch *vidsch, struct node *node)
+static void retire_completed(struct vidsch *vidsch, struct node *node)
 {
     struct vidsch_packet *packet;
-    bool has_retired = false;
 
     while ((packet = first_packet(&node->submitted)) != NULL) {
         if (packet->has_failed) {
@@ -396,9 +395,7 @@ static bool retire_completed(struct vidsch *vidsch, struct node *node)
         } else {
             break;
         }
-        has_retired = true;
     }
-    return has_retired;
 }
 
 static void record_error(struct vidsch *vidsch, enum error_kind kind, unsigned node_index,
@@ -573,10 +570,9 @@ static void run(struct vidsch *vidsch)
             vidsch->is_dpc_pending = false;
             tell_recorded(vidsch);
         }
-        for (unsigned i = 0; i < vidsch->config.node_count; i++) {
-            if (retire_completed(vidsch, &vidsch->nodes[i]))
-                vidsch->run_again = true;
-        }
+        for (unsigned i = 0; i < vidsch->config.node_count; i++)
+            retire_completed(vidsch, &vidsch->nodes[i]);
+        /* What went may have been refused, and then it is to retire. */
         for (unsigned i = 0; i < vidsch->config.node_count; i++) {
             if (submit_ready(vidsch, i))
                 vidsch->run_again = true;
