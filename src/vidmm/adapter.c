@@ -97,7 +97,10 @@ static void tear_down(struct vidmm *vidmm)
     paging_queue_fini(vidmm);
     list_init(&vidmm->queue.jobs);
     base_free_array(vidmm->services, vidmm->entries, vidmm->entry_capacity, sizeof *vidmm->entries);
-    vidmm->entries = NULL;
+    base_free_array(vidmm->services, vidmm->immediate_entries, vidmm->entry_capacity,
+                    sizeof *vidmm->immediate_entries);
+    vidmm->entries = vidmm->immediate_entries = NULL;
+    vidmm->entry_capacity = 0;
     base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity,
                     sizeof *vidmm->handles);
     vidmm->handles = NULL;
@@ -166,7 +169,11 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         }
         vidmm->entries =
             base_alloc_array(vidmm->services, vidmm->entry_capacity, sizeof *vidmm->entries);
-        status = vidmm->entries ? paging_process_init(vidmm) : STATUS_NO_MEMORY;
+        vidmm->immediate_entries = base_alloc_array(vidmm->services, vidmm->entry_capacity,
+                                                    sizeof *vidmm->immediate_entries);
+        status = STATUS_NO_MEMORY;
+        if (vidmm->entries && vidmm->immediate_entries)
+            status = paging_process_init(vidmm);
         if (!NT_SUCCESS(status))
             goto fail;
     }

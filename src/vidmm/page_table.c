@@ -220,7 +220,8 @@ static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space
     args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
     update->PageTableLevel = table->level;
     update->hProcess = space->driver_process;
-    update->pPageTableEntries = vidmm->entries;
+    /* An operation that waits for a buffer keeps its entries while others are executed at once. */
+    update->pPageTableEntries = vidmm->paging.is_ready ? vidmm->entries : vidmm->immediate_entries;
     update->UpdateMode =
         vidmm->paging.is_ready ? vidmm->caps.update_mode : DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
     switch (update->UpdateMode) {
@@ -262,7 +263,7 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
     struct vidmm *vidmm = space->vidmm;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table, args);
 
-    memset(&vidmm->entries[0], 0, sizeof vidmm->entries[0]);
+    memset(&update->pPageTableEntries[0], 0, sizeof(DXGK_PTE));
     update->Flags.InitialUpdate = 1;
     update->Flags.Repeat = 1;
     set_range(vidmm, update, table->first_va, 0, page_table_entries(vidmm, table->level));
@@ -275,7 +276,7 @@ void page_table_op_link(struct address_space *space, struct page_table *table,
     struct vidmm *vidmm = space->vidmm;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table->parent, args);
 
-    set_entry(&vidmm->entries[0], table->segment, table->page);
+    set_entry(&update->pPageTableEntries[0], table->segment, table->page);
     set_range(vidmm, update, table->first_va, table->index, 1);
 }
 
@@ -288,7 +289,7 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update =
         begin_update(&vidmm->paging.space, window, args);
 
-    set_entry(&vidmm->entries[0], table->segment, table->page);
+    set_entry(&update->pPageTableEntries[0], table->segment, table->page);
     set_range(vidmm, update, va, table_index(vidmm, 0, va), 1);
 }
 
@@ -355,10 +356,10 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     flags.NoExecute = (protect & VIDMM_PROTECT_NO_EXECUTE) && vidmm->caps.has_no_execute;
     flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
     if (from_backing)
-        fill_from_backing(vidmm->entries, flags.Flags,
+        fill_from_backing(update->pPageTableEntries, flags.Flags,
                           allocation_backing_pages(allocation) + first_page, count);
     else
-        fill_from_placement(vidmm->entries, flags.Flags, allocation, first_page, count);
+        fill_from_placement(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
     set_range(vidmm, update, va, index, count);
     return count;
 }
@@ -376,7 +377,7 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
 
     update = begin_update(space, table, args);
     for (i = 0; i < count; i++)
-        set_entry(&vidmm->entries[i], segment, first_page + i);
+        set_entry(&update->pPageTableEntries[i], segment, first_page + i);
     set_range(vidmm, update, va, index, count);
     return count;
 }
@@ -397,7 +398,7 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
     update->hAllocation = driver_allocation;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
     update->Flags.Repeat = 1;
-    memset(&vidmm->entries[0], 0, sizeof vidmm->entries[0]);
+    memset(&update->pPageTableEntries[0], 0, sizeof(DXGK_PTE));
     set_range(vidmm, update, va, index, count);
     return count;
 }

@@ -357,7 +357,7 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
 uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level);
 
-/* Operations. They fill *args; entries come from vidmm->entries. */
+/* Operations. They fill *args; the entries last until the next one is filled. */
 void page_table_op_initialise(struct address_space *space, struct page_table *table,
                               DXGKARG_BUILDPAGINGBUFFER *args);
 void page_table_op_link(struct address_space *space, struct page_table *table,
@@ -491,7 +491,8 @@ struct vidmm {
 
     struct paging_queue queue;
     struct paging_process paging;
-    DXGK_PTE *entries; /* of one table: lent to the driver during one call */
+    DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
+    DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     uint64_t entry_capacity;
 
     struct list requests;  /* not all placed yet, first come first */
