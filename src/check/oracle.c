@@ -1,10 +1,6 @@
 /*
  * Oracle: life, allocations and their expected content, submissions and what the GPU does with
  * them. oracle_internal.h says what stands where.
- *
- * Expected ranges are powers of two of pages: a freed one waits, zeroed, in the list of its class
- * and serves the next allocation of that class. Address space is lost by it, memory is not, and
- * nothing is searched.
  */
 #include "check/oracle_internal.h"
 
@@ -30,14 +26,14 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
         oracle->config.expected_bytes = DEFAULT_EXPECTED_BYTES;
     if (!oracle->config.report_limit)
         oracle->config.report_limit = DEFAULT_REPORT_LIMIT;
-    oracle->expected_pages = bytes_to_pages(oracle->config.expected_bytes);
-    oracle->expected = page_store_create(config->services, oracle->expected_pages);
-    if (!oracle->expected) {
-        base_free(config->services, oracle, sizeof *oracle);
-        return STATUS_NO_MEMORY;
-    }
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        list_init(&oracle->free_ranges[i]);
+    oracle->config.expected_bytes = align_up(oracle->config.expected_bytes, PAGE_BYTES);
+    if (range_allocator_init(&oracle->ranges, config->services, 0, oracle->config.expected_bytes,
+                             PAGE_BYTES) != RANGE_OK)
+        goto free_oracle;
+    oracle->expected =
+        page_store_create(config->services, oracle->config.expected_bytes / PAGE_BYTES);
+    if (!oracle->expected)
+        goto fini_ranges;
     list_init(&oracle->allocations);
     list_init(&oracle->parts);
     list_init(&oracle->packets);
@@ -47,6 +43,12 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
     id_map_init(&oracle->va_chunks, oracle->services);
     *out_oracle = oracle;
     return STATUS_SUCCESS;
+
+fini_ranges:
+    range_allocator_fini(&oracle->ranges);
+free_oracle:
+    base_free(config->services, oracle, sizeof *oracle);
+    return STATUS_NO_MEMORY;
 }
 
 static size_t submission_bytes(unsigned reference_count)
@@ -93,15 +95,7 @@ void oracle_destroy(struct oracle *oracle)
         ASSERT(allocation->reference_count == 1);
         allocation_put(oracle, allocation);
     }
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        struct list *link;
-
-        while ((link = list_pop_front(&oracle->free_ranges[i]))) {
-            struct expected_range *range = list_entry(link, struct expected_range, link);
-
-            base_free(oracle->services, range, sizeof *range);
-        }
-    }
+    range_allocator_fini(&oracle->ranges);
     id_map_fini(&oracle->by_id);
     id_map_fini(&oracle->by_handle);
     id_map_fini(&oracle->submissions);
@@ -123,35 +117,33 @@ uint64_t oracle_event(const struct oracle *oracle)
 
 /* ---- Allocations ---- */
 
-static NTSTATUS take_range(struct oracle *oracle, uint64_t pages, struct expected_range **out_range)
+/* Zero, as it was left. */
+static NTSTATUS take_range(struct oracle *oracle, struct oracle_allocation *allocation)
 {
-    unsigned size_class = log2_ceil_u64(pages);
-    struct list *link = list_pop_front(&oracle->free_ranges[size_class]);
-    struct expected_range *range;
+    struct range_request request = {.size = allocation->page_count * PAGE_BYTES};
+    uint64_t address;
 
-    *out_range = NULL;
-    if (link) {
-        *out_range = list_entry(link, struct expected_range, link);
+    switch (range_allocator_take(&oracle->ranges, &request, &address)) {
+    case RANGE_OK:
+        allocation->expected_page = address / PAGE_BYTES;
         return STATUS_SUCCESS;
-    }
-    if (UINT64_C(1) << size_class > oracle->expected_pages - oracle->expected_used_pages)
-        return STATUS_INSUFFICIENT_RESOURCES;
-    range = base_alloc(oracle->services, sizeof *range);
-    if (!range)
+    case RANGE_NO_MEMORY:
         return STATUS_NO_MEMORY;
-    list_init(&range->link);
-    range->size_class = size_class;
-    range->first_page = oracle->expected_used_pages;
-    oracle->expected_used_pages += UINT64_C(1) << size_class;
-    *out_range = range;
-    return STATUS_SUCCESS;
+    default:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
 }
 
-/* Leaves it zero for the next. */
-static void release_range(struct oracle *oracle, struct expected_range *range, uint64_t pages)
+static void release_range(struct oracle *oracle, const struct oracle_allocation *allocation)
 {
-    page_store_fill(oracle->expected, range->first_page * PAGE_BYTES, pages * PAGE_BYTES, 0);
-    list_push_front(&oracle->free_ranges[range->size_class], &range->link);
+    uint64_t address = allocation->expected_page * PAGE_BYTES;
+    uint64_t bytes = allocation->page_count * PAGE_BYTES;
+    enum range_status status;
+
+    page_store_fill(oracle->expected, address, bytes, 0);
+    status = range_allocator_release(&oracle->ranges, address, bytes);
+    ASSERT(status == RANGE_OK);
+    (void)status;
 }
 
 NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t bytes,
@@ -172,7 +164,7 @@ NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t 
     allocation->reference_count = 1;
     allocation->is_live = true;
     snprintf(allocation->name, sizeof allocation->name, "%s", name ? name : "");
-    status = take_range(oracle, allocation->page_count, &allocation->range);
+    status = take_range(oracle, allocation);
     if (!NT_SUCCESS(status))
         goto free_allocation;
     if (!id_map_set(&oracle->by_id, id, allocation)) {
@@ -184,7 +176,7 @@ NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t 
     return STATUS_SUCCESS;
 
 release_range:
-    release_range(oracle, allocation->range, allocation->page_count);
+    release_range(oracle, allocation);
 free_allocation:
     base_free(oracle->services, allocation, sizeof *allocation);
     return status;
@@ -207,7 +199,7 @@ void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation)
     if (--allocation->reference_count)
         return;
     list_remove(&allocation->link);
-    release_range(oracle, allocation->range, allocation->page_count);
+    release_range(oracle, allocation);
     base_free_array(services, allocation->locations, allocation->page_count, sizeof(uint64_t));
     base_free_array(services, allocation->backing, allocation->page_count, sizeof(uint64_t));
     base_free_array(services, allocation->undefined, undefined_words(allocation), sizeof(uint64_t));
@@ -295,8 +287,8 @@ static void define_pages(struct oracle_allocation *allocation, uint64_t offset, 
 static void write_expected(struct oracle *oracle, struct oracle_allocation *allocation,
                            uint64_t offset, uint64_t bytes, uint64_t tag)
 {
-    page_store_write_tag(oracle->expected, allocation->range->first_page * PAGE_BYTES + offset,
-                         bytes, tag);
+    page_store_write_tag(oracle->expected, allocation->expected_page * PAGE_BYTES + offset, bytes,
+                         tag);
     define_pages(allocation, offset, bytes);
 }
 
@@ -581,8 +573,6 @@ bool oracle_check(const struct oracle *oracle)
         ASSERT(!allocation->is_bound ||
                id_map_find(&oracle->by_handle, allocation->handle) == allocation);
         ASSERT(!allocation->is_live || id_map_find(&oracle->by_id, allocation->id) == allocation);
-        ASSERT(allocation->range->first_page + allocation->page_count <=
-               oracle->expected_used_pages);
         ASSERT(!allocation->locations == !allocation->backing);
         for (uint64_t i = 0; allocation->locations && i < allocation->page_count; i++) {
             uint64_t location = allocation->locations[i];
@@ -592,6 +582,8 @@ bool oracle_check(const struct oracle *oracle)
             (void)store;
         }
     }
+    ASSERT(!range_allocator_check(&oracle->ranges));
+    ASSERT(range_allocator_live_count(&oracle->ranges) == list_count(&oracle->allocations));
     ASSERT(live_count == oracle->by_id.count && bound_count == oracle->by_handle.count);
     return live_count == oracle->by_id.count && bound_count == oracle->by_handle.count;
 }

@@ -150,7 +150,7 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
                            uint64_t offset, struct page_store *store, uint64_t address,
                            const struct occasion *occasion)
 {
-    uint64_t expected_address = allocation->range->first_page * PAGE_BYTES + offset;
+    uint64_t expected_address = allocation->expected_page * PAGE_BYTES + offset;
     char expected[PAGE_TEXT_BYTES];
     char found[PAGE_TEXT_BYTES] = "zero";
     char expected_hex[HEX_BYTES];
@@ -194,7 +194,7 @@ bool is_undefined(const struct oracle_allocation *allocation, uint64_t page)
 bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocation *allocation,
                       uint64_t page)
 {
-    uint64_t address = (allocation->range->first_page + page) * PAGE_BYTES;
+    uint64_t address = (allocation->expected_page + page) * PAGE_BYTES;
 
     return page_store_is_fill(oracle->expected, address, PAGE_BYTES, 0, NULL);
 }
@@ -209,7 +209,7 @@ static void compare_defined_pages(struct oracle *oracle, struct oracle_allocatio
     uint64_t difference;
 
     while (done < count &&
-           !page_store_compare(oracle->expected, allocation->range->first_page + page + done, store,
+           !page_store_compare(oracle->expected, allocation->expected_page + page + done, store,
                                store_page + done, count - done, &difference)) {
         oracle->counters.mismatched_pages++;
         if (is_first)
@@ -264,7 +264,7 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
                    struct page_store *store, uint64_t address, uint64_t bytes,
                    const struct occasion *occasion)
 {
-    uint64_t expected_address = allocation->range->first_page * PAGE_BYTES + offset;
+    uint64_t expected_address = allocation->expected_page * PAGE_BYTES + offset;
     uint64_t end = offset + bytes;
     bool is_first = true;
     uint64_t done = 0;

@@ -19,12 +19,12 @@
 
 #include "base/bits.h"
 #include "base/list.h"
+#include "base/range_allocator.h"
 
 #include "base/assert.h"
 
-#define MAX_SEGMENTS     32u
-#define NAME_BYTES       48u
-#define SIZE_CLASS_COUNT 64u
+#define MAX_SEGMENTS 32u
+#define NAME_BYTES   48u
 
 /* ---- Locations ---- */
 
@@ -46,20 +46,13 @@ static inline uint64_t location_page(uint64_t location)
 
 /* ---- Objects ---- */
 
-/* Pages of the expected store, a power of two of them. */
-struct expected_range {
-    struct list link; /* free ones, by class */
-    uint64_t first_page;
-    unsigned size_class;
-};
-
 struct oracle_allocation {
     struct list link; /* all that are known */
     uint64_t id;
     uint64_t bytes;
     uint64_t page_count;
-    struct expected_range *range;
-    uint64_t *locations; /* NULL: nothing is known */
+    uint64_t expected_page; /* its first one in the expected store */
+    uint64_t *locations;    /* NULL: nothing is known */
     uint64_t *backing;
     uint64_t *undefined;      /* a bit a page, NULL: all defined */
     uint64_t reference_count; /* alive, bound, submissions, operations */
@@ -138,9 +131,7 @@ struct oracle {
     struct oracle_config config;
     const struct base_services *services;
     struct page_store *expected;
-    uint64_t expected_pages;
-    uint64_t expected_used_pages;
-    struct list free_ranges[SIZE_CLASS_COUNT];
+    struct range_allocator ranges; /* of the expected store, in bytes */
 
     struct list allocations;
     struct id_map by_id;

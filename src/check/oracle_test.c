@@ -377,11 +377,12 @@ static void too_much_expected_content_is_refused(void **state)
     open_bench(&bench, 64);
     assert_int_equal(oracle_allocation_created(bench.oracle, 1, PAGE_NUMBER(257), "x"),
                      STATUS_INSUFFICIENT_RESOURCES);
-    create(&bench, 1, PAGE_NUMBER(129)); /* takes all 256 */
-    assert_int_equal(oracle_allocation_created(bench.oracle, 2, 1, "x"),
-                     STATUS_INSUFFICIENT_RESOURCES);
-    oracle_allocation_freed(bench.oracle, 1);
     create(&bench, 1, PAGE_NUMBER(200));
+    assert_int_equal(oracle_allocation_created(bench.oracle, 2, PAGE_NUMBER(57), "x"),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    create(&bench, 2, PAGE_NUMBER(56));
+    oracle_allocation_freed(bench.oracle, 1);
+    create(&bench, 1, PAGE_NUMBER(200) - 1);
     close_bench(&bench);
 }
 
