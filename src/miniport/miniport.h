@@ -90,16 +90,18 @@ const char *miniport_ddi_name(enum miniport_ddi ddi);
 #define MINIPORT_OPERATION_COUNT 23 /* paging operations that have a public layout: 0 to 22 */
 const char *miniport_operation_name(unsigned operation);
 
+struct miniport_host;
+
 /*
  * What the driver calls in the kernel. Every function is there. Interrupt-time functions say so;
  * all others are called at PASSIVE_LEVEL.
  */
-struct miniport_host;
+/* clang-format off */
 struct miniport_host_ops {
     NTSTATUS (*get_device_information)(struct miniport_host *host, DXGK_DEVICE_INFO *info);
-    NTSTATUS (*map_memory)
-    (struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length, BOOLEAN in_io_space,
-     BOOLEAN map_to_user_mode, ULONG cache_type, PVOID *virtual_address);
+    NTSTATUS (*map_memory)(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                           BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                           PVOID *virtual_address);
     NTSTATUS (*unmap_memory)(struct miniport_host *host, PVOID virtual_address);
     /* At device IRQL. */
     void (*notify_interrupt)(struct miniport_host *host,
@@ -109,24 +111,27 @@ struct miniport_host_ops {
     /* At any IRQL; true if it was not queued already. */
     bool (*queue_dpc)(struct miniport_host *host);
     /* Runs routine(context) at device IRQL; returns what it returned. */
-    NTSTATUS (*synchronize_execution)
-    (struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine, PVOID context, ULONG message,
-     BOOLEAN *return_value);
+    NTSTATUS (*synchronize_execution)(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine,
+                                      PVOID context, ULONG message, BOOLEAN *return_value);
     PVOID (*get_handle_data)(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data);
-    NTSTATUS (*reserve_gpu_virtual_address_range)
-    (struct miniport_host *host, HANDLE process, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
-    NTSTATUS (*create_context_allocation)
-    (struct miniport_host *host, DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
+    NTSTATUS (*reserve_gpu_virtual_address_range)(struct miniport_host *host, HANDLE process,
+                                                  DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
+    NTSTATUS (*create_context_allocation)(struct miniport_host *host,
+                                          DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
     NTSTATUS (*destroy_context_allocation)(struct miniport_host *host, HANDLE allocation);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
     void (*unsupported)(struct miniport_host *host, const char *callback);
 };
+/* clang-format on */
+
 struct miniport_host {
     const struct miniport_host_ops *ops;
 };
 
 struct miniport;
+
+/* clang-format off */
 struct miniport_ops {
     const char *name; /* of the layer: "raw", "trace", "check", ... */
     /* Frees this layer alone: miniport_destroy() goes down the stack. */
@@ -137,13 +142,12 @@ struct miniport_ops {
 
     /* AddDevice .. RemoveDevice, in the order of a device's life. */
     NTSTATUS (*add_device)(struct miniport *self);
-    NTSTATUS (*start_device)
-    (struct miniport *self, const DXGK_START_INFO *start, ULONG *video_present_sources,
-     ULONG *children);
+    NTSTATUS (*start_device)(struct miniport *self, const DXGK_START_INFO *start,
+                             ULONG *video_present_sources, ULONG *children);
     NTSTATUS (*stop_device)(struct miniport *self);
     NTSTATUS (*remove_device)(struct miniport *self);
-    NTSTATUS (*set_power_state)
-    (struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state, POWER_ACTION action);
+    NTSTATUS (*set_power_state)(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
+                                POWER_ACTION action);
     bool (*interrupt)(struct miniport *self, ULONG message); /* at device IRQL */
     void (*dpc)(struct miniport *self);                      /* at DISPATCH_LEVEL */
 
@@ -157,6 +161,7 @@ struct miniport_ops {
     /* In bytes; 0 if the driver does not have it. */
     SIZE_T (*get_root_page_table_size)(struct miniport *self, DXGKARG_GETROOTPAGETABLESIZE *arg);
 };
+/* clang-format on */
 
 struct miniport {
     const struct miniport_ops *ops;

@@ -133,7 +133,7 @@ static DRIVER_INITIALIZATION_DATA *new_table(ULONG version)
 
     assert_non_null(table);
     full.Version = version;
-#define SET(ddi)               full.DxgkDdi##ddi = (__typeof__(full.DxgkDdi##ddi))(void (*)(void))fake_##ddi;
+#define SET(ddi)               full.DxgkDdi##ddi = (void *)fake_##ddi;
 #define X(function, ddi, type) SET(ddi)
     MINIPORT_DDI_LIST(X)
 #undef X
