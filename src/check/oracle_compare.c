@@ -167,15 +167,15 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
         page_store_describe(store, address / PAGE_BYTES, found);
     snprintf(text, sizeof text,
              "%s (allocation %llu), page %llu, byte 0x%llx of 0x%llx: not what was written last\n"
-             "  expected %s: %s\n"
-             "  found    %s: %s\n"
+             "  expected %s (%s)\n"
+             "  found    %s (%s)\n"
              "  where    %s, byte 0x%llx\n"
              "  when     %s",
              allocation->name, (unsigned long long)allocation->id,
              (unsigned long long)(offset / PAGE_BYTES), (unsigned long long)offset,
-             (unsigned long long)allocation->bytes, expected,
-             describe_bytes(oracle->expected, expected_address, expected_hex), found,
-             describe_bytes(store, address, found_hex),
+             (unsigned long long)allocation->bytes,
+             describe_bytes(oracle->expected, expected_address, expected_hex), expected,
+             describe_bytes(store, address, found_hex), found,
              describe_place(oracle, store, address / PAGE_BYTES, place),
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
     tell(oracle, ORACLE_CONTENT, allocation,

@@ -172,8 +172,8 @@ static void stale_content_is_reported_once_with_its_place(void **state)
     assert_int_equal(bench.last.page, 2);
     assert_int_equal(bench.last.offset, PAGE_NUMBER(2));
     assert_non_null(strstr(bench.text, "texture (allocation 7), page 2, byte 0x2000 of 0x4000"));
-    assert_non_null(strstr(bench.text, "expected tag 0x66"));
-    assert_non_null(strstr(bench.text, "found    tag 0x1388"));
+    assert_non_null(strstr(bench.text, "(tag 0x66)\n  found "));
+    assert_non_null(strstr(bench.text, "(tag 0x1388)\n  where "));
     assert_non_null(strstr(bench.text, "local page 0xa"));
     assert_non_null(strstr(bench.text, "submission 0x2, reference 0"));
     assert_false(oracle_final_check(bench.oracle));
