@@ -51,7 +51,7 @@ void nt_destroy(struct nt *nt)
     base_free(nt->services, nt, sizeof *nt);
 }
 
-/* ---- IRQL and spin locks ----------------------------------------------------------------------- */
+/* ---- IRQL and spin locks ------------------------------------------------------------------ */
 
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
 {
@@ -137,7 +137,7 @@ VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
     release(nt, SpinLock);
 }
 
-/* ---- Bug check and debug output ------------------------------------------------------------------ */
+/* ---- Bug check and debug output ----------------------------------------------------------- */
 
 VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PTR P3, ULONG_PTR P4)
 {
@@ -183,7 +183,7 @@ ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...)
     return STATUS_SUCCESS;
 }
 
-/* ---- Registers ------------------------------------------------------------------------------------ */
+/* ---- Registers ---------------------------------------------------------------------------- */
 
 #define REGISTER_FUNCTIONS(suffix, type)                                                           \
     type NTAPI READ_REGISTER_##suffix(volatile type *Register)                                     \

@@ -48,7 +48,7 @@ void nt_destroy(struct nt *nt);
 /* Make this the kernel of the calling thread; NULL for none. Returns what it was before. */
 struct nt *nt_bind(struct nt *nt);
 
-/* ---- IRQL -------------------------------------------------------------------------------------- */
+/* ---- IRQL --------------------------------------------------------------------------------- */
 
 /* What a device's interrupt routine runs at. */
 #define NT_DEVICE_IRQL 5
@@ -60,7 +60,7 @@ KIRQL nt_irql(const struct nt *nt);
 /* Spin locks that the driver holds now. */
 uint32_t nt_held_lock_count(const struct nt *nt);
 
-/* ---- Pool -------------------------------------------------------------------------------------- */
+/* ---- Pool --------------------------------------------------------------------------------- */
 
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);

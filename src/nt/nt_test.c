@@ -105,6 +105,30 @@ static void pool_zeroes_unless_told_not_to(void **state)
     ExFreePool(raw);
 }
 
+/* More blocks than there are places to look for them. */
+static void pool_finds_each_of_many_blocks(void **state)
+{
+    enum { COUNT = 3000 };
+    struct fixture *fixture = *state;
+    static uint32_t *blocks[COUNT];
+    uint64_t live_bytes = 0;
+
+    for (uint32_t i = 0; i < COUNT; i++) {
+        blocks[i] = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4 + i, TAG + i);
+        *blocks[i] = i;
+        live_bytes += 4 + i;
+    }
+    assert_int_equal(nt_pool_live_bytes(fixture->nt), live_bytes);
+    for (uint32_t n = 0; n < COUNT; n++) {
+        uint32_t i = n * 7 % COUNT;
+
+        assert_int_equal(*blocks[i], i);
+        ExFreePoolWithTag(blocks[i], TAG + i);
+        live_bytes -= 4 + i;
+        assert_int_equal(nt_pool_live_bytes(fixture->nt), live_bytes);
+    }
+}
+
 struct leaks {
     struct nt_pool_block blocks[4];
     int count;
@@ -250,7 +274,7 @@ static void debug_text_has_the_lengths_of_windows(void **state)
                   42);
     assert_prints(fixture, "   42", "%*d", 5, 42);
     assert_prints(fixture, "1234567890ABCDEF 0000000000000001", "%p %p", big, (uint64_t)1);
-    assert_prints(fixture, "abc|ab|  abc", "%s|%.2s|%5s", "abc", "abc", "abc");
+    assert_prints(fixture, "abc|ab|  abc|abc  |", "%s|%.2s|%5s|%-5s|", "abc", "abc", "abc", "abc");
     assert_prints(fixture, "wi?|wi?|wi|(null)", "%ws|%S|%wZ|%s", wide, wide, &counted, NULL);
     assert_prints(fixture, "c 100% <float> 7", "%c 100%% %f %d", 'c', 1.5, 7);
     assert_int_equal(fixture->level, DPFLTR_INFO_LEVEL);
@@ -331,6 +355,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(pool_counts_what_lives),
         TEST(pool_zeroes_unless_told_not_to),
+        TEST(pool_finds_each_of_many_blocks),
         TEST(pool_lists_leaks_oldest_first),
         TEST(pool_fails_the_allocation_that_it_is_told_to),
         TEST(pool_stops_who_frees_wrongly),

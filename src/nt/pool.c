@@ -132,7 +132,7 @@ VOID NTAPI ExFreePool(PVOID P)
     ExFreePoolWithTag(P, 0);
 }
 
-/* ---- For the host -------------------------------------------------------------------------------- */
+/* ---- For the host ------------------------------------------------------------------------- */
 
 uint64_t nt_pool_live_blocks(const struct nt *nt)
 {

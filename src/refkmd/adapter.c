@@ -9,7 +9,7 @@
 
 #include <ntstatus.h>
 
-/* ---- Pool and registers ------------------------------------------------------------------------ */
+/* ---- Pool and registers ------------------------------------------------------------------- */
 
 void *refkmd_alloc(SIZE_T bytes)
 {
@@ -42,7 +42,7 @@ void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 valu
     WRITE_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg), value);
 }
 
-/* ---- Add and remove ------------------------------------------------------------------------------ */
+/* ---- Add and remove ----------------------------------------------------------------------- */
 
 static NTSTATUS add_device(enum refkmd_model model, PVOID *out_context)
 {
@@ -80,7 +80,7 @@ VOID NTAPI RefKmdUnload(VOID)
 {
 }
 
-/* ---- Start and stop ------------------------------------------------------------------------------ */
+/* ---- Start and stop ----------------------------------------------------------------------- */
 
 /*
  * The board's two memory ranges, in the order of its base-address registers. The kernel describes
@@ -211,7 +211,7 @@ NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
     return STATUS_SUCCESS;
 }
 
-/* ---- Power and children ---------------------------------------------------------------------------- */
+/* ---- Power and children ------------------------------------------------------------------- */
 
 /* Never fails (PWR-008). Without power the registers do not answer, so interrupts go first. */
 NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG DeviceUid,

@@ -132,7 +132,7 @@ struct refkmd_opening {
     struct refkmd_allocation *allocation;
 };
 
-/* ---- Registers (adapter.c) --------------------------------------------------------------------- */
+/* ---- Registers (adapter.c) ---------------------------------------------------------------- */
 
 ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg);
 void refkmd_write(const struct refkmd_adapter *adapter, ULONG reg, ULONG value);
@@ -143,7 +143,7 @@ void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 valu
 void *refkmd_alloc(SIZE_T bytes);
 void refkmd_free(void *pointer);
 
-/* ---- Segments (segments.c) ------------------------------------------------------------------------ */
+/* ---- Segments (segments.c) ---------------------------------------------------------------- */
 
 /* Lay the adapter's memory out in segments, once the registers have told how much there is. */
 void refkmd_segments_init(struct refkmd_adapter *adapter);
@@ -164,7 +164,7 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
 NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
 
-/* ---- Interrupts (interrupt.c) ----------------------------------------------------------------------- */
+/* ---- Interrupts (interrupt.c) ------------------------------------------------------------- */
 
 /* Which interrupts the driver wants while it runs. */
 ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter);
@@ -183,7 +183,7 @@ BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);
 void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
                         void *context);
 
-/* ---- DDIs ------------------------------------------------------------------------------------------- */
+/* ---- DDIs --------------------------------------------------------------------------------- */
 
 DXGKDDI_START_DEVICE RefKmdStartDevice;
 DXGKDDI_STOP_DEVICE RefKmdStopDevice;

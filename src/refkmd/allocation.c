@@ -178,6 +178,7 @@ NTSTATUS NTAPI RefKmdDescribeAllocation(IN_CONST_HANDLE hAdapter,
     args->RefreshRate.Numerator = 0;
     args->RefreshRate.Denominator = 1;
     args->PrivateDriverFormatAttribute = 0;
+    args->Rotation = D3DDDI_ROTATION_IDENTITY;
     return STATUS_SUCCESS;
 }
 

@@ -9,7 +9,7 @@
 
 #include <ntstatus.h>
 
-/* ---- Driver capabilities -------------------------------------------------------------------------- */
+/* ---- Driver capabilities ------------------------------------------------------------------ */
 
 /*
  * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
@@ -48,7 +48,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Physical adapter and MMU ------------------------------------------------------------------------ */
+/* ---- Physical adapter and MMU ------------------------------------------------------------- */
 
 /* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
 static NTSTATUS check_physical_adapter(UINT index)
@@ -127,7 +127,7 @@ static NTSTATUS query_page_table_level(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Dispatch ------------------------------------------------------------------------------------------ */
+/* ---- Dispatch ----------------------------------------------------------------------------- */
 
 #define IN_PHYSICAL (1u << REFKMD_PHYSICAL)
 #define IN_GPU_MMU  (1u << REFKMD_GPU_MMU)

@@ -159,7 +159,7 @@ static void invalidate_scratch(void)
     page_store_fill(local(), SCRATCH_TABLE, PAGE, GUARD);
 }
 
-/* ---- UPDATE_PAGE_TABLE ----------------------------------------------------------------------------- */
+/* ---- UPDATE_PAGE_TABLE -------------------------------------------------------------------- */
 
 static void tables_made_by_the_cpu_translate_at_once(void **state)
 {
@@ -318,7 +318,7 @@ static void an_update_of_nothing_writes_nothing(void **state)
     assert_ptr_equal(args.pDmaBuffer, kernel.buffer);
 }
 
-/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ------------------------------------------------------------------ */
+/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ------------------------------------------------------- */
 
 /* Map count pages at FREE_VA + offset to a list, or to local memory from a page on. */
 static void map_pages(UINT first, UINT count, const uint64_t *pfns, uint64_t local_page)
@@ -437,7 +437,7 @@ static void physical_operations_stay_physical_in_a_virtual_submission(void **sta
     test_mdl_fini(&kernel, &mdl);
 }
 
-/* ---- FLUSH_TLB --------------------------------------------------------------------------------------- */
+/* ---- FLUSH_TLB ---------------------------------------------------------------------------- */
 
 static void fill_page_at(D3DGPU_VIRTUAL_ADDRESS va, UINT pattern)
 {

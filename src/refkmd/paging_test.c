@@ -66,7 +66,7 @@ static void check_local(uint64_t address, uint64_t bytes)
     assert_true(page_store_is_fill(local(), address + bytes, PAGE, GUARD, NULL));
 }
 
-/* ---- TRANSFER, FILL, DISCARD_CONTENT -------------------------------------------------------------- */
+/* ---- TRANSFER, FILL, DISCARD_CONTENT ------------------------------------------------------ */
 
 static DXGKARG_BUILDPAGINGBUFFER transfer(uint64_t bytes)
 {
@@ -251,7 +251,7 @@ static void discard_needs_no_gpu_whether_idle_or_not(void **state)
     }
 }
 
-/* ---- Aperture ---------------------------------------------------------------------------------------- */
+/* ---- Aperture ----------------------------------------------------------------------------- */
 
 static void aperture_slots_follow_the_list_and_unmap_to_the_dummy_page(void **state)
 {
@@ -308,7 +308,7 @@ static void cache_coherence_of_the_aperture_is_as_asked(void **state)
     test_mdl_fini(&kernel, &mdl);
 }
 
-/* ---- The packer -------------------------------------------------------------------------------------- */
+/* ---- The packer --------------------------------------------------------------------------- */
 
 /* Several operations in one buffer run in the order in which they were built, as one submission. */
 static void operations_are_packed_one_behind_the_other(void **state)

@@ -13,7 +13,7 @@ struct node_call {
     UINT fence; /* of a preemption, in; the last aborted one of a reset, out */
 };
 
-/* ---- Preemption -------------------------------------------------------------------------------------- */
+/* ---- Preemption --------------------------------------------------------------------------- */
 
 static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
 {
@@ -40,7 +40,7 @@ NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
     return STATUS_SUCCESS;
 }
 
-/* ---- One engine ---------------------------------------------------------------------------------------- */
+/* ---- One engine --------------------------------------------------------------------------- */
 
 /*
  * What has completed by now is reported, all else is dropped. From then on the last fence submitted
@@ -107,7 +107,7 @@ NTSTATUS NTAPI RefKmdQueryEngineStatus(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- The whole adapter ----------------------------------------------------------------------------------- */
+/* ---- The whole adapter -------------------------------------------------------------------- */
 
 static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
 {

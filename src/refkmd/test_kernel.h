@@ -85,7 +85,7 @@ NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Regis
     return STATUS_SUCCESS;
 }
 
-/* ---- Callbacks ----------------------------------------------------------------------------------- */
+/* ---- Callbacks ---------------------------------------------------------------------------- */
 
 static NTSTATUS NTAPI test_get_device_information(HANDLE handle, PDXGK_DEVICE_INFO info)
 {
@@ -197,7 +197,7 @@ static void test_on_bug_check(void *context, uint32_t code, const uint64_t param
     abort();
 }
 
-/* ---- Start and stop -------------------------------------------------------------------------------- */
+/* ---- Start and stop ----------------------------------------------------------------------- */
 
 static void test_add_resource(struct test_kernel *kernel, uint64_t pa, uint64_t bytes)
 {
@@ -316,7 +316,7 @@ static TEST_UNUSED NTSTATUS test_query(struct test_kernel *kernel, DXGK_QUERYADA
     return kernel->ddi.DxgkDdiQueryAdapterInfo(kernel->adapter, &query);
 }
 
-/* ---- Submission -------------------------------------------------------------------------------------- */
+/* ---- Submission --------------------------------------------------------------------------- */
 
 /* Run the machine until nothing happens any more. */
 static void test_run(struct test_kernel *kernel)
@@ -455,7 +455,7 @@ static TEST_UNUSED void test_build(struct test_kernel *kernel, DXGKARG_BUILDPAGI
     test_build_at(kernel, args, 0, dma_bytes);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------ */
+/* ---- Memory ------------------------------------------------------------------------------- */
 
 /* An MDL of scattered pages, the first skip of them not part of anything. */
 struct test_mdl {
