@@ -91,11 +91,11 @@ static const char *describe_place(const struct oracle *oracle, struct page_store
                  (unsigned long long)(page - address / PAGE_BYTES));
         return text;
     }
-    snprintf(text, PLACE_BYTES, "%s 0x%llx",
-             !store                        ? "the zero page, instead of"
-             : store == oracle->config.ram ? "system page"
-                                           : "local page",
-             (unsigned long long)page);
+    if (!store)
+        snprintf(text, PLACE_BYTES, "a page-table entry that says zero");
+    else
+        snprintf(text, PLACE_BYTES, "%s page 0x%llx",
+                 store == oracle->config.ram ? "system" : "local", (unsigned long long)page);
     return text;
 }
 
