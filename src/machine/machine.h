@@ -120,7 +120,7 @@ bool machine_set_registers(struct machine *machine, const struct machine_registe
  * A host pointer to [pa, pa + bytes), or NULL. RAM and BAR 1 read and write as memory. BAR 0 gives
  * a pointer that must not be followed: register functions recognise it and go to the device.
  * A range above 16 MiB is a page_window, with what that header says about SIGSEGV; a smaller one
- * becomes real bytes at once. Unmap with the same pointer and size, before the machine is destroyed.
+ * becomes real bytes at once. Unmap with the same pointer and size, before machine_destroy().
  */
 void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes);
 void machine_unmap_physical(struct machine *machine, void *pointer, uint64_t bytes);

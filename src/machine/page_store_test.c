@@ -255,6 +255,23 @@ static void comparison_tells_the_first_byte_that_differs(void **state)
     page_store_destroy(b);
 }
 
+static void real_bytes_on_both_sides_are_compared(void **state)
+{
+    struct page_store *store = new_store(64);
+    uint64_t difference = 0;
+
+    page_store_make_bytes(store, 0, 64);
+    assert_true(page_store_compare(store, 0, store, 32, 32, &difference));
+    page_store_bytes(store, 3)[7] = 1; /* in the part that is compared eight pages at a time */
+    assert_false(page_store_compare(store, 0, store, 32, 32, &difference));
+    assert_int_equal(difference, 3 * PAGE_BYTES + 7);
+    page_store_bytes(store, 3)[7] = 0;
+    page_store_bytes(store, 63)[0] = 1;
+    assert_false(page_store_compare(store, 27, store, 59, 5, &difference)); /* and in the rest */
+    assert_int_equal(difference, 4 * PAGE_BYTES);
+    page_store_destroy(store);
+}
+
 /* ---- Random operations against plain arrays ------------------------------------------------- */
 
 #define MODEL_PAGES 1100u
@@ -460,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_mapping_shows_scattered_pages_in_order_and_stays_live),
         cmocka_unit_test(host_memory_of_overwritten_pages_is_given_back),
         cmocka_unit_test(comparison_tells_the_first_byte_that_differs),
+        cmocka_unit_test(real_bytes_on_both_sides_are_compared),
         cmocka_unit_test(random_operations_agree_with_plain_bytes),
         cmocka_unit_test(every_difference_of_one_byte_is_found),
     };

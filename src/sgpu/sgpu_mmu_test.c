@@ -284,6 +284,51 @@ static void a_reset_empties_the_cache(void **state)
     rig_fini(&rig);
 }
 
+static void a_miss_next_to_it_does_not_cure_a_stale_translation(void **state)
+{
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(&rig, 0, root);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x200000));
+    rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x300000));
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
+    rig_fill(&rig, VA, PAGE_BYTES, 3);
+    rig_execute_virtual(&rig, 0, root);
+    assert_int_equal(page_store_value(rig.local, 0x300), 2);
+    assert_int_equal(page_store_value(rig.local, 0x100), 3);
+    assert_int_equal(page_store_kind(rig.local, 0x200), PAGE_ZERO);
+    rig_fini(&rig);
+}
+
+static void many_roots_do_not_share_translations(void **state)
+{
+    uint64_t roots[1500];
+    struct rig rig;
+
+    rig_init(&rig);
+    roots[0] = rig_root(&rig);
+    for (uint64_t i = 0; i < ARRAY_COUNT(roots); i++) {
+        if (i) {
+            roots[i] = rig_table(&rig);
+            rig_entries(&rig, roots[i])[RIG_COMMAND_VA >> 39] =
+                rig_entries(&rig, roots[0])[RIG_COMMAND_VA >> 39];
+        }
+        rig_map(&rig, roots[i], VA, 1, LOCAL_PTE(0x100000 + i * PAGE_BYTES));
+    }
+    for (uint32_t i = 0; i < ARRAY_COUNT(roots); i++) {
+        rig_fill(&rig, VA, PAGE_BYTES, i + 1);
+        rig_execute_virtual(&rig, 0, roots[i]);
+    }
+    for (uint32_t i = 0; i < ARRAY_COUNT(roots); i++)
+        assert_int_equal(page_store_value(rig.local, 0x100 + i), i + 1);
+    rig_fini(&rig);
+}
+
 static void roots_do_not_share_translations(void **state)
 {
     struct rig rig;
@@ -408,6 +453,23 @@ static void runs_join_across_tables_and_split_at_changes(void **state)
     rig_fini(&rig);
 }
 
+static void neighbours_in_two_tables_join_only_when_physically_so(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB;
+    struct runs runs = {0};
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, va - PAGE_BYTES, 1, LOCAL_PTE(0x100000));
+    rig_map(&rig, root, va, 1, LOCAL_PTE(0x103000));
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
+    assert_int_equal(runs.count, 2);
+    assert_run(&runs.list[1], va, PAGE_BYTES, 0x103000, SGPU_PTE_VALID);
+    rig_fini(&rig);
+}
+
 /* ---- Random address spaces against the plain walk ------------------------------------------- */
 
 struct reach {
@@ -509,9 +571,12 @@ int main(void)
         cmocka_unit_test(invalid_entries_are_never_cached),
         cmocka_unit_test(unmapped_pages_stay_reachable_until_flushed_and_then_fault),
         cmocka_unit_test(a_reset_empties_the_cache),
+        cmocka_unit_test(a_miss_next_to_it_does_not_cure_a_stale_translation),
         cmocka_unit_test(roots_do_not_share_translations),
+        cmocka_unit_test(many_roots_do_not_share_translations),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
+        cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
         cmocka_unit_test(cached_translations_agree_with_walks),
         cmocka_unit_test(replacement_forgets_but_never_invents),
     };

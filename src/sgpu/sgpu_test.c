@@ -294,10 +294,19 @@ static void links_set_the_time_of_copies(void **state)
     rig_copy(&rig, 0, 0, SGPU_PA_SYSTEM, 15754 * 4096);
     rig_execute(&rig, SGPU_NODE_COPY);
     assert_int_equal(machine_now(rig.machine), 200 + 200 + 4096 * 1000 + 500);
+    assert_int_equal(machine_link_to_device(rig.machine)->carried_bytes, 15754 * 4096);
+    assert_int_equal(machine_link_from_device(rig.machine)->carried_bytes, 0);
     start = machine_now(rig.machine);
     rig_copy(&rig, 0, 0, 16 * MiB, 16 * MiB);
     rig_execute(&rig, SGPU_NODE_COPY);
     assert_int_equal(machine_now(rig.machine) - start, 200 + 200 + 16 * MiB * 10 / 4000 + 100);
+    assert_int_equal(machine_link_local(rig.machine)->carried_bytes, 16 * MiB);
+    rig_copy(&rig, 0, SGPU_PA_SYSTEM | 0x1000, 0, 4096);
+    rig_fill(&rig, SGPU_PA_SYSTEM | 0x2000, 4096, 1);
+    rig_copy(&rig, 0, SGPU_PA_SYSTEM | 0x3000, SGPU_PA_SYSTEM | 0x5000, 8192);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(machine_link_to_device(rig.machine)->carried_bytes, 15754 * 4096 + 8192);
+    assert_int_equal(machine_link_from_device(rig.machine)->carried_bytes, 16384);
     rig_fini(&rig);
 }
 
