@@ -101,7 +101,7 @@ static uint32_t random_flags(struct random *r)
 
     if (rng_chance(r->rng, 1, 2))
         flags |= WORKLOAD_ALLOCATION_CPU_VISIBLE;
-    if (rng_chance(r->rng, 1, 8))
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 4))
         flags |= WORKLOAD_ALLOCATION_CACHED;
     if (rng_chance(r->rng, 1, 8))
         flags |= WORKLOAD_ALLOCATION_SHARED;
