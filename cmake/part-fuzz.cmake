@@ -1,0 +1,17 @@
+# Fuzz targets: src/<module>/<x>_fuzz.c, built with clang's libFuzzer by the preset "fuzz".
+# Run one with: build/fuzz/fuzz_<module>_<x> -max_total_time=60 CORPUS_DIR
+option(DRYDOCK_FUZZ "Build the fuzz targets (needs clang)" OFF)
+if(DRYDOCK_FUZZ)
+    target_compile_options(drydock_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+    target_link_options(drydock_flags INTERFACE -fsanitize=address,undefined)
+    file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*_fuzz.c)
+    foreach(fuzzer ${fuzzers})
+        get_filename_component(stem ${fuzzer} NAME_WE)
+        get_filename_component(module ${fuzzer} DIRECTORY)
+        get_filename_component(module ${module} NAME)
+        string(REPLACE "_fuzz" "" stem ${stem})
+        add_executable(fuzz_${module}_${stem} ${fuzzer})
+        target_link_libraries(fuzz_${module}_${stem} PRIVATE drydock_${module})
+        target_link_options(fuzz_${module}_${stem} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+endif()
