@@ -24,7 +24,7 @@
 
 /* Segment ids, which are 1-based places in what QUERYSEGMENT reports (SEG-005). */
 #define REFKMD_SEGMENT_SYSTEM   0u /* implicit: system pages by their physical address */
-#define REFKMD_SEGMENT_LOCAL    1u /* local memory from its start; CPU visible if BAR 1 reaches it */
+#define REFKMD_SEGMENT_LOCAL    1u /* local memory from its start; CPU visible behind BAR 1 */
 #define REFKMD_SEGMENT_APERTURE 2u /* system pages through the aperture's slots */
 #define REFKMD_SEGMENT_HIDDEN   3u /* local memory beyond BAR 1; reported only if there is any */
 #define REFKMD_SEGMENT_COUNT    4u /* with the implicit one */

@@ -126,6 +126,45 @@ static void two_adapters_do_not_know_of_each_other(void **state)
     test_destroy(&kernel);
 }
 
+/* Without power there are no interrupts; what completed in between is not lost. */
+static void interrupts_follow_the_power(void **state)
+{
+    DXGKARG_SUBMITCOMMAND args = {.SubmissionFenceId = 1};
+    const ULONG self = 0xffffffff;
+
+    start(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
+    assert_int_equal(
+        kernel.ddi.DxgkDdiSetPowerState(kernel.adapter, self, PowerDeviceD3, PowerActionSleep),
+        STATUS_SUCCESS);
+    assert_int_equal(test_submit(&kernel, &args), STATUS_SUCCESS);
+    test_run(&kernel);
+    assert_int_equal(kernel.log_count, 0);
+    assert_int_equal(
+        kernel.ddi.DxgkDdiSetPowerState(kernel.adapter, self, PowerDeviceD0, PowerActionNone),
+        STATUS_SUCCESS);
+    test_run(&kernel);
+    assert_int_equal(kernel.log_count, 1);
+    assert_int_equal(kernel.ddi.DxgkDdiStopDevice(kernel.adapter), STATUS_SUCCESS);
+    kernel.is_started = FALSE;
+    assert_int_equal(
+        kernel.ddi.DxgkDdiSetPowerState(kernel.adapter, self, PowerDeviceD3, PowerActionShutdown),
+        STATUS_SUCCESS);
+    test_destroy(&kernel);
+}
+
+static void a_node_is_reset_alone(void **state)
+{
+    start(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
+    for (UINT node = 0; node < 2; node++) {
+        DXGKARG_QUERYDEPENDENTENGINEGROUP args = {.NodeOrdinal = node};
+
+        assert_int_equal(kernel.ddi.DxgkDdiQueryDependentEngineGroup(kernel.adapter, &args),
+                         STATUS_SUCCESS);
+        assert_int_equal(args.DependentNodeOrdinalMask, 1u << node);
+    }
+    test_destroy(&kernel);
+}
+
 /* ---- Queries ------------------------------------------------------------------------------ */
 
 static void driver_caps_fit_what_the_kernel_has_room_for(void **state)
@@ -583,6 +622,8 @@ int main(void)
         cmocka_unit_test(start_fails_cleanly),
         cmocka_unit_test(a_short_table_of_callbacks_is_not_read_beyond_its_end),
         cmocka_unit_test(two_adapters_do_not_know_of_each_other),
+        cmocka_unit_test(interrupts_follow_the_power),
+        cmocka_unit_test(a_node_is_reset_alone),
         cmocka_unit_test(driver_caps_fit_what_the_kernel_has_room_for),
         cmocka_unit_test(unknown_queries_are_not_supported),
         cmocka_unit_test(segments_are_counted_first_and_described_then),

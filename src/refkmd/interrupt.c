@@ -38,7 +38,7 @@ static void notify(struct refkmd_adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DA
     adapter->dxgkrnl.DxgkCbNotifyInterrupt(adapter->dxgkrnl.DeviceHandle, data);
 }
 
-/* Remove submissions up to the one with this fence. FALSE if none has it, and nothing is removed. */
+/* Remove submissions up to the one with this fence. FALSE, and none removed, if none has it. */
 static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
 {
     UINT i;

@@ -534,6 +534,74 @@ static void a_flush_is_ordered_behind_table_writes(void **state)
     assert_true(page_store_is_fill(local(), 0x90000, PAGE, 2, NULL));
 }
 
+/* ---- Submission ---------------------------------------------------------------------------- */
+
+/* The other DDI, for the same context: the buffer is named by its virtual address there too. */
+static void a_virtual_context_submits_by_virtual_address(void **state)
+{
+    struct sgpu_packet_fill fill = {
+        .header = SGPU_PACKET_HEADER(SGPU_OP_FILL, sizeof fill / 4),
+        .destination = FREE_VA,
+        .bytes = PAGE,
+        .pattern = 4,
+    };
+    DXGKARG_SUBMITCOMMAND args = {
+        .hContext = context,
+        .DmaBufferVirtualAddress = BASE_VA,
+        .DmaBufferSubmissionStartOffset = 64,
+        .DmaBufferSubmissionEndOffset = 64 + sizeof fill,
+        .SubmissionFenceId = 1,
+    };
+
+    map_pages(0, 1, NULL, 0x80);
+    memcpy(kernel.buffer + 64, &fill, sizeof fill);
+    assert_int_equal(test_submit(&kernel, &args), STATUS_SUCCESS);
+    test_run(&kernel);
+    assert_int_equal(kernel.log_count, 1);
+    assert_int_equal(kernel.log[0].InterruptType, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_true(page_store_is_fill(local(), 0x80000, PAGE, 4, NULL));
+}
+
+/* NTF-009: a fence written by a command is told, so that its waiters look again. */
+static void a_fence_written_by_the_gpu_is_told(void **state)
+{
+    struct sgpu_packet_fence fence = {
+        .header = SGPU_PACKET_HEADER(SGPU_OP_FENCE, sizeof fence / 4),
+        .flags = SGPU_FENCE_INTERRUPT,
+        .address = FREE_VA + 8,
+        .value = UINT64_C(0x123456789a),
+    };
+    DXGKARG_SUBMITCOMMANDVIRTUAL args = {
+        .hContext = context,
+        .DmaBufferVirtualAddress = BASE_VA,
+        .DmaBufferSize = sizeof fence,
+        .SubmissionFenceId = 1,
+    };
+    bool is_told = false;
+
+    map_pages(0, 1, NULL, 0x80);
+    memcpy(kernel.buffer, &fence, sizeof fence);
+    assert_int_equal(test_submit_virtual(&kernel, &args), STATUS_SUCCESS);
+    test_run(&kernel);
+    for (int i = 0; i < kernel.log_count; i++) {
+        if (kernel.log[i].InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED) {
+            assert_int_equal(kernel.log[i].MonitoredFenceSignaled.NodeOrdinal, SGPU_NODE_COPY);
+            is_told = true;
+        }
+    }
+    assert_true(is_told);
+    assert_int_equal(table_entry(0x80000, 1), UINT64_C(0x123456789a));
+}
+
+/* PT-008. */
+static void the_root_has_one_size(void **state)
+{
+    DXGKARG_GETROOTPAGETABLESIZE args = {.NumberOfPte = 3};
+
+    assert_int_equal(kernel.ddi.DxgkDdiGetRootPageTableSize(kernel.adapter, &args), PAGE);
+    assert_int_equal(args.NumberOfPte, ENTRIES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -551,6 +619,9 @@ int main(void)
         TEST(physical_operations_stay_physical_in_a_virtual_submission),
         TEST(a_flush_covers_its_range_however_the_end_is_meant),
         TEST(a_flush_is_ordered_behind_table_writes),
+        TEST(a_virtual_context_submits_by_virtual_address),
+        TEST(a_fence_written_by_the_gpu_is_told),
+        TEST(the_root_has_one_size),
 #undef TEST
     };
 

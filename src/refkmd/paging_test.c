@@ -1,6 +1,6 @@
 /*
- * The paging operations, executed: every byte of memory that an operation may and may not touch, for
- * every buffer size from one packet to a page.
+ * The paging operations, executed: every byte of memory that an operation may and may not touch,
+ * for every buffer size from one packet to a page.
  */
 #include "test_kernel.h"
 

@@ -128,7 +128,7 @@ static NTSTATUS build_fill(struct paging_call *call, ULONG flags, UINT64 address
     return STATUS_SUCCESS;
 }
 
-/* One packet fills any size, in units of 4 bytes, which FILL-006 grants. Keeps FILL-004, FILL-005. */
+/* One packet fills any size in units of 4 bytes (FILL-006). Keeps FILL-004, FILL-005. */
 NTSTATUS paging_build_fill(struct paging_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;

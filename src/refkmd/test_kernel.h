@@ -38,7 +38,8 @@
 #define TEST_PRIVATE_BYTES  1024
 #define TEST_POISON         0xa5
 #define TEST_UNION_OFFSET   offsetof(DXGKARG_BUILDPAGINGBUFFER, Transfer)
-#define TEST_UNION_BYTES    (offsetof(DXGKARG_BUILDPAGINGBUFFER, hSystemContext) - TEST_UNION_OFFSET)
+#define TEST_UNION_END      offsetof(DXGKARG_BUILDPAGINGBUFFER, hSystemContext)
+#define TEST_UNION_BYTES    (TEST_UNION_END - TEST_UNION_OFFSET)
 #define TEST_RESOURCE_COUNT 2
 
 struct test_kernel {
