@@ -318,20 +318,8 @@ bool player_take_down(struct player *player)
         if (!player_bury(player, i))
             return false;
     }
-    for (uint32_t i = 0; i < workload->process_count && player->is_virtual; i++) {
-        unsigned attempts = 0;
-        NTSTATUS status;
-
-        if (!player->processes[i])
-            continue;
-        do {
-            player->page_table_pending++;
-            status = vidmm_unmap_physical(player->processes[i], 0, UINT64_C(1) << SGPU_VA_BITS,
-                                          player_page_table_done, player);
-            if (!NT_SUCCESS(status))
-                player->page_table_pending--;
-        } while (player_should_repeat(player, status, &attempts));
-    }
+    if (!player_unmap_translations(player))
+        return false;
     for (uint32_t i = 0; i < workload->context_count; i++) {
         if (!player_context_close(player, &player->contexts[i]))
             return false;

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
-
 /* ---- Content and mappings -------------------------------------------------------------------------- */
 
 uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes)
@@ -475,7 +473,7 @@ bool player_play_page_table(struct player *player, uint32_t op_index)
         player->result->page_table_lines_skipped++;
         return true;
     }
-    while (player->page_table_pending >= PAGE_TABLE_WINDOW) {
+    while (player->page_table_pending >= PLAYER_PAGE_TABLE_WINDOW) {
         if (!player_advance(player))
             return false;
     }

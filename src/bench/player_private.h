@@ -9,7 +9,8 @@
 
 #include "bench/player.h"
 
-#define PLAYER_ATTEMPTS 4u /* of a call that fails for lack of memory */
+#define PLAYER_PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
+#define PLAYER_ATTEMPTS          4u   /* of a call that fails for lack of memory */
 
 /* Part of an allocation at an address of a process. */
 struct player_mapping {
@@ -192,5 +193,8 @@ void player_abandon_submissions(struct player *player);
 bool player_segment_id(const struct player *player, enum workload_segment segment,
                        unsigned *out_id);
 bool player_check_translations(struct player *player);
+
+/* Unmaps what the pte lines left. False: stopped. */
+bool player_unmap_translations(struct player *player);
 
 #endif

@@ -303,23 +303,65 @@ static bool compare_process(struct player *player, uint32_t process,
     return true;
 }
 
+/*
+ * What the pte lines leave mapped; nothing in the physical model and where there are no such lines.
+ * The caller frees *out_list. False: stopped.
+ */
+static bool expected_translations(struct player *player, bool *out_has_lines,
+                                  struct workload_translation **out_list, size_t *out_count)
+{
+    struct workload_summary summary;
+    struct workload_error error;
+
+    *out_list = NULL;
+    *out_count = 0;
+    workload_summarise(player->workload, &summary);
+    *out_has_lines = player->is_virtual && (summary.op_counts[WORKLOAD_OP_PTE_MAP] +
+                                            summary.op_counts[WORKLOAD_OP_PTE_UNMAP]);
+    if (!*out_has_lines)
+        return true;
+    if (!workload_expected_translations(player->workload, player->workload->op_count, out_list,
+                                        out_count, &error))
+        return player_stop_with(player, PLAYER_OBJECT, "%s", error.text);
+    return true;
+}
+
 bool player_check_translations(struct player *player)
 {
     struct workload_translation *list;
-    struct workload_error error;
-    struct workload_summary summary;
     size_t count;
-    bool done = true;
+    bool done = true, has_lines;
 
-    workload_summarise(player->workload, &summary);
-    if (!player->is_virtual ||
-        !(summary.op_counts[WORKLOAD_OP_PTE_MAP] + summary.op_counts[WORKLOAD_OP_PTE_UNMAP]))
-        return true;
-    if (!workload_expected_translations(player->workload, player->workload->op_count, &list, &count,
-                                        &error))
-        return player_stop_with(player, PLAYER_OBJECT, "%s", error.text);
-    for (uint32_t i = 0; i < player->workload->process_count && done; i++)
+    if (!expected_translations(player, &has_lines, &list, &count))
+        return false;
+    for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);
+    free(list);
+    return done;
+}
+
+bool player_unmap_translations(struct player *player)
+{
+    struct workload_translation *list;
+    size_t count;
+    bool has_lines;
+    bool done = expected_translations(player, &has_lines, &list, &count);
+
+    for (size_t i = 0; i < count && done; i++) {
+        unsigned attempts = 0;
+        NTSTATUS status;
+
+        while (player->page_table_pending >= PLAYER_PAGE_TABLE_WINDOW && done)
+            done = player_advance(player);
+        do {
+            player->page_table_pending++;
+            status = vidmm_unmap_physical(player->processes[list[i].process], list[i].va,
+                                          list[i].page_count * PAGE_BYTES, player_page_table_done,
+                                          player);
+            if (!NT_SUCCESS(status))
+                player->page_table_pending--;
+        } while (player_should_repeat(player, status, &attempts));
+    }
     free(list);
     return done;
 }
