@@ -127,7 +127,6 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
     struct vidsch_config scheduler = {0};
-    struct vidsch_events events = {vidmm, scheduler_error, scheduler_page_fault};
     const char *what = "asking the driver for its caps";
     NTSTATUS status;
 
@@ -140,7 +139,11 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     what = "creating the scheduler";
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
-    status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &events, &vidmm->vidsch);
+    vidmm->scheduler_events.context = vidmm;
+    vidmm->scheduler_events.driver_error = scheduler_error;
+    vidmm->scheduler_events.page_fault = scheduler_page_fault;
+    status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &vidmm->scheduler_events,
+                           &vidmm->vidsch);
     if (!NT_SUCCESS(status))
         goto fail;
 

@@ -481,6 +481,7 @@ struct vidmm {
     const struct base_services *services;
     struct vidmm_caps caps;
     struct vidsch *vidsch;
+    struct vidsch_events scheduler_events;
     bool is_started;
     bool is_pumping, pump_again;
     unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
