@@ -349,14 +349,17 @@ static bool skip_to_physical(struct physical_update *update)
 
     while (update->job.cursor < update->page_count) {
         uint64_t va = max_u64(update->va + PAGE_BYTES_OF(update->job.cursor), space->ranges_start);
+        struct page_table *table;
         struct range_info info;
 
         if (!range_allocator_range_at(&space->ranges, va, &info))
             break;
+        /* A table that a later job will initialise holds nothing yet. */
+        table = page_table_find(space, va);
         update->job.cursor = (va - update->va) / PAGE_BYTES;
         if (info.owner != OWNER_PHYSICAL)
             update->job.cursor = (info.offset + info.size - update->va) / PAGE_BYTES;
-        else if (page_table_find(space, va))
+        else if (table && table->is_initialised)
             return update->job.cursor < update->page_count;
         else
             update->job.cursor = (align_down(va, leaf) + leaf - update->va) / PAGE_BYTES;
