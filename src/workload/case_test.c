@@ -193,6 +193,71 @@ static void the_last_line_needs_no_newline(void **state)
     workload_free(w);
 }
 
+/* Cases that differ in one thing only, each from the first one. */
+static void no_difference_is_overlooked(void **state)
+{
+#define HEAD "drydock-case 1\n"
+#define TAIL "alloc a size=8K\npte p0 map va=0x10000 segment=local page=16 pages=16\n"
+    static const char *const texts[] = {
+        HEAD TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "name \"x\"\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "option seed 1\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "option seed 2\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "process q\n",
+        HEAD,
+        HEAD "device p0\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "context c0 node=1\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "context c0\ncontext c1\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "context c0\ncontext c1\n" TAIL "write a\nsubmit c1 a:w\n",
+        HEAD TAIL "write a size=1\nsubmit c0 a:w\n",
+        HEAD TAIL "write a offset=1 size=1\nsubmit c0 a:w\n",
+        HEAD TAIL "read a\nsubmit c0 a:w\n",
+        HEAD TAIL "write a key=1\nsubmit c0 a:w\n",
+        HEAD TAIL "write a\nsubmit c0 a:r\n",
+        HEAD TAIL "write a\nsubmit c0 a@0+1:w\n",
+        HEAD TAIL "write a\nsubmit c0 a@1+1:w\n",
+        HEAD TAIL "write a\nsubmit c0 a:w=1\n",
+        HEAD TAIL "write a\nsubmit c0 a:w a:w\n",
+        HEAD TAIL "write a\nsubmit c0 duration=1 a:w\n",
+        HEAD TAIL "write a\nsubmit c0 a:w\nwait all\n",
+        HEAD TAIL "write a\nsubmit c0 a:w\nwait c0\n",
+        HEAD TAIL "write a\nsubmit c0 a:w\nstep x\n",
+        HEAD TAIL "write a\nsubmit c0 a:w\nstep y\n",
+        HEAD TAIL "write a\nsubmit c0 a:w\nfree a\n",
+        HEAD "alloc b size=8K\n" TAIL "write b\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=9K\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K align=4K\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K priority=low\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K flags=cached\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K segments=local\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K segments=system\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc b size=8K va=4K\n" TAIL "write a\nsubmit c0 a:w\n",
+        HEAD "alloc a size=8K\npte p0 map va=0x10000 segment=local page=16 pages=16 "
+             "page-size=64K\n",
+        HEAD "alloc a size=8K\npte p0 map va=0x10000 segment=local page=16 pages=16 protect=ro\n",
+        HEAD "alloc a size=8K\npte p0 map va=0x10000 segment=system page=16 pages=16\n",
+        HEAD "alloc a size=8K\npte p0 map va=0x10000 segment=local page=17 pages=16\n",
+        HEAD TAIL,
+    };
+    struct workload *workloads[ARRAY_COUNT(texts)];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        workloads[i] = parse(texts[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        for (size_t j = 0; j < ARRAY_COUNT(texts); j++) {
+            if (workload_equal(workloads[i], workloads[j]) != (i == j))
+                fail_msg("%s\nand\n%s", texts[i], texts[j]);
+        }
+        check_round_trip(workloads[i]);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        workload_free(workloads[i]);
+#undef HEAD
+#undef TAIL
+}
+
 /* The text behind "drydock-case 1\n", and the beginning of the message. */
 static const struct {
     const char *text;
@@ -599,6 +664,7 @@ int main(void)
         cmocka_unit_test(every_directive_is_read_and_written),
         cmocka_unit_test(without_declarations_there_is_one_of_each),
         cmocka_unit_test(the_last_line_needs_no_newline),
+        cmocka_unit_test(no_difference_is_overlooked),
         cmocka_unit_test(each_wrong_line_is_refused_by_name),
         cmocka_unit_test(what_is_no_case_file_is_refused),
         cmocka_unit_test(too_many_references_are_refused_and_the_most_survive),

@@ -219,6 +219,7 @@ static void put_chunk(struct capture *c, const char *name, uint64_t header, uint
     put(c, 0, 8);
 }
 
+#define HEAP_BASE      (1 * MiB)
 #define HEAP_VISIBLE   (16 * MiB)
 #define HEAP_INVISIBLE (32 * MiB)
 
@@ -230,20 +231,21 @@ static void make_capture(struct capture *c)
     memset(c, 0, sizeof *c);
     c->size = 32;
     heaps = c->size;
-    put(c, 0, 8), put(c, 0, 8), put(c, HEAP_VISIBLE, 8);
-    put(c, 1, 8), put(c, HEAP_VISIBLE, 8), put(c, HEAP_INVISIBLE, 8);
+    put(c, 0, 8), put(c, HEAP_BASE, 8), put(c, HEAP_VISIBLE, 8);
+    put(c, 1, 8), put(c, HEAP_BASE + HEAP_VISIBLE, 8), put(c, HEAP_INVISIBLE, 8);
     put(c, 2, 8), put(c, 0, 8), put(c, GiB, 8);
 
     kernel = c->size;
-    put(c, (uint64_t)2 << 4 | 0, 8), put(c, 10000000, 4); /* timestamp 64 */
-    put_update(c, 0x10000, 0x5000, 2, 1, false, 4);       /* visible */
-    put_update(c, 0x20000, 0x1000000, 1, 2, false, 4);    /* invisible, 64 KiB */
-    put_update(c, 0x30000, 0xfff000, 2, 1, false, 4);     /* crosses heaps */
-    put_update(c, 0x40000, 0, 3, 1, false, 4);            /* system, unknown pages */
-    put_update(c, 0x50000, 0x80000000, 1, 1, false, 4);   /* system, known */
-    put_update(c, 0x60000, 0, 1, 1, false, 4);            /* system, unknown */
-    put_update(c, 0x10000, 0, 1, 1, true, 4);             /* unmap */
-    put_update(c, 0x70000, 0, 0, 1, true, 4);             /* of no pages */
+    put(c, (uint64_t)2 << 4 | 0, 8), put(c, 10000000, 4);     /* timestamp 64 */
+    put_update(c, 0x10000, 0x105000, 2, 1, false, 4);         /* visible */
+    put_update(c, 0x20000, 0x1100000, 1, 2, false, 4);        /* invisible, 64 KiB */
+    put_update(c, 0x30000, 0x10ff000, 2, 1, false, 4);        /* crosses heaps */
+    put_update(c, 0x40000, 0, 3, 1, false, 4);                /* system, unknown pages */
+    put_update(c, 0x50000, 0x80000000, 1, 1, false, 4);       /* system, known */
+    put_update(c, 0x60000, 0, 1, 1, false, 4);                /* system, unknown */
+    put_update(c, 0x10000, 0, 1, 1, true, 4);                 /* unmap */
+    put_update(c, 0x70000, 0, 0, 1, true, 4);                 /* of no pages */
+    put_update(c, 0x80000, 0xff000, 2, 1, false, 0x80000004); /* from system into a heap */
     kernel_end = c->size;
 
     app = c->size;
@@ -252,17 +254,17 @@ static void make_capture(struct capture *c)
     set_bits(c, token, 8, 24, 3);
     set_bits(c, token, 34, 48, 0x100000000);
     token = begin_token(c, 13, 0, 7 + 11); /* create a buffer */
-    set_bits(c, token, 8, 32, 0x77);
+    set_bits(c, token, 8, 32, 0x80000077);
     set_bits(c, token, 48, 6, 1);
     token = begin_token(c, 7, 0, 17); /* bind it */
     set_bits(c, token, 8, 48, 0x100000000);
     set_bits(c, token, 56, 44, 100);
-    set_bits(c, token, 104, 32, 0x77);
+    set_bits(c, token, 104, 32, 0x80000077);
     token = begin_token(c, 6, 0, 8); /* residency */
     set_bits(c, token, 9, 48, 0x100000000);
     token = begin_token(c, 4, 0, 4); /* a name, "tex" + id */
     set_bits(c, token, 12, 20, 7);
-    memcpy(c->bytes + c->size, "t\x01x\x77\0\0\0", 7);
+    memcpy(c->bytes + c->size, "t\x01x\x77\0\0\x80", 7);
     c->size += 7;
     token = begin_token(c, 14, 2, 3); /* time passes */
     set_bits(c, token, 8, 16, 100);
@@ -271,7 +273,7 @@ static void make_capture(struct capture *c)
     token = begin_token(c, 11, 0, 7); /* of something unknown */
     set_bits(c, token, 8, 48, 0x200000000);
     token = begin_token(c, 15, 0, 5); /* destroy */
-    set_bits(c, token, 8, 32, 0x77);
+    set_bits(c, token, 8, 32, 0x80000077);
     app_end = c->size;
 
     headers = c->size;
@@ -301,14 +303,15 @@ static void a_capture_becomes_page_table_lines(void **state)
         "option system-memory 1073741824\n"
         "process pid9\n"
         "process pid4\n"
+        "process pid2147483652\n"
         "device d0 process=pid9\n"
         "context c0 device=d0 node=0\n"
         "step \"capture\"\n"
         "vm-reserve pid9 va=0x100000000 size=16K\n"
-        "note \"create 0x77 buffer\"\n"
-        "label pid9 va=0x100000000 size=100 \"buffer 0x77\"\n"
+        "note \"create 0x80000077 buffer\"\n"
+        "label pid9 va=0x100000000 size=100 \"buffer 0x80000077\"\n"
         "note \"residency add 0x100000000 queue 0\"\n"
-        "note \"name 0x77: t?x\"\n"
+        "note \"name 0x80000077: t?x\"\n"
         "pte pid4 map va=0x10000 segment=local page=0x5 pages=2\n"
         "pte pid4 map va=0x20000 segment=local-invisible page=0x0 pages=16 page-size=64K\n"
         "pte pid4 map va=0x30000 segment=local page=0xfff pages=1\n"
@@ -318,9 +321,11 @@ static void a_capture_becomes_page_table_lines(void **state)
         "pte pid4 map va=0x60000 segment=system page=0x80004 pages=1\n"
         "pte pid4 unmap va=0x10000 pages=1\n"
         "note \"page-table update of no pages at 0x70000\"\n"
+        "pte pid2147483652 map va=0x80000 segment=system page=0xff pages=1\n"
+        "pte pid2147483652 map va=0x81000 segment=local page=0x0 pages=1\n"
         "vm-release pid9 va=0x100000000 size=16K\n"
         "note \"free of a reservation at 0x200000000 from before the capture\"\n"
-        "note \"destroy 0x77\"\n";
+        "note \"destroy 0x80000077\"\n";
     struct workload_import_report report;
     struct workload_error error;
     struct capture capture;
@@ -336,12 +341,12 @@ static void a_capture_becomes_page_table_lines(void **state)
     assert_string_equal(text, expected);
     assert_int_equal(report.format, WORKLOAD_IMPORT_RMV);
     assert_int_equal(report.stream_count, 2);
-    assert_int_equal(report.page_table_update_count, 8);
+    assert_int_equal(report.page_table_update_count, 9);
     assert_int_equal(report.virtual_allocation_count, 1);
     assert_int_equal(report.virtual_free_count, 2);
     assert_int_equal(report.resource_count, 1);
-    assert_int_equal(report.process_count, 2);
-    assert_int_equal(report.token_count, 9 + 10);
+    assert_int_equal(report.process_count, 3);
+    assert_int_equal(report.token_count, 10 + 10);
     check_round_trip(w);
     free(text);
     workload_free(w);
@@ -384,11 +389,11 @@ static void damaged_captures_are_refused_by_place(void **state)
     assert_refused(c.bytes, c.size, "t: the header of a stream takes 23 bytes (expected 24)");
     c = whole;
     c.bytes[32 + 8] = 1;
-    assert_refused(c.bytes, c.size, "t: a heap of 16777216 bytes at 0x1 (expected");
+    assert_refused(c.bytes, c.size, "t: a heap of 16777216 bytes at 0x100001 (expected");
     c = whole; /* the stream ends inside its last token */
     c.bytes[index + 64 + 48]--;
     assert_refused(c.bytes, c.size,
-                   "t: stream 0, byte 138: a token of type 3 that is unknown or cut off (expected");
+                   "t: stream 0, byte 156: a token of type 3 that is unknown or cut off (expected");
     c = whole; /* a type that does not exist */
     c.bytes[32 + 72 + 12] = 2;
     assert_refused(c.bytes, c.size, "t: stream 0, byte 12: a token of type 2 that is unknown");

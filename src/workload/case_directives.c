@@ -1,0 +1,630 @@
+/*
+ * What each directive of the case format does, and the table of them. docs/case-format.md is the
+ * grammar.
+ */
+#include "workload/case_parse.h"
+
+#include "base/bits.h"
+
+#include <inttypes.h>
+
+#define A(x) (1u << ATTR_##x)
+
+/* Cuts the next item off a comma-separated list. False at its end. */
+static bool next_item(struct word *rest, struct word *item)
+{
+    const char *comma;
+
+    if (!rest->text)
+        return false;
+    comma = memchr(rest->text, ',', rest->length);
+    item->text = rest->text;
+    item->length = comma ? (size_t)(comma - rest->text) : rest->length;
+    if (comma)
+        *rest = (struct word){comma + 1, rest->length - item->length - 1};
+    else
+        *rest = (struct word){NULL, 0};
+    return true;
+}
+
+/* Names -------------------------------------------------------------------------------------- */
+
+static const struct workload_name *lookup(struct parser *parser, struct word word)
+{
+    if (!workload_builder_end_header(parser->builder))
+        return NULL;
+    return workload_builder_lookup(parser->builder, word.text, word.length);
+}
+
+static uint32_t find_allocation(struct parser *parser, struct word word)
+{
+    const struct workload_name *name = lookup(parser, word);
+
+    if (name && name->allocation != WORKLOAD_NONE)
+        return name->allocation;
+    if (name && name->last_allocation != WORKLOAD_NONE)
+        fail(parser, "%.*s is already freed (expected a live allocation)", shown(word), word.text);
+    else
+        fail(parser, "unknown allocation '%.*s' (expected the name of an earlier alloc)",
+             shown(word), word.text);
+    return WORKLOAD_NONE;
+}
+
+static uint32_t find_context(struct parser *parser, struct word word)
+{
+    const struct workload_name *name = lookup(parser, word);
+
+    if (name && name->context != WORKLOAD_NONE)
+        return name->context;
+    fail(parser, "unknown context '%.*s' (expected the name of a context line, or c0)", shown(word),
+         word.text);
+    return WORKLOAD_NONE;
+}
+
+static uint32_t find_device(struct parser *parser, struct word word)
+{
+    const struct workload_name *name =
+        workload_builder_lookup(parser->builder, word.text, word.length);
+
+    if (name && name->device != WORKLOAD_NONE)
+        return name->device;
+    fail(parser, "unknown device '%.*s' (expected the name of an earlier device line, or d0)",
+         shown(word), word.text);
+    return WORKLOAD_NONE;
+}
+
+static uint32_t find_process(struct parser *parser, struct word word)
+{
+    const struct workload_name *name =
+        workload_builder_lookup(parser->builder, word.text, word.length);
+
+    if (name && name->process != WORKLOAD_NONE)
+        return name->process;
+    fail(parser, "unknown process '%.*s' (expected the name of an earlier process line, or p0)",
+         shown(word), word.text);
+    return WORKLOAD_NONE;
+}
+
+/* The header's names become C strings on the way to the builder. */
+static const char *terminate(struct word word, char *buffer, size_t size)
+{
+    size_t length = word.length < size - 1 ? word.length : size - 1;
+
+    memcpy(buffer, word.text, length);
+    buffer[length] = '\0';
+    return buffer;
+}
+
+/* Words with a meaning of their own ---------------------------------------------------------- */
+
+static bool parse_protection(struct parser *parser, uint32_t *out)
+{
+    struct word rest = parser->values[ATTR_PROTECT], item;
+
+    *out = 0;
+    if (!(parser->present & A(PROTECT)))
+        return true;
+    while (next_item(&rest, &item)) {
+        uint32_t bit = 0;
+
+        if (word_is(item, "ro"))
+            bit = WORKLOAD_PROTECT_READ_ONLY;
+        else if (word_is(item, "nx"))
+            bit = WORKLOAD_PROTECT_NO_EXECUTE;
+        if (!bit || (*out & bit)) {
+            fail(parser, "protect has '%.*s' (expected ro, nx or ro,nx)", shown(item), item.text);
+            return false;
+        }
+        *out |= bit;
+    }
+    return true;
+}
+
+static bool parse_segment(struct parser *parser, struct word word, uint8_t *out)
+{
+    for (uint32_t i = 0; i < WORKLOAD_SEGMENT_COUNT; i++) {
+        if (word_is(word, workload_segment_name((enum workload_segment)i))) {
+            *out = (uint8_t)i;
+            return true;
+        }
+    }
+    fail(parser, "unknown segment '%.*s' (expected local, local-invisible, aperture or system)",
+         shown(word), word.text);
+    return false;
+}
+
+static bool parse_priority(struct parser *parser, uint32_t *out)
+{
+    static const struct {
+        const char *name;
+        uint32_t value;
+    } names[] = {
+        {"min", WORKLOAD_PRIORITY_MIN},       {"low", WORKLOAD_PRIORITY_LOW},
+        {"normal", WORKLOAD_PRIORITY_NORMAL}, {"high", WORKLOAD_PRIORITY_HIGH},
+        {"max", WORKLOAD_PRIORITY_MAX},
+    };
+    struct word word = parser->values[ATTR_PRIORITY];
+    uint64_t number;
+
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        if (word_is(word, names[i].name)) {
+            *out = names[i].value;
+            return true;
+        }
+    }
+    if (workload_parse_number(word.text, word.length, &number) && number > 0 &&
+        number <= UINT32_MAX) {
+        *out = (uint32_t)number;
+        return true;
+    }
+    fail(parser,
+         "priority is '%.*s' (expected min, low, normal, high, max or a number from 1 to "
+         "0xffffffff)",
+         shown(word), word.text);
+    return false;
+}
+
+static bool parse_flags(struct parser *parser, uint32_t *out)
+{
+    struct word rest = parser->values[ATTR_FLAGS], item;
+
+    while (next_item(&rest, &item)) {
+        uint32_t bit = 1;
+        const char *name;
+
+        while ((name = workload_allocation_flag_name(bit)) != NULL && !word_is(item, name))
+            bit <<= 1;
+        if (!name) {
+            fail(parser,
+                 "unknown flag '%.*s' (expected flags of the manual's table: cpu-visible, cached, "
+                 "shared, primary ...)",
+                 shown(item), item.text);
+            return false;
+        }
+        if (*out & bit) {
+            fail(parser, "flag %s is given twice (expected once)", name);
+            return false;
+        }
+        *out |= bit;
+    }
+    return true;
+}
+
+/* A GPU VA: a number, or auto where may_be_auto. */
+static bool parse_va(struct parser *parser, bool may_be_auto, uint64_t *out)
+{
+    struct word word = parser->values[ATTR_VA];
+
+    if (may_be_auto && word_is(word, "auto")) {
+        *out = WORKLOAD_VA_AUTO;
+        return true;
+    }
+    if (workload_parse_number(word.text, word.length, out) && *out < WORKLOAD_MAX_VA)
+        return true;
+    fail(parser, "va is '%.*s' (expected a number below 0x%llx%s)", shown(word), word.text,
+         WORKLOAD_MAX_VA, may_be_auto ? ", or auto" : "");
+    return false;
+}
+
+/* Handlers ----------------------------------------------------------------------------------- */
+
+static void handle_name(struct parser *parser)
+{
+    if (parser->quoted[0] == '\0')
+        fail(parser, "an empty name (expected: %s)", parser->directive->syntax);
+    else
+        workload_builder_name(parser->builder, parser->quoted);
+}
+
+static void handle_option(struct parser *parser)
+{
+    char key[WORKLOAD_MAX_NAME + 1], value[WORKLOAD_MAX_NAME + 1];
+
+    if (parser->words[0].length >= sizeof key || parser->words[1].length >= sizeof value) {
+        fail(parser, "an option's key or value is too long (expected at most %d characters)",
+             WORKLOAD_MAX_NAME);
+        return;
+    }
+    workload_builder_option(parser->builder, terminate(parser->words[0], key, sizeof key),
+                            terminate(parser->words[1], value, sizeof value));
+}
+
+/* Long enough for the builder to see that a name is too long. */
+#define NAME_BUFFER (WORKLOAD_MAX_NAME + 2)
+
+static void handle_process(struct parser *parser)
+{
+    char name[NAME_BUFFER];
+
+    workload_builder_process(parser->builder, terminate(parser->words[0], name, sizeof name));
+}
+
+static void handle_device(struct parser *parser)
+{
+    const struct workload *view = &parser->builder->out->view;
+    char name[NAME_BUFFER];
+    uint32_t process = 0;
+
+    /* p0 and d0 may be named although nothing declares them; the builder then does. */
+    if ((parser->present & A(PROCESS)) &&
+        !(word_is(parser->values[ATTR_PROCESS], "p0") && !view->process_count)) {
+        process = find_process(parser, parser->values[ATTR_PROCESS]);
+        if (process == WORKLOAD_NONE)
+            return;
+    }
+    workload_builder_device(parser->builder, terminate(parser->words[0], name, sizeof name),
+                            process);
+}
+
+static void handle_context(struct parser *parser)
+{
+    const struct workload *view = &parser->builder->out->view;
+    char name[NAME_BUFFER];
+    uint32_t device = 0;
+    uint64_t node = parser->numbers[ATTR_NODE];
+
+    if ((parser->present & A(DEVICE)) &&
+        !(word_is(parser->values[ATTR_DEVICE], "d0") && !view->device_count)) {
+        device = find_device(parser, parser->values[ATTR_DEVICE]);
+        if (device == WORKLOAD_NONE)
+            return;
+    }
+    workload_builder_context(parser->builder, terminate(parser->words[0], name, sizeof name),
+                             device, node > UINT32_MAX ? UINT32_MAX : (uint32_t)node);
+}
+
+static void handle_alloc(struct parser *parser)
+{
+    struct workload_allocation_info info = {.size = parser->numbers[ATTR_SIZE],
+                                            .align = parser->numbers[ATTR_ALIGN],
+                                            .va = WORKLOAD_VA_AUTO};
+
+    if (!workload_builder_end_header(parser->builder))
+        return;
+    if (parser->present & A(DEVICE)) {
+        info.device = find_device(parser, parser->values[ATTR_DEVICE]);
+        if (info.device == WORKLOAD_NONE)
+            return;
+    }
+    if ((parser->present & A(PRIORITY)) && !parse_priority(parser, &info.priority))
+        return;
+    if ((parser->present & A(FLAGS)) && !parse_flags(parser, &info.flags))
+        return;
+    if (parser->present & A(VA)) {
+        if (!parse_va(parser, false, &info.va))
+            return;
+        if (info.va == 0) {
+            fail(parser, "va is 0 (expected a number from 4K)");
+            return;
+        }
+    }
+    if (parser->present & A(SEGMENTS)) {
+        struct word rest = parser->values[ATTR_SEGMENTS], item;
+
+        while (next_item(&rest, &item)) {
+            if (info.segment_count == WORKLOAD_MAX_SEGMENTS) {
+                fail(parser, "too many segments (expected at most %u)", WORKLOAD_MAX_SEGMENTS);
+                return;
+            }
+            if (!parse_segment(parser, item, &info.segments[info.segment_count++]))
+                return;
+        }
+    }
+    workload_builder_alloc_n(parser->builder, parser->words[0].text, parser->words[0].length,
+                             &info);
+}
+
+static void handle_free(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+
+    if (id != WORKLOAD_NONE)
+        workload_builder_free(parser->builder, id);
+}
+
+/* size=0 is an error in the text, where the builder reads 0 as "to the end". */
+static bool check_size(struct parser *parser)
+{
+    if (!(parser->present & A(SIZE)) || parser->numbers[ATTR_SIZE])
+        return true;
+    fail(parser, "size is 0 (expected 1 byte or more)");
+    return false;
+}
+
+static void handle_write(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+
+    if (id != WORKLOAD_NONE && check_size(parser))
+        workload_builder_write(parser->builder, id, parser->numbers[ATTR_OFFSET],
+                               parser->numbers[ATTR_SIZE], parser->numbers[ATTR_KEY]);
+}
+
+static void handle_read(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+
+    if (id != WORKLOAD_NONE && check_size(parser))
+        workload_builder_read(parser->builder, id, parser->numbers[ATTR_OFFSET],
+                              parser->numbers[ATTR_SIZE]);
+}
+
+static void open_submit(struct parser *parser)
+{
+    uint32_t context;
+
+    parser->list_open = true;
+    context = find_context(parser, parser->words[0]);
+    if (context != WORKLOAD_NONE)
+        workload_builder_submit_begin(parser->builder, context, parser->numbers[ATTR_DURATION]);
+}
+
+/* NAME[@OFFSET+SIZE]:ACCESS[=KEY] */
+static void item_submit(struct parser *parser, struct word word)
+{
+    const char *colon, *at, *plus, *equals;
+    struct word name, access;
+    uint64_t offset = 0, size = 0, key = 0;
+    uint32_t id, bits = 0;
+
+    if (!parser->list_open)
+        open_submit(parser);
+    if (workload_builder_failed(parser->builder))
+        return;
+    colon = memchr(word.text, ':', word.length);
+    if (!colon)
+        goto malformed;
+    access = (struct word){colon + 1, word.length - (size_t)(colon - word.text) - 1};
+    name = (struct word){word.text, (size_t)(colon - word.text)};
+    equals = memchr(access.text, '=', access.length);
+    if (equals) {
+        size_t length = access.length - (size_t)(equals - access.text) - 1;
+
+        if (!workload_parse_number(equals + 1, length, &key) || key == 0)
+            goto malformed;
+        access.length = (size_t)(equals - access.text);
+    }
+    if (word_is(access, "r"))
+        bits = WORKLOAD_ACCESS_READ;
+    else if (word_is(access, "w"))
+        bits = WORKLOAD_ACCESS_WRITE;
+    else if (word_is(access, "rw"))
+        bits = WORKLOAD_ACCESS_READ | WORKLOAD_ACCESS_WRITE;
+    else
+        goto malformed;
+    at = memchr(name.text, '@', name.length);
+    if (at) {
+        plus = memchr(at, '+', (size_t)(colon - at));
+        if (!plus || !workload_parse_number(at + 1, (size_t)(plus - at) - 1, &offset) ||
+            !workload_parse_number(plus + 1, (size_t)(colon - plus) - 1, &size) || size == 0)
+            goto malformed;
+        name.length = (size_t)(at - name.text);
+    }
+    id = find_allocation(parser, name);
+    if (id != WORKLOAD_NONE)
+        workload_builder_ref(parser->builder, id, offset, size, bits, key);
+    return;
+
+malformed:
+    fail(parser,
+         "'%.*s' is no reference (expected NAME:r, NAME:w, NAME:rw or NAME@OFFSET+SIZE:..., a "
+         "write may end in =KEY)",
+         shown(word), word.text);
+}
+
+static void handle_submit(struct parser *parser)
+{
+    if (!parser->list_open)
+        open_submit(parser);
+    workload_builder_submit_end(parser->builder);
+}
+
+static void handle_wait(struct parser *parser)
+{
+    uint32_t context = WORKLOAD_NONE;
+
+    if (!word_is(parser->words[0], "all")) {
+        context = find_context(parser, parser->words[0]);
+        if (context == WORKLOAD_NONE)
+            return;
+    }
+    workload_builder_wait(parser->builder, context);
+}
+
+static void item_residency(struct parser *parser, struct word word)
+{
+    uint32_t id = find_allocation(parser, word);
+
+    if (id == WORKLOAD_NONE)
+        return;
+    if (parser->list_count == WORKLOAD_MAX_OP_REFS)
+        fail(parser, "too many references in one operation (expected at most %u)",
+             WORKLOAD_MAX_OP_REFS);
+    else
+        parser->list[parser->list_count++] = id;
+}
+
+static void handle_residency(struct parser *parser)
+{
+    uint32_t device = WORKLOAD_NONE;
+
+    if (parser->list_count == 0) {
+        fail(parser, "%s of nothing (expected: %s)", parser->directive->name,
+             parser->directive->syntax);
+        return;
+    }
+    if (parser->present & A(DEVICE)) {
+        device = find_device(parser, parser->values[ATTR_DEVICE]);
+        if (device == WORKLOAD_NONE)
+            return;
+    }
+    if (strcmp(parser->directive->name, "resident") == 0)
+        workload_builder_resident(parser->builder, device, parser->list, parser->list_count);
+    else
+        workload_builder_evict(parser->builder, device, parser->list, parser->list_count);
+}
+
+static void handle_step(struct parser *parser)
+{
+    char name[WORKLOAD_MAX_TEXT + 2];
+
+    if (parser->has_quoted && parser->word_count)
+        fail(parser, "a word and a text (expected: %s)", parser->directive->syntax);
+    else if (parser->has_quoted)
+        workload_builder_step(parser->builder, parser->quoted);
+    else if (parser->word_count)
+        workload_builder_step(parser->builder, terminate(parser->words[0], name, sizeof name));
+    else
+        fail(parser, "too few words (expected: %s)", parser->directive->syntax);
+}
+
+static void handle_map(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]), protection;
+    uint64_t va;
+
+    if (id == WORKLOAD_NONE || !check_size(parser) || !parse_va(parser, true, &va) ||
+        !parse_protection(parser, &protection))
+        return;
+    workload_builder_map(parser->builder, id, va, parser->numbers[ATTR_OFFSET],
+                         parser->numbers[ATTR_SIZE], protection);
+}
+
+static void handle_unmap(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+    uint64_t va = WORKLOAD_VA_AUTO;
+
+    if (id == WORKLOAD_NONE || ((parser->present & A(VA)) && !parse_va(parser, false, &va)))
+        return;
+    workload_builder_unmap(parser->builder, id, va);
+}
+
+/* The process that the first word names, after the end of the header. */
+static bool operand_process(struct parser *parser, uint32_t *out)
+{
+    if (!workload_builder_end_header(parser->builder))
+        return false;
+    *out = find_process(parser, parser->words[0]);
+    return *out != WORKLOAD_NONE;
+}
+
+static void handle_pte(struct parser *parser)
+{
+    const uint32_t for_map = A(SEGMENT) | A(PAGE);
+    const uint32_t only_map = for_map | A(PAGE_SIZE) | A(PROTECT);
+    uint64_t va, page_size = PAGE_BYTES;
+    uint32_t process, protection;
+    uint8_t segment;
+
+    if (!operand_process(parser, &process) || !parse_va(parser, false, &va))
+        return;
+    if (word_is(parser->words[1], "unmap")) {
+        if (parser->present & only_map)
+            fail(parser, "pte unmap with an attribute of pte map (expected va= and pages= only)");
+        else
+            workload_builder_pte_unmap(parser->builder, process, va, parser->numbers[ATTR_PAGES]);
+        return;
+    }
+    if (!word_is(parser->words[1], "map") || (parser->present & for_map) != for_map) {
+        fail(parser, "'pte %.*s' (expected: %s)", shown(parser->words[1]), parser->words[1].text,
+             parser->directive->syntax);
+        return;
+    }
+    if (parser->present & A(PAGE_SIZE))
+        page_size = parser->numbers[ATTR_PAGE_SIZE];
+    if (!is_power_of_two(page_size)) {
+        fail(parser, "page-size is %" PRIu64 " (expected a power of two, 4K to 1G)", page_size);
+        return;
+    }
+    if (!parse_segment(parser, parser->values[ATTR_SEGMENT], &segment) ||
+        !parse_protection(parser, &protection))
+        return;
+    workload_builder_pte_map(parser->builder, process, va, (enum workload_segment)segment,
+                             parser->numbers[ATTR_PAGE], parser->numbers[ATTR_PAGES],
+                             log2_floor_u64(page_size), protection);
+}
+
+static void handle_vm(struct parser *parser)
+{
+    uint32_t process;
+    uint64_t va;
+
+    if (!operand_process(parser, &process) || !parse_va(parser, false, &va))
+        return;
+    if (strcmp(parser->directive->name, "vm-reserve") == 0)
+        workload_builder_vm_reserve(parser->builder, process, va, parser->numbers[ATTR_SIZE]);
+    else
+        workload_builder_vm_release(parser->builder, process, va, parser->numbers[ATTR_SIZE]);
+}
+
+static void handle_note(struct parser *parser)
+{
+    workload_builder_note(parser->builder, parser->quoted);
+}
+
+static void handle_label(struct parser *parser)
+{
+    uint32_t process;
+    uint64_t va;
+
+    if (operand_process(parser, &process) && parse_va(parser, false, &va))
+        workload_builder_label(parser->builder, process, va, parser->numbers[ATTR_SIZE],
+                               parser->quoted);
+}
+
+/* The table ---------------------------------------------------------------------------------- */
+
+/* The most frequent ones first. */
+static const struct directive directives[] = {
+    {"submit", "submit CONTEXT [duration=NS] REF...", A(DURATION), 0, 1, false, item_submit,
+     handle_submit},
+    {"pte",
+     "pte PROCESS map va=VA segment=SEGMENT page=N pages=N [page-size=S] [protect=ro,nx], or pte "
+     "PROCESS unmap va=VA pages=N",
+     A(VA) | A(SEGMENT) | A(PAGE) | A(PAGES) | A(PAGE_SIZE) | A(PROTECT), A(VA) | A(PAGES), 2,
+     false, NULL, handle_pte},
+    {"alloc",
+     "alloc NAME size=S [device=D] [align=A] [priority=P] [segments=S,...] [flags=F,...] [va=VA]",
+     A(SIZE) | A(DEVICE) | A(ALIGN) | A(PRIORITY) | A(SEGMENTS) | A(FLAGS) | A(VA), A(SIZE), 1,
+     false, NULL, handle_alloc},
+    {"free", "free NAME", 0, 0, 1, false, NULL, handle_free},
+    {"write", "write NAME [offset=O] [size=S] [key=K]", A(OFFSET) | A(SIZE) | A(KEY), 0, 1, false,
+     NULL, handle_write},
+    {"read", "read NAME [offset=O] [size=S]", A(OFFSET) | A(SIZE), 0, 1, false, NULL, handle_read},
+    {"wait", "wait CONTEXT, or wait all", 0, 0, 1, false, NULL, handle_wait},
+    {"resident", "resident [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
+     handle_residency},
+    {"evict", "evict [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency, handle_residency},
+    {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx]",
+     A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT), A(VA), 1, false, NULL, handle_map},
+    {"unmap", "unmap NAME [va=VA]", A(VA), 0, 1, false, NULL, handle_unmap},
+    {"vm-reserve", "vm-reserve PROCESS va=VA size=S", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, false,
+     NULL, handle_vm},
+    {"vm-release", "vm-release PROCESS va=VA size=S", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, false,
+     NULL, handle_vm},
+    {"label", "label PROCESS va=VA size=S \"TEXT\"", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, true,
+     NULL, handle_label},
+    {"note", "note \"TEXT\"", 0, 0, 0, true, NULL, handle_note},
+    {"step", "step NAME, or step \"TEXT\"", 0, 0, 1, true, NULL, handle_step},
+    {"name", "name \"TEXT\"", 0, 0, 0, true, NULL, handle_name},
+    {"option", "option KEY VALUE", 0, 0, 2, false, NULL, handle_option},
+    {"process", "process NAME", 0, 0, 1, false, NULL, handle_process},
+    {"device", "device NAME [process=P]", A(PROCESS), 0, 1, false, NULL, handle_device},
+    {"context", "context NAME [device=D] [node=N]", A(DEVICE) | A(NODE), 0, 1, false, NULL,
+     handle_context},
+};
+
+const struct directive *case_find_directive(struct word word)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(directives); i++) {
+        if (word_is(word, directives[i].name))
+            return &directives[i];
+    }
+    return NULL;
+}
+
+bool case_has_free_form(const struct directive *directive)
+{
+    return directive->handle == handle_step;
+}
