@@ -48,7 +48,7 @@ static bool with_manager(uint64_t local_bytes, uint64_t ram_bytes,
     config.local_bytes = local_bytes;
     config.ram_bytes = ram_bytes;
     config.checks_content = false;
-    config.has_reference_run = false;
+    config.reference = RUN_REFERENCE_NEVER;
     config.hashes_calls = false;
     config.tamper = &tamper;
     done = run_execute(&config, workload, result) == RUN_CLEAN;
@@ -311,7 +311,7 @@ bool manager_bench_replay(enum run_model model, bool checks_content, bool is_qui
     run_config_defaults(&config);
     config.model = model;
     config.checks_content = checks_content;
-    config.has_reference_run = false;
+    config.reference = RUN_REFERENCE_NEVER;
     config.local_bytes = align_up(summary.peak_live_bytes / 3, MiB);
     done = run_execute(&config, workload, result) == RUN_CLEAN;
     for (unsigned i = 0; i < RUN_OPERATION_COUNT; i++)

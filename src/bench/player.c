@@ -277,6 +277,8 @@ bool player_play(struct player *player)
     uint32_t op_count = player->workload->op_count;
     uint64_t start;
 
+    if (!player_survey_addresses(player))
+        return player_stop_with(player, PLAYER_OBJECT, "no memory to survey addresses");
     if (!open_objects(player))
         return false;
     start = machine_now(player->machine);

@@ -141,10 +141,11 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     }
     player->live_handles[id] = entry->handle;
     if (player->is_virtual && !(allocation->flags & WORKLOAD_ALLOCATION_NOMAP)) {
-        uint64_t va = allocation->va == WORKLOAD_VA_AUTO ? 0 : allocation->va;
+        uint64_t bytes = vidmm_allocation_size(entry->handle);
+        uint64_t va =
+            allocation->va == WORKLOAD_VA_AUTO ? player_choose_va(player, bytes) : allocation->va;
 
-        if (!player_map(player, id, process, 0, vidmm_allocation_size(entry->handle), va, 0,
-                        &status))
+        if (!player_map(player, id, process, 0, bytes, va, 0, &status))
             player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status 0x%08x",
                           name, (unsigned long long)va, (unsigned)status);
     }
@@ -392,7 +393,7 @@ bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
     const struct workload_allocation *allocation = &player->workload->allocations[op->object];
-    uint64_t va = op->value == WORKLOAD_VA_AUTO ? 0 : op->value;
+    uint64_t va = op->value;
     uint64_t start = align_down(op->offset, PAGE_BYTES);
     uint64_t bytes = align_up(op->offset + op->size, PAGE_BYTES) - start;
     uint32_t protect = 0;
@@ -400,6 +401,8 @@ bool player_play_map(struct player *player, uint32_t op_index)
 
     if (!player->is_virtual || !player->allocations[op->object].handle)
         return true;
+    if (va == WORKLOAD_VA_AUTO)
+        va = player_choose_va(player, bytes);
     if (op->flags & WORKLOAD_PROTECT_READ_ONLY)
         protect |= VIDMM_PROTECT_READ_ONLY;
     if (op->flags & WORKLOAD_PROTECT_NO_EXECUTE)

@@ -99,6 +99,9 @@ struct player {
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* what a tamper sees */
 
+    /* Addresses that the workload leaves alone, for what it does not place; empty: the manager's. */
+    uint64_t va_next, va_end;
+
     uint32_t op_index; /* being played */
     uint64_t next_token;
     uint64_t next_tag;
@@ -186,6 +189,14 @@ bool player_wait_context(struct player *player, struct player_context *context);
 /* Takes the residency references of running submissions off an allocation about to go. */
 void player_release_running(struct player *player, uint32_t allocation);
 void player_abandon_submissions(struct player *player);
+
+/* ---- player_addresses.c ----------------------------------------------------------------------- */
+
+/* Finds the widest gap between the addresses that the workload names. False: no memory. */
+bool player_survey_addresses(struct player *player);
+
+/* An address for so many bytes that no line will use; 0 leaves it to the manager. */
+uint64_t player_choose_va(struct player *player, uint64_t bytes);
 
 /* ---- player_translations.c ---------------------------------------------------------------------- */
 

@@ -20,20 +20,23 @@ static uint64_t packet_bytes(uint32_t ref_count)
     return sizeof(struct sgpu_packet_render) + (uint64_t)ref_count * sizeof(struct sgpu_render_ref);
 }
 
-/* Room for as many of the context's longest submissions as may be in flight. */
+/*
+ * Room for as many of the context's longest submissions as may be in flight; 0 for a context that
+ * submits nothing.
+ */
 static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
 {
-    uint32_t longest = 0;
+    uint64_t longest = 0;
 
     for (uint32_t i = 0; i < player->workload->op_count; i++) {
         const struct workload_op *op = player_op(player, i);
 
-        if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context && op->ref_count > longest)
-            longest = op->ref_count;
+        if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context)
+            longest = max_u64(longest, align_up(packet_bytes(op->ref_count), SGPU_SUBMIT_ALIGN));
     }
-    return max_u64(RING_BYTES, align_up((player->queue_depth + 1) *
-                                            align_up(packet_bytes(longest), SGPU_SUBMIT_ALIGN),
-                                        PAGE_BYTES));
+    if (!longest)
+        return 0;
+    return max_u64(RING_BYTES, align_up((player->queue_depth + UINT64_C(1)) * longest, PAGE_BYTES));
 }
 
 static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
@@ -54,9 +57,11 @@ static NTSTATUS ring_open(struct player *player, struct player_context *context)
     };
     struct player_mapping *mapping = &context->ring_mapping;
     unsigned attempts = 0;
-    uint64_t fence_value;
+    uint64_t fence_value, va;
     NTSTATUS status;
 
+    if (!data.bytes)
+        return STATUS_SUCCESS;
     context->ring_bytes = data.bytes;
     do {
         status = vidmm_allocation_create(player->devices[context->device], &data, sizeof data, NULL,
@@ -81,9 +86,10 @@ static NTSTATUS ring_open(struct player *player, struct player_context *context)
     context->is_ring_resident = true;
 
     mapping->player = player;
+    va = player_choose_va(player, data.bytes);
     do {
         status = vidmm_map_gpu_va(player->processes[context->process], context->ring, 0, data.bytes,
-                                  0, 0, 0, player_mapping_done, mapping, &mapping->va);
+                                  va, 0, 0, player_mapping_done, mapping, &mapping->va);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
         return status;
@@ -698,6 +704,7 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
         const struct workload_allocation *allocation = &player->workload->allocations[id];
         const char *name = workload_allocation_name(player->workload, id);
         struct player_allocation *entry = &player->allocations[id];
+        uint64_t bytes;
         NTSTATUS status;
 
         if (player_find_mapping(player, id, process, refs[i].offset, refs[i].size))
@@ -710,7 +717,8 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
                           (unsigned long long)(refs[i].offset + refs[i].size), name);
             return false;
         }
-        if (!player_map(player, id, process, 0, vidmm_allocation_size(entry->handle), 0, 0,
+        bytes = vidmm_allocation_size(entry->handle);
+        if (!player_map(player, id, process, 0, bytes, player_choose_va(player, bytes), 0,
                         &status)) {
             player_report(player, op_index, "'%s' cannot be mapped: status 0x%08x", name,
                           (unsigned)status);

@@ -203,7 +203,7 @@ static struct known_range *known_ranges(const struct player *player, uint32_t pr
             count += m->process == process;
     }
     for (uint32_t i = 0; i < player->workload->context_count; i++)
-        count += player->contexts[i].process == process;
+        count += player->contexts[i].process == process && player->contexts[i].ring_mapping.bytes;
     ranges = calloc(count + 1, sizeof *ranges);
     if (!ranges)
         return NULL;
@@ -216,7 +216,7 @@ static struct known_range *known_ranges(const struct player *player, uint32_t pr
     for (uint32_t i = 0; i < player->workload->context_count; i++) {
         const struct player_mapping *m = &player->contexts[i].ring_mapping;
 
-        if (player->contexts[i].process == process)
+        if (player->contexts[i].process == process && m->bytes)
             ranges[at++] = (struct known_range){m->va, m->va + align_up(m->bytes, PAGE_BYTES)};
     }
     qsort(ranges, count, sizeof *ranges, by_address);

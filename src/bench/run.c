@@ -61,6 +61,9 @@ struct assembly {
     bool has_stopped_machine; /* the driver did, with a bug check */
 };
 
+/* A longer run is not repeated unasked: its slowdown is told against the sum of durations. */
+#define REFERENCE_CALLS 200000u
+
 static double wall_now(void)
 {
     struct timespec now;
@@ -697,9 +700,11 @@ enum run_outcome run_execute(const struct run_config *config, const struct workl
                              struct run_result *out_result)
 {
     execute_once(config, workload, out_result);
-    if (config->has_reference_run &&
+    if (config->reference != RUN_REFERENCE_NEVER &&
         (out_result->outcome == RUN_CLEAN || out_result->outcome == RUN_FINDINGS) &&
-        out_result->statistics.moved_out_bytes)
+        out_result->statistics.moved_out_bytes &&
+        (config->reference == RUN_REFERENCE_ALWAYS ||
+         out_result->statistics.build_calls <= REFERENCE_CALLS))
         run_reference(workload, out_result);
     else if (out_result->outcome == RUN_CLEAN && !out_result->statistics.moved_out_bytes)
         out_result->reference_ns = out_result->virtual_time_ns; /* nothing was paged out */

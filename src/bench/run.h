@@ -36,6 +36,13 @@ enum run_events {
     RUN_EVENTS_ALL,    /* every call of every DDI */
 };
 
+/* Whether the run is played again with room for everything, for the slowdown. */
+enum run_reference {
+    RUN_REFERENCE_SHORT, /* if it took at most 200,000 calls of DxgkDdiBuildPagingBuffer */
+    RUN_REFERENCE_ALWAYS,
+    RUN_REFERENCE_NEVER,
+};
+
 enum run_outcome { RUN_CLEAN, RUN_FINDINGS, RUN_REFUSED, RUN_BROKEN };
 
 const char *run_model_name(enum run_model model);            /* "physical", "gpummu" */
@@ -87,8 +94,8 @@ struct run_config {
     /* The player. */
     unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */
     bool checks_content;
-    bool hashes_calls;      /* the calls are part of the digest, whether they are recorded or not */
-    bool has_reference_run; /* play it again with room for everything, for the slowdown */
+    bool hashes_calls; /* the calls are part of the digest, whether they are recorded or not */
+    enum run_reference reference;
 
     enum run_events events;
     const char *events_path; /* NULL: nothing is written, whatever events says */
@@ -102,7 +109,7 @@ struct run_config {
     void *progress_context;
 };
 
-/* Scattered pages, content checked, calls hashed, seed 1, reference run, no events; the rest 0. */
+/* Scattered pages, content checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
 
 /* What the workload's options say, over what is there. */

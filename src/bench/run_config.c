@@ -72,7 +72,6 @@ void run_config_defaults(struct run_config *out_config)
         .scatter = MACHINE_SCATTERED,
         .checks_content = true,
         .hashes_calls = true,
-        .has_reference_run = true,
         .events = RUN_EVENTS_NONE,
     };
 }

@@ -1,5 +1,6 @@
 #include "bench/run_events.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,23 +22,61 @@ static bool is_wanted(const struct run_event_log *log, const struct trace_event 
     }
 }
 
+/* True when the bytes that the driver wrote say all there is to say, and have been hashed. */
+static bool hash_paging(struct run_event_log *log, const struct trace_event *event)
+{
+    if (event->is_callback || event->ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return false;
+    if (event->phase == TRACE_BEFORE)
+        return true;
+    hash_update_u64(&log->hash, event->operation);
+    hash_update_u64(&log->hash, (uint32_t)event->status);
+    hash_update_u64(&log->hash, (uint64_t)event->written);
+    if (event->written <= 0)
+        return false;
+    hash_update(&log->hash, event->dma_start, (size_t)event->written);
+    return true;
+}
+
+/* Hashes the line without the numbers of its handles: "h12" is "h". */
+static void hash_line(struct run_event_log *log, const char *line, size_t length)
+{
+    char plain[LINE_BYTES];
+    size_t out = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        plain[out++] = line[i];
+        if (line[i] == 'h' && (i == 0 || !isalnum((unsigned char)line[i - 1]))) {
+            while (i + 1 < length && isdigit((unsigned char)line[i + 1]))
+                i++;
+        }
+    }
+    hash_update(&log->hash, plain, out);
+}
+
 static void note_event(void *context, const struct trace_event *event)
 {
     struct run_event_log *log = context;
+    bool is_hashed = hash_paging(log, event);
+    bool is_written = log->file && is_wanted(log, event);
     char line[LINE_BYTES];
-    size_t length = trace_event_format(event, line, sizeof line);
+    size_t length;
 
+    if (is_written && log->written >= log->limit) {
+        log->dropped++;
+        is_written = false;
+    }
+    if (is_hashed && !is_written)
+        return;
+    length = trace_event_format(event, line, sizeof line);
     if (length >= sizeof line)
         length = sizeof line - 1;
-    hash_update(&log->hash, line, length);
-    if (!log->file || !is_wanted(log, event))
-        return;
-    if (log->written >= log->limit) {
-        log->dropped++;
-        return;
+    if (!is_hashed)
+        hash_line(log, line, length);
+    if (is_written) {
+        fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
+        log->written++;
     }
-    fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
-    log->written++;
 }
 
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,

@@ -2,13 +2,16 @@
  * Run events: the calls of a run, hashed for its digest and written down.
  *
  * Place      bench. The sink of the trace layer.
- * Model      Every event enters the digest as the line that describes it, which has no host pointer
- *            and no time in it. Lines that the level asks for are also written, each with the
- *            virtual time in front:
+ * Model      Every event enters the digest. A call of DxgkDdiBuildPagingBuffer that wrote commands
+ *            enters with its operation, status and those bytes; any other event as the line that
+ *            describes it, which has no host pointer and no time in it. Lines that the level asks
+ *            for are also written, each with the virtual time in front,
  *
- *                1234567 > DxgkDdiBuildPagingBuffer ...
+ *                1234567 > DxgkDdiSubmitCommand ...
  *
- *            up to a limit; what is left out is counted, and the file's last line says so.
+ *            up to a limit; what is left out is counted, and the file's last line says so. Handles
+ *            are numbered as they are first printed, so their numbers depend on what is recorded:
+ *            the digest leaves them out, and is the same whatever is written down.
  * Errors     A file that cannot be written ends the writing; the digest goes on.
  */
 #ifndef DRYDOCK_BENCH_RUN_EVENTS_H

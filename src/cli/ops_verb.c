@@ -90,7 +90,7 @@ static enum cli_status print_runs(const char *path, bool as_json)
     }
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
-    config.has_reference_run = false;
+    config.reference = RUN_REFERENCE_NEVER;
     config.progress = cli_progress;
     for (unsigned i = 0; i < 2; i++) {
         config.model = i ? RUN_GPUMMU : RUN_PHYSICAL;

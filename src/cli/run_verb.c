@@ -34,7 +34,7 @@ enum {
     OPTION_EVENTS_LIMIT,
     OPTION_OUT,
     OPTION_NO_OUT,
-    OPTION_NO_REFERENCE,
+    OPTION_REFERENCE,
     OPTION_OPTION,
     OPTION_JSON,
 };
@@ -65,7 +65,8 @@ static const struct cli_option options[] = {
     [OPTION_EVENTS_LIMIT] = {"events-limit", 0, "N", "calls recorded at most (200000)"},
     [OPTION_OUT] = {"out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)"},
     [OPTION_NO_OUT] = {"no-out", 0, NULL, "no output folder"},
-    [OPTION_NO_REFERENCE] = {"no-reference", 0, NULL, "do not measure a run without paging"},
+    [OPTION_REFERENCE] = {"reference", 0, "WHEN",
+                          "run without paging: short, always, never (short)"},
     [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
     [OPTION_JSON] = {"json", 0, NULL, "run.json on standard output instead of the summary"},
     {NULL, 0, NULL, NULL},
@@ -150,6 +151,7 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
     static const char *const update_modes[] = {"gpu-virtual", "gpu-physical", "cpu", NULL};
     static const char *const pages[] = {"scattered", "fragmented", "contiguous", NULL};
     static const char *const events[] = {"none", "paging", "all", NULL};
+    static const char *const references[] = {"short", "always", "never", NULL};
     static const char *const drivers[] = {"ref", NULL};
     const char *const *values = arguments->values;
     struct run_config *config = &request->config;
@@ -190,7 +192,11 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         config->events_limit = number;
     }
     config->has_tables_in_system_memory = values[OPTION_TABLES_IN_SYSTEM] != NULL;
-    config->has_reference_run = values[OPTION_NO_REFERENCE] == NULL;
+    if (values[OPTION_REFERENCE]) {
+        if (!find_word("reference", references, values[OPTION_REFERENCE], &word))
+            return false;
+        config->reference = (enum run_reference)word;
+    }
     config->progress = cli_progress;
     request->has_folder = values[OPTION_NO_OUT] == NULL;
     if (values[OPTION_NO_OUT] && values[OPTION_OUT]) {
