@@ -2,9 +2,12 @@
  * Importers: small files made here, damaged ones, and the facts known about the real traces, which
  * lie beside the project and are looked for there; without them those tests are skipped.
  */
+#include "workload/builder.h"
 #include "workload/import.h"
+#include "workload/import_formats.h"
 
 #include "base/bits.h"
+#include "base/failing_services.h"
 #include "base/rng.h"
 
 #include <setjmp.h>
@@ -16,6 +19,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zstd.h>
 
 static void check_round_trip(const struct workload *workload)
 {
@@ -47,11 +51,11 @@ static void assert_refused(const void *data, size_t size, const char *message)
 /* .trace ------------------------------------------------------------------------------------- */
 
 static const char small_trace[] = "# drydock source trace\n"
-                                  "A 0 1000 1 0 3\n"
+                                  "A 0 1000 1 0 0\n"
                                   "A 1 2000 0 0 1\n"
                                   "A 2 3000 0 1 9\n"
                                   "S 0 500 2 0:r 1:w\n"
-                                  "S 1 600 2 1:r 2:rw\n"
+                                  "S 1 600 3 1:r 2:rw 0:r\n"
                                   "S 2 0 0\n";
 
 static void a_trace_becomes_steps(void **state)
@@ -203,14 +207,14 @@ static void put_update(struct capture *c, uint64_t va, uint64_t pa, uint64_t cou
 }
 
 static void put_chunk(struct capture *c, const char *name, uint64_t header, uint64_t header_bytes,
-                      uint64_t data, uint64_t data_bytes)
+                      uint64_t data, uint64_t data_bytes, bool is_packed)
 {
     char padded[16] = {0};
 
     memcpy(padded, name, strlen(name));
     memcpy(c->bytes + c->size, padded, 16);
     c->size += 16;
-    put(c, 0, 4);
+    put(c, is_packed, 4);
     put(c, 1, 4);
     put(c, header, 8);
     put(c, header_bytes, 8);
@@ -223,8 +227,11 @@ static void put_chunk(struct capture *c, const char *name, uint64_t header, uint
 #define HEAP_VISIBLE   (16 * MiB)
 #define HEAP_INVISIBLE (32 * MiB)
 
-/* Two streams: the kernel driver's page tables (time 64 and on), an application (time 32 and on). */
-static void make_capture(struct capture *c)
+/*
+ * Two streams: the kernel driver's page tables (time 64 and on), an application (time 32 and on).
+ * The first one comes in two chunks, cut inside a token; the second one may be compressed.
+ */
+static void make_capture(struct capture *c, bool is_packed)
 {
     size_t heaps, kernel, kernel_end, app, app_end, headers, token;
 
@@ -275,6 +282,15 @@ static void make_capture(struct capture *c)
     token = begin_token(c, 15, 0, 5); /* destroy */
     set_bits(c, token, 8, 32, 0x80000077);
     app_end = c->size;
+    if (is_packed) {
+        unsigned char packed[1024];
+        size_t bytes = ZSTD_compress(packed, sizeof packed, c->bytes + app, app_end - app,
+                                     ZSTD_CLEVEL_DEFAULT);
+
+        assert_false(ZSTD_isError(bytes));
+        memcpy(c->bytes + app, packed, bytes);
+        app_end = c->size = app + bytes;
+    }
 
     headers = c->size;
     put(c, 0, 4), put(c, 0, 4), put(c, kernel_end - kernel, 8), put(c, 0, 4), put(c, 0, 2);
@@ -283,13 +299,14 @@ static void make_capture(struct capture *c)
     put(c, 8, 2);
 
     token = c->size;
-    put_chunk(c, "GpuMemSegment", heaps, 0, heaps, 72);
-    put_chunk(c, "RmtData", headers, 24, kernel, kernel_end - kernel);
-    put_chunk(c, "RmtData", headers + 24, 24, app, app_end - app);
+    put_chunk(c, "GpuMemSegment", heaps, 0, heaps, 72, false);
+    put_chunk(c, "RmtData", headers, 24, kernel, 50, false);
+    put_chunk(c, "RmtData", headers, 24, kernel + 50, kernel_end - kernel - 50, false);
+    put_chunk(c, "RmtData", headers + 24, 24, app, app_end - app, is_packed);
     memcpy(c->bytes, "AMD_RDF \3\0\0\0\0\0\0\0", 16);
     for (unsigned i = 0; i < 8; i++)
         c->bytes[16 + i] = (unsigned char)(token >> (8 * i));
-    c->bytes[24] = 3 * 64;
+    c->bytes[25] = 4 * 64 >> 8;
 }
 
 static void a_capture_becomes_page_table_lines(void **state)
@@ -334,7 +351,15 @@ static void a_capture_becomes_page_table_lines(void **state)
     size_t size;
 
     (void)state;
-    make_capture(&capture);
+    make_capture(&capture, true);
+    if (!workload_import_memory(capture.bytes, capture.size, "t", NULL, &w, &report, &error))
+        fail_msg("%s", error.text);
+    assert_true(workload_print(w, &text, &size, &error));
+    assert_string_equal(text, expected);
+    free(text);
+    workload_free(w);
+
+    make_capture(&capture, false);
     if (!workload_import_memory(capture.bytes, capture.size, "t", NULL, &w, &report, &error))
         fail_msg("%s", error.text);
     assert_true(workload_print(w, &text, &size, &error));
@@ -358,17 +383,17 @@ static void damaged_captures_are_refused_by_place(void **state)
     size_t index;
 
     (void)state;
-    make_capture(&whole);
-    index = whole.size - 3 * 64;
+    make_capture(&whole, false);
+    index = whole.size - 4 * 64;
 
     assert_refused(whole.bytes, 20, "t: the file has 20 bytes (expected 32 and more)");
-    assert_refused(whole.bytes, whole.size - 1, "t: the index of 192 bytes at ");
+    assert_refused(whole.bytes, whole.size - 1, "t: the index of 256 bytes at ");
     c = whole;
     c.bytes[24] = 1;
-    assert_refused(c.bytes, c.size, "t: the index of 1 bytes at ");
+    assert_refused(c.bytes, c.size, "t: the index of 257 bytes at ");
     c = whole;
     memset(c.bytes + 16, 0xff, 8);
-    assert_refused(c.bytes, c.size, "t: the index of 192 bytes at 18446744073709551615 is not");
+    assert_refused(c.bytes, c.size, "t: the index of 256 bytes at 18446744073709551615 is not");
     c = whole;
     memset(c.bytes + index + 40, 0xff, 8);
     assert_refused(c.bytes, c.size, "t: chunk 0 of the index leaves the file");
@@ -382,7 +407,7 @@ static void damaged_captures_are_refused_by_place(void **state)
     c.bytes[index] = 'X';
     assert_refused(c.bytes, c.size, "t: no heaps in the file (expected chunks GpuMemSegment)");
     c = whole;
-    c.bytes[index + 64] = c.bytes[index + 128] = 'X';
+    c.bytes[index + 64] = c.bytes[index + 128] = c.bytes[index + 192] = 'X';
     assert_refused(c.bytes, c.size, "t: no token streams in the file (expected chunks RmtData)");
     c = whole;
     c.bytes[index + 64 + 32] = 23;
@@ -391,7 +416,7 @@ static void damaged_captures_are_refused_by_place(void **state)
     c.bytes[32 + 8] = 1;
     assert_refused(c.bytes, c.size, "t: a heap of 16777216 bytes at 0x100001 (expected");
     c = whole; /* the stream ends inside its last token */
-    c.bytes[index + 64 + 48]--;
+    c.bytes[index + 128 + 48]--;
     assert_refused(c.bytes, c.size,
                    "t: stream 0, byte 156: a token of type 3 that is unknown or cut off (expected");
     c = whole; /* a type that does not exist */
@@ -422,7 +447,7 @@ static void damage_never_breaks_the_importers(void **state)
     char text[sizeof small_trace];
 
     (void)state;
-    make_capture(&capture);
+    make_capture(&capture, false);
     for (size_t cut = 0; cut < capture.size; cut++)
         assert_false(workload_import_memory(capture.bytes, cut, "t", NULL, &w, NULL, &error));
     rng_init(&rng, 3);
@@ -445,6 +470,47 @@ static void damage_never_breaks_the_importers(void **state)
             workload_free(w);
         }
     }
+}
+
+/* Imports with memory that fails at one point. True when it did not fail any more. */
+static bool import_failing(const struct capture *capture, uint64_t fail_at)
+{
+    struct workload_import_report report = {0};
+    struct failing_services memory;
+    struct workload_builder *builder;
+    struct workload_error error = {""};
+    struct workload *w = NULL;
+
+    failing_services_init(&memory);
+    failing_services_fail_at(&memory, fail_at);
+    builder = workload_builder_create_with(&memory.services, "t", &error);
+    if (builder) {
+        if (capture)
+            workload_import_rmv(builder, capture->bytes, capture->size, &report);
+        else
+            workload_import_trace(builder, small_trace, sizeof small_trace - 1, 2, &report);
+        assert_int_equal(workload_builder_finish(builder, &w, &error), !memory.has_failed);
+    }
+    if (memory.has_failed)
+        assert_non_null(strstr(error.text, ": out of memory"));
+    workload_free(w);
+    assert_int_equal(memory.live_blocks, 0);
+    return !memory.has_failed;
+}
+
+static void every_nth_allocation_failure_leaves_nothing_behind(void **state)
+{
+    struct capture capture;
+    uint64_t n;
+
+    (void)state;
+    make_capture(&capture, false);
+    for (n = 1; !import_failing(&capture, n); n++)
+        ;
+    assert_true(n > 15);
+    for (n = 1; !import_failing(NULL, n); n++)
+        ;
+    assert_true(n > 15);
 }
 
 /* The real traces ---------------------------------------------------------------------------- */
@@ -623,6 +689,7 @@ int main(void)
         cmocka_unit_test(a_capture_becomes_page_table_lines),
         cmocka_unit_test(damaged_captures_are_refused_by_place),
         cmocka_unit_test(damage_never_breaks_the_importers),
+        cmocka_unit_test(every_nth_allocation_failure_leaves_nothing_behind),
         cmocka_unit_test(bert_256_has_its_known_figures),
         cmocka_unit_test(vit_1280_has_its_known_figures),
         cmocka_unit_test(smaller_batches_fit),

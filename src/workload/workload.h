@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORKLOAD_NONE           UINT32_MAX /* "no index": wait all, map at a VA that nobody chose */
+#define WORKLOAD_NONE           UINT32_MAX /* no index; wait: every context */
 #define WORKLOAD_PAGE_SIZE      4096u
 #define WORKLOAD_VA_AUTO        UINT64_MAX /* map: the memory manager chooses the GPU VA */
 #define WORKLOAD_MAX_NAME       63         /* characters of a name or identifier */
