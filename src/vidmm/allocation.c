@@ -442,7 +442,7 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
         segment_take_eviction_slots(allocation);
     segment_lru_remove(allocation);
     allocation->state = ALLOCATION_LEAVING;
-    allocation->segment->leaving += segment_footprint(allocation->segment, allocation);
+    segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
         vidmm->config.events.evicted(vidmm->config.events.context, allocation, reason);
@@ -458,7 +458,6 @@ void allocation_left(struct job *job)
     if (holds_content_itself(allocation->segment))
         allocation->vidmm->statistics.moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
     segment_release_eviction_slots(allocation);
-    allocation->segment->leaving -= segment_footprint(allocation->segment, allocation);
     segment_unplace(allocation);
     allocation->state = ALLOCATION_BACKED;
     bury_if_dead(allocation);
@@ -471,6 +470,8 @@ void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
     ASSERT(!allocation->is_destroyed);
     allocation->is_destroyed = true;
     allocation->vidmm->doomed_count++;
+    if (allocation->state != ALLOCATION_LEAVING)
+        segment_set_departure(allocation, DOOMED);
     if (!allocation->holds)
         allocation->busy_until = allocation->device->submitted;
     bury_if_dead(allocation);
@@ -500,6 +501,7 @@ void allocation_die(struct vidmm_allocation *allocation)
     if (allocation->segment && holds_content_itself(allocation->segment))
         allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
     allocation->state = ALLOCATION_DYING;
+    segment_set_departure(allocation, GOES);
     list_remove(&allocation->dying);
     allocation->job.ops = allocation->vidmm->caps.is_virtual ? &virtual_die_ops : &physical_die_ops;
     paging_queue_add(allocation->vidmm, &allocation->job);

@@ -8,6 +8,7 @@
 struct tally {
     uint64_t used[VIDMM_MAX_SEGMENTS + 1];
     uint64_t leaving[VIDMM_MAX_SEGMENTS + 1];
+    uint64_t doomed[VIDMM_MAX_SEGMENTS + 1];
     uint64_t count[VIDMM_MAX_SEGMENTS + 1];
     uint64_t evictable[VIDMM_MAX_SEGMENTS + 1];
 };
@@ -44,8 +45,10 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
         return true;
     tally->used[segment->id] += segment_footprint(segment, allocation);
     tally->count[segment->id]++;
-    if (allocation->state == ALLOCATION_LEAVING)
+    if (allocation->state == ALLOCATION_LEAVING || allocation->state == ALLOCATION_DYING)
         tally->leaving[segment->id] += segment_footprint(segment, allocation);
+    else if (allocation->is_destroyed)
+        tally->doomed[segment->id] += segment_footprint(segment, allocation);
     if (is_evictable)
         tally->evictable[segment->id]++;
     if (segment->kind == SEGMENT_PAGES) {
@@ -74,6 +77,9 @@ static bool check_segment(const struct segment *segment, const struct tally *tal
     if (segment->leaving != tally->leaving[segment->id])
         return broken("bytes leaving are not those of the allocations", segment->leaving,
                       tally->leaving[segment->id]);
+    if (segment->doomed != tally->doomed[segment->id])
+        return broken("bytes doomed are not those of the allocations", segment->doomed,
+                      tally->doomed[segment->id]);
     if (segment->allocation_count != tally->count[segment->id])
         return broken("allocations are miscounted", segment->allocation_count,
                       tally->count[segment->id]);

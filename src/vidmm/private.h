@@ -61,7 +61,8 @@ struct segment {
     uint64_t used;                         /* bytes placed */
     uint64_t peak_used;
     uint64_t table_bytes; /* of used: page tables */
-    uint64_t leaving;     /* bytes whose owners are on their way out */
+    uint64_t leaving;     /* bytes whose owners are on their way out, or dying */
+    uint64_t doomed;      /* bytes of destroyed allocations that submitted work still uses */
     uint64_t allocation_count;
     /* Allocations that may be evicted, by priority class, least recently used first. */
     struct list lru[PRIORITY_CLASSES];
@@ -96,6 +97,9 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation);
 /* Takes or releases one page for a page table. segment 0: a system page. */
 NTSTATUS segment_take_page(struct vidmm *vidmm, unsigned segment_id, uint64_t *out_page);
 void segment_release_page(struct vidmm *vidmm, unsigned segment_id, uint64_t page);
+
+/* Moves the allocation's bytes to another of the segment's counts, if it is placed. */
+void segment_set_departure(struct vidmm_allocation *allocation, int departure);
 
 void segment_lru_add(struct vidmm_allocation *allocation);
 void segment_lru_remove(struct vidmm_allocation *allocation);
@@ -214,7 +218,8 @@ struct vidmm_allocation {
 
     enum allocation_state state;
     bool is_destroyed;
-    bool has_content; /* else the next page-in fills */
+    enum { STAYS, DOOMED, GOES } departure; /* as which of the segment's bytes it counts */
+    bool has_content;                       /* else the next page-in fills */
 
     /* Where: valid while segment is not NULL. */
     struct segment *segment;

@@ -101,14 +101,24 @@ static struct vidmm_allocation *find_victim(struct segment *segment)
     return NULL;
 }
 
+/* Something will retire and may release memory. */
+static bool is_more_to_come(const struct vidmm *vidmm)
+{
+    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch);
+}
+
 /*
  * Starts evictions until bytes are free or on their way out. Free bytes that did not do (the space
- * is in pieces) do not count. True: something is leaving, ask again when it has left.
+ * is in pieces) do not count; what destroyed allocations will release when the work that uses them
+ * has retired does, for moving others out instead would be traffic for nothing. True: something
+ * will be released, ask again then.
  */
-static bool make_room(struct segment *segment, uint64_t bytes, NTSTATUS *status)
+static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t bytes,
+                      NTSTATUS *status)
 {
     uint64_t free_bytes = segment_free(segment);
-    uint64_t coming = segment->leaving;
+    uint64_t doomed = is_more_to_come(vidmm) ? segment->doomed : 0;
+    uint64_t coming = segment->leaving + doomed;
 
     *status = STATUS_SUCCESS;
     if (free_bytes < bytes)
@@ -125,7 +135,7 @@ static bool make_room(struct segment *segment, uint64_t bytes, NTSTATUS *status)
             break;
         coming += footprint;
     }
-    return segment->leaving > 0;
+    return segment->leaving > 0 || doomed > 0;
 }
 
 /* What the request still has to place in the segment. */
@@ -170,12 +180,6 @@ static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *alloc
     return STATUS_SUCCESS;
 }
 
-/* Something will retire and may release memory. */
-static bool is_more_to_come(const struct vidmm *vidmm)
-{
-    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch);
-}
-
 static enum place_result place(struct request *request, struct vidmm_allocation *allocation,
                                NTSTATUS *status)
 {
@@ -197,7 +201,7 @@ static enum place_result place(struct request *request, struct vidmm_allocation 
 
             if (i == 0 && request_need(request, segment) > need)
                 need = request_need(request, segment);
-            if (make_room(segment, need, &room))
+            if (make_room(vidmm, segment, need, &room))
                 return PLACE_LATER;
             if (!NT_SUCCESS(room)) {
                 *status = room;

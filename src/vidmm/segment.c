@@ -260,7 +260,24 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     segment->used += segment_footprint(segment, allocation);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
+    if (allocation->is_destroyed)
+        segment_set_departure(allocation, DOOMED);
     return STATUS_SUCCESS;
+}
+
+void segment_set_departure(struct vidmm_allocation *allocation, int departure)
+{
+    struct segment *segment = allocation->segment;
+    uint64_t bytes;
+
+    if (!segment)
+        return;
+    bytes = segment_footprint(segment, allocation);
+    segment->doomed -= allocation->departure == DOOMED ? bytes : 0;
+    segment->leaving -= allocation->departure == GOES ? bytes : 0;
+    allocation->departure = departure;
+    segment->doomed += departure == DOOMED ? bytes : 0;
+    segment->leaving += departure == GOES ? bytes : 0;
 }
 
 void segment_unplace(struct vidmm_allocation *allocation)
@@ -286,6 +303,7 @@ void segment_unplace(struct vidmm_allocation *allocation)
         allocation->run_count = 0;
         break;
     }
+    segment_set_departure(allocation, STAYS);
     segment->used -= segment_footprint(segment, allocation);
     segment->allocation_count--;
     allocation->segment = NULL;
