@@ -237,7 +237,8 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
 /*
  * Maps [offset, offset + bytes) of the allocation at va (0: the manager chooses) and gives the
  * address. The page tables follow by paging operations; done (may be NULL) is called when the
- * address may be used. The entries follow the allocation wherever it moves.
+ * address may be used, or with STATUS_GRAPHICS_NO_VIDEO_MEMORY when there is no room for the page
+ * tables: the mapping is then gone. The entries follow the allocation wherever it moves.
  *
  * STATUS_RESOURCE_IN_USE: part of the range is taken. STATUS_NO_MEMORY.
  */

@@ -209,6 +209,54 @@ static uint64_t mapping_alignment(const struct vidmm *vidmm, uint64_t bytes)
     return bytes >= leaf ? leaf : min_u64(64 * KiB, leaf);
 }
 
+static NTSTATUS make_mapping_tables(void *subject)
+{
+    struct mapping *mapping = subject;
+    struct vidmm_process *process = mapping->process;
+    NTSTATUS status = page_tables_prepare(&process->space, mapping->va,
+                                          PAGE_BYTES_OF(mapping->page_count), &mapping->fresh);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    mapping->has_tables = true;
+    paging_queue_add(process->vidmm, &mapping->job);
+    if (mapping->is_waiting)
+        allocation_unuse(mapping->allocation);
+    return status;
+}
+
+static void mapping_failed(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct mapping *mapping = context;
+    struct vidmm_allocation *allocation = mapping->allocation;
+    vidmm_done done = mapping->done;
+    void *done_context = mapping->context;
+
+    mapping_free(mapping);
+    allocation_unuse(allocation);
+    if (done)
+        done(done_context, status, needed, available);
+}
+
+/*
+ * Makes the tables of a mapping or update and queues its job, now or, when the segment that the
+ * tables lie in is full, as soon as others have made room.
+ */
+static NTSTATUS make_tables(struct vidmm_process *process, uint64_t bytes,
+                            NTSTATUS (*make)(void *subject), vidmm_done failed, void *subject)
+{
+    struct request *request;
+    NTSTATUS status = make(subject);
+
+    if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+        return status;
+    status = request_create_for_tables(process->vidmm, page_tables_bytes(&process->space, bytes),
+                                       make, failed, subject, &request);
+    if (NT_SUCCESS(status))
+        request_queue(request);
+    return status;
+}
+
 NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
                           uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
                           uint64_t driver_protection, vidmm_done done, void *context,
@@ -248,10 +296,6 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     if (!NT_SUCCESS(status))
         goto free_mapping;
     list_init(&mapping->fresh);
-    status = page_tables_prepare(space, va, bytes, &mapping->fresh);
-    if (!NT_SUCCESS(status))
-        goto release_va;
-
     mapping->process = process;
     mapping->allocation = allocation;
     mapping->va = va;
@@ -262,10 +306,17 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     mapping->done = done;
     mapping->context = context;
     mapping->job.ops = &map_ops;
+    status = make_tables(process, bytes, make_mapping_tables, mapping_failed, mapping);
+    if (!NT_SUCCESS(status))
+        goto release_va;
     list_push_back(&allocation->mappings, &mapping->allocation_link);
     list_push_back(&process->mappings, &mapping->process_link);
+    if (!mapping->has_tables) {
+        /* Until then the allocation, if it is destroyed, stays. */
+        mapping->is_waiting = true;
+        allocation_use(allocation);
+    }
     *out_va = va;
-    paging_queue_add(vidmm, &mapping->job);
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
 
@@ -315,7 +366,7 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
 
     if (!mapping || mapping->is_doomed)
         return STATUS_NOT_FOUND;
-    if (mapping->done)
+    if (mapping->done || !mapping->has_tables)
         return STATUS_RESOURCE_IN_USE; /* still being mapped */
     mapping->is_doomed = true;
     mapping->done = done;
@@ -478,6 +529,28 @@ static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t 
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS make_physical_tables(void *subject)
+{
+    struct physical_update *update = subject;
+    NTSTATUS status = page_tables_prepare(&update->process->space, update->va,
+                                          PAGE_BYTES_OF(update->page_count), &update->fresh);
+
+    if (NT_SUCCESS(status))
+        paging_queue_add(update->process->vidmm, &update->job);
+    return status;
+}
+
+static void physical_failed(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct physical_update *update = context;
+    vidmm_done done = update->done;
+    void *done_context = update->context;
+
+    base_free(update->process->vidmm->services, update, sizeof *update);
+    if (done)
+        done(done_context, status, needed, available);
+}
+
 NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
                             uint64_t first_page, uint64_t page_count, vidmm_done done,
                             void *context)
@@ -501,10 +574,10 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
     if (!NT_SUCCESS(status))
         goto free_update;
-    status = page_tables_prepare(&process->space, va, PAGE_BYTES_OF(page_count), &update->fresh);
+    status = make_tables(process, PAGE_BYTES_OF(page_count), make_physical_tables, physical_failed,
+                         update);
     if (!NT_SUCCESS(status))
         goto free_update;
-    paging_queue_add(vidmm, &update->job);
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
 

@@ -180,6 +180,17 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
     return STATUS_SUCCESS;
 }
 
+uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
+{
+    const struct vidmm *vidmm = space->vidmm;
+    uint64_t tables = 0;
+    unsigned level;
+
+    for (level = 0; level < vidmm->caps.level_count; level++)
+        tables += bytes / page_table_coverage(vidmm, level + 1) + 2;
+    return PAGE_BYTES_OF(tables);
+}
+
 static void free_tree(struct address_space *space, struct page_table *table)
 {
     if (table->level > 0) {

@@ -240,7 +240,8 @@ struct vidmm_allocation {
     /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
     uint32_t holds;
     uint32_t lock_count;
-    uint32_t uses;       /* physical: packets that refer to it, queued or running */
+    uint32_t uses;       /* physical: packets that refer to it, queued or running; GpuMmu: mappings
+                            that wait for memory for their tables */
     uint64_t busy_until; /* GpuMmu: device->submitted when the last hold went */
 
     struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
@@ -306,7 +307,13 @@ struct request {
     vidmm_done done;
     void *context;
     uint64_t fence_value; /* 0: none */
-    bool is_active;       /* its references are held */
+    /*
+     * A request for page tables instead of allocations: makes them and queues the job, or says
+     * STATUS_GRAPHICS_NO_VIDEO_MEMORY to be asked again; done then has subject as its context.
+     */
+    NTSTATUS (*make_tables)(void *subject);
+    uint64_t table_bytes;
+    bool is_active; /* its references are held */
     unsigned count;
     unsigned placed;
     struct job barrier;
@@ -317,6 +324,9 @@ struct request {
 /* Gives a request that holds the allocations when done(STATUS_SUCCESS) is called. */
 NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
                         struct request **out_request);
+NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
+                                   NTSTATUS (*make_tables)(void *subject), vidmm_done done,
+                                   void *subject, struct request **out_request);
 void request_free(struct request *request);
 void request_queue(struct request *request);
 bool residency_run(struct vidmm *vidmm);
@@ -353,6 +363,8 @@ struct address_space {
  */
 NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
                              struct list *fresh);
+/* Most that the tables of a range can take, in bytes. */
+uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes);
 /* Undoes a prepare whose tables were never handed to a job. */
 void page_tables_abandon(struct address_space *space, struct list *fresh);
 void page_tables_free(struct address_space *space);
@@ -428,8 +440,10 @@ struct mapping {
     uint64_t va, page_count, first_page;
     uint32_t protect;
     uint64_t driver_protection;
-    bool is_live;   /* in the order of the paging queue: its tables are linked */
-    bool is_doomed; /* an unmap job will free it */
+    bool has_tables; /* its job will initialise them */
+    bool is_waiting; /* it had to wait for memory for them */
+    bool is_live;    /* in the order of the paging queue: its tables are linked */
+    bool is_doomed;  /* an unmap job will free it */
     struct list allocation_link;
     struct list process_link;
     struct list fresh; /* tables that its job initialises and links */

@@ -30,7 +30,8 @@ static void end_request(struct request *request, NTSTATUS status, uint64_t neede
     void *context = request->context;
     unsigned i;
 
-    request->device->pending_requests--;
+    if (request->device)
+        request->device->pending_requests--;
     if (!NT_SUCCESS(status) && request->is_active) {
         for (i = 0; i < request->count; i++)
             allocation_unhold(request->allocations[i]);
@@ -75,9 +76,31 @@ void request_free(struct request *request)
     base_free(request->vidmm->services, request, request->bytes);
 }
 
+NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
+                                   NTSTATUS (*make_tables)(void *subject), vidmm_done done,
+                                   void *subject, struct request **out_request)
+{
+    struct request *request;
+
+    *out_request = NULL;
+    request = base_alloc(vidmm->services, sizeof *request);
+    if (!request)
+        return STATUS_NO_MEMORY;
+    request->vidmm = vidmm;
+    request->make_tables = make_tables;
+    request->table_bytes = table_bytes;
+    request->done = done;
+    request->context = subject;
+    request->bytes = sizeof *request;
+    list_init(&request->link);
+    *out_request = request;
+    return STATUS_SUCCESS;
+}
+
 void request_queue(struct request *request)
 {
-    request->device->pending_requests++;
+    if (request->device)
+        request->device->pending_requests++;
     list_push_back(&request->vidmm->requests, &request->link);
 }
 
@@ -232,8 +255,25 @@ static void activate(struct request *request)
     }
 }
 
+static enum place_result place_tables(struct request *request, NTSTATUS *status)
+{
+    struct vidmm *vidmm = request->vidmm;
+    struct segment *segment = segment_by_id(vidmm, vidmm->caps.levels[0].segment);
+    NTSTATUS room;
+
+    *status = request->make_tables(request->context);
+    if (NT_SUCCESS(*status))
+        return PLACED;
+    if (*status != STATUS_GRAPHICS_NO_VIDEO_MEMORY || segment->kind == SEGMENT_SYSTEM)
+        return PLACE_FAILED;
+    make_room(vidmm, segment, request->table_bytes, &room);
+    return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
+}
+
 static enum place_result place_all(struct request *request, NTSTATUS *status)
 {
+    if (request->make_tables)
+        return place_tables(request, status);
     while (request->placed < request->count) {
         struct vidmm_allocation *allocation = request->allocations[request->placed];
 
@@ -263,9 +303,11 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
 
 static void fail_request(struct request *request, NTSTATUS status)
 {
-    const struct vidmm_allocation *blocked = request->allocations[request->placed];
-    const struct segment *segment = segment_by_id(request->vidmm, blocked->preference[0]);
-    uint64_t needed = 0, own = 0;
+    struct vidmm *vidmm = request->vidmm;
+    const struct segment *segment = segment_by_id(
+        vidmm, request->make_tables ? vidmm->caps.levels[0].segment
+                                    : request->allocations[request->placed]->preference[0]);
+    uint64_t needed = request->table_bytes, own = 0;
     unsigned i;
 
     for (i = 0; i < request->count; i++) {
@@ -295,6 +337,10 @@ bool residency_run(struct vidmm *vidmm)
         case PLACED:
             list_remove(&request->link);
             did_anything = true;
+            if (request->make_tables) {
+                request_free(request);
+                break;
+            }
             for (i = 0; i < request->count; i++) {
                 if (request->allocations[i]->state != ALLOCATION_RESIDENT)
                     break;
