@@ -229,7 +229,7 @@ static void put_chunk(struct capture *c, const char *name, uint64_t header, uint
 
 /*
  * Two streams: the kernel driver's page tables (time 64 and on), an application (time 32 and on).
- * The first one comes in two chunks, cut inside a token; the second one may be compressed.
+ * The first one comes in three chunks, cut inside tokens; the second one may be compressed.
  */
 static void make_capture(struct capture *c, bool is_packed)
 {
@@ -300,13 +300,15 @@ static void make_capture(struct capture *c, bool is_packed)
 
     token = c->size;
     put_chunk(c, "GpuMemSegment", heaps, 0, heaps, 72, false);
-    put_chunk(c, "RmtData", headers, 24, kernel, 50, false);
+    put_chunk(c, "RmtData", headers, 24, kernel, 20, false);
+    put_chunk(c, "RmtData", headers, 24, kernel + 20, 30, false);
     put_chunk(c, "RmtData", headers, 24, kernel + 50, kernel_end - kernel - 50, false);
     put_chunk(c, "RmtData", headers + 24, 24, app, app_end - app, is_packed);
     memcpy(c->bytes, "AMD_RDF \3\0\0\0\0\0\0\0", 16);
     for (unsigned i = 0; i < 8; i++)
         c->bytes[16 + i] = (unsigned char)(token >> (8 * i));
-    c->bytes[25] = 4 * 64 >> 8;
+    c->bytes[24] = 5 * 64 & 0xff;
+    c->bytes[25] = 5 * 64 >> 8;
 }
 
 static void a_capture_becomes_page_table_lines(void **state)
@@ -384,16 +386,16 @@ static void damaged_captures_are_refused_by_place(void **state)
 
     (void)state;
     make_capture(&whole, false);
-    index = whole.size - 4 * 64;
+    index = whole.size - 5 * 64;
 
     assert_refused(whole.bytes, 20, "t: the file has 20 bytes (expected 32 and more)");
-    assert_refused(whole.bytes, whole.size - 1, "t: the index of 256 bytes at ");
+    assert_refused(whole.bytes, whole.size - 1, "t: the index of 320 bytes at ");
     c = whole;
     c.bytes[24] = 1;
     assert_refused(c.bytes, c.size, "t: the index of 257 bytes at ");
     c = whole;
     memset(c.bytes + 16, 0xff, 8);
-    assert_refused(c.bytes, c.size, "t: the index of 256 bytes at 18446744073709551615 is not");
+    assert_refused(c.bytes, c.size, "t: the index of 320 bytes at 18446744073709551615 is not");
     c = whole;
     memset(c.bytes + index + 40, 0xff, 8);
     assert_refused(c.bytes, c.size, "t: chunk 0 of the index leaves the file");
@@ -407,7 +409,7 @@ static void damaged_captures_are_refused_by_place(void **state)
     c.bytes[index] = 'X';
     assert_refused(c.bytes, c.size, "t: no heaps in the file (expected chunks GpuMemSegment)");
     c = whole;
-    c.bytes[index + 64] = c.bytes[index + 128] = c.bytes[index + 192] = 'X';
+    c.bytes[index + 64] = c.bytes[index + 128] = c.bytes[index + 192] = c.bytes[index + 256] = 'X';
     assert_refused(c.bytes, c.size, "t: no token streams in the file (expected chunks RmtData)");
     c = whole;
     c.bytes[index + 64 + 32] = 23;
@@ -416,7 +418,7 @@ static void damaged_captures_are_refused_by_place(void **state)
     c.bytes[32 + 8] = 1;
     assert_refused(c.bytes, c.size, "t: a heap of 16777216 bytes at 0x100001 (expected");
     c = whole; /* the stream ends inside its last token */
-    c.bytes[index + 128 + 48]--;
+    c.bytes[index + 192 + 48]--;
     assert_refused(c.bytes, c.size,
                    "t: stream 0, byte 156: a token of type 3 that is unknown or cut off (expected");
     c = whole; /* a type that does not exist */
