@@ -224,6 +224,7 @@ static bool tamper(struct player *player)
         .gpu = player->config.gpu,
         .vidmm = player->vidmm,
         .workload = player->workload,
+        .processes = player->processes,
         .allocations = player->live_handles,
     };
 

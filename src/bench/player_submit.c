@@ -446,9 +446,10 @@ static void submission_failed(struct player *player, struct submission *submissi
         finding = player_report(
             player, submission->op_index,
             "submission on context '%s' does not fit: its %u allocations need %llu bytes, %llu are "
-            "available",
+            "available%s",
             context, submission->allocation_count, (unsigned long long)submission->needed,
-            (unsigned long long)submission->available);
+            (unsigned long long)submission->available,
+            submission->needed <= submission->available ? ", but in pieces" : "");
         if (finding) {
             finding->needed = submission->needed;
             finding->available = submission->available;

@@ -656,6 +656,7 @@ static void execute_once(const struct run_config *config, const struct workload 
             run_event_log_close(&run->events);
         give_everything_up(run);
     }
+    result->has_failed_allocation = run->managers.has_failed;
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
     free(run);

@@ -60,6 +60,7 @@ struct run_live {
     struct sgpu *gpu;
     struct vidmm *vidmm;
     const struct workload *workload;
+    struct vidmm_process *const *processes;      /* by index */
     struct vidmm_allocation *const *allocations; /* by index; NULL: not alive */
 };
 struct run_tamper {
@@ -202,6 +203,7 @@ struct run_result {
     uint64_t submissions, failed_submissions, retried_submissions;
     uint64_t operations_played;
     uint64_t no_memory_retries; /* calls repeated after STATUS_NO_MEMORY */
+    bool has_failed_allocation; /* config.fail_allocation was reached */
     uint64_t interrupts;
     uint64_t peak_process_bytes;
 
