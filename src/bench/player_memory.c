@@ -33,14 +33,19 @@ struct player_mapping *player_find_mapping(struct player *player, uint32_t alloc
                                            uint32_t process, uint64_t offset, uint64_t bytes)
 {
     struct player_mapping *mapping = player->allocations[allocation].mappings;
+    struct player_mapping *pending = NULL;
 
     for (; mapping; mapping = mapping->next) {
-        if (mapping->process == process && offset >= mapping->offset &&
-            offset - mapping->offset <= mapping->bytes &&
-            bytes <= mapping->bytes - (offset - mapping->offset))
+        if (mapping->process != process || offset < mapping->offset ||
+            offset - mapping->offset > mapping->bytes ||
+            bytes > mapping->bytes - (offset - mapping->offset))
+            continue;
+        if (mapping->is_ready && NT_SUCCESS(mapping->status))
             return mapping;
+        if (!pending)
+            pending = mapping;
     }
-    return NULL;
+    return pending;
 }
 
 struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
