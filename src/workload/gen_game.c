@@ -244,6 +244,7 @@ void gen_game(struct gen *gen, const uint64_t *values)
         g.tiles[i].size = values[TEXTURE] >> rng_below(&gen->rng, 4);
     }
     workload_builder_name(gen->builder, "game: streamed textures around a walking camera");
+    workload_builder_option(gen->builder, "nodes", "2");
     workload_builder_process(gen->builder, "game");
     workload_builder_device(gen->builder, "device", 0);
     workload_builder_context(gen->builder, "draw", 0, 0);
