@@ -81,6 +81,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
     list_init(&vidmm->requests);
+    list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);

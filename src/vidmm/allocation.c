@@ -353,7 +353,7 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
     /* Physical: whatever runs holds what it uses. */
     return !allocation->vidmm->caps.is_virtual ||
-           allocation->busy_until <= device_retired(allocation->device);
+           allocation->busy_until <= submissions_retired(allocation->vidmm);
 }
 
 /* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
@@ -375,7 +375,7 @@ void allocation_unhold(struct vidmm_allocation *allocation)
     ASSERT(allocation->holds > 0);
     if (--allocation->holds)
         return;
-    allocation->busy_until = allocation->device->submitted;
+    allocation->busy_until = allocation->vidmm->submitted;
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_add(allocation);
     bury_if_dead(allocation);
@@ -473,7 +473,7 @@ void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
     if (allocation->state != ALLOCATION_LEAVING)
         segment_set_departure(allocation, DOOMED);
     if (!allocation->holds)
-        allocation->busy_until = allocation->device->submitted;
+        allocation->busy_until = allocation->vidmm->submitted;
     bury_if_dead(allocation);
     vidmm_pump(allocation->vidmm);
 }
@@ -538,7 +538,7 @@ static bool is_in_use(const struct vidmm_allocation *allocation)
     if (!allocation->vidmm->caps.is_virtual)
         return allocation->uses > 0;
     if (allocation->holds > allocation->lock_count)
-        return device->pending_requests || !list_is_empty(&device->submissions);
+        return device->pending_requests || !list_is_empty(&device->vidmm->submissions);
     return !allocation_is_idle(allocation);
 }
 

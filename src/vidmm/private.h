@@ -242,7 +242,7 @@ struct vidmm_allocation {
     uint32_t lock_count;
     uint32_t uses;       /* physical: packets that refer to it, queued or running; GpuMmu: mappings
                             that wait for memory for their tables */
-    uint64_t busy_until; /* GpuMmu: device->submitted when the last hold went */
+    uint64_t busy_until; /* GpuMmu: vidmm->submitted when the last hold went */
 
     struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
     struct mapping *walk; /* mapping whose entries are being written */
@@ -473,14 +473,16 @@ struct vidmm_device {
     HANDLE driver_device;
     struct list contexts;
     struct list allocations;
-    struct list submissions; /* not retired, oldest first */
-    uint64_t submitted;      /* sequence of the last submission */
-    uint64_t requests_made;  /* last value of the device's paging fence that was promised */
+    unsigned submission_count; /* not retired */
+    uint64_t requests_made;    /* last value of the device's paging fence that was promised */
     unsigned pending_requests;
     struct list link;
 };
-/* All submissions up to and including this one have retired. */
-uint64_t device_retired(const struct vidmm_device *device);
+/*
+ * All submissions up to and including this one have retired. Whatever device made them: allocations
+ * are shared. None waits for memory, so that waiting for them always ends.
+ */
+uint64_t submissions_retired(const struct vidmm *vidmm);
 
 struct dma_buffer;
 struct vidmm_context {
@@ -515,9 +517,11 @@ struct vidmm {
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     uint64_t entry_capacity;
 
-    struct list requests;  /* not all placed yet, first come first */
-    struct list dying;     /* destroyed, held by nobody, in the order of their last use */
-    uint64_t doomed_count; /* destroyed and not gone */
+    struct list submissions; /* not retired, oldest first */
+    uint64_t submitted;      /* sequence of the last one */
+    struct list requests;    /* not all placed yet, first come first */
+    struct list dying;       /* destroyed, held by nobody, in the order of their last use */
+    uint64_t doomed_count;   /* destroyed and not gone */
     struct list processes;
 
     /* D3DKMT handles: index -> allocation. */

@@ -15,9 +15,9 @@ struct render_call;
 struct submission {
     struct vidsch_packet packet;
     struct vidmm_context *context;
-    struct list device_link; /* in device->submissions */
-    uint64_t sequence;       /* in the device */
-    size_t bytes;            /* of this struct */
+    struct list link;  /* in vidmm->submissions */
+    uint64_t sequence; /* in the order in which they were made */
+    size_t bytes;      /* of this struct */
 
     /* GpuMmu. */
     uint64_t va;
@@ -37,7 +37,7 @@ struct submission {
 
 struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count);
-/* From here on the device counts it: nothing it may use counts as idle before it retires. */
+/* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);
 

@@ -91,7 +91,6 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     device->process = process;
     list_init(&device->contexts);
     list_init(&device->allocations);
-    list_init(&device->submissions);
     create.hDevice = device;
     create.hKmdProcess = process->space.driver_process;
     status = miniport_create_device(vidmm->miniport, NULL, &create);
@@ -111,17 +110,17 @@ void vidmm_device_destroy(struct vidmm_device *device)
 
     ASSERT(list_is_empty(&device->contexts));
     ASSERT(list_is_empty(&device->allocations));
-    ASSERT(list_is_empty(&device->submissions));
+    ASSERT(!device->submission_count);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
     list_remove(&device->link);
     base_free(vidmm->services, device, sizeof *device);
 }
 
-uint64_t device_retired(const struct vidmm_device *device)
+uint64_t submissions_retired(const struct vidmm *vidmm)
 {
-    if (list_is_empty(&device->submissions))
-        return device->submitted;
-    return container_of(device->submissions.next, struct submission, device_link)->sequence - 1;
+    if (list_is_empty(&vidmm->submissions))
+        return vidmm->submitted;
+    return container_of(vidmm->submissions.next, struct submission, link)->sequence - 1;
 }
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------- */
@@ -192,7 +191,7 @@ struct submission *submission_create(struct vidmm_context *context,
     submission->context = context;
     submission->packet.ops = ops;
     submission->reference_count = reference_count;
-    list_init(&submission->device_link);
+    list_init(&submission->link);
     return submission;
 }
 
@@ -200,13 +199,16 @@ void submission_begin(struct submission *submission)
 {
     struct vidmm_device *device = submission->context->device;
 
-    submission->sequence = ++device->submitted;
-    list_push_back(&device->submissions, &submission->device_link);
+    submission->sequence = ++device->vidmm->submitted;
+    list_push_back(&device->vidmm->submissions, &submission->link);
+    device->submission_count++;
 }
 
 void submission_free(struct submission *submission)
 {
-    list_remove(&submission->device_link);
+    if (list_is_linked(&submission->link))
+        submission->context->device->submission_count--;
+    list_remove(&submission->link);
     base_free(submission->context->device->vidmm->services, submission, submission->bytes);
 }
 
