@@ -16,19 +16,38 @@ static bool fail(char error[512], const char *what, const char *path)
     return false;
 }
 
-/* Makes every folder above the last part of the path. */
-static bool make_parents(const char *path, char error[512])
+/* Makes every folder above the last part of the path, and notes the first that was not there. */
+static bool make_parents(struct report_folder *folder, char error[512])
 {
     char part[512];
 
-    snprintf(part, sizeof part, "%s", path);
+    snprintf(part, sizeof part, "%s", folder->path);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        if (mkdir(part, 0777) == 0) {
+            if (!folder->made)
+                folder->made = (size_t)(slash - part);
+        } else if (errno != EEXIST) {
             return fail(error, "cannot make folder", part);
+        }
         *slash = '/';
     }
     return true;
+}
+
+/* Removes the folders that make_parents() made, as far as nobody else uses them. */
+static void remove_parents(const struct report_folder *folder)
+{
+    char part[512];
+
+    snprintf(part, sizeof part, "%s", folder->path);
+    for (char *slash = strrchr(part, '/');
+         folder->made && slash && (size_t)(slash - part) >= folder->made;
+         slash = strrchr(part, '/')) {
+        *slash = '\0';
+        if (rmdir(part) != 0)
+            return;
+    }
 }
 
 static bool has_file(const char *folder, const char *name)
@@ -83,12 +102,17 @@ bool report_folder_begin(struct report_folder *folder, const char *path, char er
         snprintf(error, 512, "'%.300s' exists and is not the folder of a run", folder->path);
         return false;
     }
-    if (!make_parents(folder->path, error))
+    if (!make_parents(folder, error)) {
+        remove_parents(folder);
         return false;
+    }
     snprintf(folder->partial, sizeof folder->partial, "%s.partial-%ld", folder->path,
              (long)getpid());
-    if (mkdir(folder->partial, 0777) != 0)
-        return fail(error, "cannot make folder", folder->partial);
+    if (mkdir(folder->partial, 0777) != 0) {
+        fail(error, "cannot make folder", folder->partial);
+        remove_parents(folder);
+        return false;
+    }
     folder->is_open = true;
     return true;
 }
@@ -135,5 +159,6 @@ void report_folder_abandon(struct report_folder *folder)
     if (!folder->is_open)
         return;
     remove_folder(folder->partial);
+    remove_parents(folder);
     folder->is_open = false;
 }

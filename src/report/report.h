@@ -46,6 +46,7 @@ const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns);
 struct report_folder {
     char path[512];    /* where it will be */
     char partial[544]; /* where it is being built */
+    size_t made;       /* length of the first folder above path that was made for it; 0: none */
     bool is_open;
 };
 

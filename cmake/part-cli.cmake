@@ -1,0 +1,5 @@
+# The command line as its users see it.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME cli/promises
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+endif()

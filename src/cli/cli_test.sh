@@ -1,0 +1,146 @@
+#!/bin/sh
+# What the command line promises: exit statuses, messages, output that is whole or absent.
+#
+# Usage: cli_test.sh PATH-OF-DRYDOCK PATH-OF-SOURCE
+set -u
+drydock=$1
+cases=$2/cases
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    echo "  stdout: $(head -c 600 out)"
+    echo "  stderr: $(head -c 600 err)"
+    failures=$((failures + 1))
+}
+
+# expect STATUS ARGUMENTS...: runs drydock; output in the files out and err.
+expect() {
+    wanted=$1
+    shift
+    "$drydock" "$@" >out 2>err
+    got=$?
+    [ "$got" -eq "$wanted" ] || fail "drydock $* exited with $got (expected $wanted)"
+}
+says() {
+    grep -q -e "$1" err || fail "standard error does not say: $1"
+}
+prints() {
+    grep -q -e "$1" out || fail "standard output does not say: $1"
+}
+# No folder, finished or half, and no other file than our own.
+leaves_nothing() {
+    left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.in' | head -3)
+    [ -z "$left" ] || fail "left behind: $left"
+}
+
+# Usage.
+expect 2
+expect 0 --version
+prints '^drydock [0-9]'
+expect 0 --help
+prints 'drydock run'
+for verb in run import gen ops bench; do
+    expect 0 $verb --help
+    prints "drydock $verb"
+done
+expect 2 rum
+says "did you mean run"
+expect 2 run
+says "takes one case"
+expect 2 run "$cases/main.case" --locl-memory 1G
+says "did you mean --local-memory"
+expect 2 run "$cases/main.case" --local-memory
+says "needs a value"
+expect 2 run "$cases/main.case" --local-memory lots
+expect 2 run "$cases/main.case" --model imaginary
+says "expected physical, gpummu, both"
+expect 2 run "$cases/main.case" --no-out=yes
+says "takes no value"
+leaves_nothing
+
+# Input that is wrong: one line with the place, and no output folder.
+expect 2 run no-such-file.case
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line for a missing file"
+printf 'drydock-case 1\nalloc a size=4K\nread b\n' >unknown.in
+expect 2 run unknown.in
+says '^drydock: unknown.in:3: '
+printf 'drydock-case 1\nalloc a size=4K\nfree a\nread a\n' >freed.in
+expect 2 run freed.in
+says '^drydock: freed.in:4: '
+printf 'drydock-case 1\nalloc a size=99999999999999999999\n' >huge.in
+expect 2 run huge.in
+says '^drydock: huge.in:2: '
+head -c 5000 /dev/urandom >junk.in
+expect 2 run junk.in
+expect 2 import junk.in -o junk.case
+: >empty.in
+expect 2 run empty.in
+leaves_nothing
+expect 2 run "$cases/first-page-in.case" --nodes 9
+says "9 nodes"
+leaves_nothing
+
+# A run, its folder and its JSON.
+expect 0 run "$cases/first-page-in.case" --model both --seed 7
+prints 'mismatches'
+for model in physical gpummu; do
+    [ -s "runs/first-page-in-$model-7/run.json" ] || fail "no run.json for $model"
+    [ -s "runs/first-page-in-$model-7/events.txt" ] || fail "no events for $model"
+done
+[ -z "$(find . -name '*.partial*')" ] || fail "a partial folder is left"
+rm -rf runs
+expect 0 run "$cases/first-page-in.case" --out one --events none
+[ -s one/run.json ] || fail "no folder at --out"
+expect 0 run "$cases/first-page-in.case" --out one
+rm -rf one
+mkdir theirs && : >theirs/letter
+expect 2 run "$cases/first-page-in.case" --out theirs
+says "is not the folder of a run"
+[ -e theirs/letter ] || fail "a foreign folder was touched"
+rm -rf theirs
+expect 0 run "$cases/first-page-in.case" --no-out --json
+for key in driver model seed digest wall_seconds virtual_time_ns slowdown paging_operations \
+    evictions moved_in_bytes moved_out_bytes content peak_process_bytes; do
+    prints "\"$key\":"
+done
+leaves_nothing
+grep -o '"digest": "[0-9a-f]*"' out >first.in
+expect 0 run "$cases/first-page-in.case" --no-out --json
+grep -o '"digest": "[0-9a-f]*"' out | cmp -s - first.in || fail "two runs, two digests"
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; json.load(open("out"))' || fail "not JSON"
+fi
+
+# A submission that does not fit: status 1, the line and the sizes, and the run goes on.
+printf 'drydock-case 1\noption local-memory 4M\nalloc a size=3M segments=local\n' >large.in
+printf 'alloc b size=3M segments=local\nsubmit c0 a:w b:w\nsubmit c0 a:w\nwait all\n' >>large.in
+for model in physical gpummu; do
+    expect 1 run large.in --model $model --no-out
+    says "^drydock: large.in:5: $model: submission: .* need [0-9]* bytes, [0-9]* are available"
+done
+leaves_nothing
+
+# Making and converting cases.
+expect 0 gen
+prints 'transformer'
+expect 2 gen transfromer
+says "did you mean transformer"
+expect 2 gen transformer no-such-parameter=1
+leaves_nothing
+expect 0 gen random -o random.case
+expect 0 run random.case --no-out --model both
+expect 0 import random.case -o again.case
+cmp -s random.case again.case || fail "import changed a case"
+expect 0 import random.case -o -
+cmp -s random.case out || fail "import to standard output changed a case"
+expect 0 ops
+prints 'VIRTUAL_TRANSFER'
+expect 0 ops "$cases/first-page-in.case" --json
+prints '"TRANSFER"'
+
+[ "$failures" -eq 0 ] && echo "all as promised"
+exit "$((failures != 0))"
