@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/rng.h"
+#include "miniport/miniport.h"
 #include "workload/generate.h"
 
 #include <drydock/sgpu.h>
@@ -30,6 +31,7 @@ static double wall_now(void)
  * tamper with memory gives all that a bench needs.
  */
 static bool with_manager(uint64_t local_bytes, uint64_t ram_bytes,
+                         struct miniport *(*add_layer)(void *context, struct miniport *next),
                          void (*fn)(void *context, const struct run_live *live), void *context)
 {
     static const char text[] = "drydock-case 1\n";
@@ -51,6 +53,8 @@ static bool with_manager(uint64_t local_bytes, uint64_t ram_bytes,
     config.reference = RUN_REFERENCE_NEVER;
     config.hashes_calls = false;
     config.tamper = &tamper;
+    config.add_layer = add_layer;
+    config.layer_context = context;
     done = run_execute(&config, workload, result) == RUN_CLEAN;
     run_result_fini(result);
     free(result);
@@ -70,18 +74,46 @@ static bool settle(const struct run_live *live)
 
 /* ---- Page tables ------------------------------------------------------------------------------ */
 
+/* With a layer that, while it is closed, takes page-table updates without handing them on. */
 struct page_table_run {
+    struct miniport layer; /* first: the layer's functions find the run by it */
+    struct miniport_ops ops;
+    bool is_closed;
+    uint64_t entries_taken;
     uint64_t bytes;
     struct page_table_bench *result;
     bool is_done;
 };
 
+static NTSTATUS take_updates(struct miniport *layer, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct page_table_run *run = (struct page_table_run *)layer;
+
+    if (run->is_closed && args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
+        run->entries_taken += args->UpdatePageTable.NumPageTableEntries;
+        return STATUS_SUCCESS;
+    }
+    return miniport_build_paging_buffer(layer->next, object, args);
+}
+
+static struct miniport *add_closing_layer(void *context, struct miniport *next)
+{
+    struct page_table_run *run = context;
+
+    run->ops = miniport_forward_ops;
+    run->ops.name = "closing";
+    run->ops.build_paging_buffer = take_updates;
+    run->layer = (struct miniport){.ops = &run->ops, .next = next};
+    return &run->layer;
+}
+
 /*
  * The plain model: for each page a walk of four levels from the root, tables made on the way, and
  * one entry written.
  */
-static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page)
+static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page, double *out_seconds)
 {
+    double start = wall_now();
     uint64_t **tables = NULL; /* all tables, to free them */
     size_t table_count = 0, room = 0;
     uint64_t *root = calloc(TABLE_WORDS, sizeof *root);
@@ -118,6 +150,7 @@ static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page)
             table[(va >> SGPU_PAGE_SHIFT) & (TABLE_WORDS - 1)] =
                 ((first_page + i) << SGPU_PAGE_SHIFT) | SGPU_PTE_SYSTEM | SGPU_PTE_VALID;
     }
+    *out_seconds = wall_now() - start;
     for (size_t i = 0; i < table_count; i++)
         free(tables[i]);
     free(tables);
@@ -125,16 +158,17 @@ static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page)
     return done;
 }
 
-static void run_page_tables(void *context, const struct run_live *live)
+/* Maps everything into a new process, with or without the driver; the seconds, negative on failure. */
+static double build(struct page_table_run *run, const struct run_live *live, bool is_closed)
 {
-    struct page_table_run *run = context;
     struct vidmm_process *process;
-    uint64_t pages = run->bytes / PAGE_BYTES;
+    double seconds;
     bool done = true;
     double start;
 
     if (!NT_SUCCESS(vidmm_process_create(live->vidmm, &process)))
-        return;
+        return -1;
+    run->is_closed = is_closed;
     start = wall_now();
     for (uint64_t at = 0; at < run->bytes && done; at += MAPPING_PIECE) {
         done = NT_SUCCESS(vidmm_map_physical(process, BENCH_VA + at, 0, 1 + at / PAGE_BYTES,
@@ -142,17 +176,27 @@ static void run_page_tables(void *context, const struct run_live *live)
                                              NULL, NULL));
     }
     done = settle(live) && done;
-    run->result->build_seconds = wall_now() - start;
-    run->result->entries = pages;
-
-    start = wall_now();
-    run->is_done = naive_build(BENCH_VA, pages, 1) && done;
-    run->result->naive_seconds = wall_now() - start;
-
+    seconds = wall_now() - start;
     vidmm_unmap_physical(process, BENCH_VA, run->bytes, NULL, NULL);
-    settle(live);
+    done = settle(live) && done;
     vidmm_process_destroy(process);
-    settle(live);
+    done = settle(live) && done;
+    run->is_closed = false;
+    return done ? seconds : -1;
+}
+
+static void run_page_tables(void *context, const struct run_live *live)
+{
+    struct page_table_run *run = context;
+    struct page_table_bench *result = run->result;
+
+    result->entries = run->bytes / PAGE_BYTES;
+    result->whole_seconds = build(run, live, false);
+    result->manager_seconds = build(run, live, true);
+    run->is_done = naive_build(BENCH_VA, result->entries, 1, &result->naive_seconds);
+    if (result->whole_seconds < 0 || result->manager_seconds < 0 ||
+        run->entries_taken < result->entries)
+        run->is_done = false;
 }
 
 bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result)
@@ -160,7 +204,7 @@ bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_resu
     struct page_table_run run = {.bytes = bytes, .result = out_result};
 
     *out_result = (struct page_table_bench){0};
-    return with_manager(4 * GiB, 4 * GiB, run_page_tables, &run) && run.is_done;
+    return with_manager(4 * GiB, 4 * GiB, add_closing_layer, run_page_tables, &run) && run.is_done;
 }
 
 /* ---- Residency -------------------------------------------------------------------------------- */
@@ -284,7 +328,7 @@ bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *
     uint64_t bytes = allocation_count * PAGE_BYTES;
 
     *out_result = (struct residency_bench){0};
-    return with_manager(align_up(2 * bytes, MiB) + GiB, align_up(4 * bytes, MiB) + 2 * GiB,
+    return with_manager(align_up(2 * bytes, MiB) + GiB, align_up(4 * bytes, MiB) + 2 * GiB, NULL,
                         run_residency, &run) &&
            run.is_done;
 }

@@ -14,11 +14,12 @@
 
 struct page_table_bench {
     uint64_t entries;
-    double build_seconds; /* manager, driver and GPU model, from the call to the last entry */
-    double naive_seconds; /* a walk from the root for each page, tables in plain host memory */
+    double manager_seconds; /* the manager alone: every entry made and offered to a null driver */
+    double whole_seconds;   /* manager, driver and GPU model, until the last entry is in memory */
+    double naive_seconds;   /* a walk from the root for each page, tables in plain host memory */
 };
 
-/* Maps so many bytes in 4 KiB pages, scattered as the machine scatters. */
+/* Maps so many bytes in 4 KiB pages of system memory. */
 bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result);
 
 struct residency_bench {

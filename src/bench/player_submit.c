@@ -323,6 +323,8 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
 
         if (!mapping) /* unmapped since the submission was queued */
             return STATUS_INVALID_PARAMETER;
+        if (!NT_SUCCESS(mapping->status))
+            return mapping->status;
         packet->refs[i] = (struct sgpu_render_ref){
             .address = mapping->va + (refs[i].offset - mapping->offset),
             .bytes = refs[i].size,

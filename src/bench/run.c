@@ -356,6 +356,8 @@ static bool raise_driver(struct assembly *run)
 
         miniport_trace_set_sink(run->trace, &sink);
     }
+    if (run->config->add_layer)
+        run->top = run->config->add_layer(run->config->layer_context, run->top);
     host_set_miniport(&run->host, run->top);
 
     status = run->top->ops->add_device(run->top);
@@ -685,6 +687,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
     config.tamper = NULL;
+    config.add_layer = NULL;
     config.fail_allocation = 0;
     config.progress = NULL;
     execute_once(&config, workload, &reference);

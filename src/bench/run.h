@@ -106,6 +106,9 @@ struct run_config {
 
     uint64_t fail_allocation; /* fail the n-th allocation of the manager from its start; 0: none */
     const struct run_tamper *tamper;
+    /* Puts a layer of the caller's above all others, and gives it; the run destroys it. */
+    struct miniport *(*add_layer)(void *context, struct miniport *next);
+    void *layer_context;
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
     void *progress_context;
 };
