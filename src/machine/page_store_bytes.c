@@ -16,6 +16,23 @@ static bool is_stained(const struct page_store *store, uint64_t page)
     return store->stains[page / 64] >> (page % 64) & 1;
 }
 
+/*
+ * Pages that become bytes one behind the other (page tables do) are got from the host some at a
+ * time: a fault each costs several times what one page of a batch does. It is only a hint.
+ */
+#define POPULATE_PAGES 32
+
+static void populate(struct page_store *store, uint64_t page)
+{
+#ifdef MADV_POPULATE_WRITE
+    uint64_t count = store->page_count - page;
+
+    if (count > POPULATE_PAGES)
+        count = POPULATE_PAGES;
+    madvise(page_home(store, page), count * PAGE_BYTES, MADV_POPULATE_WRITE);
+#endif
+}
+
 /* The page is BYTES from now on; returns whether its home holds old bytes. */
 static bool enter_home(struct page_store *store, uint64_t page)
 {
@@ -31,6 +48,8 @@ static bool enter_home(struct page_store *store, uint64_t page)
     store->bytes_pages++;
     group->bytes_count++;
     touch_group(store, group);
+    if (!was_stained && page % POPULATE_PAGES == 0 && page > 0 && is_stained(store, page - 1))
+        populate(store, page);
     return was_stained;
 }
 
