@@ -7,7 +7,7 @@ build: deps
 	cmake --build --preset release
 
 run: build
-	build/release/drydock run cases/main.case --model both --force
+	build/release/drydock run cases/main.case --model both
 
 test: deps
 	scripts/check-includes.sh
