@@ -521,17 +521,25 @@ static void report_leak(struct assembly *run, const char *what, uint64_t count, 
                           (unsigned long long)count, what, (unsigned long long)bytes);
 }
 
-/* Destroys what the player and the manager hold. False: it hangs. */
+/*
+ * Destroys what the player and the manager hold. False: it cannot, because something hangs. After a
+ * fault that is no news: the engine stands still, and resetting it is not this bench's to do.
+ */
 static bool lower_manager(struct assembly *run)
 {
     char text[512];
 
     if (run->player) {
-        if (player_stop_reason(run->player, text) != PLAYER_NOT_STOPPED && run->is_manager_started)
+        enum player_stop stop = player_stop_reason(run->player, text);
+
+        if (stop != PLAYER_NOT_STOPPED && run->is_manager_started)
             player_give_up(run->player);
         if (run->is_manager_started && !player_take_down(run->player)) {
-            player_stop_reason(run->player, text);
-            return broken(run, text);
+            if (stop != PLAYER_FAULTED) {
+                player_stop_reason(run->player, text);
+                broken(run, text);
+            }
+            return false;
         }
         player_destroy(run->player);
         run->player = NULL;
@@ -589,6 +597,7 @@ static void lower_hardware(struct assembly *run)
 /* Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole. */
 static void give_everything_up(struct assembly *run)
 {
+    miniport_destroy(run->top);
     nt_bind(run->previous_nt);
     if (run->has_platform)
         platform_fini(&run->platform);

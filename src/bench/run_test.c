@@ -4,6 +4,7 @@
 #include "bench/run.h"
 
 #include "base/bits.h"
+#include "miniport/miniport.h"
 
 #include <drydock/sgpu.h>
 
@@ -524,6 +525,102 @@ static void every_nth_allocation_failure_leaves_the_run_whole(void **state)
     workload_free(workload);
 }
 
+/* ---- When the driver fails ---------------------------------------------------------------------- */
+
+/* A layer that swallows one kind of call from the n-th on, and says that all is well. */
+struct swallower {
+    struct miniport layer; /* first: the layer's functions find the swallower by it */
+    struct miniport_ops ops;
+    unsigned passes; /* calls that still go through */
+};
+
+static NTSTATUS swallow_update(struct miniport *layer, HANDLE object,
+                               DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct swallower *swallower = (struct swallower *)layer;
+
+    if (args->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || swallower->passes) {
+        if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+            swallower->passes--;
+        return miniport_build_paging_buffer(layer->next, object, args);
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS swallow_submission(struct miniport *layer, HANDLE object,
+                                   const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+    struct swallower *swallower = (struct swallower *)layer;
+
+    if (!swallower->passes)
+        return STATUS_SUCCESS;
+    swallower->passes--;
+    return miniport_submit_command_virtual(layer->next, object, args);
+}
+
+static struct miniport *add_update_swallower(void *context, struct miniport *next)
+{
+    struct swallower *swallower = context;
+
+    swallower->ops = miniport_forward_ops;
+    swallower->ops.build_paging_buffer = swallow_update;
+    swallower->layer = (struct miniport){.ops = &swallower->ops, .next = next};
+    return &swallower->layer;
+}
+
+static struct miniport *add_submission_swallower(void *context, struct miniport *next)
+{
+    struct swallower *swallower = context;
+
+    swallower->ops = miniport_forward_ops;
+    swallower->ops.submit_command_virtual = swallow_submission;
+    swallower->layer = (struct miniport){.ops = &swallower->ops, .next = next};
+    return &swallower->layer;
+}
+
+/* However many updates get through before: faults and lost content are findings, never a hang. */
+static void lost_page_table_updates_become_findings(void **state)
+{
+    struct workload *workload = load("evict-and-restore.case");
+    unsigned with_findings = 0;
+
+    for (unsigned passes = 400; passes < 500; passes += 5) {
+        struct swallower swallower = {.passes = passes};
+        struct run_config config = config_for(workload, RUN_GPUMMU);
+        struct run_result *result;
+
+        config.add_layer = add_update_swallower;
+        config.layer_context = &swallower;
+        result = execute(&config, workload);
+        if (result->outcome != RUN_CLEAN && result->outcome != RUN_FINDINGS)
+            print_result("lost updates", result);
+        assert_true(result->outcome == RUN_CLEAN || result->outcome == RUN_FINDINGS);
+        with_findings += result->outcome == RUN_FINDINGS;
+        finish(result);
+    }
+    assert_true(with_findings > 0);
+    workload_free(workload);
+}
+
+static void a_lost_submission_ends_the_run_with_what_is_pending(void **state)
+{
+    struct workload *workload = load("first-page-in.case");
+
+    for (unsigned passes = 0; passes < 3; passes++) {
+        struct swallower swallower = {.passes = passes};
+        struct run_config config = config_for(workload, RUN_GPUMMU);
+        struct run_result *result;
+
+        config.add_layer = add_submission_swallower;
+        config.layer_context = &swallower;
+        result = execute(&config, workload);
+        assert_int_equal(result->outcome, RUN_BROKEN);
+        assert_non_null(strstr(result->error, "nothing more happens"));
+        finish(result);
+    }
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +638,8 @@ int main(void)
         cmocka_unit_test(a_reference_that_is_not_mapped_is_a_failed_submission),
         cmocka_unit_test(an_impossible_machine_is_refused),
         cmocka_unit_test(every_nth_allocation_failure_leaves_the_run_whole),
+        cmocka_unit_test(lost_page_table_updates_become_findings),
+        cmocka_unit_test(a_lost_submission_ends_the_run_with_what_is_pending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -311,7 +311,7 @@ static void step_rows(const struct table *table)
         if (is_empty)
             continue;
         fprintf(table->out, "    %-*.*s", LABEL_WIDTH - 2, LABEL_WIDTH - 3,
-                first->steps[i].name[0] ? first->steps[i].name : "(before the first step)");
+                first->steps[i].name[0] ? first->steps[i].name : "(before)");
         for (size_t j = 0; j < table->count; j++) {
             char text[80] = "-", in[REPORT_NUMBER_BYTES];
 
