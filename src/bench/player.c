@@ -318,7 +318,7 @@ bool player_take_down(struct player *player)
     const struct workload *workload = player->workload;
 
     for (uint32_t i = 0; i < workload->allocation_count; i++) {
-        if (!player_bury(player, i))
+        if (!player_free(player, i))
             return false;
     }
     if (!player_unmap_translations(player))

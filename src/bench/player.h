@@ -20,7 +20,8 @@
  *            GpuMmu makes resident, writes a command buffer, submits, and takes its references
  *            back when the submission has run: so the order in which submissions end is the
  *            order of last use. The physical model hands the whole to vidmm_render().
- *            A submission that finds no room while others run is tried once more alone; then it
+ *            A submission that finds no room while others run is tried once more alone (GpuMmu; in
+ *            the physical model the manager waits for them); then it
  *            is a failed submission, a finding that names line, context and sizes, and the run
  *            goes on without it.
  *

@@ -177,20 +177,12 @@ static void drop_holds(struct player *player, struct player_allocation *entry, u
     }
 }
 
-bool player_bury(struct player *player, uint32_t allocation)
+void player_bury(struct player *player, uint32_t allocation)
 {
     struct player_allocation *entry = &player->allocations[allocation];
 
     if (!entry->handle || entry->waiting_count)
-        return true;
-    for (struct player_mapping *mapping = entry->mappings; mapping; mapping = mapping->next) {
-        while (!mapping->is_ready) {
-            if (!player_advance(player))
-                return false;
-        }
-    }
-    if (!entry->handle) /* buried while the machine ran */
-        return true;
+        return;
     drop_holds(player, entry, 0, true);
     player_release_running(player, allocation);
     if (player->oracle)
@@ -204,15 +196,34 @@ bool player_bury(struct player *player, uint32_t allocation)
         entry->mappings = mapping->next;
         base_free(player->services, mapping, sizeof *mapping);
     }
+}
+
+static bool mappings_are_ready(const struct player_allocation *entry)
+{
+    for (const struct player_mapping *mapping = entry->mappings; mapping; mapping = mapping->next) {
+        if (!mapping->is_ready)
+            return false;
+    }
+    return true;
+}
+
+bool player_free(struct player *player, uint32_t allocation)
+{
+    struct player_allocation *entry = &player->allocations[allocation];
+
+    /* A mapping under way has its callback still to come. */
+    while (!mappings_are_ready(entry)) {
+        if (!player_advance(player))
+            return false;
+    }
+    entry->is_freed = true;
+    player_bury(player, allocation);
     return true;
 }
 
 bool player_play_free(struct player *player, uint32_t op_index)
 {
-    uint32_t id = player_op(player, op_index)->object;
-
-    player->allocations[id].is_freed = true;
-    return player_bury(player, id);
+    return player_free(player, player_op(player, op_index)->object);
 }
 
 /* ---- CPU access ------------------------------------------------------------------------------------- */

@@ -163,8 +163,11 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
                                   NTSTATUS *out_status);
 void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
-/* Destroys a freed allocation that no submission waits to use. */
-bool player_bury(struct player *player, uint32_t allocation);
+/* Frees it for the workload: at once, or when the last submission that waits to use it has started. */
+bool player_free(struct player *player, uint32_t allocation);
+
+/* Destroys an allocation that was freed, unless a submission still waits to use it. Does not wait. */
+void player_bury(struct player *player, uint32_t allocation);
 
 /* ---- player_memory.c: the operations it plays; false: stopped ----------------------------------- */
 

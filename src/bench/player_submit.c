@@ -464,9 +464,20 @@ static void submission_failed(struct player *player, struct submission *submissi
     submission_remove(player, submission);
 }
 
+/* False when the workload has freed one of them, and it was destroyed when this was started. */
+static bool references_are_alive(const struct player *player, const struct submission *submission)
+{
+    for (unsigned i = 0; i < submission->allocation_count; i++) {
+        if (!player->allocations[submission->ids[i]].handle)
+            return false;
+    }
+    return true;
+}
+
 /*
  * What a failure of the manager means: another try, another try alone, or the end of this
- * submission. The submission is not with the manager.
+ * submission. The submission is not with the manager. In the physical model the manager itself
+ * has waited for everything that could make room.
  */
 static void submission_refused(struct player *player, struct submission *submission,
                                NTSTATUS status)
@@ -475,15 +486,18 @@ static void submission_refused(struct player *player, struct submission *submiss
         player->running_count || player->requesting_count > (submission->is_requesting ? 1u : 0u);
 
     submission->is_reported = false;
-    if (player_should_repeat(player, status, &submission->attempts)) {
+    if (!references_are_alive(player, submission)) {
+        submission_failed(player, submission, status);
+    } else if (player_should_repeat(player, status, &submission->attempts)) {
         player->needs_pump = true;
-    } else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && !submission->is_alone &&
-               (others || player->alone)) {
+    } else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && player->is_virtual &&
+               !submission->is_alone && (others || player->alone)) {
         if (!player->alone) {
             player->alone = submission;
             submission->is_alone = true;
             player->result->retried_submissions++;
         }
+        player->needs_pump = true; /* the one that runs alone may have waited for this */
     } else {
         submission_failed(player, submission, status);
     }
