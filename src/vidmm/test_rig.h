@@ -40,7 +40,6 @@
 #define RIG_BLOCKS        64
 #define RIG_POISON        UINT64_C(0xdeadbeefdeadbeef)
 #define RIG_TABLE_OWNER   UINT32_MAX /* pins of page tables */
-#define RIG_OBJECTS       64         /* live driver objects of a kind */
 #define RIG_PROGRAM_STEPS 16
 
 /* What the fake hardware and driver are like. Zero is a plain one. */
@@ -96,6 +95,7 @@ struct rig_allocation {
     unsigned pending_operations;
     uint64_t next_transfer; /* pages, XFER-006 */
     bool is_cached;
+    uint64_t *model; /* what each page must hold */
 };
 
 /* What a test asks DxgkDdiCreateAllocation for; it travels as private data. */
@@ -120,7 +120,6 @@ struct rig_operation {
     bool is_complete;
     struct rig_page **pins;
     size_t pin_count, pin_capacity;
-    bool *is_slot_released;
 };
 
 struct rig_record {
@@ -132,14 +131,14 @@ struct rig_record {
     uint64_t payload[]; /* as many words as make it bytes long */
 };
 
+/* The GPU writes a page of an allocation, or reads it and compares it with what it must hold. */
 struct rig_step {
     bool is_write;
-    uint64_t value; /* written, or expected */
-    /* GpuMmu. */
-    uint64_t va;
-    /* Physical: a reference and a page of it. */
-    uint32_t reference;
-    uint32_t page;
+    uint64_t value;     /* written */
+    uint64_t va;        /* GpuMmu */
+    uint32_t reference; /* physical: index in the list */
+    uint32_t number;    /* of the allocation that must be there */
+    uint32_t page;      /* of it */
 };
 
 /* A command in a DMA buffer of the physical model; address and segment are patched. */
@@ -149,10 +148,14 @@ struct rig_command {
     uint64_t value;
     uint32_t segment;
     uint32_t is_write;
+    uint32_t number;
+    uint32_t page;
 };
 
 struct rig_program {
+    struct list link; /* in programs, until the rig goes */
     HANDLE process;
+    D3DGPU_PHYSICAL_ADDRESS root;
     unsigned count;
     struct rig_step steps[RIG_PROGRAM_STEPS];
 };
@@ -221,9 +224,7 @@ struct rig {
     struct rig_operation **operations;
     size_t operation_count, operation_capacity;
     struct rig_operation *pending; /* told INSUFFICIENT */
-    bool pending_has_private;
     const uint8_t *last_end;
-    struct rig_page *immediate_pins[4];
 
     struct rig_allocation *allocations[4096];
     uint32_t allocation_count; /* ever */
@@ -231,7 +232,10 @@ struct rig {
     struct rig_context *system_context;
     struct list queued[2];   /* packets with the GPU, by node */
     struct list reported[2]; /* executed, interrupt raised, DPC not yet */
-    struct rig_program *next_program;
+    struct list programs;
+    struct vidmm_process *process;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
 
     const char *expected_rule; /* driver_error may say this */
     unsigned rule_count;       /* how often it did */

@@ -1,0 +1,827 @@
+/*
+ * Test rig, driver: the miniport at the bottom.
+ *
+ * Place  vidmm, tests only; see test_rig.h. Caps from struct rig_config, handles with counts, operations
+ *        into records, Render and Patch of the physical model, packets into queues.
+ */
+#ifndef DRYDOCK_VIDMM_TEST_RIG_DRIVER_H
+#define DRYDOCK_VIDMM_TEST_RIG_DRIVER_H
+
+#include "vidmm/test_rig_gpu.h"
+
+#define RIG_MAGIC         0x21474952u
+#define RIG_COMMAND_MAGIC UINT64_C(0x646e616d6d6f4321)
+#define RIG_RECORD_PAGES  64 /* that one record of a move covers */
+
+/* ---- Caps ------------------------------------------------------------------------------------------ */
+
+static inline ULONG rig_version(struct miniport *self)
+{
+    return rig_of(self)->config.is_virtual ? DXGKDDI_INTERFACE_VERSION_WDDM2_6
+                                           : DXGKDDI_INTERFACE_VERSION_WDDM1_3;
+}
+
+static inline bool rig_has(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_GetRootPageTableSize;
+}
+
+static inline uint64_t rig_segment_bytes(const struct rig *rig, unsigned id)
+{
+    return PAGE_BYTES *
+           (rig_is_aperture(rig, id) ? rig->config.aperture_pages : rig->segment_pages[id - 1]);
+}
+
+static inline void rig_fill_segment4(const struct rig *rig, unsigned id,
+                                     DXGK_SEGMENTDESCRIPTOR4 *segment)
+{
+    segment->BaseAddress.QuadPart = (LONGLONG)rig_segment_base(id);
+    segment->Size = segment->CommitLimit = rig_segment_bytes(rig, id);
+    if (rig_is_aperture(rig, id)) {
+        segment->Flags.Aperture = 1;
+        segment->Flags.CacheCoherent = rig->config.is_coherent;
+    } else if (!rig->config.hides_segment[id - 1]) {
+        segment->Flags.CpuVisible = 1;
+        segment->CpuTranslatedAddress.QuadPart = (LONGLONG)rig_segment_window(id);
+    }
+}
+
+static inline NTSTATUS rig_query(struct miniport *self, HANDLE object,
+                                 const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct rig *rig = rig_of(self);
+    const struct rig_config *config = &rig->config;
+
+    EXPECT(!object);
+    switch (query->Type) {
+    case DXGKQAITYPE_DRIVERCAPS: {
+        DXGK_DRIVERCAPS caps = {0};
+
+        caps.HighestAcceptableAddress.QuadPart = INT64_MAX;
+        caps.SchedulingCaps.MultiEngineAware = 1;
+        caps.GpuEngineTopology.NbAsymetricProcessingNodes = 2;
+        caps.MemoryManagementCaps.PagingNode = 1;
+        caps.MemoryManagementCaps.VirtualAddressingSupported = config->is_virtual;
+        caps.MemoryManagementCaps.GpuMmuSupported = config->is_virtual;
+        memcpy(query->pOutputData, &caps, query->OutputDataSize);
+        break;
+    }
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS: {
+        DXGK_PHYSICALADAPTERCAPS caps = {0};
+
+        caps.NumExecutionNodes = 2;
+        caps.PagingNodeIndex = 1;
+        memcpy(query->pOutputData, &caps, query->OutputDataSize);
+        break;
+    }
+    case DXGKQAITYPE_GPUMMUCAPS: {
+        DXGK_GPUMMUCAPS *caps = query->pOutputData;
+
+        caps->PageTableUpdateMode = config->mode;
+        caps->VirtualAddressBitCount = RIG_VA_BITS;
+        caps->PageTableLevelCount = RIG_LEVELS;
+        caps->ReadOnlyMemorySupported = config->has_protections;
+        caps->NoExecuteMemorySupported = config->has_protections;
+        caps->CacheCoherentMemorySupported = config->has_protections;
+        caps->InvalidTlbEntriesNotCached = !config->caches_invalid;
+        break;
+    }
+    case DXGKQAITYPE_PAGETABLELEVELDESC: {
+        unsigned level = ((const DXGK_QUERYPAGETABLELEVELDESCIN *)query->pInputData)->LevelIndex;
+        DXGK_PAGE_TABLE_LEVEL_DESC *desc = query->pOutputData;
+
+        desc->PageTableIndexBitCount = rig_index_bits[level];
+        desc->PageTableSegmentId = desc->PagingProcessPageTableSegmentId =
+            config->keeps_tables_in_system ? 0 : 1;
+        desc->PageTableSizeInBytes = PAGE_BYTES;
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT3: {
+        DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+        out->NbSegment = rig->segment_count;
+        if (!out->pSegmentDescriptor)
+            break;
+        out->PagingBufferSize = 4096;
+        out->PagingBufferPrivateDataSize = config->private_bytes;
+        for (unsigned i = 0; i < rig->segment_count; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 segment = {0};
+
+            rig_fill_segment4(rig, i + 1, &segment);
+            out->pSegmentDescriptor[i] = (DXGK_SEGMENTDESCRIPTOR3){
+                .Flags = segment.Flags,
+                .BaseAddress = segment.BaseAddress,
+                .CpuTranslatedAddress = segment.CpuTranslatedAddress,
+                .Size = segment.Size,
+                .CommitLimit = segment.CommitLimit,
+            };
+        }
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT4: {
+        DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+        bool is_first = !out->NbSegment;
+
+        out->NbSegment = rig->segment_count;
+        if (is_first)
+            break;
+        out->PagingBufferSize = 4096;
+        out->PagingBufferPrivateDataSize = config->private_bytes;
+        for (unsigned i = 0; i < rig->segment_count; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 segment = {0};
+
+            rig_fill_segment4(rig, i + 1, &segment);
+            memcpy(out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &segment,
+                   sizeof segment);
+        }
+        break;
+    }
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* ---- Objects ------------------------------------------------------------------------------------------- */
+
+/* The handle of a process or device is a block of its own, so that a use after the end is seen. */
+static inline NTSTATUS rig_create_handle(struct rig *rig, uint64_t *live, HANDLE *out)
+{
+    if (!NT_SUCCESS(rig->fails_at_create))
+        return rig->fails_at_create;
+    *out = calloc(1, 16);
+    EXPECT(*out);
+    ++*live;
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_destroy_handle(uint64_t *live, HANDLE object)
+{
+    EXPECT(*live > 0);
+    --*live;
+    free(object);
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_create_process(struct miniport *self, HANDLE object,
+                                          DXGKARG_CREATEPROCESS *create)
+{
+    return rig_create_handle(rig_of(self), &rig_of(self)->live_processes, &create->hKmdProcess);
+}
+
+static inline NTSTATUS rig_destroy_process(struct miniport *self, HANDLE object)
+{
+    struct rig *rig = rig_of(self);
+
+    for (unsigned i = 0; i < RIG_TLB_ENTRIES; i++) {
+        if (rig->tlb[i].process == object)
+            rig->tlb[i].is_used = false;
+    }
+    return rig_destroy_handle(&rig->live_processes, object);
+}
+
+static inline NTSTATUS rig_create_device(struct miniport *self, HANDLE object,
+                                         DXGKARG_CREATEDEVICE *create)
+{
+    HANDLE process = create->hKmdProcess;
+    NTSTATUS status =
+        rig_create_handle(rig_of(self), &rig_of(self)->live_devices, &create->hDevice);
+
+    if (NT_SUCCESS(status))
+        *(HANDLE *)create->hDevice = process;
+    return status;
+}
+
+static inline NTSTATUS rig_destroy_device(struct miniport *self, HANDLE object)
+{
+    return rig_destroy_handle(&rig_of(self)->live_devices, object);
+}
+
+static inline NTSTATUS rig_create_context(struct miniport *self, HANDLE device,
+                                          DXGKARG_CREATECONTEXT *create)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_context *context;
+
+    if (!NT_SUCCESS(rig->fails_at_create))
+        return rig->fails_at_create;
+    context = calloc(1, sizeof *context);
+    EXPECT(context && create->NodeOrdinal < 2);
+    EXPECT(create->Flags.VirtualAddressing == rig->config.is_virtual);
+    context->process = *(HANDLE *)device;
+    context->node = create->NodeOrdinal;
+    rig->live_contexts++;
+    if (create->Flags.SystemContext)
+        rig->system_context = context;
+    create->hContext = context;
+    create->ContextInfo.DmaBufferSize = rig->config.dma_bytes;
+    create->ContextInfo.DmaBufferPrivateDataSize = rig->config.private_bytes;
+    create->ContextInfo.AllocationListSize = 16;
+    create->ContextInfo.PatchLocationListSize = 8;
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_destroy_context(struct miniport *self, HANDLE object)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_context *context = object;
+
+    EXPECT(!context->pin_count);
+    if (rig->system_context == context)
+        rig->system_context = NULL;
+    free(context->pins);
+    return rig_destroy_handle(&rig->live_contexts, object);
+}
+
+static inline NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
+                                             DXGKARG_CREATEALLOCATION *create)
+{
+    struct rig *rig = rig_of(self);
+    DXGK_ALLOCATIONINFO *info = create->pAllocationInfo;
+    const struct rig_request *request = info->pPrivateDriverData;
+    struct rig_allocation *allocation;
+    uint32_t set = 0;
+
+    EXPECT(create->NumAllocations == 1 && info->PrivateDriverDataSize == sizeof *request);
+    if (!NT_SUCCESS(request->refusal))
+        return request->refusal;
+    if (!NT_SUCCESS(rig->fails_at_create))
+        return rig->fails_at_create;
+    for (unsigned i = 0; i < 3; i++) {
+        if (request->preferred[i])
+            set |= 1u << (request->preferred[i] - 1);
+    }
+    info->PreferredSegment.SegmentId0 = request->preferred[0];
+    info->PreferredSegment.SegmentId1 = request->preferred[1];
+    info->PreferredSegment.SegmentId2 = request->preferred[2];
+    info->Size = request->bytes;
+    info->Alignment = request->has_odd_alignment ? 12345 : request->alignment;
+    info->SupportedWriteSegmentSet = request->write_set ? request->write_set : set;
+    info->SupportedReadSegmentSet = request->read_set ? request->read_set : set;
+    info->EvictionSegmentSet = request->eviction_set;
+    info->AllocationPriority = request->has_no_priority ? 0
+                               : request->priority      ? request->priority
+                                                        : 0x78000000;
+    info->Flags.CpuVisible = request->is_cpu_visible;
+    info->Flags.Cached = request->is_cached;
+    if (rig->config.is_virtual)
+        info->FlagsWddm2.AccessedPhysically = request->is_physical;
+    if (request->has_no_handle)
+        return STATUS_SUCCESS;
+    allocation = calloc(1, sizeof *allocation);
+    EXPECT(allocation && rig->allocation_count < ARRAY_COUNT(rig->allocations));
+    allocation->is_live = true;
+    allocation->page_count = div_round_up(request->bytes, PAGE_BYTES);
+    allocation->is_cached = request->is_cached;
+    allocation->model = calloc(allocation->page_count, sizeof *allocation->model);
+    EXPECT(allocation->model);
+    rig->allocations[rig->allocation_count++] = allocation;
+    allocation->number = rig->allocation_count;
+    rig->live_handles += 1;
+    info->hAllocation = allocation;
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_open_allocation(struct miniport *self, HANDLE device,
+                                           const DXGKARG_OPENALLOCATION *open)
+{
+    struct rig *rig = rig_of(self);
+
+    EXPECT(open->NumAllocations == 1 && open->Flags.Create);
+    if (!NT_SUCCESS(rig->fails_at_create))
+        return rig->fails_at_create;
+    open->pOpenAllocation->hDeviceSpecificAllocation = rig->allocations[rig->allocation_count - 1];
+    rig->live_handles += 1;
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_close_allocation(struct miniport *self, HANDLE device,
+                                            const DXGKARG_CLOSEALLOCATION *close)
+{
+    rig_allocation_of(rig_of(self), close->pOpenHandleList[0]);
+    rig_of(self)->live_handles--;
+    return STATUS_SUCCESS;
+}
+
+/* Nothing that names it is unfinished (ALLOC-020). */
+static inline NTSTATUS rig_destroy_allocation(struct miniport *self, HANDLE object,
+                                              const DXGKARG_DESTROYALLOCATION *destroy)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_allocation *allocation = rig_allocation_of(rig, destroy->pAllocationList[0]);
+
+    EXPECT(!allocation->pending_operations);
+    allocation->is_live = false;
+    rig->live_handles--;
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_set_root(struct miniport *self, HANDLE object,
+                                    const DXGKARG_SETROOTPAGETABLE *root)
+{
+    struct rig_context *context = root->hContext;
+
+    EXPECT(root->NumEntries == 1u << rig_index_bits[RIG_LEVELS - 1]);
+    EXPECT(
+        rig_page(rig_of(self), root->Address.SegmentId, root->Address.SegmentOffset / PAGE_BYTES));
+    context->root = root->Address;
+    context->has_root = true;
+    return STATUS_SUCCESS;
+}
+
+/* ---- Building -------------------------------------------------------------------------------------------- */
+
+static inline HANDLE rig_operation_allocation(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch ((int)args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return args->Transfer.hAllocation;
+    case DXGK_OPERATION_FILL:
+        return args->Fill.hAllocation;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return args->DiscardContent.hAllocation;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        return args->MapApertureSegment.hAllocation;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        return args->UnmapApertureSegment.hAllocation;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        return args->TransferVirtual.hAllocation;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return args->FillVirtual.hAllocation;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        return args->UpdatePageTable.hAllocation;
+    default:
+        return NULL;
+    }
+}
+
+static inline void rig_copy_pfns(struct rig_operation *operation, const MDL *mdl, uint64_t first)
+{
+    operation->pfns = calloc(operation->units, sizeof *operation->pfns);
+    EXPECT(operation->pfns && mdl);
+    memcpy(operation->pfns, (const uint64_t *)(mdl + 1) + first,
+           operation->units * sizeof *operation->pfns);
+}
+
+/* Takes over an operation that is seen for the first time, and checks it. */
+static inline struct rig_operation *rig_begin_operation(struct rig *rig,
+                                                        const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct rig_operation *operation = calloc(1, sizeof *operation);
+    HANDLE allocation = rig_operation_allocation(args);
+
+    EXPECT(operation && args->MultipassOffset == 0);
+    operation->args = *args;
+    operation->units = 1;
+    if (rig->operation_count == rig->operation_capacity) {
+        rig->operation_capacity = rig->operation_capacity * 2 + 256;
+        rig->operations =
+            realloc(rig->operations, rig->operation_capacity * sizeof *rig->operations);
+        EXPECT(rig->operations);
+    }
+    rig->operations[rig->operation_count++] = operation;
+    if (allocation)
+        rig_allocation_of(rig, allocation)->pending_operations++;
+    rig->trace[rig->trace_count++ % ARRAY_COUNT(rig->trace)] = args->Operation;
+    if (rig->watch)
+        rig->watch(rig, args);
+
+    switch ((int)args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        EXPECT(rig->config.is_virtual == false);
+        operation->units = args->Transfer.TransferSize / PAGE_BYTES;
+        if (!args->Transfer.Source.SegmentId)
+            rig_copy_pfns(operation, args->Transfer.Source.pMdl, args->Transfer.MdlOffset);
+        else if (!args->Transfer.Destination.SegmentId)
+            rig_copy_pfns(operation, args->Transfer.Destination.pMdl, args->Transfer.MdlOffset);
+        rig_accept_transfer(rig, operation);
+        break;
+    case DXGK_OPERATION_FILL:
+        operation->units = args->Fill.FillSize / PAGE_BYTES;
+        rig_accept_fill(rig, operation);
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        rig_accept_discard(rig, operation);
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        operation->units = args->MapApertureSegment.NumberOfPages;
+        rig_copy_pfns(operation, args->MapApertureSegment.pMdl, args->MapApertureSegment.MdlOffset);
+        rig_accept_map(rig, operation);
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        operation->units = args->UnmapApertureSegment.NumberOfPages;
+        rig_accept_unmap(rig, operation);
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        operation->units = args->TransferVirtual.TransferSizeInBytes / PAGE_BYTES;
+        rig_accept_virtual_move(rig, operation);
+        break;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        operation->units = args->FillVirtual.FillSizeInBytes / PAGE_BYTES;
+        rig_accept_virtual_move(rig, operation);
+        break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: {
+        uint64_t count =
+            args->UpdatePageTable.Flags.Repeat ? 1 : args->UpdatePageTable.NumPageTableEntries;
+
+        operation->units = args->UpdatePageTable.NumPageTableEntries;
+        operation->entries = calloc(count, sizeof *operation->entries);
+        EXPECT(operation->entries);
+        memcpy(operation->entries, args->UpdatePageTable.pPageTableEntries,
+               count * sizeof *operation->entries);
+        rig_accept_update(rig, operation);
+        break;
+    }
+    case DXGK_OPERATION_FLUSH_TLB: {
+        const D3DGPU_PHYSICAL_ADDRESS *root = &args->FlushTlb.RootPageTableAddress;
+
+        EXPECT(rig_page(rig, root->SegmentId, root->SegmentOffset / PAGE_BYTES));
+        EXPECT(args->FlushTlb.StartVirtualAddress < args->FlushTlb.EndVirtualAddress);
+        break;
+    }
+    default:
+        EXPECT(!"an operation that the manager does not have");
+    }
+    return operation;
+}
+
+/* Everything of it has been executed and told: what it pinned may be used again. */
+static inline void rig_end_operation(struct rig *rig, uint32_t index)
+{
+    struct rig_operation *operation = rig->operations[index];
+    const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
+    HANDLE allocation = rig_operation_allocation(args);
+
+    for (size_t i = 0; i < operation->pin_count; i++) {
+        EXPECT(operation->pins[i]->pins > 0);
+        operation->pins[i]->pins--;
+    }
+    if (args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
+        for (uint64_t unit = 0; unit < operation->units; unit++) {
+            rig->slot_owner[args->UnmapApertureSegment.OffsetInPages + unit] = 0;
+            rig->slot_is_busy[args->UnmapApertureSegment.OffsetInPages + unit] = false;
+        }
+    }
+    if (allocation)
+        ((struct rig_allocation *)allocation)->pending_operations--;
+    free(operation->pins);
+    free(operation->pfns);
+    free(operation->entries);
+    free(operation);
+    rig->operations[index] = NULL;
+}
+
+/* How many units the next record takes, and its payload in words. */
+static inline uint64_t rig_record_units(const struct rig_operation *operation, uint64_t room,
+                                        uint64_t *words)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
+    uint64_t left = operation->units - operation->built;
+    uint64_t fit;
+
+    *words = 1;
+    if (room < sizeof(struct rig_record) + 8)
+        return 0;
+    switch ((int)args->Operation) {
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        if (args->UpdatePageTable.Flags.Repeat)
+            return left;
+        /* fall through */
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        fit = (room - sizeof(struct rig_record)) / 8;
+        *words = min_u64(fit, left);
+        return *words;
+    case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return min_u64(left, RIG_RECORD_PAGES);
+    default:
+        return left;
+    }
+}
+
+static inline void rig_check_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint32_t bytes = rig->config.buffer_bytes;
+    const uint8_t *start = (const uint8_t *)args->pDmaBuffer - args->DmaBufferWriteOffset;
+    bool is_block = false;
+
+    for (unsigned i = 0; i < RIG_BLOCKS; i++)
+        is_block = is_block || (rig->blocks[i].memory && rig->blocks[i].memory == start);
+    EXPECT(is_block);
+    EXPECT(args->DmaBufferWriteOffset + args->DmaSize == bytes);
+    EXPECT(args->DmaBufferWriteOffset == 0 || args->pDmaBuffer == rig->last_end);
+    EXPECT((args->DmaBufferGpuVirtualAddress != 0) == rig->config.is_virtual);
+    EXPECT(args->DmaBufferGpuVirtualAddress % PAGE_BYTES == 0);
+    EXPECT(args->hSystemContext == rig->system_context);
+    EXPECT((args->pDmaBufferPrivateData != NULL) == (rig->config.private_bytes != 0));
+}
+
+/* Tables that the CPU writes: done when the call returns, without a byte. */
+static inline NTSTATUS rig_build_at_once(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct rig_operation *operation = rig_begin_operation(rig, args);
+
+    rig_run_operation(rig, operation, 0, operation->units);
+    rig_end_operation(rig, (uint32_t)rig->operation_count - 1);
+    return STATUS_SUCCESS;
+}
+
+static inline bool rig_is_busy(const struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (!rig->config.is_busy_once)
+        return false;
+    return (args->Operation == DXGK_OPERATION_TRANSFER && !args->Transfer.Flags.AllocationIsIdle) ||
+           (args->Operation == DXGK_OPERATION_DISCARD_CONTENT &&
+            !args->DiscardContent.Flags.AllocationIsIdle);
+}
+
+static inline uint32_t rig_operation_index(const struct rig *rig,
+                                           const struct rig_operation *operation)
+{
+    size_t i = rig->operation_count;
+
+    while (rig->operations[--i] != operation)
+        ;
+    return (uint32_t)i;
+}
+
+static inline NTSTATUS rig_build(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_operation *operation = rig->pending;
+    NTSTATUS status;
+    uint32_t index;
+
+    if (rig->build_hook && rig->build_hook(rig, args, &status))
+        return status;
+    if (!args->pDmaBuffer) {
+        EXPECT(args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
+               args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL);
+        return rig_build_at_once(rig, args);
+    }
+    rig_check_buffer(rig, args);
+    if (rig_is_busy(rig, args)) {
+        rig->last_end = args->pDmaBuffer;
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    }
+    if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
+        EXPECT(args->UpdatePageTable.UpdateMode == rig->config.mode);
+        if (rig->config.mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL) {
+            rig->last_end = args->pDmaBuffer;
+            return rig_build_at_once(rig, args);
+        }
+    }
+    if (operation) {
+        /* The same operation again, on a fresh buffer or behind what is there (PB-010, PB-015). */
+        EXPECT(operation->args.Operation == args->Operation);
+        EXPECT(operation->built == args->MultipassOffset);
+        EXPECT(!memcmp(&operation->args.Reserved, &args->Reserved, sizeof args->Reserved));
+        EXPECT(args->DmaBufferWriteOffset == 0);
+    } else {
+        operation = rig_begin_operation(rig, args);
+    }
+    rig->pending = NULL;
+    index = rig_operation_index(rig, operation);
+    while (operation->built < operation->units) {
+        struct rig_record *record = args->pDmaBuffer;
+        uint64_t words;
+        uint64_t count = rig_record_units(operation, args->DmaSize, &words);
+
+        if (rig->config.skips_discards && args->Operation == DXGK_OPERATION_DISCARD_CONTENT)
+            break;
+        if (!count || (rig->config.moves_private && args->DmaBufferPrivateDataSize < 4)) {
+            args->MultipassOffset = (UINT)operation->built;
+            rig->pending = operation;
+            rig->last_end = args->pDmaBuffer;
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
+        record->magic = RIG_MAGIC;
+        record->bytes = (uint32_t)(sizeof *record + words * 8);
+        record->operation = index;
+        record->check = index * 2654435761u + (uint32_t)operation->built;
+        record->first = operation->built;
+        record->count = count;
+        for (uint64_t i = 0; i < words; i++)
+            record->payload[i] = record->check + i;
+        operation->built += count;
+        operation->records++;
+        args->pDmaBuffer = (uint8_t *)args->pDmaBuffer + record->bytes;
+        args->DmaSize -= record->bytes;
+        args->DmaBufferWriteOffset += record->bytes;
+        if (args->pDmaBufferPrivateData && rig->config.moves_private) {
+            memset(args->pDmaBufferPrivateData, (int)index, 4);
+            args->pDmaBufferPrivateData = (uint8_t *)args->pDmaBufferPrivateData + 4;
+            args->DmaBufferPrivateDataSize -= 4;
+        }
+    }
+    rig->last_end = args->pDmaBuffer;
+    operation->is_complete = true;
+    if (!operation->records)
+        rig_end_operation(rig, index);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Submission ----------------------------------------------------------------------------------------------- */
+
+static inline void rig_run_next(struct rig *rig, unsigned node);
+static inline void rig_tell(struct rig *rig);
+
+static inline struct rig_packet *rig_queue_packet(struct rig *rig, unsigned node, uint32_t fence,
+                                                  const uint8_t *start, const uint8_t *end,
+                                                  bool is_paging)
+{
+    struct rig_packet *packet = calloc(1, sizeof *packet);
+
+    EXPECT(packet);
+    packet->fence = fence;
+    packet->start = start;
+    packet->end = end;
+    packet->is_paging = is_paging;
+    list_push_back(&rig->queued[node], &packet->link);
+    return packet;
+}
+
+static inline void rig_pin_packet(struct rig_page ***pins, size_t *count, struct rig_page *page)
+{
+    *pins = realloc(*pins, (*count + 1) * sizeof **pins);
+    EXPECT(*pins);
+    (*pins)[(*count)++] = page;
+    page->packet_pins++;
+}
+
+static inline void rig_queued(struct rig *rig, unsigned node)
+{
+    if (!rig->config.completes_at_once)
+        return;
+    while (!list_is_empty(&rig->queued[node]))
+        rig_run_next(rig, node);
+    rig_tell(rig);
+}
+
+static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
+                                          const DXGKARG_SUBMITCOMMANDVIRTUAL *submit)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_context *context = submit->hContext;
+    struct rig_packet *packet;
+
+    EXPECT(context->has_root && submit->NodeOrdinal == context->node);
+    if (submit->Flags.Paging) {
+        uint64_t va = submit->DmaBufferVirtualAddress;
+        const uint8_t *start = NULL;
+        uint64_t first;
+        DXGK_PTE entry = rig_walk(rig, context->root, va);
+
+        EXPECT(context == rig->system_context && entry.Valid && !entry.Segment);
+        first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
+        start = rig_block_at(rig, first)->memory +
+                (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);
+        rig_queue_packet(rig, context->node, submit->SubmissionFenceId, start,
+                         start + submit->DmaBufferSize, true);
+    } else {
+        /* The address names the program; what it touches is translatable and stays so. */
+        struct rig_program *program =
+            (struct rig_program *)(uintptr_t)submit->DmaBufferVirtualAddress;
+
+        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL, false);
+        packet->program = program;
+        program->process = context->process;
+        program->root = context->root;
+        for (unsigned i = 0; i < program->count; i++) {
+            DXGK_PTE entry = rig_walk(rig, context->root, program->steps[i].va);
+
+            EXPECT(entry.Valid);
+            rig_pin_packet(&packet->pins, &packet->pin_count,
+                           rig_page(rig, entry.Segment, entry.PageAddress));
+        }
+    }
+    rig_queued(rig, context->node);
+    return STATUS_SUCCESS;
+}
+
+/* Patches addresses in, and pins all that the packet may touch. */
+static inline NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *patch)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_context *context = patch->hContext;
+
+    context->patch = *patch;
+    if (patch->Flags.Paging) {
+        EXPECT(!patch->pAllocationList && !patch->pPatchLocationList);
+        return STATUS_SUCCESS;
+    }
+    for (unsigned i = 0; i < patch->AllocationListSize; i++) {
+        const DXGK_ALLOCATIONLIST *entry = &patch->pAllocationList[i];
+        struct rig_allocation *allocation =
+            rig_allocation_of(rig, entry->hDeviceSpecificAllocation);
+        uint64_t address = (uint64_t)entry->PhysicalAddress.QuadPart;
+        unsigned segment = entry->SegmentId;
+
+        EXPECT(segment && address >> 40 == segment);
+        for (uint64_t page = 0; page < allocation->page_count; page++) {
+            uint64_t at = (address - rig_segment_base(segment)) / PAGE_BYTES + page;
+            struct rig_page *target;
+
+            if (rig_is_aperture(rig, segment)) {
+                EXPECT(rig->slots[at] && rig->slot_owner[at] == allocation->number);
+                target = rig_page(rig, 0, rig->slots[at] - 1);
+            } else {
+                target = rig_page(rig, segment, at);
+            }
+            EXPECT(target->owner == allocation->number && target->owner_page == page);
+            EXPECT(!target->pins || target->pin_owner == allocation->number);
+            rig_pin_packet(&context->pins, &context->pin_count, target);
+        }
+    }
+    for (unsigned i = patch->PatchLocationListSubmissionStart;
+         i < patch->PatchLocationListSubmissionStart + patch->PatchLocationListSubmissionLength;
+         i++) {
+        const D3DDDI_PATCHLOCATIONLIST *location = &patch->pPatchLocationList[i];
+        const DXGK_ALLOCATIONLIST *entry = &patch->pAllocationList[location->AllocationIndex];
+        struct rig_command *command =
+            (struct rig_command *)((uint8_t *)patch->pDmaBuffer + location->PatchOffset);
+
+        EXPECT(location->PatchOffset < patch->DmaBufferSubmissionEndOffset);
+        command->segment = entry->SegmentId;
+        command->address = (uint64_t)entry->PhysicalAddress.QuadPart + location->AllocationOffset;
+    }
+    return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS rig_submit(struct miniport *self, HANDLE object,
+                                  const DXGKARG_SUBMITCOMMAND *submit)
+{
+    struct rig *rig = rig_of(self);
+    struct rig_context *context = submit->hContext;
+    const DXGKARG_PATCH *patch = &context->patch;
+    struct rig_block *block =
+        rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
+    struct rig_packet *packet;
+
+    EXPECT(submit->NodeOrdinal == context->node && !submit->DmaBufferSegmentId);
+    if (!submit->Flags.Paging || !rig->config.skips_patch) {
+        EXPECT(patch->SubmissionFenceId == submit->SubmissionFenceId);
+        EXPECT(patch->DmaBufferPhysicalAddress.QuadPart ==
+               submit->DmaBufferPhysicalAddress.QuadPart);
+        EXPECT(patch->DmaBufferSize == submit->DmaBufferSize);
+        EXPECT(patch->DmaBufferSubmissionStartOffset == submit->DmaBufferSubmissionStartOffset);
+        EXPECT(patch->DmaBufferSubmissionEndOffset == submit->DmaBufferSubmissionEndOffset);
+        EXPECT(patch->pDmaBufferPrivateData == submit->pDmaBufferPrivateData);
+        EXPECT(patch->DmaBufferPrivateDataSubmissionStartOffset ==
+               submit->DmaBufferPrivateDataSubmissionStartOffset);
+        EXPECT(patch->DmaBufferPrivateDataSubmissionEndOffset ==
+               submit->DmaBufferPrivateDataSubmissionEndOffset);
+    }
+    EXPECT(submit->Flags.Paging == (context == rig->system_context));
+    packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId,
+                              block->memory + submit->DmaBufferSubmissionStartOffset,
+                              block->memory + submit->DmaBufferSubmissionEndOffset,
+                              submit->Flags.Paging);
+    packet->pins = context->pins;
+    packet->pin_count = context->pin_count;
+    context->pins = NULL;
+    context->pin_count = 0;
+    rig_queued(rig, context->node);
+    return STATUS_SUCCESS;
+}
+
+/* A command buffer is an array of struct rig_step. */
+static inline NTSTATUS rig_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *render)
+{
+    struct rig *rig = rig_of(self);
+    const struct rig_step *steps = render->pCommand;
+    unsigned count = render->CommandLength / sizeof *steps;
+    NTSTATUS status;
+
+    if (rig->render_hook && rig->render_hook(rig, render, &status))
+        return status;
+    for (unsigned i = render->MultipassOffset; i < count; i++) {
+        struct rig_command *command = render->pDmaBuffer;
+        D3DDDI_PATCHLOCATIONLIST *location = render->pPatchLocationListOut;
+
+        if (render->DmaSize < sizeof *command || render->PatchLocationListOutSize == 0) {
+            render->MultipassOffset = i;
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
+        *command = (struct rig_command){.magic = RIG_COMMAND_MAGIC,
+                                        .value = steps[i].value,
+                                        .is_write = steps[i].is_write,
+                                        .number = steps[i].number,
+                                        .page = steps[i].page};
+        *location = (D3DDDI_PATCHLOCATIONLIST){0};
+        location->AllocationIndex = steps[i].reference;
+        location->AllocationOffset = (UINT)(steps[i].page * PAGE_BYTES);
+        location->PatchOffset =
+            (UINT)((uint8_t *)command -
+                   rig_block_at(rig, (uint64_t)render->DmaBufferPhysicalAddress.QuadPart)->memory);
+        render->pDmaBuffer = command + 1;
+        render->DmaSize -= (UINT)sizeof *command;
+        render->pPatchLocationListOut = location + 1;
+        render->PatchLocationListOutSize--;
+    }
+    return STATUS_SUCCESS;
+}
+
+#endif
