@@ -1,8 +1,15 @@
 /*
- * Player, inside: its objects, shared by its four files.
+ * Player, inside: its objects, shared by its files.
  *
- * Place      bench, private. player.c owns the loop, player_memory.c plays what concerns memory,
- *            player_submit.c the way of a submission, player_translations.c looks at page tables.
+ * Place      bench, private.
+ *
+ *            | file                  | what it does                                              |
+ *            | player.c              | the loop: waiting, stopping, steps, life                  |
+ *            | player_memory.c       | operations on allocations, mappings, pte lines; CPU access |
+ *            | player_submit.c       | the way of a submission                                   |
+ *            | player_ring.c         | command buffers (GpuMmu)                                  |
+ *            | player_addresses.c    | addresses that the workload leaves free                   |
+ *            | player_translations.c | page tables against the pte lines                         |
  */
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
 #define DRYDOCK_BENCH_PLAYER_PRIVATE_H
@@ -180,6 +187,22 @@ bool player_play_map(struct player *player, uint32_t op_index);
 bool player_play_unmap(struct player *player, uint32_t op_index);
 bool player_play_page_table(struct player *player, uint32_t op_index);
 void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/* ---- player_ring.c ----------------------------------------------------------------------------- */
+
+/* Of a RENDER packet with so many references. */
+uint64_t player_packet_bytes(uint32_t ref_count);
+
+/* Makes the ring of a context; waits for it. STATUS_UNSUCCESSFUL: stopped. */
+NTSTATUS player_ring_open(struct player *player, struct player_context *context);
+
+/* Takes a command buffer for the submission; false: not before an earlier one has ended. */
+bool player_ring_take(struct player_context *context, struct submission *submission,
+                      uint64_t bytes);
+
+/* The CPU writes; false when nothing answers there. */
+bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
+                       const uint8_t *from, uint64_t bytes);
 
 /* ---- player_submit.c --------------------------------------------------------------------------- */
 

@@ -403,7 +403,9 @@ static bool raise_manager(struct assembly *run)
         return refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
                       failure.rule[0] ? ": " : "",
                       failure.text[0] ? failure.text : "no reason was given",
-                      status == STATUS_NO_MEMORY ? " (no memory)" : "");
+                      status == STATUS_NO_MEMORY                  ? " (no memory)"
+                      : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
+                                                                  : "");
     run->is_manager_started = true;
     return true;
 }

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "bench/manager_bench.h"
+#include "bench/page_bench.h"
 #include "bench/range_bench.h"
 #include "report/report.h"
 #include "sgpu/sgpu_bench.h"
@@ -124,7 +125,7 @@ static enum cli_status bench_ranges(struct output *out)
                        r.live_ranges, r.ns_mean, r.ns_p50, r.ns_p99, r.failed_bytes_fraction,
                        r.metadata_bytes_per_range);
             else
-                printf("  %8" PRIu64 "  %-16s %7.0f ns mean %7.0f p50 %8.0f p99  %6.2f %% of bytes "
+                printf("  %8" PRIu64 "  %-24s %7.0f ns mean %7.0f p50 %8.0f p99  %6.2f %% of bytes "
                        "failed  %5.1f bytes a range\n",
                        counts[i], range_bench_subject_name((enum range_bench_subject)s), r.ns_mean,
                        r.ns_p50, r.ns_p99, 100 * r.failed_bytes_fraction,
@@ -133,6 +134,34 @@ static enum cli_status bench_ranges(struct output *out)
             is_first = false;
         }
     }
+    end(out);
+    return CLI_FINE;
+}
+
+/* GpuMmu's allocator: 64 GiB of pages, a megabyte at a time. */
+static enum cli_status bench_pages(struct output *out)
+{
+    struct page_bench_result r;
+
+    if (!page_bench_run(out->is_quick ? 1u << 20 : 1u << 24, 256, out->is_quick ? 1000 : 20000, 1,
+                        &r))
+        return failed("pages");
+    begin(out, "pages", "pages: 1 MiB takes, beside a bitmap searched page by page");
+    if (out->as_json)
+        printf("\n    {\"fresh_take_ns\": %.1f, \"fresh_peer_take_ns\": %.1f, "
+               "\"fragmented_take_ns\": %.1f, \"fragmented_peer_take_ns\": %.1f, "
+               "\"fragmented_runs_per_take\": %.2f, \"fragmented_peer_runs_per_take\": %.2f, "
+               "\"metadata_bits_per_page\": %.2f}",
+               r.fresh_take_ns, r.fresh_peer_take_ns, r.fragmented_take_ns,
+               r.fragmented_peer_take_ns, r.fragmented_runs_per_take,
+               r.fragmented_peer_runs_per_take, r.metadata_bits_per_page);
+    else
+        printf(
+            "  empty pool       %7.0f ns a take  bitmap %8.0f ns\n"
+            "  half, in pieces  %7.0f ns a take  bitmap %8.0f ns  runs a take %.1f, bitmap %.1f\n"
+            "  metadata         %7.2f bits a page\n",
+            r.fresh_take_ns, r.fresh_peer_take_ns, r.fragmented_take_ns, r.fragmented_peer_take_ns,
+            r.fragmented_runs_per_take, r.fragmented_peer_runs_per_take, r.metadata_bits_per_page);
     end(out);
     return CLI_FINE;
 }
@@ -202,7 +231,8 @@ static const struct {
     const char *name;
     enum cli_status (*run)(struct output *out);
 } benches[] = {
-    {"page-tables", bench_page_tables}, {"transfers", bench_transfers}, {"ranges", bench_ranges},
+    {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
+    {"ranges", bench_ranges},           {"pages", bench_pages},
     {"residency", bench_residency},     {"replay", bench_replay},
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
@@ -224,9 +254,10 @@ static bool names_are_known(const struct cli_arguments *arguments)
         while (j < BENCH_COUNT && strcmp(benches[j].name, arguments->rest[i]) != 0)
             j++;
         if (j == BENCH_COUNT) {
-            cli_error("unknown bench '%s' (expected page-tables, transfers, ranges, residency or "
-                      "replay)",
-                      arguments->rest[i]);
+            cli_error(
+                "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency "
+                "or replay)",
+                arguments->rest[i]);
             return false;
         }
     }
@@ -256,7 +287,7 @@ static enum cli_status bench(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_bench = {
     .name = "bench",
-    .usage = "[page-tables] [transfers] [ranges] [residency] [replay]",
+    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
     .details = "Figures depend on the machine; ratios much less. Without names, all of them.",
     .options = options,

@@ -53,7 +53,7 @@ void cli_error(const char *format, ...)
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     if (!workload_parse_number(text, strlen(text), out)) {
-        cli_error("option --%s: '%s' is no number (expected digits, or 0x..., with K, M, G or T)",
+        cli_error("option --%s: '%s' is no number (expected digits, or 0x..., with K, M or G)",
                   option, text);
         return false;
     }
