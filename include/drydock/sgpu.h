@@ -20,7 +20,11 @@
  * | range                            | what answers                                      |
  * | [0, local memory size)           | local memory                                      |
  * | [SGPU_PA_APERTURE, + size)       | aperture: each page goes where its slot points    |
- * | SGPU_PA_SYSTEM | system address  | system memory, by its physical address            |
+ * | SGPU_PA_SYSTEM | system address  | system memory, by its physical address or, where  |
+ * |                                  | the machine's IOMMU remaps, by its logical one    |
+ *
+ * What is said of system pages below holds for logical ones too: aperture slots, page lists and
+ * page-table entries take whatever number the device is to put on the bus.
  */
 #define SGPU_PAGE_SHIFT  12
 #define SGPU_PAGE_BYTES  4096u
@@ -87,7 +91,11 @@
 #define SGPU_SUBMIT_ALIGN      64u
 #define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
-#define SGPU_CONTROL_RESET     (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_SUBMIT_PASID                                                                          \
+    (1u << 2)                        /* ROOT is a PASID: ADDRESS and all packet addresses
+                                            are that process's, through the IOMMU; not with
+                                            VIRTUAL. Nothing of it is cached.                 */
+#define SGPU_CONTROL_RESET (1u << 0) /* drop the queue and the running submission          */
 
 #define SGPU_FAULT_NONE       0u
 #define SGPU_FAULT_NOT_VALID  1u /* no valid translation                                     */

@@ -86,6 +86,9 @@ struct machine *machine_create(const struct base_services *services,
     }
     if (!machine_pages_init(machine))
         goto fail;
+    machine->iommu = machine_iommu_create(services);
+    if (!machine->iommu)
+        goto fail;
     return machine;
 
 fail:
@@ -98,6 +101,7 @@ void machine_destroy(struct machine *machine)
     if (!machine)
         return;
     machine_bus_fini(machine);
+    machine_iommu_destroy(machine->iommu);
     machine_pages_fini(machine);
     page_store_destroy(machine->local);
     page_store_destroy(machine->ram);
@@ -122,6 +126,11 @@ struct page_store *machine_ram(struct machine *machine)
 struct page_store *machine_local(struct machine *machine)
 {
     return machine->local;
+}
+
+struct machine_iommu *machine_iommu(struct machine *machine)
+{
+    return machine->iommu;
 }
 
 /* ---- Time ----------------------------------------------------------------------------------- */

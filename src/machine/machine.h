@@ -24,6 +24,7 @@
 #include "base/heap.h"
 #include "base/rng.h"
 #include "base/services.h"
+#include "machine/machine_iommu.h"
 #include "machine/page_store.h"
 
 #include <stdbool.h>
@@ -66,6 +67,8 @@ const struct machine_config *machine_get_config(const struct machine *machine);
 const struct base_services *machine_services(const struct machine *machine);
 struct page_store *machine_ram(struct machine *machine);
 struct page_store *machine_local(struct machine *machine);
+/* Between the device and RAM; it remaps nothing until it is told to. */
+struct machine_iommu *machine_iommu(struct machine *machine);
 
 /* ---- System pages ---------------------------------------------------------------------------- */
 

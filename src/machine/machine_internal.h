@@ -55,6 +55,7 @@ struct machine {
     struct machine_config config;
     struct page_store *ram;
     struct page_store *local; /* NULL without local memory */
+    struct machine_iommu *iommu;
     struct page_allocator pages;
 
     struct rng seed_rng; /* only forked from */

@@ -328,6 +328,7 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
         gpu->config.packet_ns = DEFAULT_PACKET_NS;
     gpu->ram = machine_ram(machine);
     gpu->local = machine_local(machine);
+    gpu->iommu = machine_iommu(machine);
     gpu->ram_bytes = board->ram_bytes;
     gpu->local_bytes = board->local_bytes;
     gpu->aperture_bytes = board->aperture_bytes;

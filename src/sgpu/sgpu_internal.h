@@ -39,10 +39,11 @@ struct tlb {
     uint64_t spare_table[SGPU_TABLE_ENTRIES];
 };
 
-/* An address space: virtual through a root, or physical. */
+/* An address space: virtual through a root, of a process through the IOMMU, or physical. */
 struct sgpu_space {
     bool is_virtual;
     uint64_t root_pa;
+    uint32_t pasid; /* not MACHINE_NO_PASID: addresses are that process's */
 };
 
 enum sgpu_access { SGPU_ACCESS_READ, SGPU_ACCESS_WRITE, SGPU_ACCESS_FETCH };
@@ -101,6 +102,7 @@ struct sgpu {
     struct sgpu_config config;
     struct page_store *ram;
     struct page_store *local;
+    struct machine_iommu *iommu;
     uint64_t ram_bytes;
     uint64_t local_bytes;
     uint64_t aperture_bytes;
@@ -148,6 +150,17 @@ bool sgpu_packet_end(struct sgpu_node *node);
 /* The longest run at address, at most bytes (not 0). False: out_span->fault says why. */
 bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,
                     uint64_t bytes, enum sgpu_access access, struct sgpu_span *out_span);
+
+/* ---- sgpu_iommu.c --------------------------------------------------------------------------- */
+
+/* The longest run of RAM from a system address as the device names it; span->bytes 0: none. */
+void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t bytes,
+                         struct sgpu_span *span);
+/* The RAM page behind a system page that the device names; false: none answers. */
+bool sgpu_system_page(const struct sgpu *gpu, uint64_t page, uint64_t *out_page);
+/* The same as the first for an address of a process. */
+void sgpu_resolve_process(const struct sgpu *gpu, uint32_t pasid, uint64_t va, uint64_t bytes,
+                          struct sgpu_span *span);
 
 void sgpu_tlb_flush(struct sgpu *gpu, uint64_t root_pa, uint64_t start, uint64_t end);
 void sgpu_tlb_reset(struct sgpu_node *node);

@@ -21,14 +21,14 @@ static void resolve_aperture(struct sgpu *gpu, uint64_t offset, uint64_t bytes,
                              struct sgpu_span *span)
 {
     uint64_t slot = offset / PAGE_BYTES;
-    uint64_t page = sgpu_aperture_page(gpu, slot);
+    uint64_t page, following;
     uint64_t run = 1;
 
-    if (page >= gpu->ram_bytes / PAGE_BYTES)
+    if (!sgpu_system_page(gpu, sgpu_aperture_page(gpu, slot), &page))
         return;
     while (run * PAGE_BYTES - offset % PAGE_BYTES < bytes && slot + run < gpu->slot_count &&
-           sgpu_aperture_page(gpu, slot + run) == page + run &&
-           page + run < gpu->ram_bytes / PAGE_BYTES)
+           sgpu_system_page(gpu, sgpu_aperture_page(gpu, slot + run), &following) &&
+           following == page + run)
         run++;
     span->store = gpu->ram;
     span->is_system = true;
@@ -39,18 +39,13 @@ static void resolve_aperture(struct sgpu *gpu, uint64_t offset, uint64_t bytes,
 /* span->bytes stays 0 when nothing answers. */
 static void resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct sgpu_span *span)
 {
-    uint64_t system_address = pa - SGPU_PA_SYSTEM;
-
     memset(span, 0, sizeof *span);
     if (pa < gpu->local_bytes) {
         span->store = gpu->local;
         span->address = pa;
         span->bytes = min_u64(bytes, gpu->local_bytes - pa);
-    } else if (pa >= SGPU_PA_SYSTEM && system_address < gpu->ram_bytes) {
-        span->store = gpu->ram;
-        span->is_system = true;
-        span->address = system_address;
-        span->bytes = min_u64(bytes, gpu->ram_bytes - system_address);
+    } else if (pa >= SGPU_PA_SYSTEM) {
+        sgpu_resolve_system(gpu, pa - SGPU_PA_SYSTEM, bytes, span);
     } else if (pa >= SGPU_PA_APERTURE && pa - SGPU_PA_APERTURE < gpu->aperture_bytes) {
         resolve_aperture(gpu, pa - SGPU_PA_APERTURE, bytes, span);
     }
@@ -291,6 +286,10 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
     uint64_t address = (pte & SGPU_PTE_ADDRESS_MASK) + in_page;
     uint64_t limit = is_system ? gpu->ram_bytes : gpu->local_bytes;
 
+    if (is_system && machine_iommu_is_remapping(gpu->iommu)) {
+        sgpu_resolve_system(gpu, address, bytes, out_span);
+        return out_span->bytes != 0;
+    }
     if (address >= limit)
         return false;
     *out_span = (struct sgpu_span){
@@ -346,6 +345,10 @@ bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint
 {
     if (space->is_virtual)
         return translate_virtual(node, space->root_pa, address, bytes, access, out_span);
+    if (space->pasid != MACHINE_NO_PASID) {
+        sgpu_resolve_process(node->gpu, space->pasid, address, bytes, out_span);
+        return out_span->bytes ? true : set_fault(out_span, SGPU_FAULT_NOT_VALID, address);
+    }
     resolve(node->gpu, address, bytes, out_span);
     return out_span->bytes ? true : set_fault(out_span, SGPU_FAULT_BUS, address);
 }

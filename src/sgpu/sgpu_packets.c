@@ -36,9 +36,12 @@ static struct sgpu_space packet_space(struct sgpu_node *node, uint32_t packet_fl
 {
     struct sgpu_submission *submission = running_submission(node);
 
+    bool is_physical = packet_flags & SGPU_PACKET_PHYSICAL;
+
+    if ((submission->flags & SGPU_SUBMIT_PASID) && !is_physical)
+        return (struct sgpu_space){.pasid = (uint32_t)submission->root_pa};
     return (struct sgpu_space){
-        .is_virtual =
-            (submission->flags & SGPU_SUBMIT_VIRTUAL) && !(packet_flags & SGPU_PACKET_PHYSICAL),
+        .is_virtual = (submission->flags & SGPU_SUBMIT_VIRTUAL) && !is_physical,
         .root_pa = submission->root_pa,
     };
 }
@@ -206,14 +209,19 @@ static bool copy_pages_begin(struct sgpu_node *node, uint64_t *end_ns)
     return true;
 }
 
-/* Number of leading pages in the list that ascend by one and are system memory. */
-static uint64_t ascending_pages(const struct sgpu *gpu, const uint64_t *pages, uint64_t count)
+/* Number of leading pages in the list that ascend by one in system memory, from *out_first on. */
+static uint64_t ascending_pages(const struct sgpu *gpu, const uint64_t *pages, uint64_t count,
+                                uint64_t *out_first)
 {
-    uint64_t ram_pages = gpu->ram_bytes / PAGE_BYTES;
     uint64_t run = 0;
+    uint64_t page;
 
-    while (run < count && pages[run] == pages[0] + run && pages[run] < ram_pages)
+    *out_first = 0;
+    if (count == 0 || !sgpu_system_page(gpu, pages[0], out_first))
+        return 0;
+    do {
         run++;
+    } while (run < count && sgpu_system_page(gpu, pages[run], &page) && page == *out_first + run);
     return run;
 }
 
@@ -228,11 +236,12 @@ static bool copy_pages_end(struct sgpu_node *node)
 
     for (uint64_t i = 0; i < packet->page_count; i += piece) {
         uint64_t left = packet->page_count - i;
-        uint64_t run = ascending_pages(gpu, packet->pages + i, left);
-        struct sgpu_span list = {.store = gpu->ram, .address = packet->pages[i] * PAGE_BYTES};
+        uint64_t first;
+        uint64_t run = ascending_pages(gpu, packet->pages + i, left, &first);
+        struct sgpu_span list = {.store = gpu->ram, .address = first * PAGE_BYTES};
 
         if (run == 0)
-            return raise_bus(node, SGPU_PA_SYSTEM | list.address);
+            return raise_bus(node, SGPU_PA_SYSTEM | packet->pages[i] * PAGE_BYTES);
         if (!linear.bytes &&
             !sgpu_translate(node, &physical, packet->linear + i * PAGE_BYTES, left * PAGE_BYTES,
                             is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
