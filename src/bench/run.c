@@ -27,7 +27,6 @@
 #include "miniport/raw.h"
 #include "miniport/trace.h"
 #include "nt/nt.h"
-#include "refkmd/refkmd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -311,7 +310,9 @@ static bool raise_oracle(struct assembly *run)
 static bool raise_driver(struct assembly *run)
 {
     const struct nt_host nt_host = {.context = run, .bug_check = on_bug_check};
+    unsigned wddm = run->config->wddm;
     DRIVER_INITIALIZATION_DATA data;
+    DRIVER_INITIALIZE *entry;
     struct miniport *layer;
     ULONG sources = 0, children = 0;
     const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
@@ -327,9 +328,11 @@ static bool raise_driver(struct assembly *run)
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the driver's host");
     run->has_host = true;
-    status = host_load_driver(run->config->model == RUN_PHYSICAL ? RefKmdDriverEntryPhysical
-                                                                 : RefKmdDriverEntryGpuMmu,
-                              &data);
+    entry = run_driver_entry(run->config->model, &wddm);
+    if (!entry)
+        return refuse(run, "driver '%s' has no WDDM %u.%u for the %s model", run->config->driver,
+                      wddm / 10, wddm % 10, run_model_name(run->config->model));
+    status = host_load_driver(entry, &data);
     if (!NT_SUCCESS(status))
         return refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
                       (unsigned)status);

@@ -49,6 +49,9 @@ const char *run_model_name(enum run_model model);            /* "physical", "gpu
 const char *run_update_mode_name(enum run_update_mode mode); /* "gpu-virtual", ... */
 const char *run_outcome_name(enum run_outcome outcome);
 bool run_find_model(const char *name, enum run_model *out);
+
+/* The reference driver's entry point of the model's level; NULL: it has none. 0 gives the level. */
+DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm);
 bool run_find_update_mode(const char *name, enum run_update_mode *out);
 
 /*
@@ -72,6 +75,7 @@ struct run_tamper {
 struct run_config {
     const char *driver; /* "ref" */
     enum run_model model;
+    unsigned wddm; /* 11 is WDDM 1.1; 0: what the driver has for the model */
     uint64_t seed;
 
     /* The machine. 0: what run_config_resolve() makes of the workload. */

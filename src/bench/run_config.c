@@ -81,11 +81,14 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     uint64_t local = workload_option_number(workload, "local-memory", 0);
     uint64_t hidden = workload_option_number(workload, "local-invisible", 0);
     const char *model = workload_option(workload, "model");
+    const char *wddm = workload_option(workload, "wddm");
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
 
     if (model)
         run_find_model(model, &config->model);
+    if (wddm) /* "3.0" */
+        config->wddm = (unsigned)(wddm[0] - '0') * 10 + (unsigned)(wddm[2] - '0');
     if (local) {
         config->local_bytes = local + hidden;
         config->visible_bytes = local;
@@ -110,7 +113,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 
 const char *run_config_unsupported_option(const struct workload *workload)
 {
-    static const char *const keys[] = {"budget", "dma-buffer", "wddm"};
+    static const char *const keys[] = {"budget", "dma-buffer"};
 
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (workload_option(workload, keys[i]))

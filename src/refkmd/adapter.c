@@ -22,6 +22,11 @@ void refkmd_free(void *pointer)
         ExFreePoolWithTag(pointer, REFKMD_POOL_TAG);
 }
 
+BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version)
+{
+    return adapter->dxgkrnl.Version >= version;
+}
+
 ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg)
 {
     return READ_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg));

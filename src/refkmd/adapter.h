@@ -143,6 +143,9 @@ void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 valu
 void *refkmd_alloc(SIZE_T bytes);
 void refkmd_free(void *pointer);
 
+/* The kernel took the driver for one of this WDDM level or later (DXGKDDI_INTERFACE_VERSION_*). */
+BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version);
+
 /* ---- Segments (segments.c) ---------------------------------------------------------------- */
 
 /* Lay the adapter's memory out in segments, once the registers have told how much there is. */

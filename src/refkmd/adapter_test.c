@@ -169,12 +169,13 @@ static void a_node_is_reset_alone(void **state)
 
 static void driver_caps_fit_what_the_kernel_has_room_for(void **state)
 {
-    const UINT smallest = RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, MaxOverlayPlanes);
+    const UINT smallest = RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, GpuEngineTopology);
+    const UINT wddm_1_3 = RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, MaxOverlayPlanes);
     union {
         DXGK_DRIVERCAPS caps;
         uint8_t bytes[sizeof(DXGK_DRIVERCAPS) + 64];
     } out;
-    const UINT sizes[] = {smallest, sizeof(DXGK_DRIVERCAPS), sizeof out};
+    const UINT sizes[] = {wddm_1_3, sizeof(DXGK_DRIVERCAPS), sizeof out};
 
     start(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
     for (size_t i = 0; i < RTL_NUMBER_OF(sizes); i++) {

@@ -13,8 +13,8 @@
 
 /*
  * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
- * OutputDataSize says; it gets that much of ours, but at least what WDDM 1.3 has.
- * Keeps PT-001, PATCH-013, TDR-013.
+ * OutputDataSize says; it gets that much of ours, but at least what WDDM 1.1 has.
+ * Keeps PT-001, PATCH-013, TDR-013, ADL-001.
  */
 static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
                                   const DXGKARG_QUERYADAPTERINFO *query)
@@ -30,7 +30,9 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.SchedulingCaps.PreemptionAware = 1;
     caps.MemoryManagementCaps.PagingNode = SGPU_NODE_COPY;
     caps.GpuEngineTopology.NbAsymetricProcessingNodes = adapter->node_count;
-    caps.WDDMVersion = DXGKDDI_WDDMv1_3;
+    caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM1_3)
+                           ? DXGKDDI_WDDMv1_3
+                           : DXGKDDI_WDDMv1;
     caps.PreemptionCaps.GraphicsPreemptionGranularity =
         D3DKMDT_GRAPHICS_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.PreemptionCaps.ComputePreemptionGranularity =
@@ -41,6 +43,12 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
         caps.WDDMVersion = DXGKDDI_WDDMv2_6;
         caps.MemoryManagementCaps.VirtualAddressingSupported = 1;
         caps.MemoryManagementCaps.GpuMmuSupported = 1;
+    }
+    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_9)) {
+        caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_2)
+                               ? DXGKDDI_WDDMv3_2
+                               : DXGKDDI_WDDMv3_0;
+        caps.MemoryManagementCaps.MapAperture2Supported = 1;
     }
 
     RtlZeroMemory(query->pOutputData, bytes);
@@ -141,7 +149,7 @@ struct query_handler {
 
 static const struct query_handler handlers[] = {
     {DXGKQAITYPE_DRIVERCAPS, IN_PHYSICAL | IN_GPU_MMU,
-     RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, MaxOverlayPlanes), query_driver_caps},
+     RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, GpuEngineTopology), query_driver_caps},
     {DXGKQAITYPE_QUERYSEGMENT, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT), refkmd_query_segments},
     {DXGKQAITYPE_QUERYSEGMENT3, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT3), refkmd_query_segments3},
     {DXGKQAITYPE_QUERYSEGMENT4, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},

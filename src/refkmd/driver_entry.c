@@ -6,7 +6,7 @@
  */
 #include "adapter.h"
 
-/* What WDDM 1.3 and WDDM 2.6 have in common. */
+/* What all levels have in common. */
 static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 {
     RtlZeroMemory(table, sizeof *table);
@@ -48,12 +48,12 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 }
 
 /* Commands hold physical addresses: the driver translates them and patches them in. */
-NTSTATUS NTAPI RefKmdDriverEntryPhysical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version)
 {
     DRIVER_INITIALIZATION_DATA table;
 
     fill_common(&table);
-    table.Version = DXGKDDI_INTERFACE_VERSION_WDDM1_3;
+    table.Version = version;
     table.DxgkDdiAddDevice = RefKmdAddDevicePhysical;
     table.DxgkDdiRender = RefKmdRender;
     table.DxgkDdiPatch = RefKmdPatch;
@@ -61,13 +61,14 @@ NTSTATUS NTAPI RefKmdDriverEntryPhysical(DRIVER_OBJECT *driver, UNICODE_STRING *
 }
 
 /* Commands hold virtual addresses and come from the user-mode half as they are. */
-NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version,
+                              DXGKDDI_ADD_DEVICE *add_device)
 {
     DRIVER_INITIALIZATION_DATA table;
 
     fill_common(&table);
-    table.Version = DXGKDDI_INTERFACE_VERSION_WDDM2_6;
-    table.DxgkDdiAddDevice = RefKmdAddDeviceGpuMmu;
+    table.Version = version;
+    table.DxgkDdiAddDevice = add_device;
     table.DxgkDdiPatch = RefKmdPatch;
     table.DxgkDdiSubmitCommandVirtual = RefKmdSubmitCommandVirtual;
     table.DxgkDdiCreateProcess = RefKmdCreateProcess;
@@ -75,4 +76,32 @@ NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *re
     table.DxgkDdiSetRootPageTable = RefKmdSetRootPageTable;
     table.DxgkDdiGetRootPageTableSize = RefKmdGetRootPageTableSize;
     return DxgkInitialize(driver, registry_path, &table);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryPhysical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_physical(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM1_3);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryPhysicalWin7(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_physical(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WIN7);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM2_6,
+                         RefKmdAddDeviceGpuMmu);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryGpuMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM3_0,
+                         RefKmdAddDeviceGpuMmu);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryGpuMmu32(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM3_2,
+                         RefKmdAddDeviceGpuMmu);
 }

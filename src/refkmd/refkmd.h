@@ -4,14 +4,18 @@
  * Place      refkmd. A driver like any other: it includes the WDK headers and the GPU's manual,
  *            drydock/sgpu.h, and calls the kernel by its WDK names. Nothing in this folder knows
  *            which kernel answers.
- * Model      One source, two drivers. What a machine loads as two images is here two entry
- *            points:
+ * Model      One source, several drivers. What a machine loads as images of their own is here an
+ *            entry point each:
  *
- *            | entry point                | version  | addresses in commands                      |
- *            | RefKmdDriverEntryPhysical  | WDDM 1.3 | physical; DxgkDdiPatch writes them         |
- *            | RefKmdDriverEntryGpuMmu    | WDDM 2.6 | virtual; the GPU walks page tables         |
+ *            | entry point                    | version  | addresses in commands                  |
+ *            | RefKmdDriverEntryPhysical      | WDDM 1.3 | physical; DxgkDdiPatch writes them     |
+ *            | RefKmdDriverEntryPhysicalWin7  | WDDM 1.1 | the same                               |
+ *            | RefKmdDriverEntryGpuMmu        | WDDM 2.6 | virtual; the GPU walks page tables     |
+ *            | RefKmdDriverEntryGpuMmu30      | WDDM 3.0 | the same                               |
+ *            | RefKmdDriverEntryGpuMmu32      | WDDM 3.2 | the same                               |
  *
- *            Both fill a DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has
+ *            What a level adds the driver offers from that level on: the kernel says in the Version
+ *            of its table of callbacks which one it took the driver for. All fill a DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has
  *            no global variables: all state hangs on the context that DxgkDdiAddDevice returns,
  *            so any number of adapters of both models live side by side.
  * Source     contract.md; each function names the rules that it keeps.
@@ -35,6 +39,9 @@
 #include <ntddk.h>
 
 NTSTATUS NTAPI RefKmdDriverEntryPhysical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryPhysicalWin7(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryGpuMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryGpuMmu32(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 
 #endif

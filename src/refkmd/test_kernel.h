@@ -268,6 +268,7 @@ static void test_create(struct test_kernel *kernel, PDRIVER_INITIALIZE driver_en
     kernel->dxgkrnl.DxgkCbGetHandleData = test_get_handle_data;
 
     assert_int_equal(driver_entry(NULL, NULL), STATUS_SUCCESS);
+    kernel->dxgkrnl.Version = kernel->ddi.Version;
     assert_int_equal(kernel->ddi.DxgkDdiAddDevice(NULL, &kernel->adapter), STATUS_SUCCESS);
 
     assert_true(
