@@ -1,6 +1,6 @@
 #include "bench/host.h"
 
-#include "base/assert.h"
+#include "miniport/raw.h"
 
 #include <drydock/sgpu.h>
 
@@ -20,15 +20,22 @@ struct _DRIVER_OBJECT {
 NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
                               PDRIVER_INITIALIZATION_DATA DriverInitializationData)
 {
+    size_t size;
+
     if (!DriverObject || !RegistryPath || !DriverInitializationData)
         return STATUS_INVALID_PARAMETER;
-    *DriverObject->registered = *DriverInitializationData;
+    size = miniport_raw_table_size(DriverInitializationData->Version);
+    if (!size)
+        return STATUS_REVISION_MISMATCH;
+    memcpy(DriverObject->registered, DriverInitializationData, size); /* older ones are shorter */
     DriverObject->has_registered = true;
     return STATUS_SUCCESS;
 }
 
 NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 {
+    if (!DriverObject)
+        return STATUS_INVALID_PARAMETER;
     DriverObject->has_registered = false;
     return STATUS_SUCCESS;
 }

@@ -52,7 +52,7 @@ void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
 
 /*
  * Runs a linked-in driver's entry point and copies the table that it registers. The driver's
- * status, or STATUS_INVALID_DEVICE_STATE when it succeeded without registering.
+ * status, or STATUS_DEVICE_NOT_READY when it succeeded without registering.
  */
 NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data);
 

@@ -1,0 +1,224 @@
+/*
+ * The host alone: a driver that registers or does not, what it learns about its device, and when
+ * its deferred calls run.
+ */
+#include "bench/host.h"
+
+#include <drydock/sgpu.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- Registering ------------------------------------------------------------------------------- */
+
+static NTSTATUS NTAPI register_vista(PDRIVER_OBJECT driver, PUNICODE_STRING path)
+{
+    DRIVER_INITIALIZATION_DATA table = {.Version = DXGKDDI_INTERFACE_VERSION_VISTA};
+
+    memset(&table.DxgkDdiAddDevice, 0x5a,
+           sizeof table - offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdiAddDevice));
+    return DxgkInitialize(driver, path, &table);
+}
+
+static NTSTATUS NTAPI register_nothing(PDRIVER_OBJECT driver, PUNICODE_STRING path)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS NTAPI register_unknown_version(PDRIVER_OBJECT driver, PUNICODE_STRING path)
+{
+    DRIVER_INITIALIZATION_DATA table = {.Version = DXGKDDI_INTERFACE_VERSION_VISTA - 1};
+
+    return DxgkInitialize(driver, path, &table);
+}
+
+static void a_table_is_read_as_far_as_its_version_goes(void **state)
+{
+    DRIVER_INITIALIZATION_DATA data;
+
+    assert_int_equal(host_load_driver(register_vista, &data), STATUS_SUCCESS);
+    assert_non_null((void *)data.DxgkDdiAddDevice);
+    assert_null((void *)data.DxgkDdiSubmitCommandVirtual); /* WDDM 2.0 */
+}
+
+static void a_driver_that_registers_nothing_is_not_ready(void **state)
+{
+    DRIVER_INITIALIZATION_DATA data;
+
+    assert_int_equal(host_load_driver(register_nothing, &data), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(host_load_driver(register_unknown_version, &data), STATUS_REVISION_MISMATCH);
+}
+
+/* ---- Services ----------------------------------------------------------------------------------- */
+
+struct rig {
+    struct machine *machine;
+    struct nt *nt;
+    struct bench_host host;
+    struct miniport_ops ops;
+    struct miniport driver;
+    unsigned dpc_count;
+    KIRQL dpc_irql;
+};
+
+static struct rig *rig_of(struct miniport *driver)
+{
+    return (struct rig *)((char *)driver - offsetof(struct rig, driver));
+}
+
+static void note_dpc(struct miniport *driver)
+{
+    rig_of(driver)->dpc_count++;
+    rig_of(driver)->dpc_irql = nt_irql(rig_of(driver)->nt);
+}
+
+static void ignore_host(struct miniport *driver, struct miniport_host *host)
+{
+}
+
+static void stop_here(void *context, uint32_t code, const uint64_t parameters[4])
+{
+    fail_msg("bug check 0x%x", code);
+}
+
+static void rig_open(struct rig *rig, uint64_t local_bytes)
+{
+    const struct nt_host nt_host = {.bug_check = stop_here};
+    struct machine_config config;
+
+    memset(rig, 0, sizeof *rig);
+    machine_config_defaults(&config, 1);
+    config.local_bytes = local_bytes;
+    config.visible_bytes = local_bytes;
+    rig->machine = machine_create(base_services_libc(), &config);
+    assert_non_null(rig->machine);
+    rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
+    assert_non_null(rig->nt);
+    assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
+    rig->ops = miniport_forward_ops;
+    rig->ops.dpc = note_dpc;
+    rig->ops.set_host = ignore_host;
+    rig->driver.ops = &rig->ops;
+    host_set_miniport(&rig->host, &rig->driver);
+}
+
+static void rig_close(struct rig *rig)
+{
+    host_set_miniport(&rig->host, NULL);
+    host_fini(&rig->host);
+    nt_destroy(rig->nt);
+    machine_destroy(rig->machine);
+}
+
+static void the_device_has_two_ranges_whatever_their_size(void **state)
+{
+    struct rig rig;
+    DXGK_DEVICE_INFO info;
+    const CM_PARTIAL_RESOURCE_LIST *list;
+
+    rig_open(&rig, 256 * MiB);
+    assert_int_equal(rig.host.base.ops->get_device_information(&rig.host.base, &info),
+                     STATUS_SUCCESS);
+    list = &info.TranslatedResourceList->List[0].PartialResourceList;
+    assert_int_equal(list->Count, 2);
+    assert_int_equal(list->PartialDescriptors[0].u.Memory.Start.QuadPart,
+                     machine_bar0_pa(rig.machine));
+    assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, SGPU_BAR0_BYTES);
+    assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemory);
+    assert_int_equal((list->PartialDescriptors + 1)->u.Memory.Length, 256 * MiB);
+    rig_close(&rig);
+
+    rig_open(&rig, 40 * GiB);
+    rig.host.base.ops->get_device_information(&rig.host.base, &info);
+    list = &info.TranslatedResourceList->List[0].PartialResourceList;
+    assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemoryLarge);
+    assert_true((list->PartialDescriptors + 1)->Flags & CM_RESOURCE_MEMORY_LARGE_40);
+    assert_int_equal((uint64_t)(list->PartialDescriptors + 1)->u.Memory40.Length40 * 256, 40 * GiB);
+    rig_close(&rig);
+}
+
+static void a_dpc_queued_twice_runs_once_and_later_at_dispatch_level(void **state)
+{
+    struct rig rig;
+    uint64_t start;
+
+    rig_open(&rig, MiB);
+    start = machine_now(rig.machine);
+    assert_true(rig.host.base.ops->queue_dpc(&rig.host.base));
+    assert_false(rig.host.base.ops->queue_dpc(&rig.host.base));
+    assert_int_equal(rig.dpc_count, 0);
+    while (machine_run_next(rig.machine))
+        ;
+    assert_int_equal(rig.dpc_count, 1);
+    assert_int_equal(rig.dpc_irql, DISPATCH_LEVEL);
+    assert_int_equal(nt_irql(rig.nt), PASSIVE_LEVEL);
+    assert_true(machine_now(rig.machine) > start);
+    assert_true(rig.host.base.ops->queue_dpc(&rig.host.base));
+    rig_close(&rig); /* with one still queued */
+}
+
+static BOOLEAN NTAPI note_irql(PVOID context)
+{
+    struct rig *rig = context;
+
+    rig->dpc_irql = nt_irql(rig->nt);
+    return 42;
+}
+
+static void a_synchronised_routine_runs_at_device_irql(void **state)
+{
+    struct rig rig;
+    BOOLEAN result = 0;
+
+    rig_open(&rig, MiB);
+    assert_int_equal(
+        rig.host.base.ops->synchronize_execution(&rig.host.base, note_irql, &rig, 0, &result),
+        STATUS_SUCCESS);
+    assert_int_equal(result, 42);
+    assert_int_equal(rig.dpc_irql, NT_DEVICE_IRQL);
+    assert_int_equal(
+        rig.host.base.ops->synchronize_execution(&rig.host.base, note_irql, &rig, 1, &result),
+        STATUS_INVALID_PARAMETER);
+    rig_close(&rig);
+}
+
+static void what_is_mapped_is_unmapped_once(void **state)
+{
+    struct rig rig;
+    PHYSICAL_ADDRESS window;
+    PVOID address;
+
+    rig_open(&rig, MiB);
+    window.QuadPart = (LONGLONG)machine_bar1_pa(rig.machine);
+    assert_int_equal(rig.host.base.ops->map_memory(&rig.host.base, window, 8192, FALSE, FALSE,
+                                                   MmWriteCombined, &address),
+                     STATUS_SUCCESS);
+    memcpy(address, "drydock", 8);
+    assert_int_equal(rig.host.base.ops->unmap_memory(&rig.host.base, address), STATUS_SUCCESS);
+    assert_int_equal(rig.host.base.ops->unmap_memory(&rig.host.base, address),
+                     STATUS_INVALID_PARAMETER);
+    window.QuadPart = INT64_C(1) << 60;
+    assert_int_equal(rig.host.base.ops->map_memory(&rig.host.base, window, 4096, FALSE, FALSE,
+                                                   MmNonCached, &address),
+                     STATUS_INVALID_PARAMETER);
+    assert_null(address);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_read_as_far_as_its_version_goes),
+        cmocka_unit_test(a_driver_that_registers_nothing_is_not_ready),
+        cmocka_unit_test(the_device_has_two_ranges_whatever_their_size),
+        cmocka_unit_test(a_dpc_queued_twice_runs_once_and_later_at_dispatch_level),
+        cmocka_unit_test(a_synchronised_routine_runs_at_device_irql),
+        cmocka_unit_test(what_is_mapped_is_unmapped_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
