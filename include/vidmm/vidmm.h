@@ -233,6 +233,10 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
 
 #define VIDMM_PROTECT_READ_ONLY  (1u << 0)
 #define VIDMM_PROTECT_NO_EXECUTE (1u << 1)
+#define VIDMM_PROTECT_ZERO       (1u << 2) /* vidmm_map_physical: no page, reads give zero */
+
+/* In a driver protection: no page of the range may be mapped with another one (PT-029). */
+#define VIDMM_UNIQUE_PROTECTION (UINT64_C(1) << 63)
 
 /*
  * Maps [offset, offset + bytes) of the allocation at va (0: the manager chooses) and gives the
@@ -240,7 +244,11 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
  * address may be used, or with STATUS_GRAPHICS_NO_VIDEO_MEMORY when there is no room for the page
  * tables: the mapping is then gone. The entries follow the allocation wherever it moves.
  *
- * STATUS_RESOURCE_IN_USE: part of the range is taken. STATUS_NO_MEMORY.
+ * Protections that the driver does not support are left out of the entries. driver_protection goes
+ * to the driver as it is, with these entries and no others.
+ *
+ * STATUS_RESOURCE_IN_USE: part of the range is taken. STATUS_INVALID_PARAMETER: also when a page is
+ * mapped with another driver protection and one of the two is unique. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
                           uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
@@ -251,10 +259,13 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
  * Maps pages of a segment chosen by the caller (segment 0: system pages), whoever owns them: what a
  * capture of another memory manager says. The range may have been mapped like this before: it is
  * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there.
+ *
+ * With VIDMM_PROTECT_ZERO there are no pages (segment and first_page are 0): reads give zero and
+ * writes vanish; STATUS_NOT_SUPPORTED when the driver has no zero entries (PT-031).
  */
 NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
-                            uint64_t first_page, uint64_t page_count, vidmm_done done,
-                            void *context);
+                            uint64_t first_page, uint64_t page_count, uint32_t protect,
+                            vidmm_done done, void *context);
 
 /* Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. */
 NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,

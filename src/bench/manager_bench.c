@@ -173,7 +173,7 @@ static double build(struct page_table_run *run, const struct run_live *live, boo
     for (uint64_t at = 0; at < run->bytes && done; at += MAPPING_PIECE) {
         done = NT_SUCCESS(vidmm_map_physical(process, BENCH_VA + at, 0, 1 + at / PAGE_BYTES,
                                              min_u64(MAPPING_PIECE, run->bytes - at) / PAGE_BYTES,
-                                             NULL, NULL));
+                                             0, NULL, NULL));
     }
     done = settle(live) && done;
     seconds = wall_now() - start;

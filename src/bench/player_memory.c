@@ -30,7 +30,8 @@ void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64
 }
 
 struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
-                                           uint32_t process, uint64_t offset, uint64_t bytes)
+                                           uint32_t process, uint64_t offset, uint64_t bytes,
+                                           bool is_written)
 {
     struct player_mapping *mapping = player->allocations[allocation].mappings;
     struct player_mapping *pending = NULL;
@@ -38,7 +39,8 @@ struct player_mapping *player_find_mapping(struct player *player, uint32_t alloc
     for (; mapping; mapping = mapping->next) {
         if (mapping->process != process || offset < mapping->offset ||
             offset - mapping->offset > mapping->bytes ||
-            bytes > mapping->bytes - (offset - mapping->offset))
+            bytes > mapping->bytes - (offset - mapping->offset) ||
+            (is_written && (mapping->protect & VIDMM_PROTECT_READ_ONLY)))
             continue;
         if (mapping->is_ready && NT_SUCCESS(mapping->status))
             return mapping;
@@ -50,7 +52,7 @@ struct player_mapping *player_find_mapping(struct player *player, uint32_t alloc
 
 struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
                                   uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
-                                  NTSTATUS *out_status)
+                                  uint64_t driver_protection, NTSTATUS *out_status)
 {
     struct player_allocation *entry = &player->allocations[allocation];
     struct player_mapping *mapping = base_alloc(player->services, sizeof *mapping);
@@ -63,10 +65,13 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
     mapping->process = process;
     mapping->offset = offset;
     mapping->bytes = bytes;
+    mapping->protect = protect;
+    mapping->driver_protection = driver_protection;
     mapping->status = STATUS_PENDING;
     do {
-        *out_status = vidmm_map_gpu_va(player->processes[process], entry->handle, offset, bytes, va,
-                                       protect, 0, player_mapping_done, mapping, &mapping->va);
+        *out_status =
+            vidmm_map_gpu_va(player->processes[process], entry->handle, offset, bytes, va, protect,
+                             driver_protection, player_mapping_done, mapping, &mapping->va);
     } while (player_should_repeat(player, *out_status, &attempts));
     if (!NT_SUCCESS(*out_status)) {
         base_free(player->services, mapping, sizeof *mapping);
@@ -150,7 +155,7 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         uint64_t va =
             allocation->va == WORKLOAD_VA_AUTO ? player_choose_va(player, bytes) : allocation->va;
 
-        if (!player_map(player, id, process, 0, bytes, va, 0, &status))
+        if (!player_map(player, id, process, 0, bytes, va, 0, 0, &status))
             player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status 0x%08x",
                           name, (unsigned long long)va, (unsigned)status);
     }
@@ -405,6 +410,13 @@ bool player_play_evict(struct player *player, uint32_t op_index)
 
 /* ---- Mapping by hand ------------------------------------------------------------------------------- */
 
+static uint32_t protection_of(uint8_t flags)
+{
+    return (flags & WORKLOAD_PROTECT_READ_ONLY ? VIDMM_PROTECT_READ_ONLY : 0) |
+           (flags & WORKLOAD_PROTECT_NO_EXECUTE ? VIDMM_PROTECT_NO_EXECUTE : 0) |
+           (flags & WORKLOAD_PROTECT_ZERO ? VIDMM_PROTECT_ZERO : 0);
+}
+
 bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -412,19 +424,15 @@ bool player_play_map(struct player *player, uint32_t op_index)
     uint64_t va = op->value;
     uint64_t start = align_down(op->offset, PAGE_BYTES);
     uint64_t bytes = align_up(op->offset + op->size, PAGE_BYTES) - start;
-    uint32_t protect = 0;
+    uint64_t driver_protection = op->ref_count ? player->workload->refs[op->first_ref].key : 0;
     NTSTATUS status;
 
     if (!player->is_virtual || !player->allocations[op->object].handle)
         return true;
     if (va == WORKLOAD_VA_AUTO)
         va = player_choose_va(player, bytes);
-    if (op->flags & WORKLOAD_PROTECT_READ_ONLY)
-        protect |= VIDMM_PROTECT_READ_ONLY;
-    if (op->flags & WORKLOAD_PROTECT_NO_EXECUTE)
-        protect |= VIDMM_PROTECT_NO_EXECUTE;
     if (!player_map(player, op->object, player->workload->devices[allocation->device].process,
-                    start, bytes, va, protect, &status))
+                    start, bytes, va, protection_of(op->flags), driver_protection, &status))
         player_report(player, op_index, "map %s at 0x%llx failed with status 0x%08x",
                       workload_allocation_name(player->workload, op->object),
                       (unsigned long long)va, (unsigned)status);
@@ -504,8 +512,9 @@ bool player_play_page_table(struct player *player, uint32_t op_index)
     do {
         player->page_table_pending++;
         if (op->kind == WORKLOAD_OP_PTE_MAP)
-            status = vidmm_map_physical(process, op->offset, segment, op->value,
-                                        op->size / PAGE_BYTES, player_page_table_done, player);
+            status =
+                vidmm_map_physical(process, op->offset, segment, op->value, op->size / PAGE_BYTES,
+                                   protection_of(op->flags), player_page_table_done, player);
         else
             status =
                 vidmm_unmap_physical(process, op->offset, op->size, player_page_table_done, player);

@@ -25,6 +25,8 @@ struct player_mapping {
     struct player *player;
     uint32_t process;
     uint64_t va, offset, bytes;
+    uint32_t protect; /* VIDMM_PROTECT_* */
+    uint64_t driver_protection;
     bool is_ready;
     NTSTATUS status; /* when ready */
 };
@@ -106,6 +108,8 @@ struct player {
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* what a tamper sees */
 
+    uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
+
     /* Addresses that the workload leaves alone, for what it does not place; empty: the manager's. */
     uint64_t va_next, va_end;
 
@@ -164,10 +168,11 @@ uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes
 
 /* Gives a mapping of the allocation in the process that holds the range, or makes one. */
 struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
-                                           uint32_t process, uint64_t offset, uint64_t bytes);
+                                           uint32_t process, uint64_t offset, uint64_t bytes,
+                                           bool is_written);
 struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
                                   uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
-                                  NTSTATUS *out_status);
+                                  uint64_t driver_protection, NTSTATUS *out_status);
 void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
 /* Frees it for the workload: at once, or when the last submission that waits to use it has started. */

@@ -167,8 +167,9 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
     packet->duration_ns = op->value;
     packet->ref_count = op->ref_count;
     for (uint32_t i = 0; i < op->ref_count; i++) {
-        const struct player_mapping *mapping = player_find_mapping(
-            player, refs[i].allocation, context->process, refs[i].offset, refs[i].size);
+        const struct player_mapping *mapping =
+            player_find_mapping(player, refs[i].allocation, context->process, refs[i].offset,
+                                refs[i].size, (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0);
 
         if (!mapping) /* unmapped since the submission was queued */
             return STATUS_INVALID_PARAMETER;
@@ -573,7 +574,8 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
         uint64_t bytes;
         NTSTATUS status;
 
-        if (player_find_mapping(player, id, process, refs[i].offset, refs[i].size))
+        if (player_find_mapping(player, id, process, refs[i].offset, refs[i].size,
+                                (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0))
             continue;
         if ((allocation->flags & WORKLOAD_ALLOCATION_NOMAP) ||
             player->workload->devices[allocation->device].process == process) {
@@ -584,7 +586,7 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
             return false;
         }
         bytes = vidmm_allocation_size(entry->handle);
-        if (!player_map(player, id, process, 0, bytes, player_choose_va(player, bytes), 0,
+        if (!player_map(player, id, process, 0, bytes, player_choose_va(player, bytes), 0, 0,
                         &status)) {
             player_report(player, op_index, "'%s' cannot be mapped: status 0x%08x", name,
                           (unsigned)status);

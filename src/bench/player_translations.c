@@ -20,6 +20,12 @@
 
 #define REPORTED_MISMATCHES 5u
 
+/* struct player.protections stands for both. */
+_Static_assert(VIDMM_PROTECT_READ_ONLY == WORKLOAD_PROTECT_READ_ONLY &&
+                   VIDMM_PROTECT_NO_EXECUTE == WORKLOAD_PROTECT_NO_EXECUTE &&
+                   VIDMM_PROTECT_ZERO == WORKLOAD_PROTECT_ZERO,
+               "protections have the same bits");
+
 bool player_segment_id(const struct player *player, enum workload_segment segment, unsigned *out_id)
 {
     bool wants_aperture = segment == WORKLOAD_SEGMENT_APERTURE;
@@ -54,7 +60,10 @@ struct known_range {
     uint64_t va, end;
 };
 
-/* One run of translations: [va, end) at pa, with flags (enum workload_protection). */
+/*
+ * One run of translations: [va, end) at pa, with flags (enum workload_protection). Zero entries lead
+ * nowhere; their pa is the address itself.
+ */
 struct span {
     uint64_t va, end, pa;
     uint8_t flags;
@@ -92,9 +101,10 @@ static void mismatch(struct comparison *c, uint64_t va, uint64_t bytes, const ch
 
 static const char *describe(char text[64], uint64_t pa, uint8_t flags)
 {
-    const char *kind = pa >= SGPU_PA_SYSTEM     ? "system"
-                       : pa >= SGPU_PA_APERTURE ? "aperture"
-                                                : "local";
+    const char *kind = flags & WORKLOAD_PROTECT_ZERO ? "zero at"
+                       : pa >= SGPU_PA_SYSTEM        ? "system"
+                       : pa >= SGPU_PA_APERTURE      ? "aperture"
+                                                     : "local";
     uint64_t base = pa >= SGPU_PA_SYSTEM     ? SGPU_PA_SYSTEM
                     : pa >= SGPU_PA_APERTURE ? SGPU_PA_APERTURE
                                              : 0;
@@ -162,10 +172,11 @@ static bool look_at_run(void *context, const struct sgpu_run *run)
     struct comparison *c = context;
     uint64_t va = run->va, end = run->va + run->bytes, pa = run->pa;
     uint8_t flags = (run->attributes & SGPU_PTE_READ_ONLY ? WORKLOAD_PROTECT_READ_ONLY : 0) |
-                    (run->attributes & SGPU_PTE_NO_EXECUTE ? WORKLOAD_PROTECT_NO_EXECUTE : 0);
+                    (run->attributes & SGPU_PTE_NO_EXECUTE ? WORKLOAD_PROTECT_NO_EXECUTE : 0) |
+                    (run->attributes & SGPU_PTE_ZERO ? WORKLOAD_PROTECT_ZERO : 0);
 
-    if (run->attributes & SGPU_PTE_ZERO)
-        return true; /* an address that is reserved, not mapped */
+    if (flags & WORKLOAD_PROTECT_ZERO)
+        pa = va;
     while (va < end) {
         uint64_t stop = end;
 
@@ -247,11 +258,13 @@ static struct span *expected_spans(const struct player *player, uint32_t process
             vidmm_segment_info(player->vidmm, id, &info);
             base = info.base;
         }
+        if (t->flags & WORKLOAD_PROTECT_ZERO)
+            base = 0;
         spans[count++] = (struct span){
             .va = t->va,
             .end = t->va + t->page_count * PAGE_BYTES,
             .pa = base + t->page * PAGE_BYTES,
-            .flags = t->flags,
+            .flags = t->flags & player->protections,
         };
     }
     *out_count = count;
@@ -303,6 +316,66 @@ static bool compare_process(struct player *player, uint32_t process,
     return true;
 }
 
+/* ---- Mappings with a protection ------------------------------------------------------------------ */
+
+struct attribute_check {
+    struct player *player;
+    const char *name;
+    uint64_t wanted;
+};
+
+static bool check_run_attributes(void *context, const struct sgpu_run *run)
+{
+    const struct attribute_check *check = context;
+    struct player *player = check->player;
+    uint64_t found = run->attributes & ~(SGPU_PTE_VALID | SGPU_PTE_SYSTEM | SGPU_PTE_COHERENT);
+
+    player->result->translations_checked += bytes_to_pages(run->bytes);
+    if (found == check->wanted)
+        return true;
+    player->result->translation_mismatches += bytes_to_pages(run->bytes);
+    run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
+                      "allocation '%s' at VA 0x%llx: its mapping asks for entries with 0x%llx, "
+                      "the page tables have 0x%llx",
+                      check->name, (unsigned long long)run->va, (unsigned long long)check->wanted,
+                      (unsigned long long)found);
+    return false;
+}
+
+/* What a mapping asks for is in every entry that is valid now, and nothing else is. */
+static void check_protected_mapping(struct player *player, uint32_t allocation,
+                                    const struct player_mapping *mapping)
+{
+    struct attribute_check check = {
+        .player = player,
+        .name = workload_allocation_name(player->workload, allocation),
+        .wanted = (mapping->driver_protection & SGPU_PTE_PROTECTION_MASK)
+                  << SGPU_PTE_PROTECTION_SHIFT,
+    };
+    uint64_t root_pa;
+
+    if (mapping->protect & player->protections & VIDMM_PROTECT_READ_ONLY)
+        check.wanted |= SGPU_PTE_READ_ONLY;
+    if (mapping->protect & player->protections & VIDMM_PROTECT_NO_EXECUTE)
+        check.wanted |= SGPU_PTE_NO_EXECUTE;
+    if (root_address(player, mapping->process, &root_pa))
+        sgpu_mmu_for_each_run(player->config.gpu, root_pa, mapping->va,
+                              mapping->va + mapping->bytes, check_run_attributes, &check);
+}
+
+static void check_protected_mappings(struct player *player)
+{
+    const struct player_mapping *mapping;
+
+    for (uint32_t i = 0; i < player->workload->allocation_count; i++) {
+        for (mapping = player->allocations[i].mappings; mapping; mapping = mapping->next) {
+            if (mapping->is_ready && NT_SUCCESS(mapping->status) &&
+                (mapping->protect || mapping->driver_protection))
+                check_protected_mapping(player, i, mapping);
+        }
+    }
+}
+
 /*
  * What the pte lines leave mapped; nothing in the physical model and where there are no such lines.
  * The caller frees *out_list. False: stopped.
@@ -334,6 +407,8 @@ bool player_check_translations(struct player *player)
 
     if (!expected_translations(player, &has_lines, &list, &count))
         return false;
+    if (player->is_virtual)
+        check_protected_mappings(player);
     for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);
     free(list);

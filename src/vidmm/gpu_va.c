@@ -201,6 +201,49 @@ static void map_finished(struct job *job)
 
 static const struct job_ops map_ops = {map_next, map_finished};
 
+/* ---- Unique driver protections -------------------------------------------------------------------------- */
+
+/* PT-029: where one of two driver protections is unique, they are the same. */
+static bool is_protection_allowed(const struct vidmm_allocation *allocation, uint64_t first_page,
+                                  uint64_t page_count, uint64_t protection)
+{
+    const struct mapping *mapping;
+
+    if (!allocation->has_unique_protection && !(protection & VIDMM_UNIQUE_PROTECTION))
+        return true;
+    list_for_each (mapping, &allocation->mappings, struct mapping, allocation_link) {
+        if (mapping->first_page < first_page + page_count &&
+            first_page < mapping->first_page + mapping->page_count &&
+            mapping->driver_protection != protection &&
+            ((mapping->driver_protection | protection) & VIDMM_UNIQUE_PROTECTION))
+            return false;
+    }
+    return true;
+}
+
+uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, uint64_t page,
+                                   uint64_t *page_count)
+{
+    const struct mapping *mapping;
+    uint64_t protection = 0;
+    uint64_t end = allocation->page_count;
+
+    list_for_each (mapping, &allocation->mappings, struct mapping, allocation_link) {
+        uint64_t mapping_end = mapping->first_page + mapping->page_count;
+
+        if (!(mapping->driver_protection & VIDMM_UNIQUE_PROTECTION) || mapping_end <= page)
+            continue;
+        if (mapping->first_page > page) {
+            end = min_u64(end, mapping->first_page);
+        } else {
+            protection = mapping->driver_protection;
+            end = min_u64(end, mapping_end);
+        }
+    }
+    *page_count = end - page;
+    return protection;
+}
+
 /* Large mappings start on a leaf table, so that they need as few of them as they can. */
 static uint64_t mapping_alignment(const struct vidmm *vidmm, uint64_t bytes)
 {
@@ -274,7 +317,9 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
         return STATUS_INVALID_HANDLE;
     if (!bytes || !is_aligned(offset | bytes | va, PAGE_BYTES) ||
         offset > PAGE_BYTES_OF(allocation->page_count) ||
-        bytes > PAGE_BYTES_OF(allocation->page_count) - offset)
+        bytes > PAGE_BYTES_OF(allocation->page_count) - offset || (protect & VIDMM_PROTECT_ZERO) ||
+        !is_protection_allowed(allocation, offset / PAGE_BYTES, bytes / PAGE_BYTES,
+                               driver_protection))
         return STATUS_INVALID_PARAMETER;
 
     mapping = base_alloc(vidmm->services, sizeof *mapping);
@@ -309,6 +354,8 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     status = make_tables(process, bytes, make_mapping_tables, mapping_failed, mapping);
     if (!NT_SUCCESS(status))
         goto release_va;
+    if (driver_protection & VIDMM_UNIQUE_PROTECTION)
+        allocation->has_unique_protection = true;
     list_push_back(&allocation->mappings, &mapping->allocation_link);
     list_push_back(&process->mappings, &mapping->process_link);
     if (!mapping->has_tables) {
@@ -385,6 +432,7 @@ struct physical_update {
     uint64_t va, page_count;
     unsigned segment;
     uint64_t first_page;
+    uint32_t protect;
     bool is_map;
     struct list fresh;
     struct list *at;
@@ -437,9 +485,9 @@ static enum job_step physical_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *a
             break;
         case PHASE_ENTRIES:
             if (update->is_map && job->cursor < update->page_count) {
-                job->cursor += page_table_op_map_physical(space, va, update->segment,
-                                                          update->first_page + job->cursor,
-                                                          update->page_count - job->cursor, args);
+                job->cursor += page_table_op_map_physical(
+                    space, va, update->segment, update->first_page + job->cursor,
+                    update->page_count - job->cursor, update->protect, args);
                 return JOB_OPERATION;
             }
             if (!update->is_map && skip_to_physical(update)) {
@@ -552,8 +600,8 @@ static void physical_failed(void *context, NTSTATUS status, uint64_t needed, uin
 }
 
 NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
-                            uint64_t first_page, uint64_t page_count, vidmm_done done,
-                            void *context)
+                            uint64_t first_page, uint64_t page_count, uint32_t protect,
+                            vidmm_done done, void *context)
 {
     struct vidmm *vidmm = process->vidmm;
     struct physical_update *update;
@@ -561,6 +609,12 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
 
     if (segment > vidmm->caps.segment_count)
         return STATUS_INVALID_PARAMETER;
+    if (protect & VIDMM_PROTECT_ZERO) {
+        if (segment || first_page)
+            return STATUS_INVALID_PARAMETER;
+        if (!vidmm->caps.has_zero)
+            return STATUS_NOT_SUPPORTED;
+    }
     if (segment && (vidmm->segments[segment - 1].kind != SEGMENT_PAGES ||
                     first_page > vidmm->segments[segment - 1].caps->size / PAGE_BYTES ||
                     page_count > vidmm->segments[segment - 1].caps->size / PAGE_BYTES - first_page))
@@ -571,6 +625,7 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     update->is_map = true;
     update->segment = segment;
     update->first_page = first_page;
+    update->protect = protect;
     status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
     if (!NT_SUCCESS(status))
         goto free_update;

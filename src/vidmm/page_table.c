@@ -268,6 +268,13 @@ static void set_entry(DXGK_PTE *entry, unsigned segment, uint64_t page)
     entry->PageAddress = page;
 }
 
+/* Only what the driver has said that it knows (PT-032). */
+static void set_protection(const struct vidmm *vidmm, DXGK_PTE *entry, uint32_t protect)
+{
+    entry->ReadOnly = (protect & VIDMM_PROTECT_READ_ONLY) && vidmm->caps.has_read_only;
+    entry->NoExecute = (protect & VIDMM_PROTECT_NO_EXECUTE) && vidmm->caps.has_no_execute;
+}
+
 void page_table_op_initialise(struct address_space *space, struct page_table *table,
                               DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -363,8 +370,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
     update->DriverProtection = driver_protection;
     set_entry(&flags, from_backing ? 0 : allocation->segment->id, 0);
-    flags.ReadOnly = (protect & VIDMM_PROTECT_READ_ONLY) && vidmm->caps.has_read_only;
-    flags.NoExecute = (protect & VIDMM_PROTECT_NO_EXECUTE) && vidmm->caps.has_no_execute;
+    set_protection(vidmm, &flags, protect);
     flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
     if (from_backing)
         fill_from_backing(update->pPageTableEntries, flags.Flags,
@@ -376,7 +382,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
 }
 
 uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
-                                    uint64_t first_page, uint64_t page_count,
+                                    uint64_t first_page, uint64_t page_count, uint32_t protect,
                                     DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
@@ -384,11 +390,23 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     unsigned index;
     uint64_t count = table_part(space, va, page_count, &table, &index);
+    DXGK_PTE entry;
     uint64_t i;
 
     update = begin_update(space, table, args);
-    for (i = 0; i < count; i++)
-        set_entry(&update->pPageTableEntries[i], segment, first_page + i);
+    set_entry(&entry, segment, first_page);
+    set_protection(vidmm, &entry, protect);
+    if (protect & VIDMM_PROTECT_ZERO) {
+        entry.Zero = 1;
+        update->Flags.Repeat = 1;
+        update->pPageTableEntries[0] = entry;
+        set_range(vidmm, update, va, index, count);
+        return count;
+    }
+    for (i = 0; i < count; i++) {
+        update->pPageTableEntries[i] = entry;
+        entry.PageAddress++;
+    }
     set_range(vidmm, update, va, index, count);
     return count;
 }

@@ -210,8 +210,9 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
             DXGKARG_BUILDPAGINGBUFFER args;
 
             clear_args(&args);
-            done += page_table_op_map_physical(&process->space, buffer->va + PAGE_BYTES_OF(done), 0,
-                                               buffer->first_page + done, page_count - done, &args);
+            done +=
+                page_table_op_map_physical(&process->space, buffer->va + PAGE_BYTES_OF(done), 0,
+                                           buffer->first_page + done, page_count - done, 0, &args);
             paging_queue_build_now(vidmm, &args);
         }
     }

@@ -132,6 +132,18 @@ static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_
         is_in ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL : DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
 }
 
+/* One chunk, one protection: 0 but where the pages are mapped with a unique one (VX-012). */
+static void limit_to_protection(struct vidmm_allocation *allocation)
+{
+    uint64_t same = allocation->chunk_pages;
+
+    allocation->chunk_protection =
+        allocation->has_unique_protection
+            ? mapping_unique_protection(allocation, allocation->job.cursor, &same)
+            : 0;
+    allocation->chunk_pages = min_u64(allocation->chunk_pages, same);
+}
+
 /*
  * The next operation of the chunks; JOB_DONE when all have been generated. A fill has one side, a
  * transfer two, one behind the other in scratch.
@@ -155,6 +167,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
                 return JOB_DONE;
             allocation->chunk_pages =
                 min_u64(allocation->page_count - job->cursor, paging_process_chunk_pages(vidmm));
+            limit_to_protection(allocation);
             if (!paging_process_take_scratch(vidmm, sides * allocation->chunk_pages,
                                              &allocation->chunk_va))
                 return JOB_WAIT;
@@ -168,9 +181,9 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
                 job->phase = PHASE_CHUNK_DESTINATION;
                 break;
             }
-            allocation->piece +=
-                page_table_op_map(space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation,
-                                  job->cursor + piece, pages - piece, is_in, 0, 0, args);
+            allocation->piece += page_table_op_map(
+                space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation, job->cursor + piece,
+                pages - piece, is_in, 0, allocation->chunk_protection, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_DESTINATION:
@@ -180,7 +193,8 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
             }
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
-                allocation, job->cursor + piece, pages - piece, !is_in, 0, 0, args);
+                allocation, job->cursor + piece, pages - piece, !is_in, 0,
+                allocation->chunk_protection, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_FLUSH:

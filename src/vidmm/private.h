@@ -249,8 +249,10 @@ struct vidmm_allocation {
     uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
     uint64_t chunk_pages; /* of the allocation, from job.cursor on, seen through scratch */
     uint64_t chunk_va;    /* source side; the destination follows it */
+    uint64_t chunk_protection; /* driver protection of the chunk: 0, or a unique one (VX-012) */
 
-    bool entries_valid; /* in the order of the paging queue: its PTEs point at pages */
+    bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
+    bool has_unique_protection; /* a mapping has had one */
     struct list mappings;
     struct list lru;
     struct list device_link;
@@ -391,7 +393,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            uint64_t page_count, bool from_backing, uint32_t protect,
                            uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args);
 uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
-                                    uint64_t first_page, uint64_t page_count,
+                                    uint64_t first_page, uint64_t page_count, uint32_t protect,
                                     DXGKARG_BUILDPAGINGBUFFER *args);
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
                              HANDLE driver_allocation, uint64_t first_page,
@@ -454,6 +456,12 @@ struct mapping {
     void *context;
 };
 struct mapping *mapping_find(struct vidmm_process *process, uint64_t va);
+/*
+ * The unique driver protection of a page of the allocation, or 0, and in *page_count for how many
+ * pages from there on it is the same.
+ */
+uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, uint64_t page,
+                                   uint64_t *page_count);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 

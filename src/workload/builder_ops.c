@@ -497,8 +497,10 @@ void workload_builder_step(struct workload_builder *builder, const char *name)
 }
 
 void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
-                          uint64_t offset, uint64_t size, uint32_t protection)
+                          uint64_t offset, uint64_t size, uint32_t protection,
+                          uint64_t driver_protection)
 {
+    const struct workload_ref protected_by = {.allocation = allocation, .key = driver_protection};
     const struct workload_allocation *a;
     struct workload_op *op;
     uint64_t mapped;
@@ -524,6 +526,9 @@ void workload_builder_map(struct workload_builder *builder, uint32_t allocation,
     op->size = size;
     op->value = va;
     op->flags = (uint8_t)protection;
+    op->first_ref = driver_protection ? builder->out->view.ref_count : 0;
+    if (driver_protection)
+        add_ref(builder, &protected_by);
 }
 
 void workload_builder_unmap(struct workload_builder *builder, uint32_t allocation, uint64_t va)
@@ -593,14 +598,35 @@ static struct workload_op *add_va(struct workload_builder *builder, enum workloa
     return op;
 }
 
+static bool check_page_count(struct workload_builder *builder, uint64_t page_count)
+{
+    if (page_count <= WORKLOAD_MAX_PAGE)
+        return true;
+    workload_builder_fail(builder, "%" PRIu64 " pages (expected at most 0x%llx)", page_count,
+                          WORKLOAD_MAX_PAGE);
+    return false;
+}
+
+void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
+                               uint64_t page_count)
+{
+    struct workload_op *op;
+
+    if (!check_page_count(builder, page_count))
+        return;
+    op = add_va(builder, WORKLOAD_OP_PTE_MAP, process, va, page_count << PAGE_SHIFT_BITS);
+    if (!op)
+        return;
+    op->segment = WORKLOAD_SEGMENT_SYSTEM;
+    op->page_shift = PAGE_SHIFT_BITS;
+    op->flags = WORKLOAD_PROTECT_ZERO;
+}
+
 void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
                                 uint64_t page_count)
 {
-    if (page_count > WORKLOAD_MAX_PAGE) {
-        workload_builder_fail(builder, "%" PRIu64 " pages (expected at most 0x%llx)", page_count,
-                              WORKLOAD_MAX_PAGE);
+    if (!check_page_count(builder, page_count))
         return;
-    }
     add_va(builder, WORKLOAD_OP_PTE_UNMAP, process, va, page_count << PAGE_SHIFT_BITS);
 }
 

@@ -487,7 +487,8 @@ static void handle_map(struct parser *parser)
         !parse_protection(parser, &protection))
         return;
     workload_builder_map(parser->builder, id, va, parser->numbers[ATTR_OFFSET],
-                         parser->numbers[ATTR_SIZE], protection);
+                         parser->numbers[ATTR_SIZE], protection,
+                         parser->numbers[ATTR_DRIVER_PROTECTION]);
 }
 
 static void handle_unmap(struct parser *parser)
@@ -519,9 +520,12 @@ static void handle_pte(struct parser *parser)
 
     if (!operand_process(parser, &process) || !parse_va(parser, false, &va))
         return;
-    if (word_is(parser->words[1], "unmap")) {
+    if (word_is(parser->words[1], "unmap") || word_is(parser->words[1], "zero")) {
         if (parser->present & only_map)
-            fail(parser, "pte unmap with an attribute of pte map (expected va= and pages= only)");
+            fail(parser, "pte %.*s with an attribute of pte map (expected va= and pages= only)",
+                 shown(parser->words[1]), parser->words[1].text);
+        else if (word_is(parser->words[1], "zero"))
+            workload_builder_pte_zero(parser->builder, process, va, parser->numbers[ATTR_PAGES]);
         else
             workload_builder_pte_unmap(parser->builder, process, va, parser->numbers[ATTR_PAGES]);
         return;
@@ -581,7 +585,7 @@ static const struct directive directives[] = {
      handle_submit},
     {"pte",
      "pte PROCESS map va=VA segment=SEGMENT page=N pages=N [page-size=S] [protect=ro,nx], or pte "
-     "PROCESS unmap va=VA pages=N",
+     "PROCESS zero va=VA pages=N, or pte PROCESS unmap va=VA pages=N",
      A(VA) | A(SEGMENT) | A(PAGE) | A(PAGES) | A(PAGE_SIZE) | A(PROTECT), A(VA) | A(PAGES), 2,
      false, NULL, handle_pte},
     {"alloc",
@@ -596,8 +600,9 @@ static const struct directive directives[] = {
     {"resident", "resident [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
      handle_residency},
     {"evict", "evict [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency, handle_residency},
-    {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx]",
-     A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT), A(VA), 1, false, NULL, handle_map},
+    {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx] [driver-protection=N]",
+     A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT) | A(DRIVER_PROTECTION), A(VA), 1, false, NULL,
+     handle_map},
     {"unmap", "unmap NAME [va=VA]", A(VA), 0, 1, false, NULL, handle_unmap},
     {"vm-reserve", "vm-reserve PROCESS va=VA size=S", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, false,
      NULL, handle_vm},

@@ -31,6 +31,7 @@ static const struct {
     [ATTR_KEY] = {"key", TYPE_NUMBER},
     [ATTR_DURATION] = {"duration", TYPE_NUMBER},
     [ATTR_PROTECT] = {"protect", TYPE_WORD},
+    [ATTR_DRIVER_PROTECTION] = {"driver-protection", TYPE_NUMBER},
     [ATTR_SEGMENT] = {"segment", TYPE_WORD},
     [ATTR_PAGE] = {"page", TYPE_NUMBER},
     [ATTR_PAGES] = {"pages", TYPE_NUMBER},
@@ -133,6 +134,7 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
     parser->present = 0;
     parser->numbers[ATTR_NODE] = parser->numbers[ATTR_SIZE] = parser->numbers[ATTR_ALIGN] = 0;
     parser->numbers[ATTR_OFFSET] = parser->numbers[ATTR_KEY] = parser->numbers[ATTR_DURATION] = 0;
+    parser->numbers[ATTR_DRIVER_PROTECTION] = 0;
     parser->has_quoted = false;
     parser->list_open = false;
     parser->list_count = 0;

@@ -36,6 +36,7 @@ enum attribute {
     ATTR_KEY,
     ATTR_DURATION,
     ATTR_PROTECT,
+    ATTR_DRIVER_PROTECTION,
     ATTR_SEGMENT,
     ATTR_PAGE,
     ATTR_PAGES,

@@ -243,6 +243,11 @@ static void print_va_op(struct printer *printer, const struct workload_op *op)
 
     switch (op->kind) {
     case WORKLOAD_OP_PTE_MAP:
+        if (op->flags & WORKLOAD_PROTECT_ZERO) {
+            putf(printer, "pte %s zero va=0x%" PRIx64 " pages=%" PRIu64, process, op->offset,
+                 op->size / PAGE_BYTES);
+            break;
+        }
         putf(printer, "pte %s map va=0x%" PRIx64 " segment=%s page=0x%" PRIx64 " pages=%" PRIu64,
              process, op->offset, workload_segment_name((enum workload_segment)op->segment),
              op->value, op->size / PAGE_BYTES);
@@ -314,6 +319,8 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         if (op->kind == WORKLOAD_OP_MAP)
             print_range(printer, op);
         print_protection(printer, op->flags);
+        if (op->ref_count)
+            put_hex(printer, " driver-protection=", w->refs[op->first_ref].key);
         break;
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:

@@ -305,13 +305,14 @@ static void random_map(struct random *r)
         return;
     }
     if (live->nomap && !live->is_mapped) {
-        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, random_protection(r));
+        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, random_protection(r), 0);
         live->is_mapped = true;
         return;
     }
     live->mapped_va = fresh_va(r, count * PAGE_BYTES);
     workload_builder_map(r->builder, live->id, live->mapped_va, offset,
-                         min_u64(count * PAGE_BYTES, live->size - offset), random_protection(r));
+                         min_u64(count * PAGE_BYTES, live->size - offset), random_protection(r),
+                         live->mapped_va / PAGE_BYTES % 64);
 }
 
 static void random_pte(struct random *r)
@@ -339,10 +340,13 @@ static void random_pte(struct random *r)
     case 4:
         workload_builder_pte_unmap(r->builder, process, va, pages);
         break;
+    case 5:
+        workload_builder_pte_zero(r->builder, process, va, pages);
+        break;
     default:
         workload_builder_pte_map(r->builder, process, va,
                                  is_local ? WORKLOAD_SEGMENT_LOCAL : WORKLOAD_SEGMENT_SYSTEM, page,
-                                 pages, shift, 0);
+                                 pages, shift, (uint32_t)page % 4);
         break;
     }
 }

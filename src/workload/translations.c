@@ -142,6 +142,8 @@ bool workload_expected_translations(const struct workload *workload, uint32_t en
 
         if (op->kind != WORKLOAD_OP_PTE_MAP && op->kind != WORKLOAD_OP_PTE_UNMAP)
             continue;
+        if (op->flags & WORKLOAD_PROTECT_ZERO)
+            fresh.page = fresh.va / PAGE_BYTES;
         if (!replace_range(&list, &fresh, op->kind == WORKLOAD_OP_PTE_MAP)) {
             free(list.runs);
             workload_error_set(error, "%.200s: out of memory", workload->path);

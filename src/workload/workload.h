@@ -98,6 +98,7 @@ enum workload_access {
 enum workload_protection {
     WORKLOAD_PROTECT_READ_ONLY = 1,
     WORKLOAD_PROTECT_NO_EXECUTE = 2,
+    WORKLOAD_PROTECT_ZERO = 4, /* PTE_MAP only: reads give zero, writes vanish; no page */
 };
 
 /*
@@ -114,7 +115,9 @@ enum workload_protection {
  *   RESIDENT    device                                   names       whole allocations
  *   EVICT       device                                   names       whole allocations
  *   STEP                                                             text = name of the phase
- *   MAP         allocation  offset     size    va                    flags = protection
+ *   MAP         allocation  offset     size    va        protection  flags = protection; with a
+ *                                                                    driver protection, one
+ *                                                                    reference, of which it is key
  *   UNMAP       allocation                     va                    va AUTO: all its mappings
  *   PTE_MAP     process     va         bytes   page                  segment, page_shift, flags
  *   PTE_UNMAP   process     va         bytes
@@ -322,6 +325,7 @@ struct workload_translation {
     uint64_t page_count;
 };
 
+/* Of a ZERO translation the page is that of its own address. */
 bool workload_expected_translations(const struct workload *workload, uint32_t end_op,
                                     struct workload_translation **out, size_t *out_count,
                                     struct workload_error *error);
@@ -396,11 +400,15 @@ void workload_builder_evict(struct workload_builder *builder, uint32_t device,
 void workload_builder_step(struct workload_builder *builder, const char *name);
 
 void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
-                          uint64_t offset, uint64_t size, uint32_t protection);
+                          uint64_t offset, uint64_t size, uint32_t protection,
+                          uint64_t driver_protection);
 void workload_builder_unmap(struct workload_builder *builder, uint32_t allocation, uint64_t va);
 void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
                               enum workload_segment segment, uint64_t page, uint64_t page_count,
                               uint32_t page_shift, uint32_t protection);
+/* Pages that are nowhere: they read as zero. */
+void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
+                               uint64_t page_count);
 void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
                                 uint64_t page_count);
 void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,

@@ -1,0 +1,120 @@
+/*
+ * Whole runs about page tables: what entries say, and the shapes that tables can have.
+ */
+#include "bench/run.h"
+
+#include "base/bits.h"
+
+#include <drydock/sgpu.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct workload *parse(const char *text)
+{
+    struct workload_error error;
+    struct workload *workload;
+
+    if (!workload_parse(text, strlen(text), "test.case", &workload, &error))
+        fail_msg("%s", error.text);
+    return workload;
+}
+
+static struct run_result *execute(struct workload *workload, const struct run_tamper *tamper)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.tamper = tamper;
+    run_execute(&config, workload, result);
+    return result;
+}
+
+static void finish(struct run_result *result)
+{
+    run_result_fini(result);
+    free(result);
+}
+
+/* ---- Protections -------------------------------------------------------------------------------- */
+
+static const char unique_text[] =
+    "drydock-case 1\n"
+    "alloc a size=1M flags=nomap\n"
+    "map a va=0x200000000000 size=512K driver-protection=0x8000000000000001\n"
+    "map a va=0x200001000000 offset=512K size=512K driver-protection=1\n"
+    "map a va=0x200002000000 size=64K driver-protection=0x8000000000000001\n"
+    "map a va=0x200003000000 offset=508K size=8K driver-protection=1\n"
+    "map a va=0x200004000000 offset=512K size=64K driver-protection=0x8000000000000001\n";
+
+static void a_mapping_that_conflicts_with_a_unique_protection_fails(void **state)
+{
+    struct workload *workload = parse(unique_text);
+    struct run_result *result = execute(workload, NULL);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->finding_count, 2);
+    assert_int_equal(result->findings[0].line, 6);
+    assert_int_equal(result->findings[1].line, 7);
+    assert_non_null(strstr(result->findings[0].text, "0xc000000d"));
+    finish(result);
+    workload_free(workload);
+}
+
+/* Takes the protection out of the entry of VA 0x200000000000. */
+static void strip_entry(void *context, const struct run_live *live)
+{
+    unsigned segment;
+    uint64_t root, address, bytes, entry;
+    struct page_store *store;
+    struct sgpu_walk walk;
+    struct vidmm_segment_info info = {0};
+
+    assert_true(vidmm_process_root(live->processes[0], &segment, &root));
+    if (segment)
+        vidmm_segment_info(live->vidmm, segment, &info);
+    sgpu_mmu_walk(live->gpu, (segment ? info.base : SGPU_PA_SYSTEM) + root, 0x200000000000, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pte >> SGPU_PTE_PROTECTION_SHIFT, 9);
+    assert_true(sgpu_resolve(live->gpu, walk.tables_pa[0], PAGE_BYTES, &store, &address, &bytes));
+    entry = walk.pte & SGPU_PTE_ADDRESS_MASK;
+    entry |= SGPU_PTE_VALID | (walk.pte & SGPU_PTE_SYSTEM);
+    page_store_write(store, address, &entry, sizeof entry); /* index 0 of its table */
+}
+
+static void a_lost_protection_is_found_and_named(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "alloc a size=64K flags=nomap\n"
+                                      "map a va=0x200000000000 protect=nx driver-protection=9\n"
+                                      "submit c0 a:w\n"
+                                      "wait all\n");
+    const struct run_tamper tamper = {.op_index = UINT32_MAX, .fn = strip_entry};
+    struct run_result *result = execute(workload, &tamper);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->translation_mismatches, 1);
+    assert_non_null(strstr(result->findings[0].text, "'a' at VA 0x200000000000"));
+    finish(result);
+    workload_free(workload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
+        cmocka_unit_test(a_lost_protection_is_found_and_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
