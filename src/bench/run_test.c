@@ -621,6 +621,49 @@ static void a_lost_submission_ends_the_run_with_what_is_pending(void **state)
     workload_free(workload);
 }
 
+/* What a driver does that frees memory which it never had. */
+static NTSTATUS stop_the_machine(struct miniport *layer, HANDLE object,
+                                 const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+    uint64_t not_from_the_pool[8] = {0};
+
+    ExFreePoolWithTag(&not_from_the_pool[4], 0);
+    fail_msg("the kernel went on after a bug check");
+    return STATUS_SUCCESS;
+}
+
+static struct miniport *add_stopper(void *context, struct miniport *next)
+{
+    struct swallower *swallower = context;
+
+    swallower->ops = miniport_forward_ops;
+    swallower->ops.submit_command_virtual = stop_the_machine;
+    swallower->layer = (struct miniport){.ops = &swallower->ops, .next = next};
+    return &swallower->layer;
+}
+
+static void a_bug_check_ends_the_run_as_a_finding(void **state)
+{
+    struct workload *workload = load("first-page-in.case");
+    struct run_config config = config_for(workload, RUN_GPUMMU);
+    struct swallower swallower = {.passes = 0};
+    struct run_result *result;
+
+    config.add_layer = add_stopper;
+    config.layer_context = &swallower;
+    result = execute(&config, workload);
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_non_null(strstr(find_finding(result, RUN_FINDING_DRIVER)->text, "bug check 0xc2"));
+    finish(result);
+
+    /* The next run is none the worse for it. */
+    config.add_layer = NULL;
+    result = execute(&config, workload);
+    assert_clean("after a bug check", result);
+    finish(result);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +683,7 @@ int main(void)
         cmocka_unit_test(every_nth_allocation_failure_leaves_the_run_whole),
         cmocka_unit_test(lost_page_table_updates_become_findings),
         cmocka_unit_test(a_lost_submission_ends_the_run_with_what_is_pending),
+        cmocka_unit_test(a_bug_check_ends_the_run_as_a_finding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
