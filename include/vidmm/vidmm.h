@@ -229,6 +229,22 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
 
+/*
+ * The paging fence: a 64-bit value that only grows. A request that was given a value is done when
+ * the fence has it. With a driver of WDDM 2.2 or later it is a monitored fence, written by the GPU
+ * as the last operation of the request's batch (SIGNAL_MONITORED_FENCE), and seen when the driver
+ * reports MONITORED_FENCE_SIGNALED; with older ones packets that retire stand for it. Values of
+ * requests that failed are passed over: the fence has them when nothing earlier is pending.
+ */
+uint64_t vidmm_device_paging_fence(const struct vidmm_device *device);
+
+/*
+ * What is submitted to the context from now on goes to the GPU only when the device's paging fence
+ * has the value, so that submitting need not wait for done. STATUS_INVALID_PARAMETER: the value has
+ * not been given to any request of the device.
+ */
+NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value);
+
 /* ---- GPU virtual addresses (GpuMmu) ------------------------------------------------------------ */
 
 #define VIDMM_PROTECT_READ_ONLY  (1u << 0)

@@ -29,6 +29,7 @@ static const unsigned supported[MINIPORT_OPERATION_COUNT] = {
     [DXGK_OPERATION_VIRTUAL_FILL] = GPUMMU,
     [DXGK_OPERATION_UPDATE_PAGE_TABLE] = GPUMMU,
     [DXGK_OPERATION_FLUSH_TLB] = GPUMMU,
+    [DXGK_OPERATION_SIGNAL_MONITORED_FENCE] = GPUMMU,
 };
 
 static const char *models_text(unsigned models)

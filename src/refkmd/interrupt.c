@@ -186,10 +186,10 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, pending);
 
     for (i = 0; i < adapter->node_count; i++) {
+        if (pending & SGPU_IRQ_FENCE(i)) /* written before the submission that wrote it was done */
+            report_fence_write(adapter, i);
         if (pending & SGPU_IRQ_COMPLETED(i))
             refkmd_report_progress(adapter, i, TRUE);
-        if (pending & SGPU_IRQ_FENCE(i))
-            report_fence_write(adapter, i);
         if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
     }

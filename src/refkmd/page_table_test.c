@@ -407,6 +407,30 @@ static void virtual_fill_covers_its_range_and_no_more(void **state)
     }
 }
 
+/* All 64 bits, behind what was built before, and the interrupt that says so (NTF-007, NTF-009). */
+static void monitored_fence_gets_its_value_and_an_interrupt(void **state)
+{
+    map_pages(0, 1, NULL, 0x80);
+    FOR_EACH_BUFFER_SIZE(dma_bytes)
+    {
+        DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+        uint64_t expected = UINT64_C(0x123456789abcdef0) + dma_bytes;
+        uint64_t value;
+
+        page_store_fill(local(), 0x80000, PAGE, GUARD);
+        memset(kernel.log, 0, sizeof kernel.log);
+        args.SignalMonitoredFence.MonitoredFenceGpuVa = FREE_VA + 0x38;
+        args.SignalMonitoredFence.MonitoredFenceValue = expected;
+        test_build(&kernel, &args, dma_bytes);
+        page_store_read(local(), 0x80038, &value, sizeof value);
+        assert_int_equal(value, expected);
+        assert_true(page_store_is_fill(local(), 0x80000, 0x38, GUARD, NULL));
+        assert_true(page_store_is_fill(local(), 0x80040, PAGE - 0x40, GUARD, NULL));
+        /* Told before the submission that wrote it is (FENCE-003); the log still holds it. */
+        assert_int_equal(kernel.log[0].InterruptType, DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED);
+    }
+}
+
 /* Physical operations work in the address space of the paging process, too. */
 static void physical_operations_stay_physical_in_a_virtual_submission(void **state)
 {
@@ -616,6 +640,7 @@ int main(void)
         TEST(virtual_transfers_move_exactly_their_bytes),
         TEST(a_long_virtual_transfer_is_cut_and_resumed),
         TEST(virtual_fill_covers_its_range_and_no_more),
+        TEST(monitored_fence_gets_its_value_and_an_interrupt),
         TEST(physical_operations_stay_physical_in_a_virtual_submission),
         TEST(a_flush_covers_its_range_however_the_end_is_meant),
         TEST(a_flush_is_ordered_behind_table_writes),

@@ -29,7 +29,7 @@
  *            process.c, device.c, context.c
  *            packet.h           commands into a buffer without ever leaving it
  *            paging_buffer.c    the packer: one operation after another, split where it must be
- *            paging_transfer.c, paging_page_table.c, aperture.c    the operations
+ *            paging_transfer.c, paging_page_table.c, paging_notify.c, aperture.c    the operations
  *            render_patch.c     commands of the physical model
  *            submit.c, interrupt.c, recovery.c    running them, and when they do not run
  */

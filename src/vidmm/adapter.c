@@ -81,6 +81,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
     list_init(&vidmm->requests);
+    list_init(&vidmm->signalling);
     list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
     list_init(&vidmm->processes);
@@ -95,6 +96,7 @@ static void tear_down(struct vidmm *vidmm)
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
     paging_process_fini(vidmm);
+    monitored_fences_fini(vidmm);
     paging_queue_fini(vidmm);
     list_init(&vidmm->queue.jobs);
     base_free_array(vidmm->services, vidmm->entries, vidmm->entry_capacity, sizeof *vidmm->entries);
@@ -209,6 +211,7 @@ void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUP
 {
     if (vidmm->vidsch)
         vidsch_notify_interrupt(vidmm->vidsch, data);
+    monitored_fences_interrupted(vidmm, data);
 }
 
 void vidmm_notify_dpc(struct vidmm *vidmm)
@@ -217,6 +220,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
         return;
     vidmm->callback_depth++;
     vidsch_notify_dpc(vidmm->vidsch);
+    monitored_fences_rescan(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
 }

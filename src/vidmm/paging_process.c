@@ -3,6 +3,7 @@
  *
  * Its address space has a fixed layout (PT-043), by powers of two of what the GPU translates:
  *
+ *     va_size / 16  monitored fences
  *     va_size / 8   paging buffers, one behind the other with a free page between
  *     va_size / 4   scratch: what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn
  *     va_size / 2   window: page tables of all processes, a page each (GPU_VIRTUAL only)
@@ -219,6 +220,23 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
     return STATUS_SUCCESS;
 }
 
+NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
+                                  uint64_t page_count)
+{
+    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES_OF(page_count));
+    uint64_t done = 0;
+
+    while (NT_SUCCESS(status) && done < page_count) {
+        DXGKARG_BUILDPAGINGBUFFER args;
+
+        clear_args(&args);
+        done += page_table_op_map_physical(&vidmm->paging.space, va + PAGE_BYTES_OF(done), 0,
+                                           first_page + done, page_count - done, &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    return status;
+}
+
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
@@ -235,6 +253,7 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     process->space.vidmm = vidmm;
     process->space.driver_process = vidmm->queue.driver_process;
     process->space.is_paging_process = true;
+    process->fence_va = va_size / 16;
     process->buffer_va = va_size / 8;
     process->scratch_va = va_size / 4;
     process->window_va = va_size / 2;
@@ -246,6 +265,9 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     if (!NT_SUCCESS(status))
         return status;
     status = map_buffers(vidmm);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = monitored_fences_init(vidmm);
     if (!NT_SUCCESS(status))
         return status;
     status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages));

@@ -313,7 +313,9 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
     submission->buffer->in_flight--;
     list_remove(&submission->in_flight);
     list_push_back(&vidmm->queue.idle, &submission->in_flight);
+    vidmm->queue.retired_status = status;
     finish_jobs(&jobs);
+    vidmm->queue.retired_status = STATUS_SUCCESS;
 }
 
 static const struct vidsch_packet_ops paging_packet_ops = {

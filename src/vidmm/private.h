@@ -13,6 +13,7 @@
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
+ *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | check.c           | the invariant walk                                            |
@@ -169,6 +170,7 @@ struct paging_queue {
     struct list in_flight;
     struct list idle;
     struct paging_submission submissions[PAGING_SUBMISSIONS];
+    NTSTATUS retired_status; /* of the packet whose jobs are being finished */
     /* The system context. */
     HANDLE driver_process, driver_device, driver_context;
     struct vidsch_context *context;
@@ -303,7 +305,8 @@ void allocation_died(struct job *job);
 /* ---- Residency (residency.c) ---------------------------------------------------------------------- */
 
 struct request {
-    struct list link;
+    struct list
+        link; /* in vidmm->requests, then in vidmm->signalling while it waits for its value */
     struct vidmm *vidmm;
     struct vidmm_device *device;
     vidmm_done done;
@@ -316,6 +319,7 @@ struct request {
     NTSTATUS (*make_tables)(void *subject);
     uint64_t table_bytes;
     bool is_active; /* its references are held */
+    bool has_ended; /* by its value in memory, before its barrier's packet has retired */
     unsigned count;
     unsigned placed;
     struct job barrier;
@@ -331,7 +335,40 @@ NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
                                    void *subject, struct request **out_request);
 void request_free(struct request *request);
 void request_queue(struct request *request);
+/* The device's paging fence has the request's value: ends it. */
+void request_signalled(struct request *request);
 bool residency_run(struct vidmm *vidmm);
+
+/* ---- Monitored fences (monitored_fence.c) --------------------------------------------------------- */
+
+#define MONITORED_FENCES 8192
+
+/* Drivers of WDDM 2.2 and later (op 16); for others there is no memory, and cpu is NULL. */
+struct monitored_fences {
+    uint64_t first_page;
+    volatile uint64_t *cpu;
+    bool was_signalled; /* an interrupt said so since the last look */
+    uint64_t taken[MONITORED_FENCES / 64];
+};
+
+struct monitored_fence {
+    volatile uint64_t *cpu; /* the value; NULL: packets that retire stand for it */
+    uint64_t va;            /* where the paging process sees it */
+    struct vidsch_fence waiters;
+};
+
+NTSTATUS monitored_fences_init(struct vidmm *vidmm);
+void monitored_fences_fini(struct vidmm *vidmm);
+/* STATUS_INSUFFICIENT_RESOURCES: all are taken. The value starts at 0. */
+NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence);
+void monitored_fence_fini(struct vidmm *vidmm, struct monitored_fence *fence);
+void monitored_fence_op_signal(const struct monitored_fence *fence, uint64_t value,
+                               DXGKARG_BUILDPAGINGBUFFER *args);
+/* Sees to it that memory says at least value, and lets go the packets that wait for it. */
+void monitored_fence_signal(struct vidmm *vidmm, struct monitored_fence *fence, uint64_t value);
+void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+/* Ends the requests whose values have been written. */
+void monitored_fences_rescan(struct vidmm *vidmm);
 
 /* ---- Page tables (page_table.c) ------------------------------------------------------------------- */
 
@@ -407,6 +444,7 @@ struct paging_process {
     bool is_ready; /* from then on tables are written in the driver's update mode */
     struct address_space space;
     uint64_t buffer_va;
+    uint64_t fence_va; /* monitored fences */
     uint64_t scratch_va, scratch_pages;
     uint64_t scratch_next; /* page; the range is used in turn */
     uint64_t window_va;    /* GPU_VIRTUAL: page tables are seen here, one slot each */
@@ -424,6 +462,9 @@ struct paging_process {
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va);
 /* Most pages that one chunk may have on each side. */
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
+/* Maps system pages for good while the paging process is set up: written by the CPU, at once. */
+NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
+                                  uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
 void paging_process_fini(struct vidmm *vidmm);
 /* A window slot for a table (GPU_VIRTUAL), never 0. */
@@ -483,6 +524,8 @@ struct vidmm_device {
     struct list allocations;
     unsigned submission_count; /* not retired */
     uint64_t requests_made;    /* last value of the device's paging fence that was promised */
+    struct monitored_fence paging_fence;
+    uint64_t fence_owed; /* value of requests that failed, until the CPU may write it */
     unsigned pending_requests;
     struct list link;
 };
@@ -500,6 +543,7 @@ struct vidmm_context {
     unsigned node;
     struct vidsch_context *scheduler;
     bool root_is_set;
+    uint64_t paging_wait; /* submissions wait until the device's paging fence has this value */
     struct dma_buffer *free_buffers;
     struct list link;
 };
@@ -521,6 +565,7 @@ struct vidmm {
 
     struct paging_queue queue;
     struct paging_process paging;
+    struct monitored_fences fences;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     uint64_t entry_capacity;
@@ -528,6 +573,7 @@ struct vidmm {
     struct list submissions; /* not retired, oldest first */
     uint64_t submitted;      /* sequence of the last one */
     struct list requests;    /* not all placed yet, first come first */
+    struct list signalling;  /* their barriers are queued and will write the fence */
     struct list dying;       /* destroyed, held by nobody, in the order of their last use */
     uint64_t doomed_count;   /* destroyed and not gone */
     struct list processes;

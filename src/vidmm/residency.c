@@ -4,7 +4,9 @@
  * A request is active from the moment it is the first: it then holds its allocations, so that what
  * is resident stays, and places what is not, making room by evicting, least recently used first
  * and lowest priority class first, from the segment that the allocation prefers. When all is
- * placed, a barrier job behind the page-ins ends the request. A request that cannot be placed while
+ * placed, a barrier job behind the page-ins ends the request: its last operation writes the value of
+ * the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2 do
+ * not know the operation, and the packet that retires ends it. A request that cannot be placed while
  * nothing else is pending in the whole manager has failed: no event will come that could help.
  *
  * Work per reference is constant: a hold and two list operations. Nothing here walks what is
@@ -18,9 +20,53 @@
  * that are not idle yet went on the list after the last submission. */
 #define VICTIM_SCAN 64
 
+/* The paging fence is in memory that the GPU writes. */
+static bool writes_fence(const struct request *request)
+{
+    return request->fence_value && request->device->paging_fence.cpu;
+}
+
+/* The value is the last thing that the request's batch writes (NTF-008). */
 static enum job_step barrier_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    return JOB_DONE;
+    struct request *request = container_of(job, struct request, barrier);
+
+    if (job->phase || !writes_fence(request))
+        return JOB_DONE;
+    job->phase = 1;
+    monitored_fence_op_signal(&request->device->paging_fence, request->fence_value, args);
+    return JOB_OPERATION;
+}
+
+/*
+ * The device's fence follows: a request that failed has no batch to write its value, so the CPU does
+ * once nothing of the device is pending that would still write a lower one.
+ */
+static void settle_fence(struct request *request, NTSTATUS status)
+{
+    struct vidmm_device *device = request->device;
+
+    device->pending_requests--;
+    if (!request->fence_value)
+        return;
+    if (NT_SUCCESS(status))
+        monitored_fence_signal(request->vidmm, &device->paging_fence, request->fence_value);
+    else if (request->fence_value > device->fence_owed)
+        device->fence_owed = request->fence_value;
+    if (!device->pending_requests && device->fence_owed)
+        monitored_fence_signal(request->vidmm, &device->paging_fence, device->fence_owed);
+}
+
+static void settle(struct request *request, NTSTATUS status)
+{
+    unsigned i;
+
+    if (!NT_SUCCESS(status) && request->is_active) {
+        for (i = 0; i < request->count; i++)
+            allocation_unhold(request->allocations[i]);
+    }
+    if (request->device)
+        settle_fence(request, status);
 }
 
 static void end_request(struct request *request, NTSTATUS status, uint64_t needed,
@@ -28,22 +74,41 @@ static void end_request(struct request *request, NTSTATUS status, uint64_t neede
 {
     vidmm_done done = request->done;
     void *context = request->context;
-    unsigned i;
 
-    if (request->device)
-        request->device->pending_requests--;
-    if (!NT_SUCCESS(status) && request->is_active) {
-        for (i = 0; i < request->count; i++)
-            allocation_unhold(request->allocations[i]);
-    }
+    settle(request, status);
     request_free(request);
     if (done)
         done(context, status, needed, available);
 }
 
+void request_signalled(struct request *request)
+{
+    request->has_ended = true;
+    list_remove(&request->link);
+    settle(request, STATUS_SUCCESS);
+    if (request->done)
+        request->done(request->context, STATUS_SUCCESS, 0, 0);
+}
+
 static void barrier_finished(struct job *job)
 {
-    end_request(container_of(job, struct request, barrier), STATUS_SUCCESS, 0, 0);
+    struct request *request = container_of(job, struct request, barrier);
+    struct vidmm *vidmm = request->vidmm;
+
+    if (request->has_ended) {
+        request_free(request);
+        return;
+    }
+    list_remove(&request->link);
+    if (writes_fence(request) && *request->device->paging_fence.cpu < request->fence_value &&
+        NT_SUCCESS(vidmm->queue.retired_status))
+        vidmm_driver_error(vidmm, "NTF-007",
+                           "SIGNAL_MONITORED_FENCE: its packet has retired, but the fence at GPU "
+                           "address 0x%llx holds %llu instead of %llu",
+                           (unsigned long long)request->device->paging_fence.va,
+                           (unsigned long long)*request->device->paging_fence.cpu,
+                           (unsigned long long)request->fence_value);
+    end_request(request, STATUS_SUCCESS, 0, 0);
 }
 
 static const struct job_ops barrier_ops = {barrier_next, barrier_finished};
@@ -323,6 +388,15 @@ static void fail_request(struct request *request, NTSTATUS status)
     end_request(request, status, needed, segment_free(segment) + own);
 }
 
+static void queue_barrier(struct request *request)
+{
+    struct vidmm *vidmm = request->vidmm;
+
+    if (writes_fence(request))
+        list_push_back(&vidmm->signalling, &request->link);
+    paging_queue_add(vidmm, &request->barrier);
+}
+
 bool residency_run(struct vidmm *vidmm)
 {
     bool did_anything = false;
@@ -348,7 +422,7 @@ bool residency_run(struct vidmm *vidmm)
             if (i == request->count && request->device->pending_requests == 1)
                 end_request(request, STATUS_SUCCESS, 0, 0);
             else
-                paging_queue_add(vidmm, &request->barrier);
+                queue_barrier(request);
             break;
         case PLACE_LATER:
             if (is_more_to_come(vidmm))
@@ -398,7 +472,7 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
         return status;
     for (i = 0; i < count; i++)
         request->allocations[i] = allocations[i];
-    *out_fence_value = ++device->requests_made;
+    *out_fence_value = request->fence_value = ++device->requests_made;
     request_queue(request);
     vidmm_pump(vidmm);
     return STATUS_PENDING;

@@ -91,17 +91,24 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     device->process = process;
     list_init(&device->contexts);
     list_init(&device->allocations);
+    status = monitored_fence_init(vidmm, &device->paging_fence);
+    if (!NT_SUCCESS(status))
+        goto free_device;
     create.hDevice = device;
     create.hKmdProcess = process->space.driver_process;
     status = miniport_create_device(vidmm->miniport, NULL, &create);
-    if (!NT_SUCCESS(status)) {
-        base_free(vidmm->services, device, sizeof *device);
-        return status;
-    }
+    if (!NT_SUCCESS(status))
+        goto fini_fence;
     device->driver_device = create.hDevice;
     list_push_back(&process->devices, &device->link);
     *out_device = device;
     return STATUS_SUCCESS;
+
+fini_fence:
+    monitored_fence_fini(vidmm, &device->paging_fence);
+free_device:
+    base_free(vidmm->services, device, sizeof *device);
+    return status;
 }
 
 void vidmm_device_destroy(struct vidmm_device *device)
@@ -112,6 +119,7 @@ void vidmm_device_destroy(struct vidmm_device *device)
     ASSERT(list_is_empty(&device->allocations));
     ASSERT(!device->submission_count);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
+    monitored_fence_fini(vidmm, &device->paging_fence);
     list_remove(&device->link);
     base_free(vidmm->services, device, sizeof *device);
 }
@@ -173,6 +181,21 @@ void vidmm_context_destroy(struct vidmm_context *context)
     miniport_destroy_context(vidmm->miniport, context->driver_context);
     list_remove(&context->link);
     base_free(vidmm->services, context, sizeof *context);
+}
+
+uint64_t vidmm_device_paging_fence(const struct vidmm_device *device)
+{
+    return device->paging_fence.cpu ? *device->paging_fence.cpu
+                                    : device->paging_fence.waiters.value;
+}
+
+NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value)
+{
+    if (value > context->device->requests_made)
+        return STATUS_INVALID_PARAMETER;
+    if (value > context->paging_wait)
+        context->paging_wait = value;
+    return STATUS_SUCCESS;
 }
 
 /* ---- Submissions, both models --------------------------------------------------------------------------- */
@@ -280,6 +303,10 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
     submission->va_bytes = bytes;
     submission->done = done;
     submission->done_context = done_context;
+    if (context->paging_wait) {
+        submission->packet.wait_fence = &context->device->paging_fence.waiters;
+        submission->packet.wait_value = context->paging_wait;
+    }
     submission_begin(submission);
     vidsch_submit(context->scheduler, &submission->packet);
     return STATUS_SUCCESS;

@@ -439,6 +439,10 @@ static inline struct rig_operation *rig_begin_operation(struct rig *rig,
         EXPECT(args->FlushTlb.StartVirtualAddress < args->FlushTlb.EndVirtualAddress);
         break;
     }
+    case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
+        EXPECT(args->SignalMonitoredFence.MonitoredFenceGpuVa % sizeof(uint64_t) == 0);
+        EXPECT(args->SignalMonitoredFence.MonitoredFenceValue > 0);
+        break;
     default:
         EXPECT(!"an operation that the manager does not have");
     }

@@ -554,6 +554,27 @@ static inline void rig_accept_unmap(struct rig *rig, struct rig_operation *opera
     }
 }
 
+/* ---- Monitored fences ------------------------------------------------------------------------------------------- */
+
+/* Fences lie in memory that no allocation owns; the interrupt comes with the write. */
+static inline void rig_write_fence(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *signal = &args->SignalMonitoredFence;
+    uint64_t va = signal->MonitoredFenceGpuVa;
+    DXGK_PTE entry =
+        rig_translate(rig, rig->system_context->process, rig->system_context->root, va);
+    uint64_t address = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+    const struct rig_block *block = rig_block_at(rig, address);
+    uint64_t *value = (uint64_t *)(block->memory + (address - PAGE_BYTES * block->first_page));
+
+    EXPECT(entry.Valid && entry.Segment == 0);
+    EXPECT(*value < signal->MonitoredFenceValue);
+    *value = signal->MonitoredFenceValue;
+    vidmm_notify_interrupt(rig->vidmm, &data);
+}
+
 /* ---- Running a record ----------------------------------------------------------------------------------------- */
 
 static inline void rig_run_operation(struct rig *rig, struct rig_operation *operation,
@@ -599,6 +620,9 @@ static inline void rig_run_operation(struct rig *rig, struct rig_operation *oper
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
         for (unit = 0; unit < operation->units; unit++)
             rig->slots[args->UnmapApertureSegment.OffsetInPages + unit] = 0;
+        break;
+    case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
+        rig_write_fence(rig, args);
         break;
     default:
         break;

@@ -1,0 +1,26 @@
+/*
+ * Paging operations that tell: a fence its value, and the driver where things are.
+ */
+#include "paging.h"
+
+#include <ntstatus.h>
+
+/*
+ * The value goes to memory behind everything that was built before, because packets run in order,
+ * and in one piece: the GPU writes 64 bits at once, so No64BitAtomics is not declared (FENCE-012).
+ * The interrupt makes whoever waits on the CPU look again (NTF-007, NTF-009). The address is in the
+ * paging process.
+ */
+NTSTATUS paging_build_signal_monitored_fence(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *signal = &call->args->SignalMonitoredFence;
+    struct sgpu_packet_fence *packet;
+
+    packet = packet_begin(&call->writer, SGPU_OP_FENCE, sizeof *packet);
+    if (!packet)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    packet->flags = SGPU_FENCE_INTERRUPT;
+    packet->address = signal->MonitoredFenceGpuVa;
+    packet->value = signal->MonitoredFenceValue;
+    return STATUS_SUCCESS;
+}

@@ -1,0 +1,126 @@
+/*
+ * Monitored fences: 64-bit values in memory that the GPU writes and everybody waits for.
+ *
+ * Storage    One block of contiguous system pages, mapped once in the paging process behind its
+ *            other fixed ranges and once for the CPU; a fence is 8 bytes of it. The block is mapped
+ *            before the first paging buffer runs and never moves, so that no flush is needed.
+ * Waiting    Requests wait in vidmm->signalling in the order in which their barriers were queued,
+ *            which is the order in which the paging queue writes their values: the first one whose
+ *            value is not there yet ends the look. The look follows the interrupt
+ *            MONITORED_FENCE_SIGNALED in the driver's next DPC.
+ *
+ * Source     contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
+ */
+#include "vidmm/private.h"
+
+#define FENCE_PAGES UINT64_C(16)
+#define FENCE_COUNT (FENCE_PAGES * PAGE_BYTES / sizeof(uint64_t))
+
+_Static_assert(FENCE_COUNT == MONITORED_FENCES, "the bitmap has a bit for every fence");
+
+NTSTATUS monitored_fences_init(struct vidmm *vidmm)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct monitored_fences *fences = &vidmm->fences;
+    NTSTATUS status;
+
+    if (!vidmm->caps.is_virtual ||
+        vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_2)
+        return STATUS_SUCCESS;
+    status = platform->take_contiguous(platform->context, FENCE_PAGES, &fences->first_page);
+    if (!NT_SUCCESS(status)) {
+        fences->first_page = 0;
+        return status;
+    }
+    fences->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(fences->first_page),
+                                    PAGE_BYTES_OF(FENCE_PAGES));
+    if (!fences->cpu)
+        return STATUS_NO_MEMORY;
+    return paging_process_map_fixed(vidmm, vidmm->paging.fence_va, fences->first_page, FENCE_PAGES);
+}
+
+void monitored_fences_fini(struct vidmm *vidmm)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct monitored_fences *fences = &vidmm->fences;
+    static const struct monitored_fences empty;
+
+    if (fences->cpu)
+        platform->unmap_bus(platform->context, (void *)fences->cpu, PAGE_BYTES_OF(FENCE_PAGES));
+    if (fences->first_page)
+        platform->release_contiguous(platform->context, FENCE_PAGES, fences->first_page);
+    *fences = empty;
+}
+
+NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence)
+{
+    struct monitored_fences *fences = &vidmm->fences;
+    unsigned word;
+
+    vidsch_fence_init(&fence->waiters);
+    fence->cpu = NULL;
+    fence->va = 0;
+    if (!fences->cpu)
+        return STATUS_SUCCESS;
+    for (word = 0; word < ARRAY_COUNT(fences->taken); word++) {
+        unsigned bit = 0;
+
+        if (fences->taken[word] == UINT64_MAX)
+            continue;
+        while (fences->taken[word] >> bit & 1)
+            bit++;
+        fences->taken[word] |= UINT64_C(1) << bit;
+        fence->cpu = fences->cpu + word * 64 + bit;
+        fence->va = vidmm->paging.fence_va + (word * 64 + bit) * sizeof(uint64_t);
+        *fence->cpu = 0;
+        return STATUS_SUCCESS;
+    }
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+void monitored_fence_fini(struct vidmm *vidmm, struct monitored_fence *fence)
+{
+    size_t index;
+
+    ASSERT(list_is_empty(&fence->waiters.waiters));
+    if (!fence->cpu)
+        return;
+    index = (size_t)(fence->cpu - vidmm->fences.cpu);
+    vidmm->fences.taken[index / 64] &= ~(UINT64_C(1) << (index % 64));
+    fence->cpu = NULL;
+}
+
+void monitored_fence_op_signal(const struct monitored_fence *fence, uint64_t value,
+                               DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
+    args->SignalMonitoredFence.MonitoredFenceGpuVa = fence->va;
+    args->SignalMonitoredFence.MonitoredFenceValue = value;
+}
+
+void monitored_fence_signal(struct vidmm *vidmm, struct monitored_fence *fence, uint64_t value)
+{
+    if (fence->cpu && *fence->cpu < value)
+        *fence->cpu = value;
+    vidsch_fence_signal(vidmm->vidsch, &fence->waiters, value);
+}
+
+void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
+        vidmm->fences.was_signalled = true;
+}
+
+void monitored_fences_rescan(struct vidmm *vidmm)
+{
+    if (!vidmm->fences.was_signalled)
+        return;
+    vidmm->fences.was_signalled = false;
+    while (!list_is_empty(&vidmm->signalling)) {
+        struct request *request = container_of(vidmm->signalling.next, struct request, link);
+
+        if (*request->device->paging_fence.cpu < request->fence_value)
+            break;
+        request_signalled(request);
+    }
+}
