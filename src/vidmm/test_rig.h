@@ -37,7 +37,7 @@
 #define RIG_TLB_ENTRIES   1024
 #define RIG_FIRST_PAGE    UINT64_C(0x100) /* of system memory */
 #define RIG_FIRST_BLOCK   UINT64_C(0x4000000)
-#define RIG_BLOCKS        64
+#define RIG_BLOCKS        512
 #define RIG_POISON        UINT64_C(0xdeadbeefdeadbeef)
 #define RIG_TABLE_OWNER   UINT32_MAX /* pins of page tables */
 #define RIG_PROGRAM_STEPS 16

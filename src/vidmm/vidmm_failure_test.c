@@ -1,0 +1,256 @@
+/*
+ * vidmm: every allocation fails once, over every public entry point and both models.
+ *
+ * One scenario uses all of vidmm.h. It is repeated with the n-th allocation of the host failing, or
+ * the n-th call that asks the platform for pages or a mapping, until none of them is reached any
+ * more. Whatever failed says so by a status; then vidmm_check() holds, the step is asked for again
+ * and succeeds, all content is what it was, and nothing has leaked when all is destroyed.
+ */
+#include "vidmm/test_rig_run.h"
+
+enum failure { FAIL_HOST, FAIL_PAGES };
+
+static void arm(struct rig *rig, enum failure failure, uint64_t n)
+{
+    if (failure == FAIL_HOST)
+        failing_services_fail_at(&rig->memory, n);
+    else
+        rig->fail_pages_at = n;
+}
+
+static bool has_failed(const struct rig *rig, enum failure failure)
+{
+    return failure == FAIL_HOST ? rig->memory.has_failed : !rig->fail_pages_at;
+}
+
+/* What a step says when memory was short. */
+static bool is_shortage(NTSTATUS status)
+{
+    return status == STATUS_NO_MEMORY;
+}
+
+/*
+ * Runs a call again when it failed for lack of memory, which can happen once.
+ */
+#define AGAIN(rig, call)                                                                           \
+    do {                                                                                           \
+        NTSTATUS status_ = (call);                                                                 \
+        EXPECT((rig)->vidmm == NULL || vidmm_check((rig)->vidmm));                                 \
+        if (is_shortage(status_))                                                                  \
+            status_ = (call);                                                                      \
+        EXPECT(status_ == STATUS_SUCCESS);                                                         \
+    } while (0)
+
+static NTSTATUS make_resident(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    uint64_t fence;
+    NTSTATUS status =
+        vidmm_make_resident(rig->device, 1, &object->allocation, rig_done, &done, &fence);
+
+    if (status == STATUS_PENDING) {
+        rig_drain(rig);
+        EXPECT(done.calls == 1);
+        status = done.status;
+    } else {
+        EXPECT(fence == 0 && done.calls == 0);
+    }
+    if (NT_SUCCESS(status))
+        object->references++;
+    return status;
+}
+
+static NTSTATUS map(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    NTSTATUS status =
+        vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES_OF(object->pages), 0, 0, 0,
+                         rig_done, &done, &object->va);
+
+    EXPECT(NT_SUCCESS(status) == (object->va != 0));
+    rig_drain(rig);
+    EXPECT(done.calls == NT_SUCCESS(status));
+    return NT_SUCCESS(status) ? done.status : status;
+}
+
+static NTSTATUS unmap(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    NTSTATUS status = vidmm_unmap_gpu_va(rig->process, object->va, rig_done, &done);
+
+    rig_drain(rig);
+    EXPECT(done.calls == NT_SUCCESS(status));
+    return status;
+}
+
+static NTSTATUS gpu(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    NTSTATUS status = rig_gpu_in(rig, rig->context, &object, 1, RIG_PROGRAM_STEPS, rig_done, &done);
+
+    rig_drain(rig);
+    EXPECT(done.calls == NT_SUCCESS(status));
+    return NT_SUCCESS(status) ? done.status : status;
+}
+
+static NTSTATUS cpu(struct rig *rig, struct rig_object *object, bool is_write)
+{
+    NTSTATUS status = vidmm_lock(object->allocation);
+
+    for (unsigned i = 0; i < 3 && status == STATUS_GRAPHICS_ALLOCATION_BUSY; i++) {
+        rig_drain(rig);
+        status = vidmm_lock(object->allocation);
+    }
+    if (NT_SUCCESS(status)) {
+        rig_touch_locked(rig, object, is_write);
+        vidmm_unlock(object->allocation);
+    }
+    return status;
+}
+
+static NTSTATUS physical(struct rig *rig, uint64_t va, bool is_map)
+{
+    struct rig_done done = {0};
+    NTSTATUS status =
+        is_map ? vidmm_map_physical(rig->process, va, 1, 3, 100, rig_done, &done)
+               : vidmm_unmap_physical(rig->process, va, PAGE_BYTES_OF(100), rig_done, &done);
+
+    rig_drain(rig);
+    EXPECT(done.calls == NT_SUCCESS(status));
+    return NT_SUCCESS(status) ? done.status : status;
+}
+
+/* Three allocations of which two fit, one in the aperture: pages in and out, and all else. */
+static void use_everything(struct rig *rig)
+{
+    struct rig_object objects[4];
+    bool is_virtual = rig->config.is_virtual;
+    static const unsigned segments[] = {1, 1, 1, 2};
+    unsigned i, round;
+
+    for (i = 0; i < ARRAY_COUNT(objects); i++) {
+        struct rig_request request = {.bytes = PAGE_BYTES_OF(70),
+                                      .preferred = {segments[i]},
+                                      .eviction_set = is_virtual ? 0 : 2u,
+                                      .is_physical = i == 3};
+
+        AGAIN(rig, rig_try_object(rig, rig->device, &request, &objects[i]));
+        AGAIN(rig, cpu(rig, &objects[i], i != 1));
+        if (is_virtual)
+            AGAIN(rig, map(rig, &objects[i]));
+    }
+    for (round = 0; round < 2; round++) {
+        for (i = 0; i < ARRAY_COUNT(objects); i++) {
+            if (is_virtual)
+                AGAIN(rig, make_resident(rig, &objects[i]));
+            AGAIN(rig, gpu(rig, &objects[i]));
+            if (is_virtual)
+                rig_evict(rig, &objects[i]);
+            AGAIN(rig, cpu(rig, &objects[i], true));
+        }
+    }
+    if (is_virtual) {
+        AGAIN(rig, physical(rig, 16 * MiB, true));
+        AGAIN(rig, physical(rig, 16 * MiB, false));
+        AGAIN(rig, unmap(rig, &objects[0]));
+        AGAIN(rig, map(rig, &objects[0]));
+    }
+    for (i = 0; i < ARRAY_COUNT(objects); i++) {
+        AGAIN(rig, cpu(rig, &objects[i], false));
+        rig_destroy_object(rig, &objects[i]);
+    }
+    rig_drain(rig);
+}
+
+static void fail_each(const struct rig_config *config, enum failure failure)
+{
+    uint64_t n;
+    bool failed = true;
+
+    for (n = 1; failed; n++) {
+        struct rig *rig = rig_new(config);
+
+        snprintf(rig_repeat, sizeof rig_repeat, "model %d mode %d, %s %" PRIu64, config->is_virtual,
+                 config->mode, failure == FAIL_HOST ? "host allocation" : "page call", n);
+        arm(rig, failure, n);
+        AGAIN(rig, rig_start(rig));
+        AGAIN(rig, vidmm_process_create(rig->vidmm, &rig->process));
+        AGAIN(rig, vidmm_device_create(rig->process, &rig->device));
+        AGAIN(rig, vidmm_context_create(rig->device, 0, &rig->context));
+        use_everything(rig);
+        failed = has_failed(rig, failure);
+        rig_free(rig);
+        rig_repeat[0] = '\0';
+    }
+    assert_true(n > 10);
+}
+
+static void every_nth_host_allocation_may_fail(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+
+        config.segment_pages[0] = 200;
+        config.aperture_pages = 160;
+        config.private_bytes = 64;
+        fail_each(&config, FAIL_HOST);
+    }
+}
+
+static void every_nth_call_for_pages_may_fail(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+
+        config.segment_pages[0] = 200;
+        config.aperture_pages = 160;
+        fail_each(&config, FAIL_PAGES);
+    }
+}
+
+static void a_device_that_the_driver_refuses_leaves_nothing(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct rig_request request = {.bytes = 1, .preferred = {1}};
+    struct vidmm_process *process;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
+    struct rig_object object;
+
+    rig->fails_at_create = STATUS_INVALID_PARAMETER;
+    assert_int_equal(vidmm_process_create(rig->vidmm, &process), STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_device_create(rig->process, &device), STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_context_create(rig->device, 0, &context), STATUS_INVALID_PARAMETER);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_INVALID_PARAMETER);
+    assert_null(process);
+    assert_null(device);
+    assert_null(context);
+    rig->fails_at_create = STATUS_SUCCESS;
+    assert_int_equal(vidmm_context_create(rig->device, 2, &context), STATUS_INVALID_PARAMETER);
+    rig_free(rig);
+}
+
+static void a_start_that_the_driver_refuses_leaves_nothing(void **state)
+{
+    for (unsigned model = 0; model < 2; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_new(&config);
+
+        rig->fails_at_create = STATUS_INVALID_PARAMETER;
+        assert_int_equal(rig_start(rig), STATUS_INVALID_PARAMETER);
+        rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_nth_host_allocation_may_fail),
+        cmocka_unit_test(every_nth_call_for_pages_may_fail),
+        cmocka_unit_test(a_device_that_the_driver_refuses_leaves_nothing),
+        cmocka_unit_test(a_start_that_the_driver_refuses_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/failure", tests, NULL, NULL);
+}
