@@ -65,6 +65,8 @@ static void settle(struct request *request, NTSTATUS status)
         for (i = 0; i < request->count; i++)
             allocation_unhold(request->allocations[i]);
     }
+    for (i = 0; i < request->count; i++)
+        allocation_unuse(request->allocations[i]);
     if (request->device)
         settle_fence(request, status);
 }
@@ -164,6 +166,11 @@ NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
 
 void request_queue(struct request *request)
 {
+    unsigned i;
+
+    /* Until its turn comes it holds nothing; but what is destroyed meanwhile has to stay. */
+    for (i = 0; i < request->count; i++)
+        allocation_use(request->allocations[i]);
     if (request->device)
         request->device->pending_requests++;
     list_push_back(&request->vidmm->requests, &request->link);
