@@ -196,7 +196,10 @@ static void call_done(struct mapping *mapping)
 
 static void map_finished(struct job *job)
 {
-    call_done(container_of(job, struct mapping, job));
+    struct mapping *mapping = container_of(job, struct mapping, job);
+
+    if (!mapping->is_doomed) /* else done is that of the unmap, which comes behind */
+        call_done(mapping);
 }
 
 static const struct job_ops map_ops = {map_next, map_finished};
@@ -411,8 +414,8 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
 {
     struct mapping *mapping = mapping_find(process, va);
 
-    if (!mapping || mapping->is_doomed)
-        return STATUS_NOT_FOUND;
+    if (!mapping || mapping->is_doomed || mapping->allocation->is_destroyed)
+        return STATUS_NOT_FOUND; /* or on its way out already */
     if (mapping->done || !mapping->has_tables)
         return STATUS_RESOURCE_IN_USE; /* still being mapped */
     mapping->is_doomed = true;
@@ -556,25 +559,39 @@ static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64
     return STATUS_SUCCESS;
 }
 
-/* Makes every leaf table's range in [va, va + bytes) physical; what it took before failing stays so. */
+/*
+ * Makes every leaf table's range in [va, va + bytes) physical. Nothing is taken when a part is in
+ * use; when memory runs out, what was taken stays so, for the next attempt.
+ */
 static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t bytes)
 {
     uint64_t leaf = page_table_coverage(space->vidmm, 1);
+    uint64_t start = align_down(va, leaf);
     uint64_t end = va + bytes;
+    bool is_claim;
 
-    for (va = align_down(va, leaf); va < end; va += leaf) {
-        uint64_t first = va ? va : space->ranges_start; /* the first page stays unmapped */
-        struct range_info info;
-        NTSTATUS status;
+    for (is_claim = false;; is_claim = true) {
+        for (va = start; va < end; va += leaf) {
+            uint64_t first = max_u64(va, space->ranges_start);
+            struct range_info info;
+            NTSTATUS status;
 
-        if (range_allocator_find(&space->ranges, first, &info) && info.owner == OWNER_PHYSICAL)
-            continue;
-        status = range_result(
-            range_allocator_take_at(&space->ranges, first, va + leaf - first, OWNER_PHYSICAL));
-        if (!NT_SUCCESS(status))
-            return status;
+            if (!range_allocator_range_at(&space->ranges, first, &info))
+                return STATUS_INVALID_PARAMETER;
+            if (!info.is_free && info.owner == OWNER_PHYSICAL)
+                continue;
+            if (!info.is_free || info.offset + info.size < va + leaf)
+                return STATUS_RESOURCE_IN_USE;
+            if (!is_claim)
+                continue;
+            status = range_result(
+                range_allocator_take_at(&space->ranges, first, va + leaf - first, OWNER_PHYSICAL));
+            if (!NT_SUCCESS(status))
+                return status;
+        }
+        if (is_claim)
+            return STATUS_SUCCESS;
     }
-    return STATUS_SUCCESS;
 }
 
 static NTSTATUS make_physical_tables(void *subject)
@@ -622,6 +639,9 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     status = create_update(process, va, page_count, done, context, &update);
     if (!NT_SUCCESS(status))
         return status;
+    status = STATUS_INVALID_PARAMETER;
+    if (va < process->space.ranges_start)
+        goto free_update;
     update->is_map = true;
     update->segment = segment;
     update->first_page = first_page;

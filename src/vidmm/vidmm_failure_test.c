@@ -112,7 +112,7 @@ static NTSTATUS physical(struct rig *rig, uint64_t va, bool is_map)
 {
     struct rig_done done = {0};
     NTSTATUS status =
-        is_map ? vidmm_map_physical(rig->process, va, 1, 3, 100, rig_done, &done)
+        is_map ? vidmm_map_physical(rig->process, va, 1, 3, 100, 0, rig_done, &done)
                : vidmm_unmap_physical(rig->process, va, PAGE_BYTES_OF(100), rig_done, &done);
 
     rig_drain(rig);
