@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "bench/coverage.h"
 #include "bench/host.h"
 #include "bench/platform.h"
 #include "bench/player.h"
@@ -341,6 +342,14 @@ static bool raise_driver(struct assembly *run)
         return refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
                       run->config->driver, (unsigned)data.Version);
     run->top = run->raw;
+    if (run->config->coverage) {
+        coverage_begin_run(run->config->coverage);
+        status = coverage_driver_layer_create(run->config->coverage, &run->own.services, run->top,
+                                              &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
     if (run->oracle) {
         status = oracle_layer_create(run->oracle, run->top, &layer);
         if (!NT_SUCCESS(status))
@@ -351,6 +360,13 @@ static bool raise_driver(struct assembly *run)
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the trace layer");
     run->top = run->trace = layer;
+    if (run->config->coverage) {
+        status = coverage_manager_layer_create(run->config->coverage, &run->own.services, run->top,
+                                               &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
     if (!run_event_log_open(&run->events, run->machine, run->config))
         return refuse(run, "cannot write '%s'", run->config->events_path);
     run->has_events = true;

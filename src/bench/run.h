@@ -45,9 +45,13 @@ enum run_reference {
 
 enum run_outcome { RUN_CLEAN, RUN_FINDINGS, RUN_REFUSED, RUN_BROKEN };
 
+struct coverage;
+
 const char *run_model_name(enum run_model model);            /* "physical", "gpummu" */
 const char *run_update_mode_name(enum run_update_mode mode); /* "gpu-virtual", ... */
 const char *run_outcome_name(enum run_outcome outcome);
+unsigned run_model_count(void);
+unsigned run_update_mode_count(void);
 bool run_find_model(const char *name, enum run_model *out);
 
 /* The reference driver's entry point of the model's level; NULL: it has none. 0 gives the level. */
@@ -107,6 +111,8 @@ struct run_config {
     uint64_t events_limit;   /* lines; 0: 200,000 */
 
     unsigned check_interval; /* debug builds: vidmm_check() every so many operations; 0: 64 */
+
+    struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
     uint64_t fail_allocation; /* fail the n-th allocation of the manager from its start; 0: none */
     const struct run_tamper *tamper;

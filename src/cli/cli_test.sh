@@ -137,10 +137,13 @@ expect 0 import random.case -o again.case
 cmp -s random.case again.case || fail "import changed a case"
 expect 0 import random.case -o -
 cmp -s random.case out || fail "import to standard output changed a case"
-expect 0 ops
+expect 0 ops "$cases/first-page-in.case"
 prints 'VIRTUAL_TRANSFER'
 expect 0 ops "$cases/first-page-in.case" --json
 prints '"TRANSFER"'
+prints '"varied"'
+expect 1 ops "$cases/first-page-in.case" --check
+expect 2 ops no-such-folder
 
 [ "$failures" -eq 0 ] && echo "all as promised"
 exit "$((failures != 0))"

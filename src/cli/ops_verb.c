@@ -1,142 +1,334 @@
 #include "cli/cli.h"
 
+#include "bench/coverage.h"
 #include "bench/run.h"
-#include "miniport/miniport.h"
 #include "report/report.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { OPTION_JSON };
+enum { OPTION_JSON, OPTION_OPEN, OPTION_CHECK };
 
 static const struct cli_option options[] = {
     [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
+    [OPTION_OPEN] = {"open", 0, NULL, "list only members that are neither covered nor explained"},
+    [OPTION_CHECK] = {"check", 0, NULL, "exit status 1 if there is such a member"},
     {NULL, 0, NULL, NULL},
 };
 
-/* Which models' runs can contain an operation in this build. */
-#define PHYSICAL 1u
-#define GPUMMU   2u
-static const unsigned supported[MINIPORT_OPERATION_COUNT] = {
-    [DXGK_OPERATION_TRANSFER] = PHYSICAL,
-    [DXGK_OPERATION_FILL] = PHYSICAL,
-    [DXGK_OPERATION_DISCARD_CONTENT] = PHYSICAL,
-    [DXGK_OPERATION_MAP_APERTURE_SEGMENT] = PHYSICAL | GPUMMU,
-    [DXGK_OPERATION_UNMAP_APERTURE_SEGMENT] = PHYSICAL | GPUMMU,
-    [DXGK_OPERATION_VIRTUAL_TRANSFER] = GPUMMU,
-    [DXGK_OPERATION_VIRTUAL_FILL] = GPUMMU,
-    [DXGK_OPERATION_UPDATE_PAGE_TABLE] = GPUMMU,
-    [DXGK_OPERATION_FLUSH_TLB] = GPUMMU,
-    [DXGK_OPERATION_SIGNAL_MONITORED_FENCE] = GPUMMU,
+/* ---- Which cases ------------------------------------------------------------------------------- */
+
+struct case_list {
+    char **paths;
+    size_t count, capacity;
 };
 
-static const char *models_text(unsigned models)
+static bool add_path(struct case_list *list, const char *path)
 {
-    switch (models) {
-    case PHYSICAL:
-        return "physical";
-    case GPUMMU:
-        return "gpummu";
-    case PHYSICAL | GPUMMU:
-        return "physical, gpummu";
-    default:
-        return "not in this build";
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        char **paths = realloc(list->paths, capacity * sizeof *paths);
+
+        if (!paths)
+            return false;
+        list->paths = paths;
+        list->capacity = capacity;
     }
+    list->paths[list->count] = strdup(path);
+    return list->paths[list->count++] != NULL;
 }
 
-static void print_table(const struct run_result *results)
+static void free_paths(struct case_list *list)
 {
-    printf("%3s  %-26s %-20s%s\n", "", "operation", "in runs of model",
-           results ? "     physical       gpummu" : "");
-    for (unsigned op = 0; op < MINIPORT_OPERATION_COUNT; op++) {
-        printf("%3u  %-26s %-20s", op, miniport_operation_name(op), models_text(supported[op]));
-        for (unsigned i = 0; results && i < 2; i++) {
-            char number[REPORT_NUMBER_BYTES];
-            uint64_t count = results[i].statistics.operations[op];
-
-            printf(" %12s", count ? report_count(number, count) : "-");
-        }
-        printf("\n");
-    }
+    for (size_t i = 0; i < list->count; i++)
+        free(list->paths[i]);
+    free(list->paths);
 }
 
-static void print_json(const struct run_result *results)
+static bool is_case_name(const char *name)
 {
-    printf("{\n");
-    for (unsigned op = 0; op < MINIPORT_OPERATION_COUNT; op++) {
-        printf("  \"%s\": {\"number\": %u, \"physical\": %s, \"gpummu\": %s",
-               miniport_operation_name(op), op, supported[op] & PHYSICAL ? "true" : "false",
-               supported[op] & GPUMMU ? "true" : "false");
-        if (results)
-            printf(", \"physical_count\": %" PRIu64 ", \"gpummu_count\": %" PRIu64,
-                   results[0].statistics.operations[op], results[1].statistics.operations[op]);
-        printf("}%s\n", op + 1 < MINIPORT_OPERATION_COUNT ? "," : "");
-    }
-    printf("}\n");
+    const char *dot = strstr(name, ".case");
+
+    return dot && (strcmp(dot, ".case") == 0 || strcmp(dot, ".case.zst") == 0);
 }
 
-static enum cli_status print_runs(const char *path, bool as_json)
+/* A file, or all cases of a folder and the folders in it. */
+static bool add_cases(struct case_list *list, const char *path)
 {
-    struct workload *workload = cli_load(path, 0);
-    struct run_result *results = calloc(2, sizeof *results);
-    struct run_config config;
+    struct stat about;
+    struct dirent *entry;
+    bool is_fine = true;
+    DIR *folder;
+
+    if (stat(path, &about) != 0) {
+        cli_error("there is no case or folder '%s'", path);
+        return false;
+    }
+    if (!S_ISDIR(about.st_mode))
+        return add_path(list, path);
+    folder = opendir(path);
+    if (!folder) {
+        cli_error("cannot read the folder '%s'", path);
+        return false;
+    }
+    while (is_fine && (entry = readdir(folder)) != NULL) {
+        char inner[1024];
+
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner ||
+            stat(inner, &about) != 0)
+            continue;
+        if (S_ISDIR(about.st_mode) || is_case_name(entry->d_name))
+            is_fine = add_cases(list, inner);
+    }
+    closedir(folder);
+    return is_fine;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* ---- Runs --------------------------------------------------------------------------------------- */
+
+/* A set-up of the bench: every case is played in every one. */
+struct set_up {
+    enum run_model model;
+    enum run_update_mode update_mode;
+};
+
+static bool next_set_up(struct set_up *set_up)
+{
+    if (set_up->model == RUN_GPUMMU && set_up->update_mode + 1 < run_update_mode_count()) {
+        set_up->update_mode++;
+        return true;
+    }
+    set_up->update_mode = 0;
+    set_up->model++;
+    return set_up->model < run_model_count();
+}
+
+static enum cli_status status_of(const struct run_result *result)
+{
+    return result->outcome == RUN_CLEAN      ? CLI_FINE
+           : result->outcome == RUN_FINDINGS ? CLI_FINDINGS
+                                             : CLI_INTERNAL;
+}
+
+/* A set-up that refuses the case is passed over, unless all of them do. */
+static enum cli_status play_case(struct coverage *coverage, const char *path)
+{
+    struct set_up set_up = {0};
     enum cli_status status = CLI_FINE;
+    struct workload *workload = cli_load(path, 0);
+    bool is_played = false;
 
-    if (!workload || !results) {
+    if (!workload)
+        return CLI_USAGE;
+    if (!coverage_begin_case(coverage, path)) {
         workload_free(workload);
-        free(results);
+        cli_error("%s: no memory, or too many cases", path);
         return CLI_USAGE;
     }
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
-    config.progress = cli_progress;
-    for (unsigned i = 0; i < 2; i++) {
-        config.model = i ? RUN_GPUMMU : RUN_PHYSICAL;
-        run_execute(&config, workload, &results[i]);
+    do {
+        struct run_config config;
+        struct run_result result;
+
+        run_config_defaults(&config);
+        run_config_from_workload(&config, workload);
+        config.model = set_up.model;
+        if (set_up.update_mode)
+            config.update_mode = set_up.update_mode;
+        config.reference = RUN_REFERENCE_NEVER;
+        config.coverage = coverage;
+        config.progress = cli_progress;
+        run_execute(&config, workload, &result);
         cli_progress_end();
-        if (results[i].error[0])
-            cli_error("%s: %s: %s", path, run_model_name(config.model), results[i].error);
-        report_findings(stderr, path, &results[i]);
-        if (results[i].outcome == RUN_BROKEN)
-            status = CLI_INTERNAL;
-        else if (results[i].outcome != RUN_CLEAN && status == CLI_FINE)
-            status = results[i].outcome == RUN_REFUSED ? CLI_USAGE : CLI_FINDINGS;
-    }
-    if (as_json)
-        print_json(results);
-    else
-        print_table(results);
-    for (unsigned i = 0; i < 2; i++)
-        run_result_fini(&results[i]);
-    free(results);
+        if (result.outcome != RUN_REFUSED) {
+            is_played = true;
+            if (result.error[0])
+                cli_error("%s: %s: %s", path, run_model_name(config.model), result.error);
+            report_findings(stderr, path, &result);
+            if (status_of(&result) > status)
+                status = status_of(&result);
+        } else if (set_up.model + 1 == run_model_count() && !is_played) {
+            cli_error("%s: %s", path, result.error);
+            status = CLI_USAGE;
+        }
+        run_result_fini(&result);
+    } while (next_set_up(&set_up));
     workload_free(workload);
     return status;
 }
 
+static enum cli_status play_all(struct coverage *coverage, const struct case_list *list)
+{
+    enum cli_status status = CLI_FINE;
+
+    for (size_t i = 0; i < list->count; i++) {
+        enum cli_status one = play_case(coverage, list->paths[i]);
+
+        if (one > status)
+            status = one;
+    }
+    return status;
+}
+
+/* ---- Results ------------------------------------------------------------------------------------- */
+
+static json_t *members_json(const struct coverage *coverage, unsigned group, bool only_open)
+{
+    json_t *json = json_object();
+
+    for (unsigned i = 0; i < coverage_member_count(); i++) {
+        const struct coverage_member *member = coverage_member(i);
+        const struct coverage_tally *tally = coverage_tally(coverage, i);
+        const char *reason = coverage_reason(i);
+
+        if (member->group != group || (only_open && coverage_is_settled(coverage, i)))
+            continue;
+        json_object_set_new(json, member->name,
+                            json_pack("{s:b, s:b, s:b, s:s?}", "set", tally->is_set, "read",
+                                      tally->is_read, "varied", tally->is_varied, "reason",
+                                      reason));
+    }
+    return json;
+}
+
+static json_t *group_json(const struct coverage *coverage, unsigned group, bool only_open)
+{
+    json_t *cases = json_array();
+
+    for (unsigned i = 0; i < coverage_case_count(coverage); i++) {
+        if (coverage_case_has(coverage, i, group))
+            json_array_append_new(cases, json_string(coverage_case_name(coverage, i)));
+    }
+    return json_pack("{s:I, s:o, s:o}", "calls", (json_int_t)coverage_calls(coverage, group),
+                     "cases", cases, "members", members_json(coverage, group, only_open));
+}
+
+static bool print_json(const struct coverage *coverage, bool only_open)
+{
+    json_t *operations = json_object();
+    json_t *structures = json_object();
+    json_t *json;
+    bool is_printed;
+
+    for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++)
+        json_object_set_new(group < MINIPORT_OPERATION_COUNT ? operations : structures,
+                            coverage_group_name(group), group_json(coverage, group, only_open));
+    json = json_pack("{s:o, s:o}", "operations", operations, "structures", structures);
+    is_printed = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0;
+    printf("\n");
+    json_decref(json);
+    return is_printed;
+}
+
+static unsigned cases_of(const struct coverage *coverage, unsigned group)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < coverage_case_count(coverage); i++)
+        count += coverage_case_has(coverage, i, group);
+    return count;
+}
+
+static void print_table(const struct coverage *coverage, bool only_open)
+{
+    unsigned totals[5] = {0}; /* members, set, read, varied, settled */
+
+    for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++) {
+        char number[REPORT_NUMBER_BYTES];
+
+        if (group < MINIPORT_OPERATION_COUNT)
+            printf("%2u ", group);
+        else
+            printf("   ");
+        printf("%-38s %12s %s, %u cases\n", coverage_group_name(group),
+               report_count(number, coverage_calls(coverage, group)),
+               group < MINIPORT_OPERATION_COUNT || group == COVERAGE_PATCH ? "calls" : "seen",
+               cases_of(coverage, group));
+        for (unsigned i = 0; i < coverage_member_count(); i++) {
+            const struct coverage_tally *tally = coverage_tally(coverage, i);
+            const char *reason = coverage_reason(i);
+
+            if (coverage_member(i)->group != group)
+                continue;
+            totals[0]++;
+            totals[1] += tally->is_set;
+            totals[2] += tally->is_read;
+            totals[3] += tally->is_varied;
+            totals[4] += coverage_is_settled(coverage, i);
+            if (only_open && coverage_is_settled(coverage, i))
+                continue;
+            printf("     %-44s %-3s %-4s %-6s%s%s\n", coverage_member(i)->name,
+                   tally->is_set ? "set" : "-", tally->is_read ? "read" : "-",
+                   tally->is_varied ? "varied" : "-", reason ? "  " : "", reason ? reason : "");
+        }
+    }
+    printf("\n%u members: %u set, %u read, %u varied; %u are all three or have a reason\n",
+           totals[0], totals[1], totals[2], totals[3], totals[4]);
+}
+
+static bool is_all_settled(const struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage_member_count(); i++) {
+        if (!coverage_is_settled(coverage, i))
+            return false;
+    }
+    return true;
+}
+
 static enum cli_status ops(const struct cli_arguments *arguments)
 {
-    bool as_json = arguments->values[OPTION_JSON] != NULL;
+    const char *const *values = arguments->values;
+    struct coverage *coverage = coverage_create();
+    struct case_list list = {0};
+    enum cli_status status = CLI_FINE;
+    bool is_found = coverage != NULL;
 
-    if (arguments->rest_count > 1) {
-        cli_error("ops takes at most one case (drydock ops --help)");
+    for (size_t i = 0; i < arguments->rest_count && is_found; i++)
+        is_found = add_cases(&list, arguments->rest[i]);
+    if (is_found && arguments->rest_count == 0)
+        is_found = add_cases(&list, "cases");
+    if (is_found && list.count == 0)
+        cli_error("there is no case to play (drydock ops --help)");
+    if (!is_found || list.count == 0) {
+        free_paths(&list);
+        coverage_destroy(coverage);
         return CLI_USAGE;
     }
-    if (arguments->rest_count == 1)
-        return print_runs(arguments->rest[0], as_json);
-    if (as_json)
-        print_json(NULL);
-    else
-        print_table(NULL);
-    return CLI_FINE;
+    qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
+    status = play_all(coverage, &list);
+    if (values[OPTION_JSON]) {
+        if (!print_json(coverage, values[OPTION_OPEN] != NULL))
+            status = CLI_INTERNAL;
+    } else {
+        print_table(coverage, values[OPTION_OPEN] != NULL);
+    }
+    if (values[OPTION_CHECK] && status == CLI_FINE && !is_all_settled(coverage))
+        status = CLI_FINDINGS;
+    free_paths(&list);
+    coverage_destroy(coverage);
+    return status;
 }
 
 const struct cli_verb cli_ops = {
     .name = "ops",
-    .usage = "[CASE]",
-    .summary = "Which paging operations this build has, and how often a case's runs use them",
+    .usage = "[CASE|FOLDER]... [options]",
+    .summary = "Which members of the paging operations are set, read and varied, by recorded runs",
+    .details =
+        "Plays the cases (those under cases/, unless others are named) in every model and every\n"
+        "way of updating page tables, and records each call between manager and driver. A member\n"
+        "is set when a call had something else than zero in it, varied when two calls differed,\n"
+        "and read when the other side really loaded it from memory, which is measured with\n"
+        "protected pages and single steps. A sentence stands where that cannot be.",
     .options = options,
     .repeated_option = -1,
     .run = ops,

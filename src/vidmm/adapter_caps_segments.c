@@ -24,6 +24,8 @@
 /* Bytes behind each descriptor of QUERYSEGMENT4, which nobody may touch (SEG-004). */
 #define STRIDE_GAP_BYTES 64u
 #define STRIDE_GAP_FILL  0xa5
+_Static_assert(STRIDE_GAP_BYTES % _Alignof(DXGK_SEGMENTDESCRIPTOR4) == 0,
+               "descriptors are read in place");
 
 static NTSTATUS fail_segment(struct caps_query *query, const char *rule, unsigned index,
                              const char *field, uint64_t value, const char *expected)
@@ -170,29 +172,28 @@ static NTSTATUS read_descriptors4(struct caps_query *query, const uint8_t *descr
 {
     for (uint32_t i = 0; i < query->caps->segment_count; i++) {
         const uint8_t *at = descriptors + i * stride;
-        DXGK_SEGMENTDESCRIPTOR4 descriptor;
+        const DXGK_SEGMENTDESCRIPTOR4 *descriptor = (const void *)at;
 
-        for (size_t j = sizeof descriptor; j < stride; j++) {
+        for (size_t j = sizeof *descriptor; j < stride; j++) {
             if (at[j] != STRIDE_GAP_FILL)
                 return fail_paging(query, "SEG-004", "pSegmentDescriptor", i,
                                    "descriptors to stand SegmentDescriptorStride apart; something "
                                    "was written behind this one");
         }
-        memcpy(&descriptor, at, sizeof descriptor);
         query->reports[i] = (struct segment_report){
-            .flags = descriptor.Flags,
-            .base = (uint64_t)descriptor.BaseAddress.QuadPart,
-            .size = descriptor.Size,
-            .commit_limit = descriptor.CommitLimit,
-            .system_memory_end = descriptor.SystemMemoryEndAddress,
-            .invalid_range_count = descriptor.NumInvalidMemoryRanges,
-            .vpr_start = descriptor.VprRangeStartOffset,
-            .vpr_size = descriptor.VprRangeSize,
-            .vpr_alignment = descriptor.VprAlignment,
+            .flags = descriptor->Flags,
+            .base = (uint64_t)descriptor->BaseAddress.QuadPart,
+            .size = descriptor->Size,
+            .commit_limit = descriptor->CommitLimit,
+            .system_memory_end = descriptor->SystemMemoryEndAddress,
+            .invalid_range_count = descriptor->NumInvalidMemoryRanges,
+            .vpr_start = descriptor->VprRangeStartOffset,
+            .vpr_size = descriptor->VprRangeSize,
+            .vpr_alignment = descriptor->VprAlignment,
         };
         /* The field is shared: with SupportsCpuHostAperture it is no linear window. */
-        if (!descriptor.Flags.SupportsCpuHostAperture)
-            query->reports[i].cpu_address = (uint64_t)descriptor.CpuTranslatedAddress.QuadPart;
+        if (!descriptor->Flags.SupportsCpuHostAperture)
+            query->reports[i].cpu_address = (uint64_t)descriptor->CpuTranslatedAddress.QuadPart;
     }
     return STATUS_SUCCESS;
 }
