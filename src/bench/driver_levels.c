@@ -29,3 +29,12 @@ DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm)
     }
     return NULL;
 }
+
+bool run_driver_level(unsigned index, enum run_model *out_model, unsigned *out_wddm)
+{
+    if (index >= ARRAY_COUNT(driver_levels))
+        return false;
+    *out_model = driver_levels[index].model;
+    *out_wddm = driver_levels[index].wddm;
+    return true;
+}

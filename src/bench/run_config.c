@@ -33,11 +33,6 @@ const char *run_update_mode_name(enum run_update_mode mode)
     return update_mode_names[mode];
 }
 
-unsigned run_model_count(void)
-{
-    return ARRAY_COUNT(model_names);
-}
-
 unsigned run_update_mode_count(void)
 {
     return ARRAY_COUNT(update_mode_names);

@@ -97,21 +97,51 @@ static int compare_paths(const void *a, const void *b)
 
 /* ---- Runs --------------------------------------------------------------------------------------- */
 
-/* A set-up of the bench: every case is played in every one. */
+/*
+ * Every case is played on every level of the driver, unless it names one; on the first level of a
+ * model also with every way of updating page tables.
+ */
 struct set_up {
+    unsigned level;
     enum run_model model;
-    enum run_update_mode update_mode;
+    unsigned wddm;
+    unsigned update_mode;
+    unsigned only_wddm; /* 0: all */
 };
+
+static bool is_first_of_model(const struct set_up *set_up)
+{
+    enum run_model model;
+    unsigned wddm;
+
+    for (unsigned i = 0; i < set_up->level; i++) {
+        if (run_driver_level(i, &model, &wddm) && model == set_up->model)
+            return false;
+    }
+    return true;
+}
+
+/* set_up->level is the first one to be looked at. */
+static bool find_level(struct set_up *set_up)
+{
+    set_up->update_mode = 0;
+    while (run_driver_level(set_up->level, &set_up->model, &set_up->wddm)) {
+        if (!set_up->only_wddm || set_up->wddm == set_up->only_wddm)
+            return true;
+        set_up->level++;
+    }
+    return false;
+}
 
 static bool next_set_up(struct set_up *set_up)
 {
-    if (set_up->model == RUN_GPUMMU && set_up->update_mode + 1 < run_update_mode_count()) {
+    if (set_up->model != RUN_PHYSICAL && is_first_of_model(set_up) &&
+        set_up->update_mode + 1 < run_update_mode_count()) {
         set_up->update_mode++;
         return true;
     }
-    set_up->update_mode = 0;
-    set_up->model++;
-    return set_up->model < run_model_count();
+    set_up->level++;
+    return find_level(set_up);
 }
 
 static enum cli_status status_of(const struct run_result *result)
@@ -121,13 +151,42 @@ static enum cli_status status_of(const struct run_result *result)
                                              : CLI_INTERNAL;
 }
 
-/* A set-up that refuses the case is passed over, unless all of them do. */
+static enum cli_status play_once(struct coverage *coverage, const char *path,
+                                 const struct workload *workload, const struct run_config *defaults,
+                                 const struct set_up *set_up)
+{
+    struct run_config config = *defaults;
+    struct run_result result;
+    enum cli_status status = CLI_FINE;
+
+    config.model = set_up->model;
+    config.wddm = set_up->wddm;
+    if (set_up->update_mode)
+        config.update_mode = (enum run_update_mode)set_up->update_mode;
+    config.reference = RUN_REFERENCE_NEVER;
+    config.coverage = coverage;
+    config.progress = cli_progress;
+    run_execute(&config, workload, &result);
+    cli_progress_end();
+    if (result.outcome == RUN_REFUSED) {
+        status = CLI_USAGE;
+    } else {
+        report_findings(stderr, path, &result);
+        status = status_of(&result);
+    }
+    if (result.error[0])
+        cli_error("%s: %s, WDDM %u.%u: %s", path, run_model_name(config.model), config.wddm / 10,
+                  config.wddm % 10, result.error);
+    run_result_fini(&result);
+    return status;
+}
+
 static enum cli_status play_case(struct coverage *coverage, const char *path)
 {
     struct set_up set_up = {0};
     enum cli_status status = CLI_FINE;
     struct workload *workload = cli_load(path, 0);
-    bool is_played = false;
+    struct run_config config;
 
     if (!workload)
         return CLI_USAGE;
@@ -136,32 +195,19 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
         cli_error("%s: no memory, or too many cases", path);
         return CLI_USAGE;
     }
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    set_up.only_wddm = config.wddm;
+    if (!find_level(&set_up)) {
+        cli_error("%s: the driver has no WDDM %u.%u", path, config.wddm / 10, config.wddm % 10);
+        workload_free(workload);
+        return CLI_USAGE;
+    }
     do {
-        struct run_config config;
-        struct run_result result;
+        enum cli_status one = play_once(coverage, path, workload, &config, &set_up);
 
-        run_config_defaults(&config);
-        run_config_from_workload(&config, workload);
-        config.model = set_up.model;
-        if (set_up.update_mode)
-            config.update_mode = set_up.update_mode;
-        config.reference = RUN_REFERENCE_NEVER;
-        config.coverage = coverage;
-        config.progress = cli_progress;
-        run_execute(&config, workload, &result);
-        cli_progress_end();
-        if (result.outcome != RUN_REFUSED) {
-            is_played = true;
-            if (result.error[0])
-                cli_error("%s: %s: %s", path, run_model_name(config.model), result.error);
-            report_findings(stderr, path, &result);
-            if (status_of(&result) > status)
-                status = status_of(&result);
-        } else if (set_up.model + 1 == run_model_count() && !is_played) {
-            cli_error("%s: %s", path, result.error);
-            status = CLI_USAGE;
-        }
-        run_result_fini(&result);
+        if (one > status)
+            status = one;
     } while (next_set_up(&set_up));
     workload_free(workload);
     return status;
@@ -324,11 +370,12 @@ const struct cli_verb cli_ops = {
     .usage = "[CASE|FOLDER]... [options]",
     .summary = "Which members of the paging operations are set, read and varied, by recorded runs",
     .details =
-        "Plays the cases (those under cases/, unless others are named) in every model and every\n"
-        "way of updating page tables, and records each call between manager and driver. A member\n"
-        "is set when a call had something else than zero in it, varied when two calls differed,\n"
-        "and read when the other side really loaded it from memory, which is measured with\n"
-        "protected pages and single steps. A sentence stands where that cannot be.",
+        "Plays the cases (those under cases/, unless others are named) on every level of the\n"
+        "driver and with every way of updating page tables, and records each call between\n"
+        "manager and driver. A member is set when a call had something else than zero in it,\n"
+        "varied when two calls differed, and read when the other side really loaded it from\n"
+        "memory, which is measured with protected pages and single steps. A sentence stands\n"
+        "where that cannot be.",
     .options = options,
     .repeated_option = -1,
     .run = ops,
