@@ -11,7 +11,8 @@
  *            that runs into the watched bytes from below, only the byte at the fault counts.
  *            Of an instruction that reads watched memory at two places only the first is seen.
  * Ownership  One watch at a time in the process. Whatever else lies on the same pages may be used
- *            meanwhile; the kernel may not be given a pointer to it.
+ *            meanwhile, but for a stack and this module's own data; the kernel may not be given a
+ *            pointer to it.
  * Limits     x86-64 Linux. Elsewhere access_watch_is_available() is false and begin does nothing.
  */
 #ifndef DRYDOCK_BENCH_ACCESS_WATCH_H

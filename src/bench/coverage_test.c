@@ -178,12 +178,13 @@ static void patching_is_watched_with_its_lists(void **state)
 
 static void descriptors_are_read_by_the_manager(void **state)
 {
-    DXGK_SEGMENTDESCRIPTOR3 descriptors[2] = {0};
+    DXGK_SEGMENTDESCRIPTOR3 *descriptors = access_watch_alloc(2 * sizeof *descriptors);
     DXGK_QUERYSEGMENTOUT3 out = {0};
     const DXGKARG_QUERYADAPTERINFO query = {
         .Type = DXGKQAITYPE_QUERYSEGMENT3, .pOutputData = &out, .OutputDataSize = sizeof out};
     DXGKARG_BUILDPAGINGBUFFER args = {.pDmaBuffer = descriptors};
 
+    assert_non_null(descriptors);
     miniport_query_adapter_info(rig.top, NULL, &query);
     assert_int_equal(out.NbSegment, 2);
     out.pSegmentDescriptor = descriptors;
@@ -195,6 +196,7 @@ static void descriptors_are_read_by_the_manager(void **state)
     assert_tally(COVERAGE_SEGMENT3, "Size", true, true, true);
     assert_tally(COVERAGE_SEGMENT3, "CommitLimit", false, false, false);
     assert_int_equal(coverage_calls(rig.coverage, COVERAGE_SEGMENT3), 2);
+    access_watch_free(descriptors, 2 * sizeof *descriptors);
 }
 
 static void reserved_members_have_a_reason_and_others_must_be_covered(void **state)
