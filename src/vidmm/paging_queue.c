@@ -423,6 +423,7 @@ static enum build_result build(struct vidmm *vidmm)
     struct paging_buffer *buffer = current_buffer(queue);
     DXGKARG_BUILDPAGINGBUFFER args = queue->operation;
     bool was_fresh = buffer->used == 0;
+    bool is_accepted;
     NTSTATUS status;
 
     args.pDmaBuffer = buffer->cpu + buffer->used;
@@ -446,21 +447,18 @@ static enum build_result build(struct vidmm *vidmm)
         return BUILD_COMPLETE;
 
     case (uint32_t)STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER:
-        if (was_fresh && args.pDmaBuffer == (void *)buffer->cpu &&
-            args.MultipassOffset == queue->operation.MultipassOffset) {
-            if (++queue->fresh_failures >= 2) {
-                vidmm_driver_error(
-                    vidmm, "PB-012",
-                    "DxgkDdiBuildPagingBuffer(%s): no progress on two fresh buffers of %u "
-                    "bytes; the operation is dropped",
-                    miniport_operation_name(args.Operation), buffer->bytes);
-                return BUILD_COMPLETE;
-            }
-        } else {
+        is_accepted = accept_output(vidmm, buffer, &args);
+        if (is_accepted && (!was_fresh || buffer->used ||
+                            args.MultipassOffset != queue->operation.MultipassOffset)) {
             queue->fresh_failures = 0;
+            queue->operation.MultipassOffset = args.MultipassOffset;
+        } else if (was_fresh && ++queue->fresh_failures >= 2) {
+            vidmm_driver_error(vidmm, "PB-012",
+                               "DxgkDdiBuildPagingBuffer(%s): no progress on two fresh buffers of "
+                               "%u bytes; the operation is dropped",
+                               miniport_operation_name(args.Operation), buffer->bytes);
+            return BUILD_COMPLETE;
         }
-        accept_output(vidmm, buffer, &args);
-        queue->operation.MultipassOffset = args.MultipassOffset;
         submit_built(vidmm);
         return BUILD_NO_BUFFER;
 

@@ -202,7 +202,7 @@ struct rig {
     struct failing_services memory;
     struct vidmm *vidmm;
     struct vidmm_config manager;
-    bool is_started;
+    bool is_hung; /* nothing that the model knows of places holds any more */
 
     struct rig_page *system;
     uint64_t system_next, system_free_count;
@@ -237,8 +237,8 @@ struct rig {
     struct vidmm_device *device;
     struct vidmm_context *context;
 
-    const char *expected_rule; /* driver_error may say this */
-    unsigned rule_count;       /* how often it did */
+    const char *expected_rules; /* driver_error may say these */
+    unsigned rule_count;        /* how often it did */
     unsigned eviction_count;
     const struct vidmm_allocation *last_evicted;
 

@@ -693,7 +693,7 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
         packet->program = program;
         program->process = context->process;
         program->root = context->root;
-        for (unsigned i = 0; i < program->count; i++) {
+        for (unsigned i = 0; !rig->is_hung && i < program->count; i++) {
             DXGK_PTE entry = rig_walk(rig, context->root, program->steps[i].va);
 
             EXPECT(entry.Valid);
@@ -716,6 +716,8 @@ static inline NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXG
         EXPECT(!patch->pAllocationList && !patch->pPatchLocationList);
         return STATUS_SUCCESS;
     }
+    if (rig->is_hung)
+        return STATUS_SUCCESS;
     for (unsigned i = 0; i < patch->AllocationListSize; i++) {
         const DXGK_ALLOCATIONLIST *entry = &patch->pAllocationList[i];
         struct rig_allocation *allocation =
