@@ -75,6 +75,8 @@ struct watcher {
     unsigned swallowed; /* operation that the driver is not told of; UINT_MAX: none */
     uint64_t counts[MINIPORT_OPERATION_COUNT];
     void (*look)(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args);
+    /* Changes the call; true: nobody hears of it. */
+    bool (*bend)(DXGKARG_BUILDPAGINGBUFFER *args);
     uint64_t last_value;
     D3DGPU_VIRTUAL_ADDRESS last_va;
 };
@@ -86,6 +88,8 @@ static NTSTATUS watch_build(struct miniport *layer, HANDLE object, DXGKARG_BUILD
     NTSTATUS status;
 
     if ((unsigned)args->Operation == watcher->swallowed)
+        return STATUS_SUCCESS;
+    if (watcher->bend && watcher->bend(args))
         return STATUS_SUCCESS;
     status = miniport_build_paging_buffer(layer->next, object, args);
     if (status == STATUS_SUCCESS) {
@@ -155,11 +159,105 @@ static void a_fence_that_is_not_written_is_found(void **state)
     workload_free(workload);
 }
 
+/* ---- NOTIFY_RESIDENCY --------------------------------------------------------------------------- */
+
+#define NOTICE_CASE "sequences/S-05-S-07-notify-residency.case"
+
+/* NTF-001, NTF-003, NTF-004, NTF-005: what comes before each notice. */
+struct notices {
+    struct watcher watcher; /* first */
+    HANDLE moved;           /* by the last fill or transfer */
+    bool was_out;
+    unsigned resident, gone;
+};
+
+static void look_at_notice(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct notices *notices = (struct notices *)watcher;
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &args->NotifyResidency;
+
+    switch ((unsigned)args->Operation) {
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        notices->moved = args->FillVirtual.hAllocation;
+        notices->was_out = false;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        notices->moved = args->TransferVirtual.hAllocation;
+        notices->was_out =
+            args->TransferVirtual.TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
+        break;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY:
+        notices->resident += notice->Resident;
+        notices->gone += !notice->Resident;
+        if (notice->Resident && notice->PhysicalAddress.SegmentId == 1) {
+            assert_ptr_equal(notices->moved, notice->hAllocation);
+            assert_false(notices->was_out);
+        } else if (!notice->Resident) {
+            assert_int_equal(notice->PhysicalAddress.SegmentId, 0);
+            assert_int_equal(notice->PhysicalAddress.SegmentOffset, 0);
+            assert_true(notices->moved != notice->hAllocation || !notices->was_out);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void residency_is_told_once_a_commit_and_once_an_eviction(void **state)
+{
+    struct workload *workload = load(NOTICE_CASE);
+    struct notices notices = {.watcher = {.swallowed = UINT_MAX, .look = look_at_notice}};
+    struct run_result *result = watch(&notices.watcher, workload);
+
+    assert_outcome(result, RUN_CLEAN);
+    /* queue twice and ring once; queue evicted, freed, and ring freed when all is taken down. */
+    assert_int_equal(notices.resident, 3);
+    assert_int_equal(notices.gone, 3);
+    finish(result);
+    workload_free(workload);
+}
+
+static bool name_another_place(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY && args->NotifyResidency.Resident)
+        args->NotifyResidency.PhysicalAddress.SegmentOffset += PAGE_BYTES;
+    return false;
+}
+
+static bool keep_farewells(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY && !args->NotifyResidency.Resident;
+}
+
+static void wrong_notices_are_found(void **state)
+{
+    static const struct {
+        bool (*bend)(DXGKARG_BUILDPAGINGBUFFER *args);
+        const char *text;
+    } cases[] = {
+        {name_another_place, "names another place"},
+        {keep_farewells, "moves while the driver believes it to be resident"},
+    };
+    struct workload *workload = load(NOTICE_CASE);
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct watcher watcher = {.swallowed = UINT_MAX, .bend = cases[i].bend};
+        struct run_result *result = watch(&watcher, workload);
+
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_non_null(strstr(result->findings[0].text, cases[i].text));
+        finish(result);
+    }
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_batch_ends_with_a_rising_value),
         cmocka_unit_test(a_fence_that_is_not_written_is_found),
+        cmocka_unit_test(residency_is_told_once_a_commit_and_once_an_eviction),
+        cmocka_unit_test(wrong_notices_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,12 @@ static struct sgpu_umd_allocation private_data_of(const struct workload_allocati
         data.flags |= SGPU_UMD_CACHED;
     if (allocation->flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY)
         data.flags |= SGPU_UMD_ACCESSED_PHYSICALLY;
+    if (allocation->flags & WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION)
+        data.flags |= SGPU_UMD_NOTIFY_RESIDENCY;
+    if (allocation->flags & WORKLOAD_ALLOCATION_NOTIFY_EVICTION)
+        data.flags |= SGPU_UMD_NOTIFY_EVICTION;
+    if (allocation->flags & WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP)
+        data.flags |= SGPU_UMD_NOTIFY_IOMMU_UNMAP;
     return data;
 }
 

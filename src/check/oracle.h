@@ -50,6 +50,7 @@ enum oracle_problem {
     ORACLE_COVERAGE,   /* a reference was not read or written wholly, once, in order          */
     ORACLE_RUN_COUNT,  /* a submission did not run exactly once, or nobody submitted it       */
     ORACLE_UNFINISHED, /* paging operations built and never submitted, or never reported done */
+    ORACLE_NOTICE,     /* the driver was told another place than where content is, or too late */
     ORACLE_WRITE_LOST, /* the GPU wrote through a zero entry: the write vanished              */
     ORACLE_PROBLEM_COUNT
 };

@@ -61,6 +61,7 @@ struct oracle_allocation {
     bool is_live;
     bool is_bound;
     bool is_reported;
+    bool is_noticed;    /* NOTIFY_RESIDENCY said that it is resident */
     bool is_unfollowed; /* no memory to follow it: nothing is compared any more */
     char name[NAME_BYTES];
 };
@@ -96,6 +97,8 @@ enum operation_effect {
     EFFECT_PLACE,   /* the pages are at the destination now                       */
     EFFECT_LEARN,   /* they are there, if nothing better was known                */
     EFFECT_DISCARD, /* they are no longer in local memory                         */
+    EFFECT_NOTICE,  /* nothing: the driver is told that they are there            */
+    EFFECT_FAREWELL /* nothing: the driver is told that they go                   */
 };
 
 struct paging_operation {
@@ -232,6 +235,14 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
 void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node);
 void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node);
 void oracle_forget_paging(struct oracle *oracle);
+
+/* ---- oracle_notice.c ---- */
+
+/* A notice takes effect: the driver's idea of the place against the shadow's. */
+void publish_notice(struct oracle *oracle, const struct paging_operation *operation);
+/* Pages are placed: not while the driver believes the allocation to be somewhere (NTF-004). */
+void check_noticed_move(struct oracle *oracle, const struct paging_operation *operation);
+uint64_t operation_location(const struct paging_operation *operation, uint64_t i);
 
 /* Runs of locations that follow each other; every page once. */
 uint64_t location_run(const uint64_t *locations, uint64_t count);

@@ -156,7 +156,7 @@ static struct paging_operation *new_operation(struct oracle *oracle,
     return operation;
 }
 
-static uint64_t operation_location(const struct paging_operation *operation, uint64_t i)
+uint64_t operation_location(const struct paging_operation *operation, uint64_t i)
 {
     if (!operation->is_linear)
         return operation->locations[i];
@@ -257,6 +257,22 @@ static struct paging_operation *describe_discard(struct oracle *oracle,
 {
     return new_operation(oracle, arg, arg->DiscardContent.hAllocation, EFFECT_DISCARD, 0,
                          UINT64_MAX, true);
+}
+
+static struct paging_operation *describe_notice(struct oracle *oracle,
+                                                const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &arg->NotifyResidency;
+    bool is_resident = notice->Resident != 0;
+    struct paging_operation *operation =
+        new_operation(oracle, arg, notice->hAllocation,
+                      is_resident ? EFFECT_NOTICE : EFFECT_FAREWELL, 0, UINT64_MAX, !is_resident);
+
+    for (uint64_t i = 0; operation && is_resident && i < operation->page_count; i++)
+        operation->locations[i] =
+            segment_location(oracle, notice->PhysicalAddress.SegmentId,
+                             notice->PhysicalAddress.SegmentOffset + i * PAGE_BYTES);
+    return operation;
 }
 
 /* ---- Apertures ---- */
@@ -492,6 +508,8 @@ static struct paging_operation *describe(struct oracle *oracle,
         return describe_fill(oracle, arg);
     case DXGK_OPERATION_DISCARD_CONTENT:
         return describe_discard(oracle, arg);
+    case DXGK_OPERATION_NOTIFY_RESIDENCY:
+        return describe_notice(oracle, arg);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
         return map_aperture(oracle, arg);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
@@ -526,10 +544,16 @@ static void publish_place(struct oracle_allocation *allocation, uint64_t page, u
     allocation->locations[page] = location;
 }
 
-static void publish(const struct paging_operation *operation)
+static void publish(struct oracle *oracle, const struct paging_operation *operation)
 {
     struct oracle_allocation *allocation = operation->allocation;
 
+    if (operation->effect == EFFECT_NOTICE || operation->effect == EFFECT_FAREWELL) {
+        publish_notice(oracle, operation);
+        return;
+    }
+    if (operation->effect == EFFECT_PLACE)
+        check_noticed_move(oracle, operation);
     for (uint64_t i = 0; i < operation->page_count; i++) {
         uint64_t page = operation->first_page + i;
         uint64_t *location = &allocation->locations[page];
@@ -547,6 +571,9 @@ static void publish(const struct paging_operation *operation)
                 *location =
                     allocation->backing[page] ? allocation->backing[page] : LOCATION_DROPPED;
             break;
+        case EFFECT_NOTICE:
+        case EFFECT_FAREWELL:
+            break; /* above */
         }
     }
 }
@@ -578,6 +605,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
 
     if (operation->effect == EFFECT_DISCARD && !allocation->is_live)
         return; /* it goes with its content */
+    if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE)
+        return; /* judged when it was published */
     oracle->counters.operations_checked++;
     while (i < operation->page_count) {
         uint64_t run = location_run(locations + i, operation->page_count - i);
@@ -598,7 +627,7 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
 static void complete_now(struct oracle *oracle, struct paging_operation *operation)
 {
     if (!oracle->is_blind) {
-        publish(operation);
+        publish(oracle, operation);
         look_at(oracle, operation, NULL);
     }
     free_operation(oracle, operation);
@@ -627,7 +656,7 @@ void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node)
     list_for_each (packet, &done, struct paging_packet, link) {
         list_for_each (operation, &packet->operations, struct paging_operation, link) {
             if (!oracle->is_blind)
-                publish(operation);
+                publish(oracle, operation);
         }
     }
     list_for_each_safe (packet, following, &done, struct paging_packet, link) {

@@ -125,6 +125,10 @@ struct refkmd_context {
 struct refkmd_allocation {
     UINT64 bytes;
     UINT flags; /* SGPU_UMD_* */
+
+    /* As NOTIFY_RESIDENCY says, in the order of the paging buffers. */
+    BOOLEAN is_resident;
+    UINT64 resident_address; /* physical, as the GPU names it */
 };
 
 /* What a device holds of an allocation. */

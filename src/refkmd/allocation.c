@@ -13,7 +13,8 @@
 
 #define KNOWN_FLAGS                                                                                \
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
-     SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE)
+     SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
+     SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -48,7 +49,8 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 }
 
 /*
- * Keeps ALLOC-009 (Cached needs CpuVisible) and RES-013 (what the CPU may touch must be somewhere
+ * Keeps ALLOC-009 (Cached needs CpuVisible), NTF-002 (notices of residency are about physical
+ * addresses) and RES-013 (what the CPU may touch must be somewhere
  * that it can).
  */
 static NTSTATUS check_request(const struct refkmd_adapter *adapter,
@@ -64,6 +66,7 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
         ((flags & SGPU_UMD_CACHED) && !(flags & SGPU_UMD_CPU_VISIBLE)) || contradicts ||
+        ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
         is_out_of_reach)
         return STATUS_INVALID_PARAMETER;
     return STATUS_SUCCESS;
@@ -103,6 +106,8 @@ static void fill_info(const struct refkmd_adapter *adapter,
         info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
         info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
+        info->FlagsWddm2.ExplicitResidencyNotification =
+            (request->flags & SGPU_UMD_NOTIFY_RESIDENCY) != 0;
     } else {
         info->Flags.Value = 0;
         info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;

@@ -34,6 +34,7 @@ paging_builder paging_build_unmap_aperture_segment;
 paging_builder paging_build_update_page_table;
 paging_builder paging_build_flush_tlb;
 paging_builder paging_build_signal_monitored_fence;
+paging_builder paging_build_notify_residency;
 
 /*
  * Build an operation that consists of unit_count equal units, from the one that MultipassOffset

@@ -37,7 +37,7 @@ static const struct paging_handler handlers[] = {
     [DXGK_OPERATION_FLUSH_TLB] = {"FLUSH_TLB", paging_build_flush_tlb},
     [DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION] = {"UPDATE_CONTEXT_ALLOCATION", NULL},
     [DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES] = {"COPY_PAGE_TABLE_ENTRIES", NULL},
-    [DXGK_OPERATION_NOTIFY_RESIDENCY] = {"NOTIFY_RESIDENCY", NULL},
+    [DXGK_OPERATION_NOTIFY_RESIDENCY] = {"NOTIFY_RESIDENCY", paging_build_notify_residency},
     [DXGK_OPERATION_SIGNAL_MONITORED_FENCE] = {"SIGNAL_MONITORED_FENCE",
                                                paging_build_signal_monitored_fence},
     [DXGK_OPERATION_MAP_APERTURE_SEGMENT2] = {"MAP_APERTURE_SEGMENT2", NULL},

@@ -24,3 +24,22 @@ NTSTATUS paging_build_signal_monitored_fence(struct paging_call *call)
     packet->value = signal->MonitoredFenceValue;
     return STATUS_SUCCESS;
 }
+
+/*
+ * Where an allocation that is accessed physically is from now on, or that it is about to leave. What
+ * is built later may name the address; the content is not there before the copies built earlier have
+ * run, so nothing is read here (NTF-006). The driver takes note and writes no command (PB-027).
+ */
+NTSTATUS paging_build_notify_residency(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &call->args->NotifyResidency;
+    struct refkmd_allocation *allocation = notice->hAllocation;
+
+    allocation->is_resident = notice->Resident != 0;
+    allocation->resident_address = 0;
+    if (notice->Resident)
+        allocation->resident_address =
+            refkmd_physical_address(call->adapter, notice->PhysicalAddress.SegmentId,
+                                    notice->PhysicalAddress.SegmentOffset);
+    return STATUS_SUCCESS;
+}

@@ -148,6 +148,14 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
         vidmm_driver_error(vidmm, "ALLOC-008", "%s.AllocationPriority is 0", ddi);
         return false;
     }
+    if (vidmm->caps.is_virtual && info->FlagsWddm2.ExplicitResidencyNotification &&
+        !info->FlagsWddm2.AccessedPhysically) {
+        vidmm_driver_error(vidmm, "NTF-002",
+                           "%s.FlagsWddm2.ExplicitResidencyNotification is set without "
+                           "AccessedPhysically",
+                           ddi);
+        return false;
+    }
     for (i = 0; i < ARRAY_COUNT(preferred); i++) {
         if (preferred[i] &&
             (preferred[i] > vidmm->caps.segment_count || !(set >> (preferred[i] - 1) & 1))) {
@@ -175,8 +183,10 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
     allocation->priority_class = priority_class(info->AllocationPriority);
     allocation->is_cpu_visible = info->Flags.CpuVisible;
     allocation->is_cached = info->Flags.Cached;
-    if (vidmm->caps.is_virtual)
+    if (vidmm->caps.is_virtual) {
         allocation->is_accessed_physically = info->FlagsWddm2.AccessedPhysically;
+        allocation->wants_residency_notice = info->FlagsWddm2.ExplicitResidencyNotification;
+    }
     for (i = 0; i < ARRAY_COUNT(preferred); i++) {
         if (preferred[i])
             prefer(allocation, preferred[i]);

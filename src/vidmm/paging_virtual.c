@@ -7,6 +7,8 @@
  *     system memory    enter   its mappings are made valid, pointing at the backing store
  *                      leave   its mappings are made invalid and flushed
  *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
+ *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
+ *                      and die begin with it behind the mappings
  *     any              die     its mappings are made invalid and flushed; UNMAP from the aperture
  *
  * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
@@ -29,6 +31,7 @@ enum phase {
     PHASE_CHUNK_MOVE,
     PHASE_CHUNK_UNMAP,
     PHASE_CHUNK_UNMAP_FLUSH,
+    PHASE_NOTICE,
     PHASE_MAP,
 };
 
@@ -256,6 +259,11 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         if (step != JOB_DONE)
             return step;
     }
+    if (job->phase < PHASE_NOTICE && allocation->wants_residency_notice) {
+        job->phase = PHASE_NOTICE;
+        notice_op_residency(allocation, true, args);
+        return JOB_OPERATION;
+    }
     if (job->phase != PHASE_MAP) {
         start_walk(allocation, PHASE_MAP);
         allocation->entries_valid = true;
@@ -278,6 +286,10 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
     if (job->phase == PHASE_UNMAP) {
         if (walk_mappings(allocation, false, args))
             return JOB_OPERATION;
+        if (allocation->is_noticed) {
+            notice_op_residency(allocation, false, args);
+            return JOB_OPERATION;
+        }
         job->phase = PHASE_CHUNK;
         if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE) {
             aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);

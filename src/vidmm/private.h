@@ -11,6 +11,7 @@
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
  *            | paging_physical.c | which operations move an allocation (physical model)          |
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
+ *            | notice.c          | operations that tell the driver where things are              |
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
@@ -217,6 +218,8 @@ struct vidmm_allocation {
     uint32_t eviction_set;
     unsigned priority_class;
     bool is_accessed_physically, is_cpu_visible, is_cached;
+    bool wants_residency_notice; /* ExplicitResidencyNotification */
+    bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
     enum allocation_state state;
     bool is_destroyed;
@@ -294,6 +297,10 @@ void aperture_op_map(struct vidmm_allocation *allocation, const struct segment *
                      uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
 void aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
                        uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
+
+/* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
+void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
+                         DXGKARG_BUILDPAGINGBUFFER *args);
 
 /* The generators for struct vidmm_allocation.job. */
 extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
