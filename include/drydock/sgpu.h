@@ -42,22 +42,35 @@
 #define SGPU_REG_LOCAL_SIZE    0x010u /* 8 r  bytes of local memory                         */
 #define SGPU_REG_VISIBLE_SIZE  0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
 #define SGPU_REG_APERTURE_SIZE 0x020u /* 8 r  bytes of aperture, a multiple of a page      */
+#define SGPU_REG_KEPT_SIZE     0x080u /* 8 r  bytes of local memory that outlive hibernation */
 #define SGPU_REG_IRQ_STATUS    0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
 #define SGPU_REG_IRQ_ENABLE    0x104u /* 4 rw SGPU_IRQ_*                                    */
+#define SGPU_REG_RESET         0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
 
 #define SGPU_ID 0x55504753u /* "SGPU" */
+
+/*
+ * A reset of the device resets every node, clears IRQ_STATUS and IRQ_ENABLE and retrains local
+ * memory, whose content is gone afterwards. Aperture slots keep what they point at. While the
+ * device has no power, registers read as all ones and writes vanish; when it comes back it is as
+ * after a reset, and aperture slots point nowhere.
+ */
+#define SGPU_RESET_KEY 0x52534554u
 
 #define SGPU_STRAP_UPDATE_MODE_SHIFT   0 /* 2 bits: how page tables are to be written         */
 #define SGPU_STRAP_UPDATE_MODE_MASK    0x3u
 #define SGPU_STRAP_UPDATE_GPU_VIRTUAL  0u
 #define SGPU_STRAP_UPDATE_GPU_PHYSICAL 1u
 #define SGPU_STRAP_UPDATE_CPU          2u
-#define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2) /* page tables belong in system memory      */
-#define SGPU_STRAP_COHERENT_APERTURE   (1u << 3) /* the aperture can snoop CPU caches        */
+#define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2)  /* page tables belong in system memory      */
+#define SGPU_STRAP_COHERENT_APERTURE   (1u << 3)  /* the aperture can snoop CPU caches        */
+#define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
+#define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 
 #define SGPU_IRQ_COMPLETED(node) (1u << (node))        /* a submission of the node finished */
 #define SGPU_IRQ_FAULTED(node)   (1u << (8 + (node)))  /* the node stopped on a fault       */
 #define SGPU_IRQ_FENCE(node)     (1u << (16 + (node))) /* a FENCE packet asked for it       */
+#define SGPU_IRQ_PREEMPTED(node) (1u << (24 + (node))) /* a preemption is done             */
 
 /*
  * One block of registers a node, at SGPU_REG_NODE(n). To submit, write ADDRESS, ROOT, SIZE
@@ -68,6 +81,11 @@
  * A fault stops the node: the submission never completes, the queue waits, the fault registers
  * and SGPU_IRQ_FAULTED tell. CONTROL_RESET empties the queue and the node's cached translations and
  * clears the fault; a packet that was executing has had no effect, or that of a render's reads.
+ *
+ * CONTROL_PREEMPT drops what is queued behind the submission that executes, if one does. When that
+ * has ended, COMPLETED reads its fence and SGPU_IRQ_PREEMPTED is raised; at once on an idle node.
+ * Nothing that was dropped has had any effect. A doorbell rung before the interrupt queues as ever.
+ * A node that has stopped or hangs never answers.
  *
  * 8-byte registers may be accessed as two halves of 4; no register has an access of 1 or 2 bytes.
  */
@@ -92,10 +110,11 @@
 #define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
 #define SGPU_SUBMIT_PASID                                                                          \
-    (1u << 2)                        /* ROOT is a PASID: ADDRESS and all packet addresses
+    (1u << 2)                          /* ROOT is a PASID: ADDRESS and all packet addresses
                                             are that process's, through the IOMMU; not with
                                             VIRTUAL. Nothing of it is cached.                 */
-#define SGPU_CONTROL_RESET (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_RESET   (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_PREEMPT (1u << 1) /* drop the queue behind the running submission       */
 
 #define SGPU_FAULT_NONE       0u
 #define SGPU_FAULT_NOT_VALID  1u /* no valid translation                                     */

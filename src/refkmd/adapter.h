@@ -93,6 +93,7 @@ struct refkmd_adapter {
     UINT64 local_bytes;
     UINT64 visible_bytes; /* of local memory, through BAR 1 */
     UINT64 aperture_bytes;
+    UINT64 kept_bytes; /* of local memory, over hibernation, if the straps say so */
 
     UINT segment_count; /* reported ones */
 
@@ -177,11 +178,17 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
 ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter);
 
 /*
- * Report what the node has completed since it was last asked, then a preemption that waited for
- * that. TRUE if anything was reported. is_signalled says that the node's completion interrupt was
- * pending, which makes COMPLETED news even if it reads as before. At device IRQL only.
+ * Report what the node has completed since it was last asked. TRUE if anything was. is_signalled
+ * says that the node's completion interrupt was pending, which makes COMPLETED news even if it
+ * reads as before. At device IRQL only.
  */
 BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled);
+
+/*
+ * The node has let go of its queue: report a preemption that is pending, and forget what was
+ * dropped. TRUE if there was one. After refkmd_report_progress(), at device IRQL only.
+ */
+BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal);
 
 /* Nothing submitted to the node is unfinished. */
 BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);

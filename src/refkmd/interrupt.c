@@ -15,7 +15,8 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
     UINT i;
 
     for (i = 0; i < adapter->node_count; i++)
-        mask |= SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i);
+        mask |=
+            SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i) | SGPU_IRQ_PREEMPTED(i);
     return mask;
 }
 
@@ -56,7 +57,7 @@ static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
  * The last completed fence stands for all before it, so several completions may be one report
  * (FENCE-002). Each id is reported once, and only if it was submitted. Keeps FENCE-004.
  */
-static BOOLEAN report_completion(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
+BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
 {
     struct refkmd_node *node = &adapter->nodes[ordinal];
     UINT completed = refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_COMPLETED);
@@ -78,17 +79,18 @@ static BOOLEAN report_completion(struct refkmd_adapter *adapter, UINT ordinal, B
 }
 
 /*
- * The GPU lets a queue run dry rather than stop in it, so a node is preempted when nothing is left
- * on it (FENCE-007). LastCompletedFenceId then is the last id submitted, and no packet comes back.
+ * LastCompletedFenceId is the true one: what was under way behind it never ran, and the kernel will
+ * submit it again (FENCE-007).
  */
-static BOOLEAN report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
+BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
 {
     struct refkmd_node *node = &adapter->nodes[ordinal];
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    if (!node->preemption_is_pending || !refkmd_node_is_drained(node))
+    if (!node->preemption_is_pending)
         return FALSE;
     node->preemption_is_pending = FALSE;
+    node->oldest = node->newest;
 
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
@@ -97,14 +99,6 @@ static BOOLEAN report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
     data.DmaPreempted.NodeOrdinal = ordinal;
     notify(adapter, &data);
     return TRUE;
-}
-
-BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
-{
-    BOOLEAN has_completed = report_completion(adapter, ordinal, is_signalled);
-    BOOLEAN has_preempted = report_preemption(adapter, ordinal);
-
-    return has_completed || has_preempted;
 }
 
 /* Which paging operations the submission with this fence holds; 0 if it is not under way. */
@@ -190,6 +184,10 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
             report_fence_write(adapter, i);
         if (pending & SGPU_IRQ_COMPLETED(i))
             refkmd_report_progress(adapter, i, TRUE);
+        if (pending & SGPU_IRQ_PREEMPTED(i)) {
+            refkmd_report_progress(adapter, i, FALSE);
+            refkmd_report_preemption(adapter, i);
+        }
         if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
     }
@@ -216,10 +214,16 @@ static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
 {
     struct fence_query *query = context;
     struct refkmd_adapter *adapter = query->adapter;
+    UINT ordinal = query->args->NodeOrdinal;
+    BOOLEAN has_news = refkmd_report_progress(adapter, ordinal, FALSE);
 
-    if (refkmd_report_progress(adapter, query->args->NodeOrdinal, FALSE))
+    /* A preemption is over when nothing is left on the node, whatever became of its interrupt. */
+    if (refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE) == SGPU_QUEUE_SLOTS &&
+        refkmd_report_preemption(adapter, ordinal))
+        has_news = TRUE;
+    if (has_news)
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    query->args->CurrentFence = adapter->nodes[query->args->NodeOrdinal].last_completed_fence;
+    query->args->CurrentFence = adapter->nodes[ordinal].last_completed_fence;
     return TRUE;
 }
 

@@ -23,14 +23,21 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
 
     node->preemption_fence = call->fence;
     node->preemption_is_pending = TRUE;
-    if (refkmd_report_progress(adapter, call->ordinal, FALSE))
+    refkmd_report_progress(adapter, call->ordinal, FALSE);
+    if (refkmd_node_is_drained(node)) {
+        refkmd_report_preemption(adapter, call->ordinal);
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    } else {
+        refkmd_write(adapter, SGPU_REG_NODE(call->ordinal) + SGPU_NODE_CONTROL,
+                     SGPU_CONTROL_PREEMPT);
+    }
     return TRUE;
 }
 
 /*
- * What is in the node's queue runs to its end; then the preemption is reported, which is at once
- * if there is nothing (FENCE-008). Keeps FENCE-007, FENCE-009.
+ * The GPU ends the submission that it executes and drops what is queued behind it; its interrupt
+ * reports the preemption. With nothing under way there is nothing to interrupt about, and the
+ * report is made at once (FENCE-008). Keeps FENCE-007, FENCE-009.
  */
 NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PREEMPTCOMMAND args)
 {
@@ -43,39 +50,51 @@ NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
 /* ---- One engine --------------------------------------------------------------------------- */
 
 /*
- * What has completed by now is reported, all else is dropped. From then on the last fence submitted
- * counts as completed, and interrupts of the time before say nothing (TDR-006, TDR-010).
+ * All that the node had is dropped, and interrupts of the time before say nothing any more
+ * (TDR-010). From then on the fence last_aborted counts as completed.
  */
-static void reset_node(struct refkmd_adapter *adapter, UINT ordinal)
+static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_aborted)
 {
     struct refkmd_node *node = &adapter->nodes[ordinal];
     ULONG block = SGPU_REG_NODE(ordinal);
 
     refkmd_write(adapter, block + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS,
-                 SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal));
-    if (!refkmd_node_is_drained(node))
-        node->last_completed_fence = node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
+                 SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal) |
+                     SGPU_IRQ_PREEMPTED(ordinal));
+    node->last_completed_fence = last_aborted;
     node->oldest = node->newest;
     node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
     node->preemption_is_pending = FALSE;
 }
 
+static UINT newest_fence(const struct refkmd_node *node)
+{
+    if (refkmd_node_is_drained(node))
+        return node->last_completed_fence;
+    return node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
+}
+
+/* What has completed by now is reported first; the oldest of the rest is the one that ran. */
 static BOOLEAN NTAPI reset_engine_at_device_irql(PVOID context)
 {
     struct node_call *call = context;
     struct refkmd_adapter *adapter = call->adapter;
+    const struct refkmd_node *node = &adapter->nodes[call->ordinal];
 
     if (refkmd_report_progress(adapter, call->ordinal, FALSE))
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    reset_node(adapter, call->ordinal);
-    call->fence = adapter->nodes[call->ordinal].last_completed_fence;
+    call->fence = refkmd_node_is_drained(node)
+                      ? node->last_completed_fence
+                      : node->submissions[node->oldest % SGPU_QUEUE_SLOTS].fence;
+    reset_node(adapter, call->ordinal, call->fence);
     return TRUE;
 }
 
 /*
- * Done when it returns, with an empty queue and ready for work (TDR-007). If the queue ran empty
- * before the reset, the last aborted fence is the last completed one (TDR-008).
+ * Done when it returns, with an empty queue and ready for work (TDR-007). What ran is the last that
+ * was aborted; what stood behind it has not been touched and is the kernel's to submit again. If
+ * the queue ran empty before the reset, it is the last completed one (TDR-008).
  */
 NTSTATUS NTAPI RefKmdResetEngine(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_RESETENGINE args)
 {
@@ -116,13 +135,14 @@ static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
 
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
     for (i = 0; i < adapter->node_count; i++)
-        reset_node(adapter, i);
+        reset_node(adapter, i, newest_fence(&adapter->nodes[i]));
+    refkmd_write(adapter, SGPU_REG_RESET, SGPU_RESET_KEY);
     return TRUE;
 }
 
 /*
  * The GPU touches no memory and raises no interrupt from here on, until RestartFromTimeout
- * (TDR-001). Paging operations of the clean-up in between are built like all others: building
+ * (TDR-001). The last fence submitted on each node counts as completed (TDR-006). Paging operations of the clean-up in between are built like all others: building
  * touches a buffer, not the GPU (TDR-004).
  */
 NTSTATUS NTAPI RefKmdResetFromTimeout(IN_CONST_HANDLE hAdapter)

@@ -19,6 +19,7 @@ struct segment {
     UINT64 base;
     UINT64 bytes;
     PHYSICAL_ADDRESS cpu_address;
+    UINT64 system_memory_end; /* last byte that hibernation keeps; 0: no such border */
 };
 
 void refkmd_segments_init(struct refkmd_adapter *adapter)
@@ -58,7 +59,27 @@ BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
            !adapter->visible_bytes;
 }
 
-/* Keeps SEG-006, SEG-007, SEG-010, SEG-012, SEG-016, SEG-026 and PWR-001 (nothing is preserved). */
+/*
+ * What of local memory outlives which sleep. Of the four lawful combinations (PWR-001) a segment
+ * that hibernation keeps in part says where the part ends: at its last byte, not behind it
+ * (PWR-004, PWR-006).
+ */
+static void preserve(const struct refkmd_adapter *adapter, struct segment *segment)
+{
+    UINT64 kept = adapter->kept_bytes > segment->base ? adapter->kept_bytes - segment->base : 0;
+
+    if (!(adapter->straps & SGPU_STRAP_KEEPS_STANDBY))
+        return;
+    segment->flags.PreservedDuringStandby = 1;
+    if (!(adapter->straps & SGPU_STRAP_KEEPS_HIBERNATE) || !kept)
+        return;
+    segment->flags.PreservedDuringHibernate = kept >= segment->bytes;
+    segment->flags.PartiallyPreservedDuringHibernate = kept < segment->bytes;
+    if (kept < segment->bytes)
+        segment->system_memory_end = kept - 1;
+}
+
+/* Keeps SEG-006, SEG-007, SEG-010, SEG-012, SEG-016, SEG-026 and PWR-001. */
 static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
 {
     struct segment segment;
@@ -81,6 +102,9 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         segment.bytes = adapter->local_bytes - adapter->visible_bytes;
         break;
     }
+
+    if (!segment.flags.Aperture)
+        preserve(adapter, &segment);
 
     /* Which budget a byte counts against is a question of WDDM 2. */
     if (adapter->model == REFKMD_GPU_MMU) {
@@ -145,6 +169,7 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
         descriptor->CpuTranslatedAddress = segment.cpu_address;
         descriptor->Size = segment.bytes;
         descriptor->CommitLimit = segment.bytes;
+        descriptor->SystemMemoryEndAddress = segment.system_memory_end;
     }
     out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
     out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
@@ -179,6 +204,7 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         descriptor.Size = segment.bytes;
         descriptor.CommitLimit = segment.bytes;
         descriptor.CpuTranslatedAddress = segment.cpu_address;
+        descriptor.SystemMemoryEndAddress = segment.system_memory_end;
         RtlCopyMemory(
             (UCHAR *)out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &descriptor,
             out->SegmentDescriptorStride < sizeof descriptor ? out->SegmentDescriptorStride

@@ -628,8 +628,8 @@ static void a_page_fault_is_reported_and_reset(void **state)
     assert_false(engine.EngineStatus.Responsive);
 
     assert_int_equal(kernel.ddi.DxgkDdiResetEngine(kernel.adapter, &reset), STATUS_SUCCESS);
-    assert_int_equal(reset.LastAbortedFenceId, 5);
-    assert_int_equal(current_fence(NODE), 5);
+    assert_int_equal(reset.LastAbortedFenceId, 4);
+    assert_int_equal(current_fence(NODE), 4);
     assert_int_equal(kernel.ddi.DxgkDdiQueryEngineStatus(kernel.adapter, &engine), STATUS_SUCCESS);
     assert_true(engine.EngineStatus.Responsive);
     test_run(&kernel);
@@ -671,20 +671,44 @@ static void preemption_of_an_empty_queue_is_answered_at_once(void **state)
     assert_true(kernel.is_dpc_queued);
 }
 
-/* FENCE-007: what was queued runs to its end first. */
-static void preemption_waits_for_the_queue_to_drain(void **state)
+/* FENCE-007, SUB-010: what runs ends, what is queued behind it is dropped and comes back. */
+static void preemption_drops_what_is_queued_behind_the_running_submission(void **state)
 {
     put_fill(0, 0x1000, 1);
     submit(0, FILL_BYTES, 3);
     submit(0, FILL_BYTES, 4);
-    preempt(5);
+    submit(0, FILL_BYTES, 5);
+    preempt(1);
     assert_int_equal(kernel.log_count, 0);
     test_run(&kernel);
-    check_preempted(kernel.log_count - 1, 5, 4);
-    check_completed(kernel.log_count - 2, 4, NODE);
+    assert_int_equal(kernel.log_count, 2);
+    check_completed(0, 3, NODE);
+    check_preempted(1, 1, 3);
+    page_store_fill(local(), 0x1000, PAGE, GUARD);
+    test_run(&kernel);
+    assert_true(page_store_is_fill(local(), 0x1000, PAGE, GUARD, NULL));
+
+    submit(0, FILL_BYTES, 4);
     submit(0, FILL_BYTES, 6);
     test_run(&kernel);
     check_completed(kernel.log_count - 1, 6, NODE);
+    assert_true(page_store_is_fill(local(), 0x1000, PAGE, 1, NULL));
+}
+
+/* FENCE-006: the interrupts of completion and preemption are lost, and the kernel asks. */
+static void a_lost_preemption_is_reported_when_the_kernel_asks(void **state)
+{
+    put_fill(0, 0x1000, 1);
+    submit(0, FILL_BYTES, 3);
+    submit(0, FILL_BYTES, 4);
+    preempt(7);
+    set_interrupts(false);
+    test_run(&kernel);
+    assert_int_equal(kernel.log_count, 0);
+    assert_int_equal(current_fence(NODE), 3);
+    assert_int_equal(kernel.log_count, 2);
+    check_completed(0, 3, NODE);
+    check_preempted(1, 7, 3);
 }
 
 /* TDR-007, TDR-008, TDR-010. */
@@ -702,14 +726,14 @@ static void an_engine_reset_tells_what_it_aborted(void **state)
     submit(0, FILL_BYTES, 2);
     submit(0, FILL_BYTES, 3);
     assert_int_equal(kernel.ddi.DxgkDdiResetEngine(kernel.adapter, &reset), STATUS_SUCCESS);
-    assert_int_equal(reset.LastAbortedFenceId, 3);
+    assert_int_equal(reset.LastAbortedFenceId, 2); /* 3 had not begun */
     kernel.log_count = 0;
     test_run(&kernel);
     assert_int_equal(kernel.log_count, 0);
     assert_true(page_store_is_fill(local(), 0x1000, PAGE, GUARD, NULL));
-    assert_int_equal(current_fence(NODE), 3);
+    assert_int_equal(current_fence(NODE), 2);
     preempt(50); /* nothing is left on the node */
-    check_preempted(0, 50, 3);
+    check_preempted(0, 50, 2);
     kernel.log_count = 0;
 
     /* Completed before the reset, unseen because the interrupt got lost. */
@@ -727,11 +751,11 @@ static void a_timeout_silences_the_gpu_until_the_restart(void **state)
 {
     DXGKARG_BUILDPAGINGBUFFER lost = {.Operation = DXGK_OPERATION_TRANSFER};
 
-    page_store_fill(local(), 0x1000, PAGE, GUARD);
     put_fill(0, 0x1000, 1);
     submit(0, FILL_BYTES, 1);
     submit(0, FILL_BYTES, 2);
     assert_int_equal(kernel.ddi.DxgkDdiResetFromTimeout(kernel.adapter), STATUS_SUCCESS);
+    page_store_fill(local(), 0x1000, PAGE, GUARD);
     test_run(&kernel);
     assert_int_equal(kernel.log_count, 0);
     assert_true(page_store_is_fill(local(), 0x1000, PAGE, GUARD, NULL));
@@ -824,7 +848,8 @@ int main(void)
         VIRTUAL(a_refused_virtual_submission_completes_its_fence),
         VIRTUAL(a_page_fault_is_reported_and_reset),
         PHYSICAL(preemption_of_an_empty_queue_is_answered_at_once),
-        PHYSICAL(preemption_waits_for_the_queue_to_drain),
+        PHYSICAL(preemption_drops_what_is_queued_behind_the_running_submission),
+        PHYSICAL(a_lost_preemption_is_reported_when_the_kernel_asks),
         PHYSICAL(an_engine_reset_tells_what_it_aborted),
         PHYSICAL(a_timeout_silences_the_gpu_until_the_restart),
         PHYSICAL(a_faulted_paging_submission_names_its_operations),

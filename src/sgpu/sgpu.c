@@ -14,7 +14,7 @@ static void start_next_submission(struct sgpu_node *node);
 
 /* ---- Interrupts and faults ------------------------------------------------------------------ */
 
-static void update_line(struct sgpu *gpu)
+void sgpu_update_line(struct sgpu *gpu)
 {
     machine_set_interrupt_line(gpu->machine, (gpu->irq_status & gpu->irq_enable) != 0);
 }
@@ -22,7 +22,7 @@ static void update_line(struct sgpu *gpu)
 void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits)
 {
     gpu->irq_status |= bits;
-    update_line(gpu);
+    sgpu_update_line(gpu);
 }
 
 static uint64_t packet_token(const struct sgpu_node *node)
@@ -61,6 +61,33 @@ void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address)
 
 /* ---- Running submissions -------------------------------------------------------------------- */
 
+/* An interrupt that tells of progress may get lost on its way. */
+static void raise_progress(struct sgpu_node *node, uint32_t bits)
+{
+    if (node->loses_interrupt)
+        node->loses_interrupt = false;
+    else
+        sgpu_raise_irq(node->gpu, bits);
+}
+
+/* What was dropped is gone and what ran has ended. */
+static void end_preemption(struct sgpu_node *node)
+{
+    node->is_preempting = false;
+    raise_progress(node, SGPU_IRQ_PREEMPTED(node->index));
+}
+
+static void preempt_node(struct sgpu_node *node)
+{
+    bool is_busy = node->is_running || node->is_faulted;
+
+    node->queue_count = is_busy ? 1 : 0;
+    if (is_busy)
+        node->is_preempting = true;
+    else
+        end_preemption(node);
+}
+
 static void complete_submission(struct sgpu_node *node)
 {
     struct sgpu *gpu = node->gpu;
@@ -75,11 +102,27 @@ static void complete_submission(struct sgpu_node *node)
     machine_digest_add(gpu->machine, machine_now(gpu->machine));
     if (gpu->observer && gpu->observer->submission_done)
         gpu->observer->submission_done(gpu->observer_context, node->index, fence);
-    sgpu_raise_irq(gpu, SGPU_IRQ_COMPLETED(node->index));
+    raise_progress(node, SGPU_IRQ_COMPLETED(node->index));
+    if (node->is_preempting)
+        end_preemption(node);
     start_next_submission(node);
 }
 
 static void end_packet(void *context);
+
+/* The packet that begins is the one that never ends. */
+static bool must_hang(struct sgpu_node *node)
+{
+    if (!node->will_hang)
+        return false;
+    if (node->hangs_after) {
+        node->hangs_after--;
+        return false;
+    }
+    node->will_hang = false;
+    node->is_hung = true;
+    return true;
+}
 
 static void start_packet(void *context)
 {
@@ -92,6 +135,8 @@ static void start_packet(void *context)
         complete_submission(node);
         return;
     }
+    if (must_hang(node))
+        return;
     if (sgpu_packet_begin(node, &end_ns))
         machine_schedule(machine, &node->event, end_ns + machine_jitter(machine), end_packet, node);
 }
@@ -140,13 +185,16 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
     start_next_submission(node);
 }
 
-static void reset_node(struct sgpu_node *node)
+void sgpu_reset_node(struct sgpu_node *node)
 {
     machine_cancel(node->gpu->machine, &node->event);
     node->queue_count = 0;
     node->queued_fence = node->completed_fence;
     node->is_running = false;
     node->is_faulted = false;
+    node->is_hung = false;
+    node->will_hang = false;
+    node->is_preempting = false;
     node->fault_fence = 0;
     node->fault_kind = SGPU_FAULT_NONE;
     node->fault_va = 0;
@@ -220,6 +268,9 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_APERTURE_SIZE:
     case SGPU_REG_APERTURE_SIZE + 4:
         return half_of(gpu->aperture_bytes, offset - SGPU_REG_APERTURE_SIZE);
+    case SGPU_REG_KEPT_SIZE:
+    case SGPU_REG_KEPT_SIZE + 4:
+        return half_of(gpu->config.kept_bytes, offset - SGPU_REG_KEPT_SIZE);
     case SGPU_REG_IRQ_STATUS:
         return gpu->irq_status;
     case SGPU_REG_IRQ_ENABLE:
@@ -251,7 +302,9 @@ static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
         break;
     case SGPU_NODE_CONTROL:
         if (value & SGPU_CONTROL_RESET)
-            reset_node(node);
+            sgpu_reset_node(node);
+        else if (value & SGPU_CONTROL_PREEMPT)
+            preempt_node(node);
         break;
     default:
         break;
@@ -266,10 +319,12 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
         write_node(node, offset % 0x100, value);
     } else if (offset == SGPU_REG_IRQ_STATUS) {
         gpu->irq_status &= ~value;
-        update_line(gpu);
+        sgpu_update_line(gpu);
     } else if (offset == SGPU_REG_IRQ_ENABLE) {
         gpu->irq_enable = value;
-        update_line(gpu);
+        sgpu_update_line(gpu);
+    } else if (offset == SGPU_REG_RESET && value == SGPU_RESET_KEY) {
+        sgpu_reset_device(gpu);
     }
 }
 
@@ -282,7 +337,7 @@ static uint64_t read_register(void *context, uint64_t offset, unsigned size)
 {
     struct sgpu *gpu = context;
 
-    if (!is_register_access(offset, size))
+    if (!is_register_access(offset, size) || gpu->is_off)
         return UINT64_MAX;
     if (size == 4)
         return read_word(gpu, offset);
@@ -295,7 +350,7 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
 
     machine_digest_add(gpu->machine, offset << 8 | size);
     machine_digest_add(gpu->machine, value);
-    if (!is_register_access(offset, size))
+    if (!is_register_access(offset, size) || gpu->is_off)
         return;
     write_word(gpu, offset, (uint32_t)value);
     if (size == 8)
@@ -326,6 +381,8 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
     gpu->config = *config;
     if (gpu->config.packet_ns == 0)
         gpu->config.packet_ns = DEFAULT_PACKET_NS;
+    if (gpu->config.kept_bytes == 0 || gpu->config.kept_bytes > board->local_bytes)
+        gpu->config.kept_bytes = board->local_bytes;
     gpu->ram = machine_ram(machine);
     gpu->local = machine_local(machine);
     gpu->iommu = machine_iommu(machine);

@@ -30,9 +30,10 @@ struct sgpu;
 #define SGPU_MAX_NODES 4u
 
 struct sgpu_config {
-    uint32_t straps;        /* SGPU_STRAP_* */
-    uint32_t node_count;    /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
-    uint64_t packet_ns;     /* fixed cost of a packet; 0: 200 */
+    uint32_t straps;     /* SGPU_STRAP_* */
+    uint32_t node_count; /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
+    uint64_t packet_ns;  /* fixed cost of a packet; 0: 200 */
+    uint64_t kept_bytes; /* of local memory, kept over hibernation if the strap says so; 0: all */
     bool ignores_tlb_flush; /* planted defect of the hardware, for tests of those who look for it */
 };
 
@@ -116,6 +117,30 @@ struct sgpu_run {
 bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
                            bool (*callback)(void *context, const struct sgpu_run *run),
                            void *context);
+
+/* ---- Misfortune and power (sgpu_device.c) ---------------------------------------------------- */
+
+/*
+ * The node hangs: of the packets that are under way or will start, the one with so many before it
+ * never ends and has no effect. A reset of the node or the device heals it.
+ */
+void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before);
+bool sgpu_is_hung(const struct sgpu *gpu, uint32_t node); /* it has come to that packet */
+
+/* The interrupt of the node's next completion or preemption gets lost; the registers tell. */
+void sgpu_lose_interrupt(struct sgpu *gpu, uint32_t node);
+
+/*
+ * Takes the power away and gives it back, as drydock/sgpu.h describes. What the straps do not keep
+ * of local memory in this state reads as SGPU_LOST_PATTERN afterwards.
+ */
+enum sgpu_sleep { SGPU_SLEEP_STANDBY, SGPU_SLEEP_HIBERNATE, SGPU_SLEEP_D3 };
+#define SGPU_LOST_PATTERN 0xdead1057u
+void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep);
+void sgpu_power_on(struct sgpu *gpu);
+
+/* Pulled out of its slot: without power for good. */
+void sgpu_remove(struct sgpu *gpu);
 
 /* ---- State ----------------------------------------------------------------------------------- */
 

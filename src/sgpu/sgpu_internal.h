@@ -83,6 +83,11 @@ struct sgpu_node {
 
     bool is_running;
     bool is_faulted;
+    bool is_hung;   /* the running packet never ends */
+    bool will_hang; /* after this many more packets */
+    uint32_t hangs_after;
+    bool is_preempting;   /* a preemption waits for the running submission */
+    bool loses_interrupt; /* the next one of a completion or preemption */
     uint32_t fault_fence;
     uint32_t fault_kind;
     uint64_t fault_va;
@@ -109,6 +114,7 @@ struct sgpu {
 
     uint32_t irq_status;
     uint32_t irq_enable;
+    bool is_off; /* without power */
     uint32_t node_count;
     struct sgpu_node *nodes;
 
@@ -133,6 +139,13 @@ static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
 /* Stop the node. */
 void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address);
 void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits);
+void sgpu_update_line(struct sgpu *gpu);
+/* Drops the queue and whatever the node was doing. */
+void sgpu_reset_node(struct sgpu_node *node);
+
+/* ---- sgpu_device.c -------------------------------------------------------------------------- */
+
+void sgpu_reset_device(struct sgpu *gpu);
 
 /* ---- sgpu_packets.c ------------------------------------------------------------------------- */
 

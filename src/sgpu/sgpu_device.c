@@ -1,0 +1,80 @@
+/*
+ * The device as a whole: resets, power, and what a bench does to it.
+ */
+#include "sgpu/sgpu_internal.h"
+
+/* Local memory from first on is not what it was. */
+static void lose_local_memory(struct sgpu *gpu, uint64_t first)
+{
+    if (first < gpu->local_bytes)
+        page_store_fill(gpu->local, first, gpu->local_bytes - first, SGPU_LOST_PATTERN);
+}
+
+static void reset_nodes(struct sgpu *gpu)
+{
+    for (uint32_t i = 0; i < gpu->node_count; i++) {
+        sgpu_reset_node(&gpu->nodes[i]);
+        gpu->nodes[i].loses_interrupt = false;
+    }
+    gpu->irq_status = 0;
+    gpu->irq_enable = 0;
+    sgpu_update_line(gpu);
+}
+
+void sgpu_reset_device(struct sgpu *gpu)
+{
+    reset_nodes(gpu);
+    lose_local_memory(gpu, 0);
+}
+
+/* ---- Power ---------------------------------------------------------------------------------- */
+
+static uint64_t kept_bytes(const struct sgpu *gpu, enum sgpu_sleep sleep)
+{
+    if (sleep == SGPU_SLEEP_HIBERNATE)
+        return gpu->config.straps & SGPU_STRAP_KEEPS_HIBERNATE ? gpu->config.kept_bytes : 0;
+    return gpu->config.straps & SGPU_STRAP_KEEPS_STANDBY ? gpu->local_bytes : 0;
+}
+
+void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep)
+{
+    ASSERT(!gpu->is_off);
+    gpu->is_off = true;
+    reset_nodes(gpu);
+    for (uint64_t i = 0; i < gpu->slot_count; i++)
+        gpu->slots[i] = 0;
+    lose_local_memory(gpu, kept_bytes(gpu, sleep));
+}
+
+void sgpu_power_on(struct sgpu *gpu)
+{
+    ASSERT(gpu->is_off);
+    gpu->is_off = false;
+}
+
+void sgpu_remove(struct sgpu *gpu)
+{
+    gpu->is_off = true;
+    reset_nodes(gpu);
+    lose_local_memory(gpu, 0);
+}
+
+/* ---- Misfortune ----------------------------------------------------------------------------- */
+
+void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before)
+{
+    ASSERT(node < gpu->node_count);
+    gpu->nodes[node].will_hang = true;
+    gpu->nodes[node].hangs_after = packets_before;
+}
+
+bool sgpu_is_hung(const struct sgpu *gpu, uint32_t node)
+{
+    return node < gpu->node_count && gpu->nodes[node].is_hung;
+}
+
+void sgpu_lose_interrupt(struct sgpu *gpu, uint32_t node)
+{
+    ASSERT(node < gpu->node_count);
+    gpu->nodes[node].loses_interrupt = true;
+}

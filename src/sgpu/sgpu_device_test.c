@@ -1,0 +1,145 @@
+/*
+ * The device as a whole: preemption, hangs, lost interrupts, resets, power.
+ */
+#include "sgpu/sgpu_test_rig.h"
+
+#define CONTROL(node) (SGPU_REG_NODE(node) + SGPU_NODE_CONTROL)
+
+/* Three fills, one a submission, of pages 1 to 3. */
+static void submit_three(struct rig *rig, uint32_t node)
+{
+    for (uint64_t i = 1; i <= 3; i++) {
+        rig_fill(rig, i * PAGE_BYTES, PAGE_BYTES, 7);
+        rig_submit(rig, node);
+    }
+}
+
+static void preemption_lets_the_running_submission_end(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    submit_three(&rig, 0);
+    rig_write(&rig, CONTROL(0), 4, SGPU_CONTROL_PREEMPT);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS) & SGPU_IRQ_PREEMPTED(0), 0);
+    rig_run(&rig);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS),
+                     SGPU_IRQ_PREEMPTED(0) | SGPU_IRQ_COMPLETED(0));
+    assert_int_equal(rig_completed(&rig, 0), 1);
+    assert_int_equal(page_store_kind(rig.local, 1), PAGE_PATTERN);
+    assert_int_equal(page_store_kind(rig.local, 2), PAGE_ZERO);
+    assert_true(sgpu_is_idle(rig.gpu));
+    rig_write(&rig, SGPU_REG_IRQ_STATUS, 4, UINT32_MAX);
+    rig_write(&rig, CONTROL(0), 4, SGPU_CONTROL_PREEMPT);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS), SGPU_IRQ_PREEMPTED(0));
+    rig_fini(&rig);
+}
+
+static void a_hung_node_answers_nothing_until_it_is_reset(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_hang(rig.gpu, 1, 1);
+    submit_three(&rig, 1);
+    rig_run(&rig);
+    assert_true(sgpu_is_hung(rig.gpu, 1));
+    assert_false(sgpu_is_hung(rig.gpu, 0));
+    assert_int_equal(rig_completed(&rig, 1), 1);
+    assert_int_equal(page_store_kind(rig.local, 2), PAGE_ZERO);
+    rig_write(&rig, CONTROL(1), 4, SGPU_CONTROL_PREEMPT);
+    rig_run(&rig);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS) & SGPU_IRQ_PREEMPTED(1), 0);
+    rig_write(&rig, CONTROL(1), 4, SGPU_CONTROL_RESET);
+    assert_false(sgpu_is_hung(rig.gpu, 1));
+    rig_fill(&rig, 5 * PAGE_BYTES, PAGE_BYTES, 7);
+    rig_execute(&rig, 1);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS) & SGPU_IRQ_PREEMPTED(1), 0);
+    assert_int_equal(page_store_kind(rig.local, 5), PAGE_PATTERN);
+    rig_fini(&rig);
+}
+
+static void a_lost_interrupt_leaves_the_registers_right(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_lose_interrupt(rig.gpu, 0);
+    rig_fill(&rig, PAGE_BYTES, PAGE_BYTES, 7);
+    rig_submit(&rig, 0);
+    rig_run(&rig);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS), 0);
+    assert_int_equal(rig_completed(&rig, 0), 1);
+    rig_submit(&rig, 0);
+    rig_run(&rig);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS), SGPU_IRQ_COMPLETED(0));
+    rig_fini(&rig);
+}
+
+static void a_device_reset_loses_local_memory(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    rig_fill(&rig, PAGE_BYTES, PAGE_BYTES, 7);
+    rig_execute(&rig, 0);
+    submit_three(&rig, 1);
+    rig_write(&rig, SGPU_REG_RESET, 4, 1);
+    assert_false(sgpu_is_idle(rig.gpu));
+    rig_write(&rig, SGPU_REG_IRQ_ENABLE, 4, 1);
+    rig_write(&rig, SGPU_REG_RESET, 4, SGPU_RESET_KEY);
+    assert_true(sgpu_is_idle(rig.gpu));
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_ENABLE), 0);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS), 0);
+    assert_true(page_store_is_fill(rig.local, PAGE_BYTES, PAGE_BYTES, SGPU_LOST_PATTERN, NULL));
+    rig_fini(&rig);
+}
+
+/* What is left of local memory after a sleep. */
+static void check_kept(uint32_t straps, enum sgpu_sleep sleep, uint64_t kept_bytes)
+{
+    struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = straps, .kept_bytes = 2 * PAGE_BYTES};
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    submit_three(&rig, 0);
+    rig_run(&rig);
+    sgpu_power_off(rig.gpu, sleep);
+    assert_int_equal(rig_read(&rig, SGPU_REG_ID), UINT32_MAX);
+    rig_write(&rig, SGPU_REG_IRQ_ENABLE, 4, 1);
+    sgpu_power_on(rig.gpu);
+    assert_int_equal(rig_read(&rig, SGPU_REG_ID), SGPU_ID);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_ENABLE), 0);
+    for (uint64_t page = 1; page <= 3; page++) {
+        uint32_t pattern = page * PAGE_BYTES < kept_bytes ? 7 : SGPU_LOST_PATTERN;
+
+        assert_true(page_store_is_fill(rig.local, page * PAGE_BYTES, PAGE_BYTES, pattern, NULL));
+    }
+    rig_fini(&rig);
+}
+
+static void local_memory_outlives_what_the_board_keeps_it_through(void **state)
+{
+    const uint32_t both = SGPU_STRAP_KEEPS_STANDBY | SGPU_STRAP_KEEPS_HIBERNATE;
+
+    check_kept(0, SGPU_SLEEP_STANDBY, 0);
+    check_kept(0, SGPU_SLEEP_D3, 0);
+    check_kept(SGPU_STRAP_KEEPS_STANDBY, SGPU_SLEEP_STANDBY, UINT64_MAX);
+    check_kept(SGPU_STRAP_KEEPS_STANDBY, SGPU_SLEEP_D3, UINT64_MAX);
+    check_kept(SGPU_STRAP_KEEPS_STANDBY, SGPU_SLEEP_HIBERNATE, 0);
+    check_kept(both, SGPU_SLEEP_HIBERNATE, 2 * PAGE_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(preemption_lets_the_running_submission_end),
+        cmocka_unit_test(a_hung_node_answers_nothing_until_it_is_reset),
+        cmocka_unit_test(a_lost_interrupt_leaves_the_registers_right),
+        cmocka_unit_test(a_device_reset_loses_local_memory),
+        cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
