@@ -22,96 +22,9 @@
  *            lawful in (reported, submitted]. The id of a packet that the driver refused may be
  *            reported or not (SUB-012): it stays lawful until a newer id is reported.
  */
-#include "vidsch/vidsch.h"
+#include "vidsch/private.h"
 
-#include "base/assert.h"
-#include "base/bits.h"
-
-#include <inttypes.h>
 #include <stdio.h>
-
-/* Wrong reports kept from interrupt time to the DPC. More are counted, not kept. */
-#define ERROR_RING_COUNT 8
-
-enum error_kind {
-    ERROR_ID,        /* an id outside of what the node may report */
-    ERROR_NODE,      /* a node that is not there */
-    ERROR_PREEMPTED, /* a preemption that nobody asked for */
-    ERROR_FAULTED,   /* the reserved interrupt type */
-    ERROR_FAULT_RING /* more page faults than packets */
-};
-
-struct report_error {
-    enum error_kind kind;
-    unsigned node;
-    uint32_t id;
-    uint32_t reported; /* of the node, when it was reported */
-    uint32_t submitted;
-};
-
-struct node {
-    struct list submitted; /* packets, in the order of their fence ids */
-    struct list ready[2];  /* contexts that can submit: [0] paging, [1] the others */
-    unsigned in_flight;    /* packets in submitted that the driver accepted */
-    uint32_t next_id;      /* of the next packet */
-    uint32_t submitted_id; /* last one that went to SubmitCommand */
-    uint32_t reported_id;  /* last one that an interrupt reported */
-    uint32_t completed_id; /* reported_id as of the last DPC */
-    struct {
-        DXGKARGCB_NOTIFY_INTERRUPT_DATA *data; /* ring of hardware_queue_depth */
-        unsigned first;
-        unsigned count;
-    } faults;
-};
-
-struct vidsch {
-    const struct base_services *services;
-    struct miniport *miniport;
-    const struct vidsch_events *events;
-    struct vidsch_config config;
-    struct node *nodes;
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA *faults; /* behind all nodes' rings */
-    struct list contexts;
-    struct list aborted; /* packets that vidsch_abort() is retiring */
-    uint64_t last_sequence;
-    uint64_t outstanding; /* packets submitted and not retired */
-
-    struct report_error errors[ERROR_RING_COUNT];
-    unsigned error_count;
-    unsigned lost_error_count;
-
-    bool is_dpc_pending;
-    bool is_running;
-    bool run_again;
-    bool is_submitting; /* inside prepare() or submit() */
-};
-
-struct vidsch_context {
-    struct vidsch *vidsch;
-    unsigned node;
-    bool is_paging;
-    struct list link;  /* in vidsch->contexts */
-    struct list ready; /* in the node's ready list */
-    struct list queue; /* packets that are not submitted yet */
-    uint64_t submitted_sequence;
-    uint64_t retired_sequence;
-    uint64_t outstanding;
-};
-
-static void run(struct vidsch *vidsch);
-
-/* True when id a comes after id b, across the wrap. */
-static bool is_after(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) > 0;
-}
-
-static struct vidsch_packet *first_packet(const struct list *head)
-{
-    struct list *node = list_first(head);
-
-    return node ? list_entry(node, struct vidsch_packet, node) : NULL;
-}
 
 static bool is_waiting(const struct vidsch_packet *packet)
 {
@@ -146,12 +59,15 @@ NTSTATUS vidsch_create(const struct base_services *services, struct miniport *mi
     vidsch->miniport = miniport;
     vidsch->events = events;
     vidsch->config = *config;
+    if (!vidsch->config.timeout_ns)
+        vidsch->config.timeout_ns = VIDSCH_DEFAULT_TIMEOUT_NS;
     list_init(&vidsch->contexts);
     list_init(&vidsch->aborted);
     for (unsigned i = 0; i < config->node_count; i++) {
         struct node *node = &vidsch->nodes[i];
 
         list_init(&node->submitted);
+        list_init(&node->resubmit);
         list_init(&node->ready[0]);
         list_init(&node->ready[1]);
         node->next_id = first_id;
@@ -240,7 +156,7 @@ bool vidsch_is_idle(const struct vidsch *vidsch)
 /* ---- From the submitter to the driver ---- */
 
 /* Puts a context with a new head packet where it belongs: ready, or waiting for its fence. */
-static void place_context(struct vidsch_context *context)
+void vidsch_place_context(struct vidsch_context *context)
 {
     struct node *node = &context->vidsch->nodes[context->node];
     struct vidsch_packet *packet = first_packet(&context->queue);
@@ -262,6 +178,8 @@ void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
     packet->context = context;
     packet->fence_id = 0;
     packet->sequence = ++vidsch->last_sequence;
+    packet->is_resubmission = false;
+    packet->is_cancelled = false;
     packet->has_failed = false;
     packet->failure = STATUS_SUCCESS;
     list_init(&packet->waiter);
@@ -270,8 +188,8 @@ void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
     context->outstanding++;
     vidsch->outstanding++;
     if (was_empty)
-        place_context(context);
-    run(vidsch);
+        vidsch_place_context(context);
+    vidsch_run(vidsch);
 }
 
 void vidsch_fence_init(struct vidsch_fence *fence)
@@ -292,9 +210,9 @@ void vidsch_fence_signal(struct vidsch *vidsch, struct vidsch_fence *fence, uint
         if (is_waiting(packet))
             continue;
         list_remove(&packet->waiter);
-        place_context(packet->context);
+        vidsch_place_context(packet->context);
     }
-    run(vidsch);
+    vidsch_run(vidsch);
 }
 
 static void tell_driver_refused(struct vidsch *vidsch, const char *rule, const char *ddi,
@@ -307,26 +225,19 @@ static void tell_driver_refused(struct vidsch *vidsch, const char *rule, const c
     vidsch->events->driver_error(vidsch->events->context, rule, text);
 }
 
-/* Takes the next packet of the context that is first in line to the driver. */
-static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *ready)
+/*
+ * Takes a packet to the driver. It is on the submitted list before the driver hears of it, because
+ * a driver may complete it at once. A DPC that it runs inside waits for vidsch_run(), so the packet
+ * stays ours.
+ */
+static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vidsch_packet *packet)
 {
     struct node *node = &vidsch->nodes[node_index];
-    struct vidsch_context *context = list_first_entry(ready, struct vidsch_context, ready);
-    struct vidsch_packet *packet = first_packet(&context->queue);
     const char *rule = "PATCH-002";
     const char *ddi = "Patch";
     NTSTATUS status = STATUS_SUCCESS;
-    uint32_t id = node->next_id++;
 
-    list_remove(&context->ready);
-    list_move_back(&node->submitted, &packet->node);
-    place_context(context);
-
-    /*
-     * The packet is on the submitted list before the driver hears of it, because a driver may
-     * complete it at once. A DPC that it runs inside waits for run(), so the packet stays ours.
-     */
-    packet->fence_id = id;
+    packet->serial = ++vidsch->last_serial;
     node->in_flight++;
     vidsch->is_submitting = true;
     if (packet->ops->prepare)
@@ -334,7 +245,8 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
     if (NT_SUCCESS(status)) {
         rule = "SUB-001";
         ddi = "SubmitCommand";
-        node->submitted_id = id;
+        if (is_after(packet->fence_id, node->submitted_id))
+            node->submitted_id = packet->fence_id;
         status = packet->ops->submit(packet, vidsch->miniport);
     }
     vidsch->is_submitting = false;
@@ -344,7 +256,35 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
     packet->has_failed = true;
     packet->failure = status;
     node->in_flight--;
-    tell_driver_refused(vidsch, rule, ddi, node_index, id, status);
+    tell_driver_refused(vidsch, rule, ddi, node_index, packet->fence_id, status);
+}
+
+/* Takes the next packet of the context that is first in line to the driver. */
+static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *ready)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    struct vidsch_context *context = list_first_entry(ready, struct vidsch_context, ready);
+    struct vidsch_packet *packet = first_packet(&context->queue);
+
+    list_remove(&context->ready);
+    list_move_back(&node->submitted, &packet->node);
+    vidsch_place_context(context);
+    packet->fence_id = node->next_id++;
+    if (packet->is_cancelled)
+        packet->has_failed = true; /* it retires in its turn */
+    else
+        submit_packet(vidsch, node_index, packet);
+}
+
+/* A preempted paging packet comes back with its old id (SUB-009). */
+static void resubmit_one(struct vidsch *vidsch, unsigned node_index)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    struct vidsch_packet *packet = first_packet(&node->resubmit);
+
+    list_move_back(&node->submitted, &packet->node);
+    if (!packet->has_failed)
+        submit_packet(vidsch, node_index, packet);
 }
 
 /* Submits what can go on this node. True if anything went. */
@@ -353,12 +293,16 @@ static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
     struct node *node = &vidsch->nodes[node_index];
     bool has_submitted = false;
 
-    while (node->in_flight < vidsch->config.hardware_queue_depth) {
-        struct list *ready = &node->ready[list_is_empty(&node->ready[0]) ? 1 : 0];
-
-        if (list_is_empty(ready))
+    while (node->in_flight < vidsch->config.hardware_queue_depth && !node->is_preempting &&
+           vidsch->gate != VIDSCH_CLOSED) {
+        if (!list_is_empty(&node->resubmit))
+            resubmit_one(vidsch, node_index);
+        else if (!list_is_empty(&node->ready[0]))
+            submit_one(vidsch, node_index, &node->ready[0]);
+        else if (!list_is_empty(&node->ready[1]) && vidsch->gate == VIDSCH_OPEN)
+            submit_one(vidsch, node_index, &node->ready[1]);
+        else
             break;
-        submit_one(vidsch, node_index, ready);
         has_submitted = true;
     }
     return has_submitted;
@@ -367,7 +311,7 @@ static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
 /* ---- From the driver to the submitter ---- */
 
 /* The packet leaves; neither it nor its context is touched after its function was called. */
-static void retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status)
+void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status)
 {
     struct vidsch_context *context = packet->context;
 
@@ -382,16 +326,16 @@ static void retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
  * Retires, in order, what is complete up to completed_id, and what failed and has nothing before
  * it.
  */
-static void retire_completed(struct vidsch *vidsch, struct node *node)
+void vidsch_retire_completed(struct vidsch *vidsch, struct node *node)
 {
     struct vidsch_packet *packet;
 
     while ((packet = first_packet(&node->submitted)) != NULL) {
         if (packet->has_failed) {
-            retire(vidsch, packet, packet->failure);
+            vidsch_retire(vidsch, packet, packet->failure);
         } else if (!is_after(packet->fence_id, node->completed_id)) {
             node->in_flight--;
-            retire(vidsch, packet, STATUS_SUCCESS);
+            vidsch_retire(vidsch, packet, STATUS_SUCCESS);
         } else {
             break;
         }
@@ -438,6 +382,29 @@ static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT
     node->faults.data[slot] = *data;
 }
 
+static void note_preemption(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    unsigned node_index = data->DmaPreempted.NodeOrdinal;
+    uint32_t last = data->DmaPreempted.LastCompletedFenceId;
+    struct node *node;
+
+    if (node_index >= vidsch->config.node_count) {
+        record_error(vidsch, ERROR_NODE, node_index, data->DmaPreempted.PreemptionFenceId);
+        return;
+    }
+    node = &vidsch->nodes[node_index];
+    if (!node->is_preempting || node->is_answered ||
+        data->DmaPreempted.PreemptionFenceId != node->preemption_id) {
+        record_error(vidsch, ERROR_PREEMPTED, node_index, data->DmaPreempted.PreemptionFenceId);
+        return;
+    }
+    if (is_after(node->reported_id, last) || is_after(last, node->submitted_id))
+        record_error(vidsch, ERROR_LAST, node_index, last);
+    else
+        node->reported_id = last;
+    node->is_answered = true;
+}
+
 void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     unsigned node_index;
@@ -459,8 +426,7 @@ void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTER
         record_fault(vidsch, data);
         break;
     case DXGK_INTERRUPT_DMA_PREEMPTED:
-        record_error(vidsch, ERROR_PREEMPTED, data->DmaPreempted.NodeOrdinal,
-                     data->DmaPreempted.PreemptionFenceId);
+        note_preemption(vidsch, data);
         break;
     case DXGK_INTERRUPT_DMA_FAULTED:
         record_error(vidsch, ERROR_FAULTED, data->DmaFaulted.NodeOrdinal,
@@ -474,10 +440,12 @@ void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTER
 
 void vidsch_notify_dpc(struct vidsch *vidsch)
 {
-    for (unsigned i = 0; i < vidsch->config.node_count; i++)
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
         vidsch->nodes[i].completed_id = vidsch->nodes[i].reported_id;
+        vidsch->nodes[i].is_preempted = vidsch->nodes[i].is_answered;
+    }
     vidsch->is_dpc_pending = true;
-    run(vidsch);
+    vidsch_run(vidsch);
 }
 
 static void tell_error(struct vidsch *vidsch, const struct report_error *error)
@@ -502,6 +470,14 @@ static void tell_error(struct vidsch *vidsch, const struct report_error *error)
         snprintf(text, sizeof text,
                  "DMA_PREEMPTED reported preemption %" PRIu32 " on node %u; none was requested",
                  error->id, error->node);
+        break;
+    case ERROR_LAST:
+        rule = "FENCE-007";
+        snprintf(text, sizeof text,
+                 "DMA_PREEMPTED reported fence id %" PRIu32
+                 " as the last completed one on node %u; reported before: %" PRIu32
+                 ", last submitted: %" PRIu32,
+                 error->id, error->node, error->reported, error->submitted);
         break;
     case ERROR_FAULTED:
         rule = "FENCE-010";
@@ -557,7 +533,7 @@ static void tell_recorded(struct vidsch *vidsch)
 
 /* ---- The loop ---- */
 
-static void run(struct vidsch *vidsch)
+void vidsch_run(struct vidsch *vidsch)
 {
     if (vidsch->is_running) {
         vidsch->run_again = true;
@@ -571,7 +547,9 @@ static void run(struct vidsch *vidsch)
             tell_recorded(vidsch);
         }
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
-            retire_completed(vidsch, &vidsch->nodes[i]);
+            vidsch_retire_completed(vidsch, &vidsch->nodes[i]);
+        for (unsigned i = 0; i < vidsch->config.node_count; i++)
+            vidsch_end_preemption(vidsch, &vidsch->nodes[i]);
         /* What went may have been refused, and then it is to retire. */
         for (unsigned i = 0; i < vidsch->config.node_count; i++) {
             if (submit_ready(vidsch, i))
@@ -592,6 +570,9 @@ static void collect_packets(struct vidsch *vidsch)
         struct node *node = &vidsch->nodes[i];
 
         list_splice(&vidsch->aborted, &node->submitted);
+        list_splice(&vidsch->aborted, &node->resubmit);
+        node->is_preempting = node->is_answered = node->is_preempted = false;
+        node->watched = 0;
         node->in_flight = 0;
         node->reported_id = node->submitted_id;
         node->completed_id = node->submitted_id;
@@ -618,9 +599,9 @@ void vidsch_abort(struct vidsch *vidsch, NTSTATUS status)
     vidsch->is_running = true;
     collect_packets(vidsch);
     while ((packet = first_packet(&vidsch->aborted)) != NULL)
-        retire(vidsch, packet, packet->has_failed ? packet->failure : status);
+        vidsch_retire(vidsch, packet, packet->has_failed ? packet->failure : status);
     vidsch->is_running = was_running;
-    run(vidsch);
+    vidsch_run(vidsch);
 }
 
 /* ---- Invariant walk ---- */
@@ -659,7 +640,12 @@ static uint64_t check_node(const struct vidsch *vidsch, unsigned node_index)
 
     /* Nothing that could go is left behind, except while the loop is on its way to it. */
     ASSERT(vidsch->is_running || in_flight == vidsch->config.hardware_queue_depth ||
+           node->is_preempting || vidsch->gate != VIDSCH_OPEN ||
            (list_is_empty(&node->ready[0]) && list_is_empty(&node->ready[1])));
+    list_for_each (packet, &node->resubmit, struct vidsch_packet, node) {
+        ASSERT(packet->is_paging && packet->context->node == node_index);
+        packet_count++;
+    }
     (void)last_id;
     return packet_count;
 }

@@ -10,6 +10,13 @@
  *            to the driver. Contexts of a node take turns; paging contexts go first.
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
+ * Preemption A node can be told to let go of what it has not finished (vidsch_preempt()). What had not
+ *            run comes back: paging packets with the fence ids they had, in order and before
+ *            anything else, others to the head of their context with new ids, prepared again.
+ * Watchdog   The owner tells the time (vidsch_watch()). A packet that stays with the GPU for longer
+ *            than the time-out is asked about (a completion may have got lost), then preempted;
+ *            when that is not answered in time either, events->timed_out is told, and the owner
+ *            resets an engine (vidsch_reset_engine()) or the adapter (vidsch_reset_adapter()).
  * Ownership  A packet is memory of its submitter, lent to vidsch from vidsch_submit() until its
  *            retired function is called, which may free it. Contexts are destroyed empty.
  *            Callbacks may call back in: a retired function may submit, signal, abort, and destroy
@@ -17,7 +24,8 @@
  * Errors     NTSTATUS. SubmitCommand and Patch may not fail; if the driver fails one, or reports
  *            a fence that it was not given, vidsch tells events->driver_error and stays in a
  *            defined state: the packet retires with the driver's status.
- * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..008; sequences S-22, S-23.
+ * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..009, TDR-005..013; sequences S-17,
+ *            S-22, S-23.
  */
 #ifndef VIDSCH_VIDSCH_H
 #define VIDSCH_VIDSCH_H
@@ -57,11 +65,14 @@ struct vidsch_packet {
 
     /* Set by vidsch. */
     struct vidsch_context *context;
-    struct list node;   /* in the context's queue, then in the node's submitted list */
-    struct list waiter; /* in wait_fence->waiters */
-    uint32_t fence_id;  /* SubmissionFenceId, from submission on */
-    uint64_t sequence;  /* order of vidsch_submit() over the whole adapter, from 1 */
-    bool has_failed;    /* the driver refused it; it retires in its turn with failure */
+    struct list node;     /* in the context's queue, then in the node's submitted list */
+    struct list waiter;   /* in wait_fence->waiters */
+    uint32_t fence_id;    /* SubmissionFenceId, from submission on */
+    uint64_t sequence;    /* order of vidsch_submit() over the whole adapter, from 1 */
+    uint64_t serial;      /* order of submission to the driver; changes when it comes back */
+    bool is_resubmission; /* a paging packet on its way again after a preemption (SUB-008) */
+    bool is_cancelled;    /* it retires in its turn without having gone to the driver */
+    bool has_failed;      /* the driver refused it; it retires in its turn with failure */
     NTSTATUS failure;
 };
 
@@ -71,12 +82,17 @@ struct vidsch_events {
     void (*driver_error)(void *context, const char *rule, const char *text);
     /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    /* The node answers neither its packet nor a preemption. Out of vidsch_watch(). */
+    void (*timed_out)(void *context, unsigned node);
 };
+
+#define VIDSCH_DEFAULT_TIMEOUT_NS UINT64_C(2000000000) /* TDR-012 */
 
 struct vidsch_config {
     unsigned node_count;
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; at least 1 */
     uint32_t first_fence_id; /* of every node; 0 stands for 1. Another value tests the wrap. */
+    uint64_t timeout_ns;     /* of a packet or a preemption; 0: VIDSCH_DEFAULT_TIMEOUT_NS */
 };
 
 /* Gives the scheduler. Services, miniport and events are borrowed for its life. */
@@ -116,6 +132,45 @@ bool vidsch_is_idle(const struct vidsch *vidsch);
  * afterwards; an abort from a retired function ends the one around it with its own status.
  */
 void vidsch_abort(struct vidsch *vidsch, NTSTATUS status);
+
+/*
+ * The packet, which is queued, retires with status when its turn comes, without going to the driver.
+ * Nothing happens to one that is with the driver.
+ */
+void vidsch_cancel(struct vidsch_packet *packet, NTSTATUS status);
+
+/* ---- Preemption, time-outs, resets (recovery.c) ---------------------------------------------- */
+
+/* What may go to the driver. */
+enum vidsch_gate { VIDSCH_OPEN, VIDSCH_PAGING_ONLY, VIDSCH_CLOSED };
+void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate);
+
+/* No packet is with the driver, none is on its way back from it. */
+bool vidsch_is_drained(const struct vidsch *vidsch);
+
+/*
+ * Asks the driver to preempt the node; what did not run comes back by itself. False: the driver
+ * has no DxgkDdiPreemptCommand, or refused, or a preemption is under way already.
+ */
+bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
+
+/* The time has come to look at packets that do not end. Not from inside a callback. */
+void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
+
+/*
+ * Resets one engine. What ran on it retires with status, what stood behind comes back as after a
+ * preemption. *out_hit_paging: a paging packet was among what ran, so that an adapter-wide reset
+ * must follow (TDR-009). A failure, or an id that cannot be (TDR-007), leaves all as it was.
+ */
+NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS status,
+                             bool *out_hit_paging);
+
+/*
+ * The adapter has been reset (DxgkDdiResetFromTimeout has returned): everything that was with the
+ * driver retires with status and counts as completed (TDR-006); what is queued stays. The gate
+ * is closed, before and after.
+ */
+void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status);
 
 /* Invariant walk. */
 void vidsch_check(const struct vidsch *vidsch);

@@ -599,7 +599,8 @@ static void run_seed(uint64_t seed, struct totals *totals)
 {
     static struct model model;
     struct failing_services memory;
-    struct vidsch_events events = {&model, driver_error, page_fault};
+    struct vidsch_events events = {
+        .context = &model, .driver_error = driver_error, .page_fault = page_fault};
     struct vidsch_config config = {.node_count = NODE_COUNT};
     uint32_t first_id;
 

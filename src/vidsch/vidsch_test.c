@@ -131,11 +131,12 @@ static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTE
         vidsch_abort(bench->vidsch, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
 }
 
-static struct vidsch_events events = {NULL, driver_error, page_fault};
+static struct vidsch_events events = {.driver_error = driver_error, .page_fault = page_fault};
 
 static void bench_init(struct bench *bench, unsigned node_count, unsigned depth, uint32_t first_id)
 {
-    struct vidsch_config config = {node_count, depth, first_id};
+    struct vidsch_config config = {
+        .node_count = node_count, .hardware_queue_depth = depth, .first_fence_id = first_id};
 
     memset(bench, 0, sizeof *bench);
     failing_services_init(&bench->memory);

@@ -1,0 +1,131 @@
+/*
+ * Private: the scheduler's objects, shared by vidsch.c (submission and completion) and recovery.c
+ * (preemption, the watchdog, resets).
+ *
+ * Place      vidsch, included by its own files only.
+ */
+#ifndef VIDSCH_PRIVATE_H
+#define VIDSCH_PRIVATE_H
+
+#include "vidsch/vidsch.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#include <inttypes.h>
+
+/* Wrong reports kept from interrupt time to the DPC. More are counted, not kept. */
+#define ERROR_RING_COUNT 8
+
+enum error_kind {
+    ERROR_ID,        /* an id outside of what the node may report */
+    ERROR_NODE,      /* a node that is not there */
+    ERROR_PREEMPTED, /* a preemption that nobody asked for */
+    ERROR_LAST,      /* a preemption whose last completed id cannot be */
+    ERROR_FAULTED,   /* the reserved interrupt type */
+    ERROR_FAULT_RING /* more page faults than packets */
+};
+
+struct report_error {
+    enum error_kind kind;
+    unsigned node;
+    uint32_t id;
+    uint32_t reported; /* of the node, when it was reported */
+    uint32_t submitted;
+};
+
+struct node {
+    struct list submitted; /* packets, in the order of their fence ids */
+    struct list resubmit;  /* preempted paging packets, which go before anything else */
+    struct list ready[2];  /* contexts that can submit: [0] paging, [1] the others */
+    unsigned in_flight;    /* packets in submitted that the driver accepted */
+    uint32_t next_id;      /* of the next packet */
+    uint32_t submitted_id; /* last one that went to SubmitCommand */
+    uint32_t reported_id;  /* last one that an interrupt reported */
+    uint32_t completed_id; /* reported_id as of the last DPC */
+
+    /* A preemption. From the request to the end of its DPC nothing is submitted to the node. */
+    uint32_t preemption_id; /* of the last request */
+    bool is_preempting;
+    bool is_answered;  /* an interrupt said that it is done ... */
+    bool is_preempted; /* ... and a DPC came after it */
+
+    /* The watchdog. */
+    uint64_t watched;  /* serial number of the packet that is with the GPU, 0: none */
+    uint64_t since_ns; /* seen there at this time first, or the preemption was requested then */
+    struct {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA *data; /* ring of hardware_queue_depth */
+        unsigned first;
+        unsigned count;
+    } faults;
+};
+
+struct vidsch {
+    const struct base_services *services;
+    struct miniport *miniport;
+    const struct vidsch_events *events;
+    struct vidsch_config config;
+    struct node *nodes;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA *faults; /* behind all nodes' rings */
+    struct list contexts;
+    struct list aborted; /* packets that vidsch_abort() is retiring */
+    uint64_t last_sequence;
+    uint64_t last_serial; /* of submissions to the driver, resubmissions included */
+    uint64_t outstanding; /* packets submitted and not retired */
+
+    struct report_error errors[ERROR_RING_COUNT];
+    unsigned error_count;
+    unsigned lost_error_count;
+
+    bool is_dpc_pending;
+    bool is_running;
+    bool run_again;
+    bool is_submitting; /* inside prepare() or submit() */
+    enum vidsch_gate gate;
+};
+
+struct vidsch_context {
+    struct vidsch *vidsch;
+    unsigned node;
+    bool is_paging;
+    struct list link;  /* in vidsch->contexts */
+    struct list ready; /* in the node's ready list */
+    struct list queue; /* packets that are not submitted yet */
+    uint64_t submitted_sequence;
+    uint64_t retired_sequence;
+    uint64_t outstanding;
+};
+
+/* True when id a comes after id b, across the wrap. */
+static inline bool is_after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+static inline struct vidsch_packet *first_packet(const struct list *head)
+{
+    struct list *node = list_first(head);
+
+    return node ? list_entry(node, struct vidsch_packet, node) : NULL;
+}
+
+/* ---- vidsch.c ---- */
+
+/* Does all that can be done; safe from any callback. */
+void vidsch_run(struct vidsch *vidsch);
+
+/* Puts a context with a new head packet where it belongs: ready, or waiting for its fence. */
+void vidsch_place_context(struct vidsch_context *context);
+
+/* The packet leaves; neither it nor its context is touched after its function was called. */
+void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status);
+
+/* Retires what is complete up to the node's completed_id. */
+void vidsch_retire_completed(struct vidsch *vidsch, struct node *node);
+
+/* ---- recovery.c ---- */
+
+/* The preemption is over: what did not run goes back to where it came from. */
+void vidsch_end_preemption(struct vidsch *vidsch, struct node *node);
+
+#endif

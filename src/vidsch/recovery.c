@@ -1,0 +1,263 @@
+/*
+ * vidsch: packets that do not end. Preemption, the watchdog, resets.
+ *
+ * A node that is asked to preempt gets nothing new until it has answered. Between the answer and
+ * the next submission its list of submitted packets is taken apart:
+ *
+ *     completed          retired before, by vidsch_retire_completed()
+ *     paging packets     to node.resubmit, in order, with their ids
+ *     the others         to the head of their context's queue, in order
+ *
+ * A reset of the engine does the same with what stood behind the packet that it aborted.
+ */
+#include "vidsch/private.h"
+
+#include <stdio.h>
+
+void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate)
+{
+    vidsch->gate = gate;
+    vidsch_run(vidsch);
+}
+
+bool vidsch_is_drained(const struct vidsch *vidsch)
+{
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+        const struct node *node = &vidsch->nodes[i];
+
+        if (!list_is_empty(&node->submitted) || !list_is_empty(&node->resubmit) ||
+            node->is_preempting)
+            return false;
+    }
+    return true;
+}
+
+void vidsch_cancel(struct vidsch_packet *packet, NTSTATUS status)
+{
+    packet->is_cancelled = true;
+    packet->failure = status;
+}
+
+/* ---- Preemption ---- */
+
+static void put_back(struct vidsch_packet *packet)
+{
+    struct vidsch_context *context = packet->context;
+    struct vidsch_packet *head = first_packet(&context->queue);
+
+    if (head)
+        list_remove(&head->waiter);
+    list_remove(&context->ready);
+    list_remove(&packet->node);
+    list_push_front(&context->queue, &packet->node);
+    vidsch_place_context(context);
+}
+
+/* What the driver let go of without running it, newest first. */
+static void take_apart(struct node *node)
+{
+    struct list *link = node->submitted.prev;
+
+    while (link != &node->submitted) {
+        struct vidsch_packet *packet = list_entry(link, struct vidsch_packet, node);
+
+        link = link->prev;
+        if (!packet->has_failed)
+            node->in_flight--;
+        else if (!packet->is_paging)
+            continue; /* it is its turn as soon as it is the first */
+        if (packet->is_paging) {
+            packet->is_resubmission = true;
+            list_remove(&packet->node);
+            list_push_front(&node->resubmit, &packet->node);
+        } else {
+            put_back(packet);
+        }
+    }
+}
+
+void vidsch_end_preemption(struct vidsch *vidsch, struct node *node)
+{
+    if (!node->is_preempted)
+        return;
+    node->is_preempting = node->is_answered = node->is_preempted = false;
+    node->watched = 0;
+    take_apart(node);
+    vidsch->run_again = true;
+}
+
+bool vidsch_preempt(struct vidsch *vidsch, unsigned node_index)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    DXGKARG_PREEMPTCOMMAND args = {0};
+    NTSTATUS status;
+
+    ASSERT(node_index < vidsch->config.node_count);
+    ASSERT(!vidsch->is_submitting);
+    if (node->is_preempting || !miniport_has(vidsch->miniport, MINIPORT_DDI_PreemptCommand))
+        return false;
+    node->is_preempting = true;
+    args.PreemptionFenceId = ++node->preemption_id;
+    args.NodeOrdinal = node_index;
+    status = miniport_preempt_command(vidsch->miniport, NULL, &args);
+    if (NT_SUCCESS(status))
+        return true;
+    node->is_preempting = node->is_answered = false;
+    vidsch->events->driver_error(vidsch->events->context, "FENCE-009",
+                                 "PreemptCommand failed; only STATUS_SUCCESS is lawful");
+    return false;
+}
+
+/* ---- The watchdog ---- */
+
+/* Asks the driver what is complete. True if that was news: an interrupt had got lost (FENCE-006). */
+static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    DXGKARG_QUERYCURRENTFENCE args = {0};
+    uint32_t reported = node->reported_id;
+    bool was_answered = node->is_answered;
+    char text[128];
+
+    if (!miniport_has(vidsch->miniport, MINIPORT_DDI_QueryCurrentFence))
+        return false;
+    args.NodeOrdinal = node_index;
+    if (!NT_SUCCESS(miniport_query_current_fence(vidsch->miniport, NULL, &args)))
+        return false;
+    if (is_after(args.CurrentFence, node->reported_id) &&
+        !is_after(args.CurrentFence, node->submitted_id)) {
+        snprintf(text, sizeof text,
+                 "QueryCurrentFence answered %" PRIu32 " on node %u without having reported it; "
+                 "reported last: %" PRIu32,
+                 args.CurrentFence, node_index, node->reported_id);
+        vidsch->events->driver_error(vidsch->events->context, "FENCE-006", text);
+    }
+    return node->reported_id != reported || node->is_answered != was_answered;
+}
+
+static uint64_t oldest_serial(const struct node *node)
+{
+    const struct vidsch_packet *packet;
+
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        if (!packet->has_failed)
+            return packet->serial;
+    }
+    return 0;
+}
+
+static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_ns)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    uint64_t serial = oldest_serial(node);
+
+    if (!node->is_preempting && serial != node->watched) {
+        node->watched = serial;
+        node->since_ns = now_ns;
+    }
+    if ((!serial && !node->is_preempting) || now_ns - node->since_ns < vidsch->config.timeout_ns ||
+        node->is_answered || node->reported_id != node->completed_id)
+        return;
+    node->since_ns = now_ns;
+    if (query_finds_progress(vidsch, node_index))
+        return;
+    if (!node->is_preempting && vidsch_preempt(vidsch, node_index))
+        return;
+    vidsch->events->timed_out(vidsch->events->context, node_index);
+}
+
+void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns)
+{
+    ASSERT(!vidsch->is_running);
+    for (unsigned i = 0; i < vidsch->config.node_count && vidsch->gate != VIDSCH_CLOSED; i++)
+        watch_node(vidsch, i, now_ns);
+}
+
+/* ---- Resets ---- */
+
+/* What was reported counts, whether its DPC has run or not. */
+static void settle(struct vidsch *vidsch, struct node *node)
+{
+    node->completed_id = node->reported_id;
+    node->faults.count = 0;
+    node->is_preempting = node->is_answered = node->is_preempted = false;
+    node->watched = 0;
+    vidsch_retire_completed(vidsch, node);
+}
+
+/* Retires what is with the driver up to an id. True if a paging packet was among it. */
+static bool abort_through(struct vidsch *vidsch, struct node *node, uint32_t last_id,
+                          NTSTATUS status)
+{
+    struct vidsch_packet *packet;
+    bool hit_paging = false;
+
+    node->reported_id = node->completed_id = last_id;
+    while ((packet = first_packet(&node->submitted)) != NULL) {
+        if (is_after(packet->fence_id, last_id))
+            break;
+        if (!packet->has_failed) {
+            node->in_flight--;
+            hit_paging |= packet->is_paging;
+        }
+        vidsch_retire(vidsch, packet, packet->has_failed ? packet->failure : status);
+    }
+    return hit_paging;
+}
+
+NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATUS status,
+                             bool *out_hit_paging)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    DXGKARG_RESETENGINE args = {0};
+    bool was_running = vidsch->is_running;
+    char text[160];
+    NTSTATUS reset;
+
+    *out_hit_paging = false;
+    if (!miniport_has(vidsch->miniport, MINIPORT_DDI_ResetEngine))
+        return STATUS_NOT_SUPPORTED;
+    args.NodeOrdinal = node_index;
+    reset = miniport_reset_engine(vidsch->miniport, NULL, &args);
+    if (!NT_SUCCESS(reset))
+        return reset;
+    if (is_after(node->reported_id, args.LastAbortedFenceId) ||
+        is_after(args.LastAbortedFenceId, node->submitted_id)) {
+        snprintf(text, sizeof text,
+                 "ResetEngine of node %u reported LastAbortedFenceId %" PRIu32
+                 "; completed: %" PRIu32 ", last submitted: %" PRIu32,
+                 node_index, args.LastAbortedFenceId, node->reported_id, node->submitted_id);
+        vidsch->events->driver_error(vidsch->events->context, "TDR-007", text);
+        return STATUS_INVALID_PARAMETER;
+    }
+    /* What the retired functions submit goes afterwards. */
+    vidsch->is_running = true;
+    settle(vidsch, node);
+    *out_hit_paging = abort_through(vidsch, node, args.LastAbortedFenceId, status);
+    take_apart(node);
+    vidsch->is_running = was_running;
+    vidsch_run(vidsch);
+    return STATUS_SUCCESS;
+}
+
+void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status)
+{
+    bool was_running = vidsch->is_running;
+
+    ASSERT(vidsch->gate == VIDSCH_CLOSED);
+    vidsch->is_running = true;
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+        struct node *node = &vidsch->nodes[i];
+
+        settle(vidsch, node);
+        /* Preempted paging packets that wait to go again are with the driver as much as others. */
+        list_splice(&node->submitted, &node->resubmit);
+        node->in_flight = (unsigned)list_count(&node->submitted);
+        node->submitted_id = node->next_id - 1;
+        abort_through(vidsch, node, node->submitted_id, status);
+        ASSERT(list_is_empty(&node->submitted));
+        node->in_flight = 0;
+    }
+    vidsch->is_running = was_running;
+    vidsch_run(vidsch);
+}

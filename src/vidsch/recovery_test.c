@@ -1,0 +1,465 @@
+/* vidsch: preemption, the watchdog, resets; a driver of three functions, packets that write down. */
+#include "vidsch/vidsch.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+#include "base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TIMEOUT 1000u
+
+struct stage;
+
+struct test_packet {
+    struct vidsch_packet base;
+    struct stage *stage;
+    char name;
+    uint32_t first_id;
+    unsigned submit_count, retire_count;
+    NTSTATUS status;
+};
+
+/* The driver: what it was given on node 0 and has not reported. */
+struct stage {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    struct vidsch_events events;
+    struct vidsch *vidsch;
+    char log[2048];
+    uint32_t queue[64];
+    unsigned queue_count;
+    uint32_t completed;
+    uint32_t preemption_id;
+    bool is_preempting;
+    bool hides_completion; /* its interrupt gets lost */
+    unsigned preempt_count, query_count, timeout_count, error_count;
+    uint32_t last_aborted; /* what ResetEngine answers */
+    char last_rule[16];
+};
+
+static struct stage *stage_of(struct miniport *miniport)
+{
+    return container_of(miniport, struct stage, miniport);
+}
+
+static void write_down(struct stage *stage, const char *format, ...)
+{
+    size_t length = strlen(stage->log);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(stage->log + length, sizeof stage->log - length, format, arguments);
+    va_end(arguments);
+}
+
+static void report_completed(struct stage *stage)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+
+    data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED;
+    data.DmaCompleted.SubmissionFenceId = stage->completed;
+    vidsch_notify_interrupt(stage->vidsch, &data);
+}
+
+/* The GPU finishes the first count submissions. */
+static void finish(struct stage *stage, unsigned count)
+{
+    assert_true(count && count <= stage->queue_count);
+    stage->completed = stage->queue[count - 1];
+    stage->queue_count -= count;
+    memmove(stage->queue, stage->queue + count, stage->queue_count * sizeof stage->queue[0]);
+    if (stage->hides_completion)
+        return;
+    report_completed(stage);
+    vidsch_notify_dpc(stage->vidsch);
+}
+
+static void answer_preemption(struct stage *stage, uint32_t id, uint32_t last)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+
+    data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
+    data.DmaPreempted.PreemptionFenceId = id;
+    data.DmaPreempted.LastCompletedFenceId = last;
+    stage->queue_count = 0;
+    stage->is_preempting = false;
+    vidsch_notify_interrupt(stage->vidsch, &data);
+    vidsch_notify_dpc(stage->vidsch);
+}
+
+static bool driver_has(struct miniport *self, enum miniport_ddi ddi)
+{
+    return true;
+}
+
+static NTSTATUS driver_preempt(struct miniport *self, HANDLE object,
+                               const DXGKARG_PREEMPTCOMMAND *args)
+{
+    struct stage *stage = stage_of(self);
+
+    assert_int_equal(args->NodeOrdinal, 0);
+    stage->preempt_count++;
+    stage->preemption_id = args->PreemptionFenceId;
+    stage->is_preempting = true;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS driver_query_fence(struct miniport *self, HANDLE object,
+                                   DXGKARG_QUERYCURRENTFENCE *args)
+{
+    struct stage *stage = stage_of(self);
+
+    stage->query_count++;
+    if (stage->hides_completion && stage->completed) {
+        stage->hides_completion = false;
+        report_completed(stage);
+    }
+    args->CurrentFence = stage->completed;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS driver_reset_engine(struct miniport *self, HANDLE object, DXGKARG_RESETENGINE *args)
+{
+    struct stage *stage = stage_of(self);
+
+    args->LastAbortedFenceId = stage->last_aborted;
+    stage->completed = stage->last_aborted;
+    stage->queue_count = 0;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS submit(struct vidsch_packet *base, struct miniport *miniport)
+{
+    struct test_packet *packet = container_of(base, struct test_packet, base);
+    struct stage *stage = packet->stage;
+
+    assert_false(stage->is_preempting); /* nothing until it has answered */
+    assert_true(stage->queue_count < ARRAY_COUNT(stage->queue));
+    stage->queue[stage->queue_count++] = base->fence_id;
+    if (packet->submit_count++ == 0)
+        packet->first_id = base->fence_id;
+    else if (base->is_paging)
+        assert_int_equal(base->fence_id, packet->first_id); /* SUB-009 */
+    else
+        assert_int_not_equal(base->fence_id, packet->first_id);
+    assert_int_equal(base->is_resubmission, base->is_paging && packet->submit_count > 1);
+    write_down(stage, "%c%u ", packet->name, base->fence_id);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS prepare(struct vidsch_packet *base, struct miniport *miniport)
+{
+    write_down(container_of(base, struct test_packet, base)->stage, "p");
+    return STATUS_SUCCESS;
+}
+
+static void retired(struct vidsch_packet *base, NTSTATUS status)
+{
+    struct test_packet *packet = container_of(base, struct test_packet, base);
+
+    packet->retire_count++;
+    packet->status = status;
+    write_down(packet->stage, "%c%c ", NT_SUCCESS(status) ? '-' : '!', packet->name);
+}
+
+static const struct vidsch_packet_ops packet_ops = {prepare, submit, retired};
+
+static void driver_error(void *context, const char *rule, const char *text)
+{
+    struct stage *stage = context;
+
+    stage->error_count++;
+    snprintf(stage->last_rule, sizeof stage->last_rule, "%s", rule);
+}
+
+static void timed_out(void *context, unsigned node)
+{
+    struct stage *stage = context;
+
+    assert_int_equal(node, 0);
+    stage->timeout_count++;
+}
+
+static void stage_init(struct stage *stage, unsigned depth)
+{
+    const struct vidsch_config config = {
+        .node_count = 1, .hardware_queue_depth = depth, .timeout_ns = TIMEOUT};
+
+    memset(stage, 0, sizeof *stage);
+    stage->ops = miniport_forward_ops;
+    stage->ops.has = driver_has;
+    stage->ops.preempt_command = driver_preempt;
+    stage->ops.query_current_fence = driver_query_fence;
+    stage->ops.reset_engine = driver_reset_engine;
+    stage->miniport.ops = &stage->ops;
+    stage->events = (struct vidsch_events){
+        .context = stage, .driver_error = driver_error, .timed_out = timed_out};
+    assert_int_equal(vidsch_create(base_services_libc(), &stage->miniport, &config, &stage->events,
+                                   &stage->vidsch),
+                     STATUS_SUCCESS);
+}
+
+static struct vidsch_context *open_context(struct stage *stage, bool is_paging)
+{
+    struct vidsch_context *context;
+
+    assert_int_equal(vidsch_context_create(stage->vidsch, 0, is_paging, &context), STATUS_SUCCESS);
+    return context;
+}
+
+static void send(struct stage *stage, struct vidsch_context *context, bool is_paging,
+                 struct test_packet *packet, char name)
+{
+    memset(packet, 0, sizeof *packet);
+    packet->base.ops = &packet_ops;
+    packet->base.is_paging = is_paging;
+    packet->stage = stage;
+    packet->name = name;
+    vidsch_submit(context, &packet->base);
+}
+
+static void expect_log(struct stage *stage, const char *log)
+{
+    assert_string_equal(stage->log, log);
+    stage->log[0] = '\0';
+    vidsch_check(stage->vidsch);
+}
+
+static void stage_fini(struct stage *stage, struct vidsch_context *one, struct vidsch_context *two)
+{
+    vidsch_check(stage->vidsch);
+    assert_true(vidsch_is_drained(stage->vidsch));
+    vidsch_context_destroy(one);
+    vidsch_context_destroy(two);
+    vidsch_destroy(stage->vidsch);
+}
+
+/* SUB-009: paging packets come back first with old ids, render packets in order with new ones. */
+static void preempted_packets_come_back(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[6];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p[0], 'A');
+    send(&stage, render, false, &p[1], 'B');
+    send(&stage, paging, true, &p[2], 'P');
+    send(&stage, render, false, &p[3], 'C');
+    send(&stage, render, false, &p[4], 'D');
+    expect_log(&stage, "pA1 pB2 pP3 pC4 ");
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    assert_false(vidsch_preempt(stage.vidsch, 0));
+    send(&stage, paging, true, &p[5], 'Q');
+    expect_log(&stage, "");
+    stage.completed = 1; /* reported by the preemption alone */
+    answer_preemption(&stage, stage.preemption_id, 1);
+    expect_log(&stage, "-A pP3 pQ5 pB6 pC7 ");
+    finish(&stage, 4);
+    expect_log(&stage, "-P -Q -B -C pD8 ");
+    finish(&stage, 1);
+    expect_log(&stage, "-D ");
+    assert_int_equal(stage.error_count, 0);
+    stage_fini(&stage, paging, render);
+}
+
+static void an_unlawful_answer_is_a_driver_error(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p[0], 'A');
+    answer_preemption(&stage, 9, 0); /* nobody asked */
+    assert_string_equal(stage.last_rule, "FENCE-007");
+    stage.queue[stage.queue_count++] = 1;
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    answer_preemption(&stage, stage.preemption_id + 1, 0);
+    assert_int_equal(stage.error_count, 2);
+    stage.is_preempting = true;
+    answer_preemption(&stage, stage.preemption_id, 7); /* was never submitted */
+    assert_int_equal(stage.error_count, 3);
+    assert_string_equal(stage.last_rule, "FENCE-007");
+    finish(&stage, 1);
+    assert_int_equal(p[0].retire_count, 1);
+    stage_fini(&stage, paging, render);
+}
+
+/* FENCE-006: what the interrupt did not say, the query finds. */
+static void the_watchdog_asks_before_it_preempts(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p;
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    vidsch_watch(stage.vidsch, 0);
+    send(&stage, render, false, &p, 'A');
+    vidsch_watch(stage.vidsch, 500);
+    vidsch_watch(stage.vidsch, 500 + TIMEOUT - 1);
+    assert_int_equal(stage.query_count, 0);
+    stage.hides_completion = true;
+    finish(&stage, 1);
+    vidsch_watch(stage.vidsch, 500 + TIMEOUT);
+    assert_int_equal(stage.query_count, 1);
+    vidsch_notify_dpc(stage.vidsch);
+    expect_log(&stage, "pA1 -A ");
+    vidsch_watch(stage.vidsch, 9 * TIMEOUT);
+    assert_int_equal(stage.preempt_count + stage.timeout_count, 0);
+    stage_fini(&stage, paging, render);
+}
+
+/* S-17.1, TDR-007: query, preemption, time-out; the reset aborts one and gives the rest back. */
+static void a_packet_that_does_not_end_is_reset(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[3];
+    struct stage stage;
+    bool hit_paging;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p[0], 'A');
+    send(&stage, paging, true, &p[1], 'P');
+    send(&stage, render, false, &p[2], 'B');
+    expect_log(&stage, "pA1 pP2 pB3 ");
+    vidsch_watch(stage.vidsch, 0);
+    vidsch_watch(stage.vidsch, TIMEOUT);
+    assert_int_equal(stage.query_count, 1);
+    assert_int_equal(stage.preempt_count, 1);
+    assert_int_equal(stage.timeout_count, 0);
+    vidsch_watch(stage.vidsch, 2 * TIMEOUT);
+    assert_int_equal(stage.timeout_count, 1);
+
+    stage.is_preempting = false;
+    stage.last_aborted = 4;
+    assert_int_equal(
+        vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+        STATUS_INVALID_PARAMETER);
+    assert_string_equal(stage.last_rule, "TDR-007");
+    stage.last_aborted = 1;
+    assert_int_equal(
+        vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+        STATUS_SUCCESS);
+    assert_false(hit_paging);
+    expect_log(&stage, "!A pP2 pB4 ");
+    stage.last_aborted = 2;
+    assert_int_equal(
+        vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+        STATUS_SUCCESS);
+    assert_true(hit_paging);
+    expect_log(&stage, "!P pB5 ");
+    finish(&stage, 1);
+    expect_log(&stage, "-B ");
+    stage_fini(&stage, paging, render);
+}
+
+/* TDR-006: what was with the driver counts as completed, what is queued goes on afterwards. */
+static void an_adapter_reset_keeps_what_is_queued(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[5];
+    struct stage stage;
+
+    stage_init(&stage, 2);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    for (unsigned i = 0; i < 4; i++)
+        send(&stage, render, false, &p[i], (char)('A' + i));
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    stage.queue_count = 0;
+    expect_log(&stage, "pA1 pB2 !A !B ");
+    assert_int_equal(p[0].status, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    vidsch_cancel(&p[2].base, STATUS_CANCELLED);
+    vidsch_set_gate(stage.vidsch, VIDSCH_PAGING_ONLY);
+    send(&stage, paging, true, &p[4], 'P');
+    expect_log(&stage, "pP3 ");
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    expect_log(&stage, "pD5 ");
+    finish(&stage, 2);
+    expect_log(&stage, "-P !C -D ");
+    assert_int_equal(p[2].status, STATUS_CANCELLED);
+    assert_int_equal(p[2].submit_count, 0);
+    stage_fini(&stage, paging, render);
+}
+
+#define RANDOM_PACKETS 400u
+
+/* Each packet retires once and in order of its context, whatever is preempted when. */
+static void random_preemptions_lose_nothing(void **state)
+{
+    static struct test_packet packets[RANDOM_PACKETS];
+
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct vidsch_context *contexts[2];
+        unsigned sent = 0, done = 0;
+        struct stage stage;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        stage_init(&stage, 1 + (unsigned)rng_below(&rng, 4));
+        contexts[0] = open_context(&stage, true);
+        contexts[1] = open_context(&stage, false);
+        while (sent < RANDOM_PACKETS || !vidsch_is_idle(stage.vidsch)) {
+            unsigned choice = (unsigned)rng_below(&rng, 8);
+
+            stage.log[0] = '\0';
+            if (choice < 3 && sent < RANDOM_PACKETS) {
+                bool is_paging = rng_below(&rng, 2);
+
+                send(&stage, contexts[is_paging ? 0 : 1], is_paging, &packets[sent++], 'x');
+            } else if (choice < 6 && stage.queue_count) {
+                finish(&stage, 1 + (unsigned)rng_below(&rng, stage.queue_count));
+            } else if (choice == 6) {
+                vidsch_preempt(stage.vidsch, 0);
+            } else if (stage.is_preempting) {
+                /* One more may have run meanwhile. */
+                if (stage.queue_count && rng_below(&rng, 2))
+                    stage.completed = stage.queue[0];
+                answer_preemption(&stage, stage.preemption_id, stage.completed);
+            }
+            vidsch_check(stage.vidsch);
+        }
+        for (unsigned i = 0; i < RANDOM_PACKETS; i++) {
+            assert_int_equal(packets[i].retire_count, 1);
+            assert_int_equal(packets[i].status, STATUS_SUCCESS);
+            done += packets[i].submit_count;
+        }
+        assert_true(done > RANDOM_PACKETS); /* some went twice */
+        assert_int_equal(stage.error_count, 0);
+        if (stage.is_preempting)
+            answer_preemption(&stage, stage.preemption_id, stage.completed);
+        stage_fini(&stage, contexts[0], contexts[1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(preempted_packets_come_back),
+        cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
+        cmocka_unit_test(the_watchdog_asks_before_it_preempts),
+        cmocka_unit_test(a_packet_that_does_not_end_is_reset),
+        cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
+        cmocka_unit_test(random_preemptions_lose_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
