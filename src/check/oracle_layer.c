@@ -166,7 +166,7 @@ static NTSTATUS watch_submit_command(struct miniport *self, HANDLE object,
     struct oracle *oracle = oracle_of(self);
 
     oracle->event_count++;
-    if (arg->Flags.Paging && !arg->Flags.Resubmission)
+    if (arg->Flags.Paging)
         oracle_submitted(oracle,
                          arg->DmaBufferSubmissionEndOffset - arg->DmaBufferSubmissionStartOffset,
                          arg->SubmissionFenceId, arg->NodeOrdinal);
@@ -179,7 +179,7 @@ static NTSTATUS watch_submit_command_virtual(struct miniport *self, HANDLE objec
     struct oracle *oracle = oracle_of(self);
 
     oracle->event_count++;
-    if (arg->Flags.Paging && !arg->Flags.Resubmission)
+    if (arg->Flags.Paging)
         oracle_submitted(oracle, arg->DmaBufferSize, arg->SubmissionFenceId, arg->NodeOrdinal);
     return miniport_forward_submit_command_virtual(self, object, arg);
 }

@@ -744,10 +744,25 @@ static uint64_t take_parts(struct oracle *oracle, uint64_t bytes, struct paging_
     return taken;
 }
 
+/* A packet that was preempted comes back with its fence id (SUB-009), flagged or not (SUB-008). */
+static bool is_under_way(const struct oracle *oracle, uint32_t fence, unsigned node)
+{
+    const struct paging_packet *packet;
+
+    list_for_each (packet, &oracle->packets, struct paging_packet, link) {
+        if (packet->fence == fence && packet->node == node)
+            return true;
+    }
+    return false;
+}
+
 void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node)
 {
-    struct paging_packet *packet = base_alloc(oracle->services, sizeof *packet);
+    struct paging_packet *packet;
 
+    if (is_under_way(oracle, fence, node))
+        return;
+    packet = base_alloc(oracle->services, sizeof *packet);
     if (!packet) {
         lose_operation(oracle);
         return;

@@ -281,6 +281,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
         args.DmaBufferPrivateDataSize = submission->private_end - submission->private_start;
         args.SubmissionFenceId = packet->fence_id;
         args.Flags.Paging = 1;
+        args.Flags.Resubmission = packet->is_resubmission; /* 2.0 and later only (SUB-008) */
         args.NodeOrdinal = vidmm->queue.node;
         return miniport_submit_command_virtual(miniport, NULL, &args);
     } else {
