@@ -1,0 +1,285 @@
+/* Residency: requests, who leaves first, what waits for whom, locks, the end of things in use. */
+#include "vidmm/test_rig_run.h"
+
+/* ---- Requests (GpuMmu) ---- */
+
+static void make_resident_succeeds_at_once_pends_or_fails_with_sizes(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done done = {0};
+    struct rig_object small, large, huge;
+    struct vidmm_allocation *both[2];
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config); /* 256 pages */
+    rig_object(rig, 100, 1, &small);
+    rig_object(rig, 200, 1, &large);
+    rig_object(rig, 257, 1, &huge);
+    both[0] = small.allocation;
+    both[1] = large.allocation;
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, both, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    assert_int_equal(fence, 1);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 1);
+    assert_int_equal(vidmm_make_resident(rig->device, 1, both, rig_done, &done, &fence),
+                     STATUS_SUCCESS);
+    assert_true(fence == 0 && done.calls == 1);
+
+    assert_int_equal(vidmm_make_resident(rig->device, 2, both, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 2);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(done.needed, 300 * PAGE_BYTES);
+    assert_int_equal(done.available, 256 * PAGE_BYTES);
+    assert_int_equal(small.allocation->holds, 2); /* its references of before, and no more */
+    assert_int_equal(large.allocation->holds, 0);
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 3);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(done.needed, 257 * PAGE_BYTES);
+    small.references = 2;
+    rig_destroy_object(rig, &small);
+    rig_destroy_object(rig, &large);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+static void the_least_recently_used_of_the_lowest_priority_leaves_first(void **state)
+{
+    struct rig_config config = rig_model(2);
+    static const uint32_t priorities[] = {0x78000000, 0x50000000, 0x78000000, 0x50000000};
+    static const unsigned order[] = {1, 3, 2, 0};
+    struct rig_object objects[4], more[4];
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < 4; i++) {
+        struct rig_request request = {
+            .bytes = 64 * PAGE_BYTES, .preferred = {1}, .priority = priorities[i]};
+
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]), STATUS_SUCCESS);
+        rig_make_resident(rig, &objects[i]);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        rig_evict(rig, &objects[i]);
+    rig_make_resident(rig, &objects[0]); /* used again: behind the third */
+    rig_evict(rig, &objects[0]);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_object(rig, 64, 1, &more[i]);
+        rig_make_resident(rig, &more[i]);
+        assert_int_equal(rig->eviction_count, i + 1);
+        assert_ptr_equal(rig->last_evicted, objects[order[i]].allocation);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        rig_destroy_object(rig, &objects[i]);
+        rig_destroy_object(rig, &more[i]);
+    }
+    rig_free(rig);
+}
+
+static void what_work_in_flight_may_use_stays(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_done used = {0}, resident = {0};
+        struct rig_object first, second, *objects[1] = {&first};
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        rig_object(rig, 200, 1, &first);
+        rig_object(rig, 200, 1, &second);
+        rig_map(rig, &first);
+        rig_make_resident(rig, &first);
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &used),
+                         STATUS_SUCCESS);
+        rig_evict(rig, &first);
+        assert_int_equal(vidmm_lock(first.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &second.allocation, rig_done, &resident, &fence),
+            STATUS_PENDING);
+        assert_int_equal(rig->eviction_count, 0);
+        assert_true(list_is_empty(&rig->queued[1])); /* no paging */
+        rig_drain(rig);
+        assert_true(used.calls == 1 && resident.calls == 1 && rig->eviction_count == 1);
+        assert_false(vidmm_allocation_is_resident(first.allocation));
+        rig_cpu(rig, &first, false);
+        second.references = 1;
+        rig_destroy_object(rig, &first);
+        rig_destroy_object(rig, &second);
+        rig_free(rig);
+    }
+}
+
+static void a_destroyed_allocation_goes_when_its_work_and_its_references_have(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done = {0};
+        struct rig_object object, *objects[1] = {&object};
+
+        rig_object(rig, 70, 1, &object);
+        rig_map(rig, &object);
+        rig_make_resident(rig, &object);
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &done),
+                         STATUS_SUCCESS);
+        vidmm_allocation_destroy(object.allocation);
+        while (rig_step_machine(rig))
+            ;
+        assert_true(done.calls == 1 && rig->live_handles == 2);
+        assert_false(vidmm_is_idle(rig->vidmm));
+        assert_true(vidmm_check(rig->vidmm));
+        vidmm_evict(rig->device, 1, &object.allocation);
+        rig_drain(rig);
+        assert_int_equal(rig->live_handles, 0);
+        rig_free(rig);
+    }
+}
+
+static void what_is_destroyed_is_refused(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct rig_object object;
+    uint64_t value;
+
+    rig_object(rig, 8, 1, &object);
+    rig_make_resident(rig, &object);
+    vidmm_allocation_destroy(object.allocation);
+    assert_int_equal(vidmm_lock(object.allocation), STATUS_INVALID_HANDLE);
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &object.allocation, NULL, NULL, &value),
+                     STATUS_INVALID_HANDLE);
+    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES, 0, 0, 0, NULL,
+                                      NULL, &value),
+                     STATUS_INVALID_HANDLE);
+    vidmm_evict(rig->device, 1, &object.allocation);
+    rig_free(rig);
+}
+
+static void a_loser_that_was_destroyed_is_not_evicted_once_more(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done busy = {0}, lost = {0}, won = {0};
+    struct rig_object used, loser, huge, wanted, *objects[1] = {&used};
+    struct vidmm_allocation *list[2];
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config);
+    rig_object(rig, 50, 1, &used);
+    rig_object(rig, 100, 1, &loser);
+    rig_object(rig, 257, 1, &huge);
+    rig_object(rig, 200, 1, &wanted);
+    rig_map(rig, &used);
+    rig_make_resident(rig, &used);
+    list[0] = loser.allocation;
+    list[1] = huge.allocation;
+    assert_int_equal(vidmm_make_resident(rig->device, 2, list, rig_done, &lost, &fence),
+                     STATUS_PENDING);
+    vidmm_allocation_destroy(loser.allocation);
+    rig_drain(rig);
+    assert_int_equal(lost.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &busy), STATUS_SUCCESS);
+    rig_destroy_object(rig, &used);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &wanted.allocation, rig_done, &won, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(won.status, STATUS_SUCCESS);
+    assert_int_equal(rig->eviction_count, 0);
+    wanted.references = 1;
+    rig_destroy_object(rig, &wanted);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+/* ---- Locks ---- */
+
+static void a_lock_keeps_content_where_the_cpu_sees_it(void **state)
+{
+    for (unsigned hidden = 0; hidden < 2; hidden++) {
+        struct rig_config config = rig_model(2);
+        struct rig_object object;
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        config.memory_segments = 2;
+        config.hides_segment[1] = hidden;
+        rig = rig_create(&config);
+        rig_object(rig, 20, 2, &object);
+        rig_cpu(rig, &object, true); /* without content and place */
+        rig_make_resident(rig, &object);
+        assert_int_equal(vidmm_lock(object.allocation),
+                         hidden ? STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION : STATUS_SUCCESS);
+        if (!hidden) {
+            assert_int_equal(vidmm_locked_page_address(object.allocation, 3) >> 40, 0x12);
+            rig_touch_locked(rig, &object, true);
+            vidmm_unlock(object.allocation);
+        }
+        rig_evict(rig, &object);
+        assert_int_equal(vidmm_lock(object.allocation),
+                         hidden ? STATUS_GRAPHICS_ALLOCATION_BUSY : STATUS_SUCCESS);
+        if (hidden) {
+            assert_int_equal(vidmm_lock(object.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+            rig_drain(rig);
+            assert_false(vidmm_allocation_is_resident(object.allocation));
+            assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS);
+        }
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS); /* locks nest */
+        rig_touch_locked(rig, &object, true);
+        vidmm_unlock(object.allocation);
+        rig_touch_locked(rig, &object, true);
+        vidmm_unlock(object.allocation);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
+static void what_is_locked_outside_its_segment_cannot_enter(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig *rig = rig_create(&config);
+    struct rig_done done = {0};
+    struct rig_object object;
+    uint64_t fence;
+
+    rig_object(rig, 20, 1, &object);
+    rig_lock(rig, &object);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION);
+    vidmm_unlock(object.allocation);
+    rig_make_resident(rig, &object);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
+        cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
+        cmocka_unit_test(what_work_in_flight_may_use_stays),
+        cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
+        cmocka_unit_test(what_is_destroyed_is_refused),
+        cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
+        cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
+        cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/residency", tests, NULL, NULL);
+}
