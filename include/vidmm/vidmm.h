@@ -57,6 +57,13 @@ struct vidmm_platform {
     /* The same for a range of the bus (a segment's CpuTranslatedAddress). */
     void *(*map_bus)(void *context, uint64_t address, uint64_t bytes);
     void (*unmap_bus)(void *context, void *address, uint64_t bytes);
+
+    /*
+     * What the device puts on the bus to reach a system page that was handed out: behind an IOMMU
+     * that remaps, a logical page. What one call of take_pages() or take_contiguous() gave is
+     * contiguous there (ADL-008). NULL: the page itself.
+     */
+    uint64_t (*device_page)(void *context, uint64_t page);
 };
 
 struct vidmm_events {
@@ -78,6 +85,7 @@ struct vidmm_config {
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
     uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
+    uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
 };
 

@@ -27,6 +27,11 @@ static NTSTATUS take_pages(void *context, uint64_t count, uint64_t *out_pages)
 
     if (!machine_alloc_pages(platform->machine, count, out_pages))
         return STATUS_NO_MEMORY;
+    if (platform_remap_is_on(&platform->remap) &&
+        !platform_remap_show(&platform->remap, out_pages, count)) {
+        machine_free_pages(platform->machine, out_pages, count);
+        return STATUS_NO_MEMORY;
+    }
     clear_pages(platform, out_pages, count);
     return STATUS_SUCCESS;
 }
@@ -35,7 +40,22 @@ static void release_pages(void *context, uint64_t count, const uint64_t *pages)
 {
     struct platform *platform = context;
 
+    if (platform_remap_is_on(&platform->remap))
+        platform_remap_hide(&platform->remap, pages, count);
     machine_free_pages(platform->machine, pages, count);
+}
+
+/* A range as the list that the remapping wants. */
+static bool show_contiguous(struct platform *platform, uint64_t first, uint64_t count)
+{
+    uint64_t *pages = base_alloc_array(platform->services, count, sizeof *pages);
+    bool is_shown = pages != NULL;
+
+    for (uint64_t i = 0; is_shown && i < count; i++)
+        pages[i] = first + i;
+    is_shown = is_shown && platform_remap_show(&platform->remap, pages, count);
+    base_free_array(platform->services, pages, count, sizeof *pages);
+    return is_shown;
 }
 
 static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_first_page)
@@ -45,6 +65,12 @@ static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_fir
     *out_first_page = 0;
     if (!machine_alloc_contiguous(platform->machine, count, 1, out_first_page))
         return STATUS_NO_MEMORY;
+    if (platform_remap_is_on(&platform->remap) &&
+        !show_contiguous(platform, *out_first_page, count)) {
+        machine_free_contiguous(platform->machine, *out_first_page, count);
+        *out_first_page = 0;
+        return STATUS_NO_MEMORY;
+    }
     page_store_fill(machine_ram(platform->machine), *out_first_page * PAGE_BYTES,
                     count * PAGE_BYTES, 0);
     return STATUS_SUCCESS;
@@ -54,6 +80,8 @@ static void release_contiguous(void *context, uint64_t count, uint64_t first_pag
 {
     struct platform *platform = context;
 
+    if (platform_remap_is_on(&platform->remap))
+        platform_remap_hide_range(&platform->remap, first_page, count);
     machine_free_contiguous(platform->machine, first_page, count);
 }
 
@@ -94,6 +122,13 @@ static void unmap_pages(void *context, void *address, uint64_t count)
     }
 }
 
+static uint64_t device_page(void *context, uint64_t page)
+{
+    struct platform *platform = context;
+
+    return platform->remap.logical_of[page];
+}
+
 static void *map_bus(void *context, uint64_t address, uint64_t bytes)
 {
     struct platform *platform = context;
@@ -121,6 +156,7 @@ void platform_fini(struct platform *platform)
 
     list_for_each_safe (mapped, following, &platform->mappings, struct mapped_pages, link)
         end_mapping(platform, mapped);
+    platform_remap_fini(&platform->remap);
 }
 
 struct vidmm_platform platform_get(struct platform *platform)
@@ -136,5 +172,6 @@ struct vidmm_platform platform_get(struct platform *platform)
         .unmap_pages = unmap_pages,
         .map_bus = map_bus,
         .unmap_bus = unmap_bus,
+        .device_page = platform_remap_is_on(&platform->remap) ? device_page : NULL,
     };
 }

@@ -12,6 +12,7 @@
 #define DRYDOCK_BENCH_PLATFORM_H
 
 #include "base/list.h"
+#include "bench/platform_remap.h"
 #include "machine/machine.h"
 #include "vidmm/vidmm.h"
 
@@ -20,6 +21,7 @@ struct platform {
     const struct base_services *services; /* the manager's own memory */
     struct list mappings;
     uint64_t mapping_count;
+    struct platform_remap remap; /* platform_remap_init() before platform_get() turns it on */
 };
 
 void platform_init(struct platform *platform, struct machine *machine,

@@ -6,7 +6,7 @@
  *     machine, GPU                   the hardware
  *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > oracle > trace  the stack of miniports, the manager's end last
+ *     driver > raw > lend > oracle > trace  the stack of miniports, the manager's end last
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -25,6 +25,7 @@
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
 #include "check/oracle.h"
+#include "miniport/lend.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
 #include "nt/nt.h"
@@ -167,6 +168,16 @@ static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_I
         player_note_fault(run->player);
 }
 
+/* The RAM page behind what the device calls a system page. */
+static bool find_system_page(void *context, uint64_t page, uint64_t *out_page)
+{
+    struct machine_iommu *iommu = machine_iommu(((struct assembly *)context)->machine);
+
+    *out_page = page;
+    return !machine_iommu_is_remapping(iommu) ||
+           machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page);
+}
+
 static void on_oracle_report(void *context, const struct oracle_report *report)
 {
     struct assembly *run = context;
@@ -300,6 +311,7 @@ static bool raise_oracle(struct assembly *run)
             .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
             .context = run,
             .report = on_oracle_report,
+            .system_page = find_system_page,
         },
         &run->oracle);
     if (!NT_SUCCESS(status))
@@ -350,6 +362,10 @@ static bool raise_driver(struct assembly *run)
             return refuse(run, "no memory for the coverage layer");
         run->top = layer;
     }
+    status = miniport_lend_create(&run->own.services, run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory for the layer that lends page lists");
+    run->top = layer;
     if (run->oracle) {
         status = oracle_layer_create(run->oracle, run->top, &layer);
         if (!NT_SUCCESS(status))
@@ -406,11 +422,14 @@ static bool raise_manager(struct assembly *run)
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,
         .local_limit = config->local_limit,
+        .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
     };
     NTSTATUS status;
 
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
+    if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
+        return refuse(run, "no memory for the IOMMU's logical addresses");
     manager_config.platform = platform_get(&run->platform);
     status = vidmm_create(run->top, &manager_config, &run->vidmm);
     if (!NT_SUCCESS(status))

@@ -91,6 +91,7 @@ struct run_config {
     uint64_t link_bytes_per_second;
     uint64_t local_bytes_per_second;
     enum machine_scatter scatter;
+    bool remaps_dma; /* an IOMMU gives the device addresses of its own */
     unsigned node_count;
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;
@@ -100,6 +101,7 @@ struct run_config {
     unsigned paging_buffer_count;
     unsigned hardware_queue_depth;
     uint64_t local_limit;
+    uint64_t aperture_piece_bytes; /* of one map operation; 0: any */
 
     /* The player. */
     unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */

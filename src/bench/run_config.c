@@ -87,6 +87,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     uint64_t hidden = workload_option_number(workload, "local-invisible", 0);
     const char *model = workload_option(workload, "model");
     const char *wddm = workload_option(workload, "wddm");
+    const char *remapping = workload_option(workload, "dma-remapping");
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
 
@@ -112,6 +113,12 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     config->seed = workload_option_number(workload, "seed", config->seed);
     if (scatter)
         config->scatter = strcmp(scatter, "no") == 0 ? MACHINE_CONTIGUOUS : MACHINE_SCATTERED;
+    if (remapping)
+        config->remaps_dma = strcmp(remapping, "no") != 0;
+    if (config->remaps_dma && !config->wddm)
+        config->wddm = 30; /* the first level of the driver that can */
+    config->aperture_piece_bytes =
+        workload_option_number(workload, "aperture-piece", config->aperture_piece_bytes);
     if (content)
         config->checks_content = strcmp(content, "none") != 0;
 }

@@ -109,6 +109,11 @@ struct oracle_config {
      */
     bool (*resolve)(void *context, const struct oracle_segment *segment, uint64_t offset,
                     uint64_t bytes, uint64_t *out_address);
+    /*
+     * The page in ram of a system page as the device names it, in page-table entries, address
+     * descriptor lists and dummy pages; false when it is none. NULL: the page itself.
+     */
+    bool (*system_page)(void *context, uint64_t page, uint64_t *out_page);
     /* At most report_limit times, and once for an allocation or submission. NULL: counted only. */
     void (*report)(void *context, const struct oracle_report *report);
     /* Number of the event that is happening. NULL: DDI calls and callbacks that the layer saw. */

@@ -35,6 +35,15 @@ uint64_t location_in(const struct oracle *oracle, const struct page_store *store
     return store == oracle->config.local ? LOCATION_LOCAL | page : LOCATION_UNKNOWN;
 }
 
+/* The location of a system page that the device names: not of one in an MDL. */
+static uint64_t device_location(const struct oracle *oracle, uint64_t page)
+{
+    if (oracle->config.system_page &&
+        !oracle->config.system_page(oracle->config.context, page, &page))
+        return LOCATION_UNKNOWN;
+    return location_in(oracle, oracle->config.ram, page);
+}
+
 bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation)
 {
     const struct base_services *services = oracle->services;
@@ -361,12 +370,11 @@ static struct paging_operation *map_aperture2(struct oracle *oracle,
     if (!aperture)
         return NULL;
     for (uint64_t i = 0; i < count; i++)
-        set_slot(aperture, slot + i,
-                 location_in(oracle, oracle->config.ram, adl_page(adl, first + i)));
+        set_slot(aperture, slot + i, device_location(oracle, adl_page(adl, first + i)));
     operation =
         describe_mapped_list(oracle, arg, arg->MapApertureSegment2.hAllocation, adl->PageCount);
     for (uint64_t i = 0; operation && i < operation->page_count; i++)
-        operation->locations[i] = location_in(oracle, oracle->config.ram, adl_page(adl, i));
+        operation->locations[i] = device_location(oracle, adl_page(adl, i));
     return operation;
 }
 
@@ -377,7 +385,7 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
 
     for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
         set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
-                 location_in(oracle, oracle->config.ram, dummy));
+                 device_location(oracle, dummy));
 }
 
 /* ---- Page tables ---- */
@@ -388,7 +396,7 @@ static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entr
         return LOCATION_UNKNOWN;
     if (entry->Segment)
         return segment_location(oracle, entry->Segment, entry->PageAddress * PAGE_BYTES);
-    return location_in(oracle, oracle->config.ram, entry->PageAddress);
+    return device_location(oracle, entry->PageAddress);
 }
 
 static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t location)

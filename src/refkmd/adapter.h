@@ -130,6 +130,7 @@ struct refkmd_allocation {
     /* As NOTIFY_RESIDENCY says, in the order of the paging buffers. */
     BOOLEAN is_resident;
     UINT64 resident_address; /* physical, as the GPU names it */
+    void *cpu_view;          /* its pages for the CPU while they are in the aperture, or NULL */
 };
 
 /* What a device holds of an allocation. */

@@ -1,5 +1,6 @@
 /*
- * Paging operations on the aperture: MAP_APERTURE_SEGMENT and UNMAP_APERTURE_SEGMENT.
+ * Paging operations on the aperture: MAP_APERTURE_SEGMENT, MAP_APERTURE_SEGMENT2 and
+ * UNMAP_APERTURE_SEGMENT.
  *
  * Slots change when the packet that changes them runs, in its place among the other packets of the
  * buffer (APER-014), and other slots are not disturbed (APER-013). Which allocation is behind the
@@ -36,6 +37,44 @@ NTSTATUS paging_build_map_aperture_segment(struct paging_call *call)
     return paging_build_units(call, call->args->MapApertureSegment.NumberOfPages, build_map_pages);
 }
 
+static UINT build_map2_pages(struct paging_call *call, UINT64 first, UINT64 limit)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    const DXGK_ADL *adl = &args->MapApertureSegment2.Adl;
+    UINT64 start = args->MapApertureSegment2.AdlOffset + first;
+    struct sgpu_packet_gart *gart;
+    UINT count = packet_list_room(&call->writer, sizeof *gart, limit);
+    UINT i;
+
+    if (!count)
+        return 0;
+    gart = packet_begin(&call->writer, SGPU_OP_GART_WRITE,
+                        sizeof *gart + count * PACKET_LIST_ELEMENT_BYTES);
+    gart->flags = args->MapApertureSegment2.Flags.CacheCoherent ? SGPU_GART_COHERENT : 0;
+    gart->first_slot = (uint32_t)(args->MapApertureSegment2.OffsetInPages + first);
+    gart->slot_count = count;
+    for (i = 0; i < count; i++)
+        gart->pages[i] =
+            adl->Flags.Contiguous ? adl->BasePageNumber + start + i : adl->Pages[start + i];
+    return count;
+}
+
+/*
+ * Which kind of list it is the list says, each time (ADL-003, ADL-009). Its page numbers go into the
+ * slots and nowhere else: they may be logical addresses, which the CPU cannot reach (ADL-010). For
+ * the CPU there is CpuVisibleAddress, kept until the pages are unmapped (ADL-011); the list itself is
+ * the kernel's again when the call returns (ADL-014). MultipassOffset counts pages. Keeps ADL-006.
+ */
+NTSTATUS paging_build_map_aperture_segment2(struct paging_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    struct refkmd_allocation *allocation = args->MapApertureSegment2.hAllocation;
+
+    if (allocation)
+        allocation->cpu_view = args->MapApertureSegment2.CpuVisibleAddress;
+    return paging_build_units(call, args->MapApertureSegment2.NumberOfPages, build_map2_pages);
+}
+
 /*
  * The whole range points at the dummy page afterwards, and accesses to it work (APER-009,
  * APER-010). One packet does it for any number of pages. Keeps APER-015.
@@ -43,8 +82,11 @@ NTSTATUS paging_build_map_aperture_segment(struct paging_call *call)
 NTSTATUS paging_build_unmap_aperture_segment(struct paging_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    struct refkmd_allocation *allocation = args->UnmapApertureSegment.hAllocation;
     struct sgpu_packet_gart *gart;
 
+    if (allocation)
+        allocation->cpu_view = NULL; /* gone when the kernel goes on (ADL-011) */
     if (!args->UnmapApertureSegment.NumberOfPages)
         return STATUS_SUCCESS;
     gart = packet_begin(&call->writer, SGPU_OP_GART_FILL, sizeof *gart + PACKET_LIST_ELEMENT_BYTES);

@@ -81,6 +81,21 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/*
+ * Pages of the system are numbers here that go to the hardware as they come, and the CPU is never
+ * sent after them: so they may as well be logical ones (ADL-010, IOMMU-004).
+ */
+static NTSTATUS query_iommu_caps(struct refkmd_adapter *adapter,
+                                 const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_IOMMU_CAPS *caps = query->pOutputData;
+
+    UNREFERENCED_PARAMETER(adapter);
+    caps->Value = 0;
+    caps->DmaRemappingSupported = 1;
+    return STATUS_SUCCESS;
+}
+
 static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)
 {
     switch ((adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK) {
@@ -156,6 +171,7 @@ static const struct query_handler handlers[] = {
     {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_GPU_MMU,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},
+    {DXGKQAITYPE_IOMMU_CAPS, IN_GPU_MMU, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
     {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),
      query_page_table_level},

@@ -139,6 +139,17 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     if (!NT_SUCCESS(status))
         goto fail;
 
+    if (platform->device_page && !(vidmm->caps.can_remap && vidmm->caps.maps_aperture2)) {
+        snprintf(failure->rule, sizeof failure->rule, "ADL-001");
+        snprintf(
+            failure->text, sizeof failure->text,
+            "the IOMMU remaps, but DRIVERCAPS.MemoryManagementCaps.MapAperture2Supported is %d "
+            "and IOMMU_CAPS.DmaRemappingSupported is %d; expected both",
+            vidmm->caps.maps_aperture2, vidmm->caps.can_remap);
+        status = STATUS_NOT_SUPPORTED;
+        goto fail;
+    }
+
     what = "creating the scheduler";
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;

@@ -129,6 +129,8 @@ static NTSTATUS query_driver(struct caps_query *query)
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
     query->caps->max_slot_id = driver.MaxAllocationListSlotId;
+    query->caps->maps_aperture2 = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9) &&
+                                  driver.MemoryManagementCaps.MapAperture2Supported;
     status = choose_model(query, &driver.MemoryManagementCaps);
     if (!NT_SUCCESS(status) || caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return status;
@@ -159,6 +161,22 @@ static NTSTATUS query_physical_adapter(struct caps_query *query)
         return status;
     return set_nodes(query, "PHYSICALADAPTERCAPS.NumExecutionNodes", adapter.NumExecutionNodes,
                      "PHYSICALADAPTERCAPS.PagingNodeIndex", adapter.PagingNodeIndex);
+}
+
+/* A driver that does not know the query supports none of it. */
+static void query_iommu(struct caps_query *query)
+{
+    DXGK_IOMMU_CAPS caps = {0};
+    DXGKARG_QUERYADAPTERINFO arg = {
+        .Type = DXGKQAITYPE_IOMMU_CAPS,
+        .pOutputData = &caps,
+        .OutputDataSize = sizeof caps,
+    };
+
+    if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9))
+        return;
+    if (NT_SUCCESS(miniport_query_adapter_info(query->miniport, NULL, &arg)))
+        query->caps->can_remap = caps.DmaRemappingSupported;
 }
 
 /* ---- Page tables ---- */
@@ -320,6 +338,8 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
     status = query_driver(&query);
     if (NT_SUCCESS(status))
         status = query_physical_adapter(&query);
+    if (NT_SUCCESS(status))
+        query_iommu(&query);
     if (NT_SUCCESS(status) && out_caps->is_virtual)
         status = query_mmu(&query);
     if (NT_SUCCESS(status) && out_caps->is_virtual)

@@ -59,6 +59,8 @@ struct vidmm_caps {
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
     uint32_t max_slot_id; /* MaxAllocationListSlotId */
+    bool maps_aperture2;  /* MapAperture2Supported: address descriptor lists */
+    bool can_remap;       /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
 
     uint32_t segment_count;
     struct vidmm_segment_caps segments[VIDMM_MAX_SEGMENTS]; /* [i] has id i + 1 */

@@ -187,6 +187,16 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
         allocation->is_accessed_physically = info->FlagsWddm2.AccessedPhysically;
         allocation->wants_residency_notice = info->FlagsWddm2.ExplicitResidencyNotification;
     }
+    if (vidmm->caps.is_virtual &&
+        vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 &&
+        info->FlagsWddm2.MapApertureCpuVisible) {
+        if (!vidmm->caps.maps_aperture2) {
+            vidmm_driver_error(vidmm, "ADL-012",
+                               "%s.Flags.MapApertureCpuVisible without MapAperture2Supported", ddi);
+            return false;
+        }
+        allocation->wants_cpu_view = true;
+    }
     for (i = 0; i < ARRAY_COUNT(preferred); i++) {
         if (preferred[i])
             prefer(allocation, preferred[i]);
@@ -351,6 +361,7 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
 
     if (!allocation->mdl)
         return;
+    aperture_close_view(allocation);
     platform->release_pages(platform->context, allocation->page_count,
                             allocation_backing_pages(allocation));
     base_free(allocation->vidmm->services, allocation->mdl, mdl_bytes(allocation->page_count));

@@ -221,6 +221,11 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
 
 /* ---- Operations ------------------------------------------------------------------------------------- */
 
+uint64_t page_table_device_page(const struct vidmm *vidmm, const struct page_table *table)
+{
+    return table->segment ? table->page : device_page(vidmm, table->page);
+}
+
 static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space *space,
                                                             const struct page_table *table,
                                                             DXGKARG_BUILDPAGINGBUFFER *args)
@@ -245,7 +250,8 @@ static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space
         break;
     case DXGK_PAGETABLEUPDATE_GPU_PHYSICAL:
         update->PageTableAddress.GpuPhysical.SegmentId = table->segment;
-        update->PageTableAddress.GpuPhysical.SegmentOffset = PAGE_BYTES_OF(table->page);
+        update->PageTableAddress.GpuPhysical.SegmentOffset =
+            PAGE_BYTES_OF(page_table_device_page(vidmm, table));
         break;
     }
     return update;
@@ -294,7 +300,7 @@ void page_table_op_link(struct address_space *space, struct page_table *table,
     struct vidmm *vidmm = space->vidmm;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table->parent, args);
 
-    set_entry(&update->pPageTableEntries[0], table->segment, table->page);
+    set_entry(&update->pPageTableEntries[0], table->segment, page_table_device_page(vidmm, table));
     set_range(vidmm, update, table->first_va, table->index, 1);
 }
 
@@ -307,7 +313,7 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update =
         begin_update(&vidmm->paging.space, window, args);
 
-    set_entry(&update->pPageTableEntries[0], table->segment, table->page);
+    set_entry(&update->pPageTableEntries[0], table->segment, page_table_device_page(vidmm, table));
     set_range(vidmm, update, va, table_index(vidmm, 0, va), 1);
 }
 
@@ -322,14 +328,14 @@ static uint64_t table_part(struct address_space *space, uint64_t va, uint64_t pa
     return min_u64(page_count, page_table_entries(vidmm, 0) - *out_index);
 }
 
-static void fill_from_backing(DXGK_PTE *entries, ULONGLONG flags, const uint64_t *pages,
-                              uint64_t count)
+static void fill_from_backing(const struct vidmm *vidmm, DXGK_PTE *entries, ULONGLONG flags,
+                              const uint64_t *pages, uint64_t count)
 {
     uint64_t i;
 
     for (i = 0; i < count; i++) {
         entries[i].Flags = flags;
-        entries[i].PageAddress = pages[i];
+        entries[i].PageAddress = device_page(vidmm, pages[i]);
     }
 }
 
@@ -373,7 +379,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     set_protection(vidmm, &flags, protect);
     flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
     if (from_backing)
-        fill_from_backing(update->pPageTableEntries, flags.Flags,
+        fill_from_backing(vidmm, update->pPageTableEntries, flags.Flags,
                           allocation_backing_pages(allocation) + first_page, count);
     else
         fill_from_placement(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
@@ -437,7 +443,8 @@ void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t byte
 {
     args->Operation = DXGK_OPERATION_FLUSH_TLB;
     args->FlushTlb.RootPageTableAddress.SegmentId = space->root->segment;
-    args->FlushTlb.RootPageTableAddress.SegmentOffset = PAGE_BYTES_OF(space->root->page);
+    args->FlushTlb.RootPageTableAddress.SegmentOffset =
+        PAGE_BYTES_OF(page_table_device_page(space->vidmm, space->root));
     args->FlushTlb.hProcess = space->driver_process;
     args->FlushTlb.StartVirtualAddress = va;
     args->FlushTlb.EndVirtualAddress = va + bytes;

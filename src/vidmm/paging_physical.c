@@ -76,43 +76,14 @@ static void discard(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFF
     args->DiscardContent.SegmentAddress.QuadPart = segment_address(allocation);
 }
 
-void aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
-                     uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
-    args->MapApertureSegment.hDevice = allocation->device->driver_device;
-    args->MapApertureSegment.hAllocation = allocation->driver_handle;
-    args->MapApertureSegment.SegmentId = aperture->id;
-    args->MapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES);
-    args->MapApertureSegment.NumberOfPages = (SIZE_T)allocation->page_count;
-    args->MapApertureSegment.pMdl = allocation->mdl;
-    args->MapApertureSegment.Flags.CacheCoherent =
-        allocation->is_cached && aperture->caps->is_cache_coherent;
-}
-
-void aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
-                       uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
-    args->UnmapApertureSegment.hDevice = allocation->device->driver_device;
-    args->UnmapApertureSegment.hAllocation = allocation->driver_handle;
-    args->UnmapApertureSegment.SegmentId = aperture->id;
-    args->UnmapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES);
-    args->UnmapApertureSegment.NumberOfPages = (SIZE_T)allocation->page_count;
-    args->UnmapApertureSegment.DummyPage.QuadPart =
-        (LONGLONG)PAGE_BYTES_OF(allocation->vidmm->dummy_page);
-}
-
 static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (allocation->segment->kind == SEGMENT_APERTURE) {
-        if (job->phase++)
-            return JOB_DONE;
-        aperture_op_map(allocation, allocation->segment, allocation->offset, args);
-        return JOB_OPERATION;
-    }
+    if (allocation->segment->kind == SEGMENT_APERTURE)
+        return aperture_op_map(allocation, allocation->segment, allocation->offset, args)
+                   ? JOB_OPERATION
+                   : JOB_DONE;
     if (!allocation->mdl) {
         if (job->phase++)
             return JOB_DONE;
@@ -126,21 +97,20 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (allocation->segment->kind == SEGMENT_APERTURE) {
-        if (job->phase++)
-            return JOB_DONE;
-        aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
-        return JOB_OPERATION;
-    }
+    if (allocation->segment->kind == SEGMENT_APERTURE)
+        return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
+                   ? JOB_OPERATION
+                   : JOB_DONE;
     if (!allocation->eviction_aperture)
         return transfer(allocation, false, args) ? JOB_OPERATION : JOB_DONE;
 
     switch (job->phase) {
     case 0:
-        aperture_op_map(allocation, allocation->eviction_aperture, allocation->eviction_offset,
-                        args);
+        if (aperture_op_map(allocation, allocation->eviction_aperture, allocation->eviction_offset,
+                            args))
+            return JOB_OPERATION;
         job->phase = 1;
-        return JOB_OPERATION;
+        /* fall through */
     case 1:
         if (transfer(allocation, false, args)) {
             args->Transfer.Destination.SegmentId = allocation->eviction_aperture->id;
@@ -149,12 +119,13 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
             args->Transfer.MdlOffset = 0;
             return JOB_OPERATION;
         }
-        aperture_op_unmap(allocation, allocation->eviction_aperture, allocation->eviction_offset,
-                          args);
         job->phase = 2;
-        return JOB_OPERATION;
+        /* fall through */
     default:
-        return JOB_DONE;
+        return aperture_op_unmap(allocation, allocation->eviction_aperture,
+                                 allocation->eviction_offset, args)
+                   ? JOB_OPERATION
+                   : JOB_DONE;
     }
 }
 
@@ -162,12 +133,13 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
+    if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
+        return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
+                   ? JOB_OPERATION
+                   : JOB_DONE;
     if (!allocation->segment || job->phase++)
         return JOB_DONE;
-    if (allocation->segment->kind == SEGMENT_APERTURE)
-        aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
-    else
-        discard(allocation, args);
+    discard(allocation, args);
     return JOB_OPERATION;
 }
 

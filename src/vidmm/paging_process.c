@@ -211,9 +211,9 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
             DXGKARG_BUILDPAGINGBUFFER args;
 
             clear_args(&args);
-            done +=
-                page_table_op_map_physical(&process->space, buffer->va + PAGE_BYTES_OF(done), 0,
-                                           buffer->first_page + done, page_count - done, 0, &args);
+            done += page_table_op_map_physical(
+                &process->space, buffer->va + PAGE_BYTES_OF(done), 0,
+                device_page(vidmm, buffer->first_page + done), page_count - done, 0, &args);
             paging_queue_build_now(vidmm, &args);
         }
     }
@@ -283,7 +283,7 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
 
     root.hContext = vidmm->queue.driver_context;
     root.Address.SegmentId = process->space.root->segment;
-    root.Address.SegmentOffset = PAGE_BYTES_OF(process->space.root->page);
+    root.Address.SegmentOffset = PAGE_BYTES_OF(page_table_device_page(vidmm, process->space.root));
     root.NumEntries = (UINT)page_table_entries(vidmm, vidmm->caps.level_count - 1);
     return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
 }

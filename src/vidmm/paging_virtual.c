@@ -246,12 +246,12 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 
     if (job->phase == PHASE_START) {
         job->phase = PHASE_CHUNK;
-        if (allocation->segment->kind == SEGMENT_APERTURE) {
+        if (allocation->segment->kind == SEGMENT_APERTURE)
             job->phase = PHASE_APERTURE;
-            aperture_op_map(allocation, allocation->segment, allocation->offset, args);
-            return JOB_OPERATION;
-        }
     }
+    if (job->phase == PHASE_APERTURE &&
+        aperture_op_map(allocation, allocation->segment, allocation->offset, args))
+        return JOB_OPERATION;
     if (job->phase >= PHASE_CHUNK && job->phase <= PHASE_CHUNK_UNMAP_FLUSH &&
         is_in_memory_segment(allocation)) {
         enum job_step step = next_of_chunks(allocation, true, args);
@@ -291,10 +291,13 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
             return JOB_OPERATION;
         }
         job->phase = PHASE_CHUNK;
-        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE) {
-            aperture_op_unmap(allocation, allocation->segment, allocation->offset, args);
+        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
+            job->phase = PHASE_APERTURE;
+    }
+    if (job->phase == PHASE_APERTURE) {
+        if (aperture_op_unmap(allocation, allocation->segment, allocation->offset, args))
             return JOB_OPERATION;
-        }
+        job->phase = PHASE_CHUNK;
     }
     return JOB_DONE;
 }

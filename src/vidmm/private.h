@@ -9,6 +9,7 @@
  *            | allocation.c      | create, destroy, backing store, CPU access                    |
  *            | residency.c       | requests; who must leave so that they fit                     |
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
+ *            | aperture.c        | slots of apertures: which operations fill and empty them      |
  *            | paging_physical.c | which operations move an allocation (physical model)          |
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | notice.c          | operations that tell the driver where things are              |
@@ -240,6 +241,11 @@ struct vidmm_allocation {
     struct segment *eviction_aperture;
     uint64_t eviction_offset;
 
+    uint64_t aperture_cursor;      /* pages that map or unmap operations have been generated for */
+    bool is_contiguous_for_device; /* its backing store, since it was mapped last */
+    bool wants_cpu_view;           /* MapApertureCpuVisible */
+    void *cpu_view;                /* while it is mapped in an aperture */
+
     MDL *mdl; /* backing store: the page numbers follow the header; NULL: none */
 
     /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
@@ -293,10 +299,21 @@ struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
 
-void aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
+/*
+ * The next operation that maps the backing store at offset of the aperture, or takes it off; false,
+ * and ready to begin anew, when all have been generated. The last call of the second, which comes
+ * when the driver has seen the last unmap, ends the driver's view of the pages.
+ */
+bool aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
                      uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
-void aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
+bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
                        uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
+/* MapApertureCpuVisible: the address that goes with the mapping. STATUS_NO_MEMORY. */
+NTSTATUS aperture_open_view(struct vidmm_allocation *allocation);
+void aperture_close_view(struct vidmm_allocation *allocation);
+
+/* What the device calls a system page: its number, or its logical page behind an IOMMU. */
+uint64_t device_page(const struct vidmm *vidmm, uint64_t page);
 
 /* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
@@ -414,6 +431,8 @@ uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes);
 /* Undoes a prepare whose tables were never handed to a job. */
 void page_tables_abandon(struct address_space *space, struct list *fresh);
 void page_tables_free(struct address_space *space);
+/* Its page as the device reaches it: of the segment, or what stands for a system page. */
+uint64_t page_table_device_page(const struct vidmm *vidmm, const struct page_table *table);
 struct page_table *page_table_find(const struct address_space *space, uint64_t va);
 
 /* How many entries one table of the level holds, and what one entry covers. */

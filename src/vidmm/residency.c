@@ -265,8 +265,11 @@ static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *alloc
         if (!NT_SUCCESS(status))
             return status;
     }
-    status = segment_place(segment, allocation);
+    status = segment->kind == SEGMENT_APERTURE ? aperture_open_view(allocation) : STATUS_SUCCESS;
+    if (NT_SUCCESS(status))
+        status = segment_place(segment, allocation);
     if (!NT_SUCCESS(status)) {
+        aperture_close_view(allocation);
         if (shows_backing && !had_backing)
             allocation_release_backing(allocation);
         return status;

@@ -70,7 +70,7 @@ bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segme
     const struct page_table *root = process->space.root;
 
     *out_segment = root ? root->segment : 0;
-    *out_offset = root ? PAGE_BYTES_OF(root->page) : 0;
+    *out_offset = root ? PAGE_BYTES_OF(page_table_device_page(process->vidmm, root)) : 0;
     return root != NULL;
 }
 
@@ -276,7 +276,7 @@ static NTSTATUS set_root(struct vidmm_context *context)
         return STATUS_INVALID_PARAMETER; /* nothing is mapped: nothing to submit */
     args.hContext = context->driver_context;
     args.Address.SegmentId = root->segment;
-    args.Address.SegmentOffset = PAGE_BYTES_OF(root->page);
+    args.Address.SegmentOffset = PAGE_BYTES_OF(page_table_device_page(vidmm, root));
     args.NumEntries = (UINT)page_table_entries(vidmm, root->level);
     status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
     if (NT_SUCCESS(status))

@@ -1,0 +1,128 @@
+/*
+ * Copies of page lists, poisoned outside of what they are lent for.
+ */
+#include "miniport/lend.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+struct lend_layer {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    const struct base_services *services;
+    uint64_t lent_pages;
+    /* An MDL's header, and the pages behind it. */
+    struct {
+        MDL mdl;
+        uint64_t pages[LEND_LIMIT_PAGES];
+    } copy;
+};
+
+static struct lend_layer *layer_of(struct miniport *miniport)
+{
+    return (struct lend_layer *)miniport;
+}
+
+/* Fills the copy with the pages [first, first + count) of a list of page_count. */
+static bool lend_pages(struct lend_layer *layer, const uint64_t *pages, uint64_t page_count,
+                       uint64_t first, uint64_t count)
+{
+    if (page_count > LEND_LIMIT_PAGES || first > page_count || count > page_count - first)
+        return false;
+    for (uint64_t i = 0; i < page_count; i++)
+        layer->copy.pages[i] = i - first < count ? pages[i] : LEND_POISON_PAGE;
+    layer->lent_pages = page_count;
+    return true;
+}
+
+static bool lend_mdl(struct lend_layer *layer, MDL **mdl, uint64_t first, uint64_t count)
+{
+    if (!*mdl || !lend_pages(layer, (const uint64_t *)(*mdl + 1), bytes_to_pages((*mdl)->ByteCount),
+                             first, count))
+        return false;
+    layer->copy.mdl = **mdl;
+    *mdl = &layer->copy.mdl;
+    return true;
+}
+
+static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, uint64_t first, uint64_t count)
+{
+    if (adl->Flags.Contiguous ||
+        !lend_pages(layer, (const uint64_t *)adl->Pages, adl->PageCount, first, count))
+        return false;
+    adl->Pages = (DXGK_PAGE_NUMBER *)layer->copy.pages;
+    return true;
+}
+
+/* Puts the copy in the place of what the arguments point to; false: nothing was replaced. */
+static bool lend(struct lend_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t pages;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        pages = bytes_to_pages(arg->Transfer.TransferSize);
+        if (!arg->Transfer.Source.SegmentId)
+            return lend_mdl(layer, &arg->Transfer.Source.pMdl, arg->Transfer.MdlOffset, pages);
+        if (!arg->Transfer.Destination.SegmentId)
+            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, arg->Transfer.MdlOffset, pages);
+        return false;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        return lend_mdl(layer, &arg->MapApertureSegment.pMdl, arg->MapApertureSegment.MdlOffset,
+                        arg->MapApertureSegment.NumberOfPages);
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        return lend_adl(layer, &arg->MapApertureSegment2.Adl, arg->MapApertureSegment2.AdlOffset,
+                        arg->MapApertureSegment2.NumberOfPages);
+    default:
+        return false;
+    }
+}
+
+static NTSTATUS lend_build_paging_buffer(struct miniport *self, HANDLE object,
+                                         DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct lend_layer *layer = layer_of(self);
+    DXGKARG_BUILDPAGINGBUFFER lent = *arg;
+    NTSTATUS status;
+
+    if (!lend(layer, &lent))
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    status = miniport_forward_build_paging_buffer(self, object, &lent);
+    for (uint64_t i = 0; i < layer->lent_pages; i++)
+        layer->copy.pages[i] = LEND_POISON_PAGE;
+    memset(&layer->copy.mdl, 0, sizeof layer->copy.mdl);
+    /* What the driver may change. */
+    arg->pDmaBuffer = lent.pDmaBuffer;
+    arg->DmaSize = lent.DmaSize;
+    arg->pDmaBufferPrivateData = lent.pDmaBufferPrivateData;
+    arg->DmaBufferPrivateDataSize = lent.DmaBufferPrivateDataSize;
+    arg->MultipassOffset = lent.MultipassOffset;
+    return status;
+}
+
+static void lend_destroy(struct miniport *self)
+{
+    struct lend_layer *layer = layer_of(self);
+
+    base_free(layer->services, layer, sizeof *layer);
+}
+
+NTSTATUS miniport_lend_create(const struct base_services *services, struct miniport *next,
+                              struct miniport **out_layer)
+{
+    struct lend_layer *layer = base_alloc(services, sizeof *layer);
+
+    *out_layer = NULL;
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    layer->services = services;
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "lend";
+    layer->ops.destroy = lend_destroy;
+    layer->ops.build_paging_buffer = lend_build_paging_buffer;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}
