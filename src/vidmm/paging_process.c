@@ -211,9 +211,9 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
             DXGKARG_BUILDPAGINGBUFFER args;
 
             clear_args(&args);
-            done += page_table_op_map_physical(
-                &process->space, buffer->va + PAGE_BYTES_OF(done), 0,
-                device_page(vidmm, buffer->first_page + done), page_count - done, 0, &args);
+            done += page_table_op_map_physical(&process->space, buffer->va + PAGE_BYTES_OF(done), 0,
+                                               device_page(vidmm, buffer->first_page + done),
+                                               page_count - done, 0, &args);
             paging_queue_build_now(vidmm, &args);
         }
     }
@@ -231,7 +231,8 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
 
         clear_args(&args);
         done += page_table_op_map_physical(&vidmm->paging.space, va + PAGE_BYTES_OF(done), 0,
-                                           first_page + done, page_count - done, 0, &args);
+                                           device_page(vidmm, first_page + done), page_count - done,
+                                           0, &args);
         paging_queue_build_now(vidmm, &args);
     }
     return status;
