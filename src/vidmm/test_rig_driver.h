@@ -649,8 +649,10 @@ static inline struct rig_packet *rig_queue_packet(struct rig *rig, unsigned node
 
 static inline void rig_pin_packet(struct rig_page ***pins, size_t *count, struct rig_page *page)
 {
-    *pins = realloc(*pins, (*count + 1) * sizeof **pins);
-    EXPECT(*pins);
+    if ((*count & (*count - 1)) == 0) { /* full: capacities are powers of two */
+        *pins = realloc(*pins, (*count ? *count * 2 : 1) * sizeof **pins);
+        EXPECT(*pins);
+    }
     (*pins)[(*count)++] = page;
     page->packet_pins++;
 }
