@@ -87,6 +87,9 @@ struct vidmm_config {
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
+    bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
+    uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
+                                      multiple of a page; 0: 1 GiB */
 };
 
 /* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */

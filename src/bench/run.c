@@ -422,6 +422,9 @@ static bool raise_manager(struct assembly *run)
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,
         .local_limit = config->local_limit,
+        .transfer_bytes = config->transfer_piece_bytes,
+        .announces_idle = config->announces_idle,
+        .skips_patch_for_paging = config->skips_paging_patch,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
     };
     NTSTATUS status;

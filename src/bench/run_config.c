@@ -88,6 +88,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *model = workload_option(workload, "model");
     const char *wddm = workload_option(workload, "wddm");
     const char *remapping = workload_option(workload, "dma-remapping");
+    const char *idle = workload_option(workload, "announce-idle");
+    const char *patch = workload_option(workload, "paging-patch");
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
 
@@ -117,6 +119,12 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->remaps_dma = strcmp(remapping, "no") != 0;
     if (config->remaps_dma && !config->wddm)
         config->wddm = 30; /* the first level of the driver that can */
+    config->transfer_piece_bytes =
+        workload_option_number(workload, "transfer-piece", config->transfer_piece_bytes);
+    if (idle)
+        config->announces_idle = strcmp(idle, "no") != 0;
+    if (patch)
+        config->skips_paging_patch = strcmp(patch, "no") == 0;
     config->aperture_piece_bytes =
         workload_option_number(workload, "aperture-piece", config->aperture_piece_bytes);
     if (content)

@@ -15,6 +15,7 @@
 #define DEFAULT_PAGING_BUFFERS       4
 #define DEFAULT_HARDWARE_QUEUE_DEPTH 2
 #define DEFAULT_SCRATCH_BYTES        (256 * MiB)
+#define MAX_TRANSFER_BYTES           (1 * GiB)
 
 void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
 {
@@ -78,6 +79,9 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         vidmm->config.paging_buffer_count = DEFAULT_PAGING_BUFFERS;
     if (!vidmm->config.hardware_queue_depth)
         vidmm->config.hardware_queue_depth = DEFAULT_HARDWARE_QUEUE_DEPTH;
+    if (!vidmm->config.transfer_bytes || vidmm->config.transfer_bytes > MAX_TRANSFER_BYTES)
+        vidmm->config.transfer_bytes = MAX_TRANSFER_BYTES;
+    vidmm->config.transfer_bytes = align_up(vidmm->config.transfer_bytes, PAGE_BYTES);
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
     list_init(&vidmm->requests);

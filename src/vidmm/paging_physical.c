@@ -9,14 +9,12 @@
  *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
  *                      die     UNMAP_APERTURE_SEGMENT
  *
- * A transfer of more than TRANSFER_PIECE is cut: TransferOffset is 32 bits wide, and MdlOffset moves
- * with it (XFER-006, XFER-007).
+ * A transfer of more than vidmm_config.transfer_bytes is cut, at the latest because TransferOffset
+ * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007).
  *
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */
 #include "vidmm/private.h"
-
-#define TRANSFER_PIECE (1 * GiB)
 
 static struct vidmm_allocation *job_allocation(struct job *job)
 {
@@ -34,7 +32,7 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
 {
     uint64_t total = PAGE_BYTES_OF(allocation->page_count);
     uint64_t offset = allocation->job.cursor;
-    uint64_t size = min_u64(total - offset, TRANSFER_PIECE);
+    uint64_t size = min_u64(total - offset, allocation->vidmm->config.transfer_bytes);
 
     if (offset == total)
         return false;
@@ -52,6 +50,7 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
         args->Transfer.Source.SegmentAddress.QuadPart = segment_address(allocation);
         args->Transfer.Destination.pMdl = allocation->mdl;
     }
+    args->Transfer.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
     args->Transfer.Flags.TransferStart = offset == 0;
     args->Transfer.Flags.TransferEnd = offset + size == total;
     allocation->job.cursor += size;
@@ -72,6 +71,7 @@ static void discard(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFF
 {
     args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
     args->DiscardContent.hAllocation = allocation->driver_handle;
+    args->DiscardContent.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
     args->DiscardContent.SegmentId = allocation->segment->id;
     args->DiscardContent.SegmentAddress.QuadPart = segment_address(allocation);
 }
