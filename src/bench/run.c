@@ -383,10 +383,11 @@ static bool raise_driver(struct assembly *run)
             return refuse(run, "no memory for the coverage layer");
         run->top = layer;
     }
-    if (!run_event_log_open(&run->events, run->machine, run->config))
-        return refuse(run, "cannot write '%s'", run->config->events_path);
+    if (!run_event_log_open(&run->events, run->machine, run->config, run->result))
+        return refuse(run, "cannot write '%s'",
+                      run->config->calls_path ? run->config->calls_path : run->config->events_path);
     run->has_events = true;
-    if (run->config->hashes_calls || run->events.file) {
+    if (run->config->hashes_calls || run->events.file || run->events.calls.file) {
         const struct trace_sink sink = run_event_log_sink(&run->events);
 
         miniport_trace_set_sink(run->trace, &sink);
@@ -710,6 +711,8 @@ static void execute_once(const struct run_config *config, const struct workload 
             run_event_log_close(&run->events);
         give_everything_up(run);
     }
+    if (run->has_events && !run_event_log_end(&run->events))
+        broken(run, "the list of calls could not be written");
     result->has_failed_allocation = run->managers.has_failed;
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
@@ -738,6 +741,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.checks_content = false;
     config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
+    config.calls_path = NULL;
     config.tamper = NULL;
     config.add_layer = NULL;
     config.fail_allocation = 0;

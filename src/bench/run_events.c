@@ -54,6 +54,16 @@ static void hash_line(struct run_event_log *log, const char *line, size_t length
     hash_update(&log->hash, plain, out);
 }
 
+/* Steps that have begun since the last call are parts of the list of calls. */
+static void note_steps(struct run_event_log *log)
+{
+    while (log->steps_noted < log->result->step_count) {
+        const char *name = log->result->steps[log->steps_noted++].name;
+
+        run_calls_begin_part(&log->calls, *name ? name : "play");
+    }
+}
+
 static void note_event(void *context, const struct trace_event *event)
 {
     struct run_event_log *log = context;
@@ -62,6 +72,10 @@ static void note_event(void *context, const struct trace_event *event)
     char line[LINE_BYTES];
     size_t length;
 
+    if (log->calls.file) {
+        note_steps(log);
+        run_calls_note(&log->calls, event);
+    }
     if (is_written && log->written >= log->limit) {
         log->dropped++;
         is_written = false;
@@ -80,14 +94,18 @@ static void note_event(void *context, const struct trace_event *event)
 }
 
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config)
+                        const struct run_config *config, const struct run_result *result)
 {
     *log = (struct run_event_log){
         .machine = machine,
         .level = config->events,
         .limit = config->events_limit,
+        .result = result,
     };
     hash_init(&log->hash, 0);
+    if (!run_calls_open(&log->calls, config->calls_path))
+        return false;
+    run_calls_begin_part(&log->calls, "start");
     if (!config->events_path || config->events == RUN_EVENTS_NONE)
         return true;
     log->file = fopen(config->events_path, "w");
@@ -104,8 +122,14 @@ struct trace_sink run_event_log_sink(struct run_event_log *log)
     return (struct trace_sink){.event = note_event, .context = log};
 }
 
+bool run_event_log_end(struct run_event_log *log)
+{
+    return run_calls_close(&log->calls);
+}
+
 void run_event_log_close(struct run_event_log *log)
 {
+    run_calls_begin_part(&log->calls, "end");
     if (!log->file)
         return;
     if (log->dropped)

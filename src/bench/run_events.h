@@ -19,6 +19,7 @@
 
 #include "base/hash.h"
 #include "bench/run.h"
+#include "bench/run_calls.h"
 #include "miniport/trace.h"
 
 #include <stdio.h>
@@ -30,13 +31,20 @@ struct run_event_log {
     enum run_events level;
     uint64_t limit;
     uint64_t written, dropped;
+    struct run_calls calls;
+    const struct run_result *result; /* its steps are parts of the calls */
+    uint32_t steps_noted;
     bool has_failed; /* the file could not be written */
 };
 
-/* Opens the file of the configuration, if there is one. False: it cannot be made. */
+/* Opens the files of the configuration, as far as it names any. False: one cannot be made. */
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config);
+                        const struct run_config *config, const struct run_result *result);
+
 struct trace_sink run_event_log_sink(struct run_event_log *log);
+/* The workload has ended: what comes is taking everything down, and only in the list of calls. */
 void run_event_log_close(struct run_event_log *log);
+/* Everything has been taken down. False: the list of calls could not be written. */
+bool run_event_log_end(struct run_event_log *log);
 
 #endif

@@ -32,6 +32,7 @@ enum {
     OPTION_STEPS,
     OPTION_EVENTS,
     OPTION_EVENTS_LIMIT,
+    OPTION_CALLS,
     OPTION_OUT,
     OPTION_NO_OUT,
     OPTION_REFERENCE,
@@ -63,6 +64,7 @@ static const struct cli_option options[] = {
     [OPTION_STEPS] = {"steps", 0, "N", "of a trace: how often its step is repeated (2)"},
     [OPTION_EVENTS] = {"events", 0, "WHAT", "calls to record: none, paging or all (paging)"},
     [OPTION_EVENTS_LIMIT] = {"events-limit", 0, "N", "calls recorded at most (200000)"},
+    [OPTION_CALLS] = {"calls", 0, "FILE", "the order of the calls, short (one model at a time)"},
     [OPTION_OUT] = {"out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)"},
     [OPTION_NO_OUT] = {"no-out", 0, NULL, "no output folder"},
     [OPTION_REFERENCE] = {"reference", 0, "WHEN",
@@ -203,7 +205,14 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         cli_error("--out and --no-out exclude each other");
         return false;
     }
-    return apply_models(values[OPTION_MODEL], request);
+    config->calls_path = values[OPTION_CALLS];
+    if (!apply_models(values[OPTION_MODEL], request))
+        return false;
+    if (config->calls_path && request->model_count > 1) {
+        cli_error("--calls takes the calls of one model");
+        return false;
+    }
+    return true;
 }
 
 /* "cases/main.case.zst" -> "main". */
