@@ -359,6 +359,106 @@ static void a_mapping_goes_while_its_allocation_moves(void **state)
     }
 }
 
+static void an_unmapped_address_stays_so_when_its_allocation_comes_in_behind(void **state)
+{
+    for (unsigned model = 0; model < VIRTUAL_MODELS; model++) {
+        struct rig_config config = virtual_model(model);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done[3] = {{0}};
+        struct rig_object object, other;
+        uint64_t fence;
+
+        rig_object(rig, 30, 1, &object);
+        rig_object(rig, 30, 1, &other);
+        rig_map(rig, &object);
+        /* The unmap has nothing to build, and ends with what is in flight before it. */
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &other.allocation, rig_done, &done[0], &fence),
+            STATUS_PENDING);
+        assert_int_equal(vidmm_unmap_gpu_va(rig->process, object.va, rig_done, &done[1]),
+                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &done[2], &fence),
+            STATUS_PENDING);
+        rig_drain(rig);
+        assert_true(done[0].calls == 1 && done[1].calls == 1 && done[2].calls == 1);
+        for (unsigned i = 0; i < 30; i++)
+            assert_false(entry_at(rig, object.va + PAGE_BYTES_OF(i)).Valid);
+        object.references = other.references = 1;
+        rig_destroy_object(rig, &object);
+        rig_destroy_object(rig, &other);
+        rig_free(rig);
+    }
+}
+
+static void an_unmap_leaves_tables_alone_that_are_made_behind_it(void **state)
+{
+    for (unsigned model = 0; model < VIRTUAL_MODELS; model++) {
+        struct rig_config config = virtual_model(model);
+        struct rig_done done = {0};
+        struct rig_object object;
+        struct rig *rig;
+        uint64_t fence;
+
+        config.buffer_bytes = 48;
+        config.buffer_count = 1;
+        rig = rig_create(&config);
+        rig_object(rig, 100, 1, &object);
+        assert_int_equal(vidmm_map_physical(rig->process, MiB, 1, 0, 1, 0, NULL, NULL),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &done, &fence),
+            STATUS_PENDING);
+        assert_int_equal(vidmm_unmap_physical(rig->process, MiB, 8 * MiB, rig_done, &done),
+                         STATUS_SUCCESS);
+        assert_int_equal(vidmm_map_physical(rig->process, 4 * MiB, 1, 7, 2, 0, rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(done.calls, 3);
+        assert_false(entry_at(rig, MiB).Valid);
+        assert_true(entry_at(rig, 4 * MiB).Valid);
+        object.references = 1;
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
+static void processes_have_tables_of_their_own(void **state)
+{
+    for (unsigned model = 0; model < VIRTUAL_MODELS; model++) {
+        struct rig_config config = virtual_model(model);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done = {0};
+        struct rig_object object;
+        uint64_t free_pages, offset;
+        unsigned segment;
+
+        rig_object(rig, 10, 1, &object);
+        rig_map(rig, &object);
+        rig_make_resident(rig, &object);
+        free_pages = rig->taken_pages;
+        /* Their tables and window slots are used again, one process after the other. */
+        for (unsigned i = 0; i < 20; i++) {
+            struct vidmm_process *process;
+
+            assert_int_equal(vidmm_process_create(rig->vidmm, &process), STATUS_SUCCESS);
+            assert_false(vidmm_process_root(process, &segment, &offset));
+            assert_int_equal(
+                vidmm_map_physical(process, MiB * (1 + i), 1, 0, 200, 0, rig_done, &done),
+                STATUS_SUCCESS);
+            rig_drain(rig);
+            assert_true(vidmm_process_root(process, &segment, &offset));
+            assert_int_equal(done.calls, i + 1);
+            vidmm_process_destroy(process);
+            rig_gpu(rig, &object, 8);
+        }
+        assert_int_equal(rig->taken_pages, free_pages);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +472,9 @@ int main(void)
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),
         cmocka_unit_test(a_mapping_goes_while_its_allocation_moves),
+        cmocka_unit_test(an_unmapped_address_stays_so_when_its_allocation_comes_in_behind),
+        cmocka_unit_test(an_unmap_leaves_tables_alone_that_are_made_behind_it),
+        cmocka_unit_test(processes_have_tables_of_their_own),
     };
 
     return cmocka_run_group_tests_name("vidmm/mapping", tests, NULL, NULL);
