@@ -433,6 +433,7 @@ static void processes_have_tables_of_their_own(void **state)
         struct rig_object object;
         uint64_t free_pages, offset;
         unsigned segment;
+        uint32_t slots = 0;
 
         rig_object(rig, 10, 1, &object);
         rig_map(rig, &object);
@@ -452,6 +453,8 @@ static void processes_have_tables_of_their_own(void **state)
             assert_int_equal(done.calls, i + 1);
             vidmm_process_destroy(process);
             rig_gpu(rig, &object, 8);
+            assert_true(i == 0 || rig->vidmm->paging.window_next == slots);
+            slots = rig->vidmm->paging.window_next;
         }
         assert_int_equal(rig->taken_pages, free_pages);
         rig_destroy_object(rig, &object);

@@ -103,6 +103,7 @@ static void what_work_in_flight_may_use_stays(void **state)
         rig_make_resident(rig, &first);
         assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &used),
                          STATUS_SUCCESS);
+        assert_int_equal(vidmm_lock(first.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
         rig_evict(rig, &first);
         assert_int_equal(vidmm_lock(first.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
         assert_int_equal(
@@ -205,6 +206,39 @@ static void a_loser_that_was_destroyed_is_not_evicted_once_more(void **state)
     rig_free(rig);
 }
 
+static void what_is_reached_by_address_is_aligned_and_in_one_piece(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_object objects[4];
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        for (unsigned i = 0; i < 4; i++) {
+            struct rig_request request = {.bytes = (3 + i) * PAGE_BYTES,
+                                          .preferred = {1},
+                                          .is_physical = true,
+                                          .alignment = 16 * PAGE_BYTES};
+            struct vidmm_allocation *allocation;
+            uint64_t offset;
+
+            assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]),
+                             STATUS_SUCCESS);
+            allocation = objects[i].allocation;
+            if (config.is_virtual)
+                rig_make_resident(rig, &objects[i]);
+            else
+                rig_gpu(rig, &objects[i], 4);
+            assert_int_equal(segment_run(allocation, 0, &offset), 3 + i);
+            assert_int_equal(offset % (16 * PAGE_BYTES), 0);
+        }
+        for (unsigned i = 0; i < 4; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
 /* ---- Locks ---- */
 
 static void a_lock_keeps_content_where_the_cpu_sees_it(void **state)
@@ -277,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
         cmocka_unit_test(what_is_destroyed_is_refused),
         cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
+        cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
         cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
         cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
     };

@@ -666,6 +666,15 @@ static inline void rig_queued(struct rig *rig, unsigned node)
     rig_tell(rig);
 }
 
+/* A range for each submission when the driver moved its pointer, else one for all (PB-024). */
+static inline void rig_check_private(const struct rig *rig, uint32_t start, uint32_t end)
+{
+    if (rig->config.moves_private)
+        EXPECT(start < end && end <= rig->config.private_bytes && (end - start) % 4 == 0);
+    else
+        EXPECT(start == 0 && end == rig->config.private_bytes);
+}
+
 static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
                                           const DXGKARG_SUBMITCOMMANDVIRTUAL *submit)
 {
@@ -681,6 +690,8 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
         DXGK_PTE entry = rig_walk(rig, context->root, va);
 
         EXPECT(context == rig->system_context && entry.Valid && !entry.Segment);
+        if (rig->config.private_bytes && !rig->config.moves_private)
+            rig_check_private(rig, 0, submit->DmaBufferPrivateDataSize);
         first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
         start = rig_block_at(rig, first)->memory +
                 (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);
@@ -783,6 +794,9 @@ static inline NTSTATUS rig_submit(struct miniport *self, HANDLE object,
                submit->DmaBufferPrivateDataSubmissionEndOffset);
     }
     EXPECT(submit->Flags.Paging == (context == rig->system_context));
+    if (submit->Flags.Paging && rig->config.private_bytes && !rig->is_hung)
+        rig_check_private(rig, submit->DmaBufferPrivateDataSubmissionStartOffset,
+                          submit->DmaBufferPrivateDataSubmissionEndOffset);
     packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId,
                               block->memory + submit->DmaBufferSubmissionStartOffset,
                               block->memory + submit->DmaBufferSubmissionEndOffset,
