@@ -42,6 +42,8 @@
 #define SGPU_REG_LOCAL_SIZE    0x010u /* 8 r  bytes of local memory                         */
 #define SGPU_REG_VISIBLE_SIZE  0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
 #define SGPU_REG_APERTURE_SIZE 0x020u /* 8 r  bytes of aperture, a multiple of a page      */
+#define SGPU_REG_DEAD_OFFSET   0x0c0u /* 8 r  where local memory is defective: page multiple */
+#define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
 #define SGPU_REG_KEPT_SIZE     0x080u /* 8 r  bytes of local memory that outlive hibernation */
 #define SGPU_REG_IRQ_STATUS    0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
 #define SGPU_REG_IRQ_ENABLE    0x104u /* 4 rw SGPU_IRQ_*                                    */

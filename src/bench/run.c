@@ -251,6 +251,8 @@ static bool raise_hardware(struct assembly *run)
     const struct sgpu_config gpu_config = {
         .straps = straps_of(config),
         .node_count = config->node_count,
+        .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
+        .dead_bytes = config->dead_bytes,
     };
     struct machine_config machine_config;
 

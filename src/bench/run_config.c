@@ -119,6 +119,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->remaps_dma = strcmp(remapping, "no") != 0;
     if (config->remaps_dma && !config->wddm)
         config->wddm = 30; /* the first level of the driver that can */
+    config->dead_bytes = workload_option_number(workload, "dead-memory", config->dead_bytes);
     config->transfer_piece_bytes =
         workload_option_number(workload, "transfer-piece", config->transfer_piece_bytes);
     if (idle)

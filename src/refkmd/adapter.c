@@ -142,6 +142,8 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     adapter->visible_bytes = refkmd_read64(adapter, SGPU_REG_VISIBLE_SIZE);
     adapter->aperture_bytes = refkmd_read64(adapter, SGPU_REG_APERTURE_SIZE);
     adapter->kept_bytes = refkmd_read64(adapter, SGPU_REG_KEPT_SIZE);
+    adapter->dead_offset = refkmd_read64(adapter, SGPU_REG_DEAD_OFFSET);
+    adapter->dead_bytes = refkmd_read64(adapter, SGPU_REG_DEAD_SIZE);
     if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES)
         return STATUS_NOT_SUPPORTED;
 

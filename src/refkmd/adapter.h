@@ -93,6 +93,7 @@ struct refkmd_adapter {
     UINT64 local_bytes;
     UINT64 visible_bytes; /* of local memory, through BAR 1 */
     UINT64 aperture_bytes;
+    UINT64 dead_offset, dead_bytes; /* defective local memory; 0 bytes: none */
     UINT64 kept_bytes; /* of local memory, over hibernation, if the straps say so */
 
     UINT segment_count; /* reported ones */
@@ -170,6 +171,8 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
                                const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
+NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
+                                           const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
 

@@ -168,6 +168,8 @@ static const struct query_handler handlers[] = {
     {DXGKQAITYPE_QUERYSEGMENT, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT), refkmd_query_segments},
     {DXGKQAITYPE_QUERYSEGMENT3, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT3), refkmd_query_segments3},
     {DXGKQAITYPE_QUERYSEGMENT4, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},
+    {DXGKQAITYPE_SEGMENTMEMORYSTATE, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTMEMORYSTATE),
+     refkmd_query_segment_memory_state},
     {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_GPU_MMU,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},

@@ -177,6 +177,48 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/* The part of a segment that is defective: offset and size in it; size 0 when all is well. */
+static DXGK_MEMORYRANGE dead_range(const struct refkmd_adapter *adapter, UINT id)
+{
+    struct segment segment = segment_at(adapter, id);
+    UINT64 start = adapter->dead_offset, end = adapter->dead_offset + adapter->dead_bytes;
+    DXGK_MEMORYRANGE range;
+
+    RtlZeroMemory(&range, sizeof range);
+    if (segment.flags.Aperture)
+        return range;
+    if (start < segment.base)
+        start = segment.base;
+    if (end > segment.base + segment.bytes)
+        end = segment.base + segment.bytes;
+    if (start < end) {
+        range.SegmentOffset = start - segment.base;
+        range.SizeInBytes = end - start;
+    }
+    return range;
+}
+
+/* Where nothing may be placed, for a segment whose descriptor counted such ranges (SEG-019). */
+NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
+                                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
+    DXGK_MEMORYRANGE range;
+
+    if (state->DriverSegmentId < 1 || state->DriverSegmentId > adapter->segment_count)
+        return STATUS_INVALID_PARAMETER;
+    range = dead_range(adapter, state->DriverSegmentId);
+    if (!range.SizeInBytes) {
+        state->NumInvalidMemoryRanges = 0;
+        return STATUS_SUCCESS;
+    }
+    if (state->NumInvalidMemoryRanges < 1 || !state->pMemoryRanges)
+        return STATUS_BUFFER_TOO_SMALL;
+    state->NumInvalidMemoryRanges = 1;
+    state->pMemoryRanges[0] = range;
+    return STATUS_SUCCESS;
+}
+
 /*
  * WDDM 2.0 and later. The kernel's descriptor may be longer or shorter than ours: places are
  * counted by its stride, and no more than a stride is written (SEG-004).
@@ -205,6 +247,7 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         descriptor.CommitLimit = segment.bytes;
         descriptor.CpuTranslatedAddress = segment.cpu_address;
         descriptor.SystemMemoryEndAddress = segment.system_memory_end;
+        descriptor.NumInvalidMemoryRanges = dead_range(adapter, i + 1).SizeInBytes != 0;
         RtlCopyMemory(
             (UCHAR *)out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &descriptor,
             out->SegmentDescriptorStride < sizeof descriptor ? out->SegmentDescriptorStride

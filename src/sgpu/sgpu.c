@@ -271,6 +271,12 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_KEPT_SIZE:
     case SGPU_REG_KEPT_SIZE + 4:
         return half_of(gpu->config.kept_bytes, offset - SGPU_REG_KEPT_SIZE);
+    case SGPU_REG_DEAD_OFFSET:
+    case SGPU_REG_DEAD_OFFSET + 4:
+        return half_of(gpu->config.dead_offset, offset - SGPU_REG_DEAD_OFFSET);
+    case SGPU_REG_DEAD_SIZE:
+    case SGPU_REG_DEAD_SIZE + 4:
+        return half_of(gpu->config.dead_bytes, offset - SGPU_REG_DEAD_SIZE);
     case SGPU_REG_IRQ_STATUS:
         return gpu->irq_status;
     case SGPU_REG_IRQ_ENABLE:
@@ -388,6 +394,12 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
     gpu->iommu = machine_iommu(machine);
     gpu->ram_bytes = board->ram_bytes;
     gpu->local_bytes = board->local_bytes;
+    gpu->dead_start = gpu->dead_end = gpu->local_bytes;
+    if (config->dead_bytes) {
+        gpu->dead_start = min_u64(config->dead_offset, gpu->local_bytes);
+        gpu->dead_end =
+            gpu->dead_start + min_u64(config->dead_bytes, gpu->local_bytes - gpu->dead_start);
+    }
     gpu->aperture_bytes = board->aperture_bytes;
     gpu->slot_count = board->aperture_bytes / PAGE_BYTES;
     gpu->node_count = node_count;

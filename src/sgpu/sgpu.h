@@ -30,10 +30,12 @@ struct sgpu;
 #define SGPU_MAX_NODES 4u
 
 struct sgpu_config {
-    uint32_t straps;     /* SGPU_STRAP_* */
-    uint32_t node_count; /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
-    uint64_t packet_ns;  /* fixed cost of a packet; 0: 200 */
-    uint64_t kept_bytes; /* of local memory, kept over hibernation if the strap says so; 0: all */
+    uint32_t straps;      /* SGPU_STRAP_* */
+    uint32_t node_count;  /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
+    uint64_t packet_ns;   /* fixed cost of a packet; 0: 200 */
+    uint64_t kept_bytes;  /* of local memory, kept over hibernation if the strap says so; 0: all */
+    uint64_t dead_offset; /* defective local memory, whole pages; a fault for whoever goes there */
+    uint64_t dead_bytes;  /* 0: none */
     bool ignores_tlb_flush; /* planted defect of the hardware, for tests of those who look for it */
 };
 

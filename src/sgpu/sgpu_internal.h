@@ -110,6 +110,7 @@ struct sgpu {
     struct machine_iommu *iommu;
     uint64_t ram_bytes;
     uint64_t local_bytes;
+    uint64_t dead_start, dead_end; /* defective local memory; both local_bytes when none is */
     uint64_t aperture_bytes;
 
     uint32_t irq_status;

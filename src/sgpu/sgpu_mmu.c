@@ -36,6 +36,14 @@ static void resolve_aperture(struct sgpu *gpu, uint64_t offset, uint64_t bytes,
     span->bytes = min_u64(bytes, run * PAGE_BYTES - offset % PAGE_BYTES);
 }
 
+/* How much of local memory answers from here on, at most bytes. */
+static inline uint64_t local_run(const struct sgpu *gpu, uint64_t address, uint64_t bytes)
+{
+    if (address < gpu->dead_start)
+        return min_u64(bytes, gpu->dead_start - address);
+    return address < gpu->dead_end ? 0 : min_u64(bytes, gpu->local_bytes - address);
+}
+
 /* span->bytes stays 0 when nothing answers. */
 static void resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct sgpu_span *span)
 {
@@ -43,7 +51,7 @@ static void resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct sgpu_s
     if (pa < gpu->local_bytes) {
         span->store = gpu->local;
         span->address = pa;
-        span->bytes = min_u64(bytes, gpu->local_bytes - pa);
+        span->bytes = local_run(gpu, pa, bytes);
     } else if (pa >= SGPU_PA_SYSTEM) {
         sgpu_resolve_system(gpu, pa - SGPU_PA_SYSTEM, bytes, span);
     } else if (pa >= SGPU_PA_APERTURE && pa - SGPU_PA_APERTURE < gpu->aperture_bytes) {
@@ -295,10 +303,10 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
     *out_span = (struct sgpu_span){
         .store = is_system ? gpu->ram : gpu->local,
         .address = address,
-        .bytes = min_u64(bytes, limit - address),
+        .bytes = is_system ? min_u64(bytes, limit - address) : local_run(gpu, address, bytes),
         .is_system = is_system,
     };
-    return true;
+    return out_span->bytes != 0;
 }
 
 static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t va, uint64_t bytes,

@@ -115,6 +115,8 @@ const struct workload_option_info workload_options[] = {
      "whether system pages behind an allocation are scattered"},
     {"dma-remapping", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether an IOMMU gives the device logical addresses of its own"},
+    {"dead-memory", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
+     "bytes in the middle of local memory that are defective"},
     {"transfer-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, GiB,
      "most bytes that one TRANSFER moves"},
     {"announce-idle", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
