@@ -252,7 +252,8 @@ static bool raise_hardware(struct assembly *run)
         .straps = straps_of(config),
         .node_count = config->node_count,
         .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
-        .dead_bytes = config->dead_bytes,
+        /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
+        .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
     };
     struct machine_config machine_config;
 
