@@ -10,8 +10,10 @@
  *            operations, which the driver turns into bytes of paging buffers
  *            (DxgkDdiBuildPagingBuffer), which the GPU executes. What an operation moved is
  *            published when the packet that moved it has retired, never before.
- *            Two models, chosen by what the driver reports: physical (WDDM 1.x: allocation lists,
- *            DxgkDdiPatch) and GpuMmu (WDDM 2.x: page tables, DxgkDdiSubmitCommandVirtual).
+ *            Three models, chosen by what the driver reports: physical (WDDM 1.x: allocation lists,
+ *            DxgkDdiPatch), GpuMmu (WDDM 2.x: page tables, DxgkDdiSubmitCommandVirtual) and IoMmu
+ *            (WDDM 2.x: the process's own addresses, system memory only). What is said below of
+ *            GpuMmu holds for IoMmu too, unless it is about page tables.
  * Calls      All functions are called on one thread, at PASSIVE_LEVEL, and return at once. What
  *            takes GPU time ends in a callback, which comes out of vidmm_notify_dpc() or out of
  *            the call itself.
@@ -64,6 +66,16 @@ struct vidmm_platform {
      * contiguous there (ADL-008). NULL: the page itself.
      */
     uint64_t (*device_page)(void *context, uint64_t page);
+
+    /*
+     * IoMmu model: the address space of a process as the IOMMU sees it, named by a PASID. A page is
+     * shown once; map is all or nothing. NULL: there is no IOMMU, and such a driver does not start.
+     */
+    NTSTATUS (*create_space)(void *context, uint32_t *out_pasid);
+    void (*destroy_space)(void *context, uint32_t pasid);
+    NTSTATUS (*map_space)
+    (void *context, uint32_t pasid, uint64_t va, uint64_t count, const uint64_t *pages);
+    void (*unmap_space)(void *context, uint32_t pasid, uint64_t va, uint64_t count);
 };
 
 struct vidmm_events {
@@ -127,8 +139,10 @@ void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);
 
-/* True: GpuMmu; false: physical. Valid after vidmm_start(). */
+/* True: GpuMmu or IoMmu; false: physical. Valid after vidmm_start(). */
 bool vidmm_is_virtual(const struct vidmm *vidmm);
+/* True: GpuMmu. */
+bool vidmm_has_page_tables(const struct vidmm *vidmm);
 
 /* The invariant walk: aborts (debug) on the first that does not hold, else true. */
 bool vidmm_check(const struct vidmm *vidmm);

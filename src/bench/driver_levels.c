@@ -17,6 +17,8 @@ static const struct {
     {RUN_GPUMMU, 26, RefKmdDriverEntryGpuMmu},
     {RUN_GPUMMU, 30, RefKmdDriverEntryGpuMmu30},
     {RUN_GPUMMU, 32, RefKmdDriverEntryGpuMmu32},
+    {RUN_IOMMU, 26, RefKmdDriverEntryIoMmu},
+    {RUN_IOMMU, 30, RefKmdDriverEntryIoMmu30},
 };
 
 DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm)

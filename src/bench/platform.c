@@ -129,6 +129,43 @@ static uint64_t device_page(void *context, uint64_t page)
     return platform->remap.logical_of[page];
 }
 
+/* ---- Address spaces of processes ---- */
+
+static NTSTATUS create_space(void *context, uint32_t *out_pasid)
+{
+    struct platform *platform = context;
+
+    return machine_iommu_space_create(machine_iommu(platform->machine), out_pasid)
+               ? STATUS_SUCCESS
+               : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+static void destroy_space(void *context, uint32_t pasid)
+{
+    struct platform *platform = context;
+
+    machine_iommu_space_destroy(machine_iommu(platform->machine), pasid);
+}
+
+static NTSTATUS map_space(void *context, uint32_t pasid, uint64_t va, uint64_t count,
+                          const uint64_t *pages)
+{
+    struct platform *platform = context;
+
+    return machine_iommu_map(machine_iommu(platform->machine), pasid, va / PAGE_BYTES, count, pages)
+               ? STATUS_SUCCESS
+               : STATUS_NO_MEMORY;
+}
+
+static void unmap_space(void *context, uint32_t pasid, uint64_t va, uint64_t count)
+{
+    struct platform *platform = context;
+
+    machine_iommu_unmap(machine_iommu(platform->machine), pasid, va / PAGE_BYTES, count);
+}
+
+/* ---- The bus ---- */
+
 static void *map_bus(void *context, uint64_t address, uint64_t bytes)
 {
     struct platform *platform = context;
@@ -172,6 +209,10 @@ struct vidmm_platform platform_get(struct platform *platform)
         .unmap_pages = unmap_pages,
         .map_bus = map_bus,
         .unmap_bus = unmap_bus,
+        .create_space = create_space,
+        .destroy_space = destroy_space,
+        .map_space = map_space,
+        .unmap_space = unmap_space,
         .device_page = platform_remap_is_on(&platform->remap) ? device_page : NULL,
     };
 }

@@ -504,7 +504,7 @@ bool player_play_page_table(struct player *player, uint32_t op_index)
     unsigned segment = 0;
     NTSTATUS status;
 
-    if (!player->is_virtual) {
+    if (!player->has_page_tables) {
         player->result->page_table_lines_skipped++;
         return true;
     }

@@ -99,7 +99,7 @@ struct player {
     struct vidmm *vidmm;
     struct machine *machine;
     struct oracle *oracle;
-    bool is_virtual;
+    bool is_virtual, has_page_tables;
     unsigned queue_depth;
 
     struct vidmm_process **processes;

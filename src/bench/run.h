@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum run_model { RUN_PHYSICAL, RUN_GPUMMU };
+enum run_model { RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU };
 enum run_update_mode { RUN_UPDATE_GPU_VIRTUAL, RUN_UPDATE_GPU_PHYSICAL, RUN_UPDATE_CPU };
 
 /* How much of the calls is written down. */
@@ -47,7 +47,7 @@ enum run_outcome { RUN_CLEAN, RUN_FINDINGS, RUN_REFUSED, RUN_BROKEN };
 
 struct coverage;
 
-const char *run_model_name(enum run_model model);            /* "physical", "gpummu" */
+const char *run_model_name(enum run_model model);            /* "physical", "gpummu", "iommu" */
 const char *run_update_mode_name(enum run_update_mode mode); /* "gpu-virtual", ... */
 const char *run_outcome_name(enum run_outcome outcome);
 unsigned run_update_mode_count(void);

@@ -16,6 +16,7 @@
 static const char *const model_names[] = {
     [RUN_PHYSICAL] = "physical",
     [RUN_GPUMMU] = "gpummu",
+    [RUN_IOMMU] = "iommu",
 };
 static const char *const update_mode_names[] = {
     [RUN_UPDATE_GPU_VIRTUAL] = "gpu-virtual",

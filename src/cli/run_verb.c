@@ -54,7 +54,7 @@ static const struct cli_option options[] = {
     [OPTION_NODES] = {"nodes", 0, "N", "engines of the GPU (2)"},
     [OPTION_CONTENT] = {"content", 0, "full|none", "whether every byte is checked (full)"},
     [OPTION_SEED] = {"seed", 0, "N", "of every choice that the run makes (1)"},
-    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu or both (the case's, or gpummu)"},
+    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu; both: the first two"},
     [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
     [OPTION_PAGING_BUFFERS] = {"paging-buffers", 0, "N", "paging buffers in rotation (4)"},
     [OPTION_PAGE_TABLES] = {"page-tables", 0, "MODE", "gpu-virtual, gpu-physical or cpu updates"},
@@ -129,7 +129,7 @@ static bool apply_case_options(const struct cli_arguments *arguments, struct wor
 
 static bool apply_models(const char *model, struct request *request)
 {
-    static const char *const words[] = {"physical", "gpummu", "both", NULL};
+    static const char *const words[] = {"physical", "gpummu", "iommu", "both", NULL};
     unsigned choice;
 
     request->models[0] = request->config.model;
@@ -138,7 +138,7 @@ static bool apply_models(const char *model, struct request *request)
         return true;
     if (!find_word("model", words, model, &choice))
         return false;
-    if (choice == 2) {
+    if (choice == 3) {
         request->models[0] = RUN_PHYSICAL;
         request->models[1] = RUN_GPUMMU;
         request->model_count = 2;

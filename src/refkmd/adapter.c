@@ -74,6 +74,13 @@ NTSTATUS NTAPI RefKmdAddDeviceGpuMmu(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObjec
     return add_device(REFKMD_GPU_MMU, MiniportDeviceContext);
 }
 
+NTSTATUS NTAPI RefKmdAddDeviceIoMmu(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
+                                    OUT_PPVOID MiniportDeviceContext)
+{
+    UNREFERENCED_PARAMETER(PhysicalDeviceObject);
+    return add_device(REFKMD_IO_MMU, MiniportDeviceContext);
+}
+
 NTSTATUS NTAPI RefKmdRemoveDevice(IN_CONST_PVOID MiniportDeviceContext)
 {
     refkmd_free(MiniportDeviceContext);

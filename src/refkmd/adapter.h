@@ -28,6 +28,7 @@
 #define REFKMD_SEGMENT_APERTURE 2u /* system pages through the aperture's slots */
 #define REFKMD_SEGMENT_HIDDEN   3u /* local memory beyond BAR 1; reported only if there is any */
 #define REFKMD_SEGMENT_COUNT    4u /* with the implicit one */
+#define REFKMD_IO_MMU_APERTURE  1u /* the aperture where nothing else is reported */
 #define REFKMD_SEGMENT_BIT(id)  (1u << ((id)-1))
 
 /*
@@ -45,7 +46,7 @@
 
 #define REFKMD_MAX_NODES 8u /* as many as the interrupt register has bits for */
 
-enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU };
+enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
 
 /*
  * What one call of DxgkDdiBuildPagingBuffer leaves in the private data of the paging buffer, one
@@ -109,11 +110,13 @@ struct refkmd_adapter {
 struct refkmd_process {
     struct refkmd_adapter *adapter;
     BOOLEAN is_system; /* the paging process */
+    ULONG pasid;       /* IoMmu: its name before the IOMMU; 0: it has none */
 };
 
 struct refkmd_device {
     struct refkmd_adapter *adapter;
     struct refkmd_process *process; /* NULL in the physical model */
+    ULONG pasid;                    /* IoMmu: the address space of its contexts */
 };
 
 struct refkmd_context {
@@ -208,6 +211,7 @@ DXGKDDI_STOP_DEVICE RefKmdStopDevice;
 DXGKDDI_REMOVE_DEVICE RefKmdRemoveDevice;
 DXGKDDI_ADD_DEVICE RefKmdAddDevicePhysical;
 DXGKDDI_ADD_DEVICE RefKmdAddDeviceGpuMmu;
+DXGKDDI_ADD_DEVICE RefKmdAddDeviceIoMmu;
 DXGKDDI_SET_POWER_STATE RefKmdSetPowerState;
 DXGKDDI_QUERY_CHILD_RELATIONS RefKmdQueryChildRelations;
 DXGKDDI_RESET_DEVICE RefKmdResetDevice;

@@ -37,6 +37,10 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
     struct placement placement = {{0}, 0};
     BOOLEAN has_hidden = adapter->segment_count >= REFKMD_SEGMENT_HIDDEN;
 
+    if (adapter->model == REFKMD_IO_MMU) { /* system memory is all there is */
+        placement_add(&placement, REFKMD_IO_MMU_APERTURE);
+        return placement;
+    }
     if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))
         placement_add(&placement, REFKMD_SEGMENT_APERTURE);
     if (!(flags & SGPU_UMD_APERTURE_ONLY)) {
@@ -61,8 +65,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
     UINT alignment = request->alignment;
     BOOLEAN contradicts = (flags & SGPU_UMD_NO_APERTURE) &&
                           (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE));
-    BOOLEAN is_out_of_reach =
-        (flags & SGPU_UMD_CPU_VISIBLE) && (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes;
+    BOOLEAN is_out_of_reach = adapter->model != REFKMD_IO_MMU && (flags & SGPU_UMD_CPU_VISIBLE) &&
+                              (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes;
 
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
@@ -102,7 +106,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
     info->pAllocationUsageHint = NULL;
     info->AllocationPriority = request->priority ? request->priority : PRIORITY_NORMAL;
 
-    if (adapter->model == REFKMD_GPU_MMU) {
+    if (adapter->model != REFKMD_PHYSICAL) {
         info->FlagsWddm2.Value = 0;
         info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;

@@ -39,10 +39,11 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
         D3DKMDT_COMPUTE_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.SupportNonVGA = TRUE;
     caps.SupportPerEngineTDR = TRUE;
-    if (adapter->model == REFKMD_GPU_MMU) {
+    if (adapter->model != REFKMD_PHYSICAL) {
         caps.WDDMVersion = DXGKDDI_WDDMv2_6;
         caps.MemoryManagementCaps.VirtualAddressingSupported = 1;
-        caps.MemoryManagementCaps.GpuMmuSupported = 1;
+        caps.MemoryManagementCaps.GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
+        caps.MemoryManagementCaps.IoMmuSupported = adapter->model == REFKMD_IO_MMU;
     }
     if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_9)) {
         caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_2)
@@ -76,7 +77,8 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     caps->NumExecutionNodes = (WORD)adapter->node_count;
     caps->PagingNodeIndex = SGPU_NODE_COPY;
     caps->Flags.Value = 0;
-    caps->Flags.GpuMmuSupported = 1;
+    caps->Flags.GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
+    caps->Flags.IoMmuSupported = adapter->model == REFKMD_IO_MMU;
     caps->VPRPagingNode = 0;
     return STATUS_SUCCESS;
 }
@@ -154,6 +156,7 @@ static NTSTATUS query_page_table_level(struct refkmd_adapter *adapter,
 
 #define IN_PHYSICAL (1u << REFKMD_PHYSICAL)
 #define IN_GPU_MMU  (1u << REFKMD_GPU_MMU)
+#define IN_WDDM_2   (IN_GPU_MMU | 1u << REFKMD_IO_MMU)
 
 struct query_handler {
     DXGK_QUERYADAPTERINFOTYPE type;
@@ -163,17 +166,17 @@ struct query_handler {
 };
 
 static const struct query_handler handlers[] = {
-    {DXGKQAITYPE_DRIVERCAPS, IN_PHYSICAL | IN_GPU_MMU,
+    {DXGKQAITYPE_DRIVERCAPS, IN_PHYSICAL | IN_WDDM_2,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, GpuEngineTopology), query_driver_caps},
     {DXGKQAITYPE_QUERYSEGMENT, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT), refkmd_query_segments},
     {DXGKQAITYPE_QUERYSEGMENT3, IN_PHYSICAL, sizeof(DXGK_QUERYSEGMENTOUT3), refkmd_query_segments3},
-    {DXGKQAITYPE_QUERYSEGMENT4, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},
+    {DXGKQAITYPE_QUERYSEGMENT4, IN_WDDM_2, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},
     {DXGKQAITYPE_SEGMENTMEMORYSTATE, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTMEMORYSTATE),
      refkmd_query_segment_memory_state},
-    {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_GPU_MMU,
+    {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_WDDM_2,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},
-    {DXGKQAITYPE_IOMMU_CAPS, IN_GPU_MMU, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
+    {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
     {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),
      query_page_table_level},

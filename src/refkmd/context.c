@@ -47,7 +47,12 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
         return STATUS_NO_MEMORY;
     context->device = device;
     context->node = args->NodeOrdinal;
-    context->is_virtual = device->adapter->model == REFKMD_GPU_MMU && args->Flags.VirtualAddressing;
+    context->is_virtual =
+        device->adapter->model != REFKMD_PHYSICAL && args->Flags.VirtualAddressing;
+    if (device->adapter->model == REFKMD_IO_MMU && context->is_virtual) {
+        context->root = device->pasid; /* in the place of a root page table, and never changed */
+        context->has_root = device->pasid != 0;
+    }
     if (context->is_virtual)
         describe_virtual(&args->ContextInfo);
     else

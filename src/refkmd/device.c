@@ -17,7 +17,8 @@ NTSTATUS NTAPI RefKmdCreateDevice(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREAT
     }
     device->adapter = adapter;
     /* A kernel of WDDM 1.3 has no such field in the structure. */
-    device->process = adapter->model == REFKMD_GPU_MMU ? args->hKmdProcess : NULL;
+    device->process = adapter->model == REFKMD_PHYSICAL ? NULL : args->hKmdProcess;
+    device->pasid = adapter->model == REFKMD_IO_MMU ? args->Pasid : 0;
     args->hDevice = device;
     return STATUS_SUCCESS;
 }

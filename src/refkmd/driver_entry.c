@@ -105,3 +105,15 @@ NTSTATUS NTAPI RefKmdDriverEntryGpuMmu32(DRIVER_OBJECT *driver, UNICODE_STRING *
     return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM3_2,
                          RefKmdAddDeviceGpuMmu);
 }
+
+NTSTATUS NTAPI RefKmdDriverEntryIoMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM2_6,
+                         RefKmdAddDeviceIoMmu);
+}
+
+NTSTATUS NTAPI RefKmdDriverEntryIoMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    return enter_virtual(driver, registry_path, DXGKDDI_INTERFACE_VERSION_WDDM3_0,
+                         RefKmdAddDeviceIoMmu);
+}

@@ -131,7 +131,7 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
                "refkmd: node %u stopped in fence %u (paging operations 0x%x) at 0x%I64x, kind %u\n",
                ordinal, fence, operations_of(&adapter->nodes[ordinal], fence), address, kind);
-    if (adapter->model != REFKMD_GPU_MMU)
+    if (adapter->model == REFKMD_PHYSICAL)
         return;
 
     RtlZeroMemory(&data, sizeof data);
@@ -154,7 +154,7 @@ static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    if (adapter->model != REFKMD_GPU_MMU)
+    if (adapter->model == REFKMD_PHYSICAL)
         return;
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;

@@ -13,6 +13,8 @@
  *            | RefKmdDriverEntryGpuMmu        | WDDM 2.6 | virtual; the GPU walks page tables     |
  *            | RefKmdDriverEntryGpuMmu30      | WDDM 3.0 | the same                               |
  *            | RefKmdDriverEntryGpuMmu32      | WDDM 3.2 | the same                               |
+ *            | RefKmdDriverEntryIoMmu         | WDDM 2.6 | the process's own, through an IOMMU    |
+ *            | RefKmdDriverEntryIoMmu30       | WDDM 3.0 | the same                               |
  *
  *            What a level adds the driver offers from that level on: the kernel says in the Version
  *            of its table of callbacks which one it took the driver for. All fill a DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has
@@ -43,5 +45,7 @@ NTSTATUS NTAPI RefKmdDriverEntryPhysicalWin7(DRIVER_OBJECT *driver, UNICODE_STRI
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu32(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryIoMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryIoMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 
 #endif

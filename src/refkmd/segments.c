@@ -9,6 +9,8 @@
  * CpuVisible is said of a segment as a whole, and offsets in it must be offsets in the window
  * (SEG-011). So local memory that the window covers only in part is two segments. When the window
  * covers all of it there is no third; when there is no window, the first is not CpuVisible.
+ *
+ * In the IoMmu model the board's own memory is left alone: the aperture is the only segment, number 1.
  */
 #include "adapter.h"
 
@@ -35,6 +37,11 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
     adapter->segment_base[REFKMD_SEGMENT_LOCAL] = 0;
     adapter->segment_base[REFKMD_SEGMENT_APERTURE] = SGPU_PA_APERTURE;
     adapter->segment_base[REFKMD_SEGMENT_HIDDEN] = adapter->visible_bytes;
+
+    if (adapter->model == REFKMD_IO_MMU) {
+        adapter->segment_count = REFKMD_IO_MMU_APERTURE;
+        adapter->segment_base[REFKMD_IO_MMU_APERTURE] = SGPU_PA_APERTURE;
+    }
 
     /* An entry says by a bit that its page is in system memory, not by the page's address. */
     RtlZeroMemory(adapter->pte_base, sizeof adapter->pte_base);
@@ -86,6 +93,8 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
 
     RtlZeroMemory(&segment, sizeof segment);
     segment.base = adapter->segment_base[id];
+    if (adapter->model == REFKMD_IO_MMU)
+        id = REFKMD_SEGMENT_APERTURE;
     switch (id) {
     case REFKMD_SEGMENT_LOCAL:
         segment.bytes = adapter->visible_bytes ? adapter->visible_bytes : adapter->local_bytes;
@@ -107,7 +116,7 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         preserve(adapter, &segment);
 
     /* Which budget a byte counts against is a question of WDDM 2. */
-    if (adapter->model == REFKMD_GPU_MMU) {
+    if (adapter->model != REFKMD_PHYSICAL) {
         segment.flags.LocalBudgetGroup = !segment.flags.Aperture;
         segment.flags.NonLocalBudgetGroup = segment.flags.Aperture;
     }

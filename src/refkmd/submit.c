@@ -118,7 +118,7 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
         .root = context ? context->root : 0,
         .bytes = args->DmaBufferSize,
         .fence = args->SubmissionFenceId,
-        .doorbell = SGPU_SUBMIT_VIRTUAL,
+        .doorbell = adapter->model == REFKMD_IO_MMU ? SGPU_SUBMIT_PASID : SGPU_SUBMIT_VIRTUAL,
     };
 
     if (!is_valid || args->Flags.NullRendering || !submission.bytes)

@@ -82,8 +82,13 @@ static void row(const struct table *table, const char *label, cell_function *cel
 
 CELL(cell_model)
 {
-    snprintf(text, size, "%s",
-             result->config.model == RUN_PHYSICAL ? "physical (WDDM 1.x)" : "GpuMmu (WDDM 2.x)");
+    static const char *const names[] = {
+        [RUN_PHYSICAL] = "physical (WDDM 1.x)",
+        [RUN_GPUMMU] = "GpuMmu (WDDM 2.x)",
+        [RUN_IOMMU] = "IoMmu (WDDM 2.x)",
+    };
+
+    snprintf(text, size, "%s", names[result->config.model]);
 }
 
 CELL(cell_outcome)

@@ -154,6 +154,11 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         goto fail;
     }
 
+    what = "reaching the IOMMU that the driver's IoMmuSupported asks for";
+    status = iommu_check(vidmm);
+    if (!NT_SUCCESS(status))
+        goto fail;
+
     what = "creating the scheduler";
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
@@ -180,7 +185,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     if (!NT_SUCCESS(status))
         goto fail;
 
-    if (vidmm->caps.is_virtual) {
+    if (vidmm->caps.has_page_tables) {
         unsigned level;
 
         what = "setting up the paging process";
@@ -259,6 +264,11 @@ void vidmm_abort(struct vidmm *vidmm, NTSTATUS status)
 bool vidmm_is_virtual(const struct vidmm *vidmm)
 {
     return vidmm->caps.is_virtual;
+}
+
+bool vidmm_has_page_tables(const struct vidmm *vidmm)
+{
+    return vidmm->caps.has_page_tables;
 }
 
 unsigned vidmm_segment_count(const struct vidmm *vidmm)

@@ -13,6 +13,9 @@
 _Static_assert(DXGKDDI_INTERFACE_VERSION == DXGKDDI_INTERFACE_VERSION_WDDM3_2,
                "the manager is built with the newest structures and cuts them to the driver's");
 
+/* IoMmu: addresses of a 64-bit process. */
+#define PROCESS_VA_BITS 47
+
 /* ---- Saying what is wrong ---- */
 
 NTSTATUS caps_fail(struct caps_query *query, const char *rule, const char *path, uint64_t value,
@@ -22,14 +25,6 @@ NTSTATUS caps_fail(struct caps_query *query, const char *rule, const char *path,
     snprintf(query->failure->text, sizeof query->failure->text, "%s is 0x%llx; expected %s", path,
              (unsigned long long)value, expected);
     return STATUS_INVALID_PARAMETER;
-}
-
-static NTSTATUS not_supported(struct caps_query *query, const char *text)
-{
-    query->failure->rule[0] = '\0';
-    snprintf(query->failure->text, sizeof query->failure->text, "not supported by this build: %s",
-             text);
-    return STATUS_NOT_SUPPORTED;
 }
 
 NTSTATUS caps_no_memory(struct caps_query *query)
@@ -98,10 +93,9 @@ static NTSTATUS choose_model(struct caps_query *query, const DXGK_VIDMMCAPS *mem
     if (!memory->VirtualAddressingSupported && memory->IoMmuSupported)
         return caps_fail(query, "PT-001", "DRIVERCAPS.MemoryManagementCaps.IoMmuSupported", 1,
                          "VirtualAddressingSupported with it");
-    if (memory->IoMmuSupported && !memory->GpuMmuSupported)
-        return not_supported(query, "GPU virtual addresses through an IOMMU (IoMmuSupported "
-                                    "without GpuMmuSupported)");
-    query->caps->is_virtual = memory->GpuMmuSupported;
+    query->caps->is_virtual = memory->VirtualAddressingSupported;
+    query->caps->has_page_tables = memory->GpuMmuSupported; /* both: GpuMmu */
+    query->caps->va_bits = PROCESS_VA_BITS;
     return STATUS_SUCCESS;
 }
 
@@ -340,9 +334,9 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
         status = query_physical_adapter(&query);
     if (NT_SUCCESS(status))
         query_iommu(&query);
-    if (NT_SUCCESS(status) && out_caps->is_virtual)
+    if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_mmu(&query);
-    if (NT_SUCCESS(status) && out_caps->is_virtual)
+    if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_levels(&query);
     if (NT_SUCCESS(status))
         status = caps_query_segments(&query);

@@ -52,7 +52,8 @@ struct vidmm_level_caps {
 };
 
 struct vidmm_caps {
-    bool is_virtual; /* GpuMmu; else physical */
+    bool is_virtual;      /* GpuMmu or IoMmu; else physical */
+    bool has_page_tables; /* GpuMmu */
     uint32_t interface_version;
     uint32_t node_count;
     uint32_t paging_node;

@@ -91,6 +91,10 @@ static void prefer(struct vidmm_allocation *allocation, unsigned id)
     if (vidmm->caps.is_virtual && !allocation->is_accessed_physically &&
         vidmm->segments[id - 1].kind == SEGMENT_APERTURE)
         id = 0;
+    /* IoMmu: there is system memory only (RES-017). */
+    if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables && id &&
+        vidmm->segments[id - 1].kind != SEGMENT_APERTURE)
+        id = 0;
     for (i = 0; i < allocation->preference_count; i++) {
         if (allocation->preference[i] == id)
             return;

@@ -133,6 +133,7 @@ void mapping_free(struct mapping *mapping)
 {
     struct vidmm *vidmm = mapping->process->vidmm;
 
+    iommu_hide_mapping(mapping);
     release_range(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
     list_remove(&mapping->allocation_link);
     list_remove(&mapping->process_link);
@@ -354,7 +355,12 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     mapping->done = done;
     mapping->context = context;
     mapping->job.ops = &map_ops;
-    status = make_tables(process, bytes, make_mapping_tables, mapping_failed, mapping);
+    if (vidmm->caps.has_page_tables) {
+        status = make_tables(process, bytes, make_mapping_tables, mapping_failed, mapping);
+    } else {
+        status = iommu_show_mapping(mapping);
+        mapping->has_tables = true;
+    }
     if (!NT_SUCCESS(status))
         goto release_va;
     if (driver_protection & VIDMM_UNIQUE_PROTECTION)
@@ -367,6 +373,8 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
         allocation_use(allocation);
     }
     *out_va = va;
+    if (!vidmm->caps.has_page_tables)
+        call_done(mapping);
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
 
@@ -418,6 +426,12 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
         return STATUS_NOT_FOUND; /* or on its way out already */
     if (mapping->done || !mapping->has_tables)
         return STATUS_RESOURCE_IN_USE; /* still being mapped */
+    if (!process->vidmm->caps.has_page_tables) {
+        mapping_free(mapping);
+        if (done)
+            done(context, STATUS_SUCCESS, 0, 0);
+        return STATUS_SUCCESS;
+    }
     mapping->is_doomed = true;
     mapping->done = done;
     mapping->context = context;
@@ -540,7 +554,7 @@ static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64
     struct physical_update *update;
 
     *out_update = NULL;
-    if (!vidmm->caps.is_virtual)
+    if (!vidmm->caps.has_page_tables)
         return STATUS_NOT_SUPPORTED;
     if (!page_count || !is_aligned(va, PAGE_BYTES) || va / PAGE_BYTES >= va_pages ||
         page_count > va_pages - va / PAGE_BYTES)

@@ -24,7 +24,7 @@ NTSTATUS monitored_fences_init(struct vidmm *vidmm)
     struct monitored_fences *fences = &vidmm->fences;
     NTSTATUS status;
 
-    if (!vidmm->caps.is_virtual ||
+    if (!vidmm->caps.has_page_tables ||
         vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_2)
         return STATUS_SUCCESS;
     status = platform->take_contiguous(platform->context, FENCE_PAGES, &fences->first_page);

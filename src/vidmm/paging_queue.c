@@ -50,7 +50,7 @@ static NTSTATUS create_system_context(struct vidmm *vidmm)
     context.NodeOrdinal = queue->node;
     context.EngineAffinity = 1;
     context.Flags.SystemContext = 1;
-    if (vidmm->caps.is_virtual)
+    if (vidmm->caps.has_page_tables)
         context.Flags.VirtualAddressing = 1;
     status = miniport_create_context(vidmm->miniport, queue->driver_device, &context);
     if (!NT_SUCCESS(status))
@@ -247,10 +247,11 @@ static NTSTATUS prepare_paging(struct vidsch_packet *packet, struct miniport *mi
     struct vidmm *vidmm = submission->vidmm;
     DXGKARG_PATCH patch = {0};
 
-    if (vidmm->caps.is_virtual || vidmm->config.skips_patch_for_paging)
+    if (vidmm->caps.has_page_tables || vidmm->config.skips_patch_for_paging)
         return STATUS_SUCCESS;
     patch.hContext = vidmm->queue.driver_context;
-    patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    patch.DmaBufferPhysicalAddress.QuadPart =
+        (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
     patch.pDmaBuffer = buffer->cpu;
     patch.DmaBufferSize = buffer->bytes;
     patch.DmaBufferSubmissionStartOffset = submission->start;
@@ -270,7 +271,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     struct paging_buffer *buffer = submission->buffer;
     struct vidmm *vidmm = submission->vidmm;
 
-    if (vidmm->caps.is_virtual) {
+    if (vidmm->caps.has_page_tables) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
         args.hContext = vidmm->queue.driver_context;
@@ -288,7 +289,8 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
         DXGKARG_SUBMITCOMMAND args = {0};
 
         args.hContext = vidmm->queue.driver_context;
-        args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+        args.DmaBufferPhysicalAddress.QuadPart =
+            (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
         args.DmaBufferSize = buffer->bytes;
         args.DmaBufferSubmissionStartOffset = submission->start;
         args.DmaBufferSubmissionEndOffset = submission->end;

@@ -16,6 +16,7 @@
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
+ *            | iommu.c           | the model without page tables: addresses of the process       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | check.c           | the invariant walk                                            |
@@ -512,6 +513,7 @@ struct mapping {
     bool has_tables; /* its job will initialise them */
     bool is_waiting; /* it had to wait for memory for them */
     bool is_live;    /* in the order of the paging queue: its tables are linked */
+    bool is_shown;   /* IoMmu: by the IOMMU */
     bool is_doomed;  /* an unmap job will free it */
     struct list allocation_link;
     struct list process_link;
@@ -532,11 +534,24 @@ uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, ui
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 
+/* ---- IoMmu model (iommu.c) ------------------------------------------------------------------------------ */
+
+/* STATUS_NOT_SUPPORTED: the driver wants an IOMMU and the platform has none. */
+NTSTATUS iommu_check(const struct vidmm *vidmm);
+/* A PASID for the process; nothing in the other models. */
+NTSTATUS iommu_open_process(struct vidmm_process *process);
+void iommu_close_process(struct vidmm_process *process);
+/* Shows the backing store at the mapping's address; takes one for an allocation that has none. */
+NTSTATUS iommu_show_mapping(struct mapping *mapping);
+void iommu_hide_mapping(struct mapping *mapping);
+
 /* ---- Objects (submit.c) ---------------------------------------------------------------------------------- */
 
 struct vidmm_process {
     struct vidmm *vidmm;
     struct address_space space;
+    bool has_pasid; /* IoMmu */
+    uint32_t pasid;
     struct list devices;
     struct list mappings;
     struct list link;

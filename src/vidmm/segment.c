@@ -65,7 +65,7 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         if (vidmm->caps.aperture_commit_limit)
             segment->size = min_u64(segment->size, vidmm->caps.aperture_commit_limit);
     } else {
-        segment->kind = vidmm->caps.is_virtual ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
+        segment->kind = vidmm->caps.has_page_tables ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
         if (vidmm->config.local_limit)
             segment->size = min_u64(segment->size, vidmm->config.local_limit);
     }

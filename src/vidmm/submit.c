@@ -28,21 +28,32 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
     list_init(&process->mappings);
     if (vidmm->caps.is_virtual) {
         DXGKARG_CREATEPROCESS create = {0};
+        ULONG pasid = 0;
         uint64_t va_size = UINT64_C(1) << vidmm->caps.va_bits;
 
         if (range_allocator_init(&process->space.ranges, vidmm->services, FIRST_VA,
                                  va_size - FIRST_VA, PAGE_BYTES) != RANGE_OK)
             goto free_process;
-        create.hDxgkProcess = process;
-        status = miniport_create_process(vidmm->miniport, NULL, &create);
+        status = iommu_open_process(process);
         if (!NT_SUCCESS(status))
             goto fini_ranges;
+        create.hDxgkProcess = process;
+        if (process->has_pasid) {
+            create.NumPasid = 1;
+            create.pPasid = &pasid;
+            pasid = process->pasid;
+        }
+        status = miniport_create_process(vidmm->miniport, NULL, &create);
+        if (!NT_SUCCESS(status))
+            goto close_iommu;
         process->space.driver_process = create.hKmdProcess;
     }
     list_push_back(&vidmm->processes, &process->link);
     *out_process = process;
     return STATUS_SUCCESS;
 
+close_iommu:
+    iommu_close_process(process);
 fini_ranges:
     range_allocator_fini(&process->space.ranges);
 free_process:
@@ -60,6 +71,7 @@ void vidmm_process_destroy(struct vidmm_process *process)
     range_allocator_fini(&process->space.ranges);
     if (process->space.driver_process)
         miniport_destroy_process(vidmm->miniport, process->space.driver_process);
+    iommu_close_process(process);
     list_remove(&process->link);
     base_free(vidmm->services, process, sizeof *process);
 }
@@ -96,6 +108,7 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
         goto free_device;
     create.hDevice = device;
     create.hKmdProcess = process->space.driver_process;
+    create.Pasid = process->pasid;
     status = miniport_create_device(vidmm->miniport, NULL, &create);
     if (!NT_SUCCESS(status))
         goto fini_fence;
@@ -270,7 +283,7 @@ static NTSTATUS set_root(struct vidmm_context *context)
     DXGKARG_SETROOTPAGETABLE args = {0};
     NTSTATUS status;
 
-    if (context->root_is_set)
+    if (context->root_is_set || !vidmm->caps.has_page_tables)
         return STATUS_SUCCESS;
     if (!root)
         return STATUS_INVALID_PARAMETER; /* nothing is mapped: nothing to submit */

@@ -89,8 +89,9 @@ const char *workload_allocation_flag_name(uint32_t flag)
 /* Options ------------------------------------------------------------------------------------ */
 
 const struct workload_option_info workload_options[] = {
-    {"model", WORKLOAD_OPTION_CHOICE, "physical|gpummu", 0, 0,
-     "how the GPU addresses memory: patched physical addresses, or GPU virtual addresses"},
+    {"model", WORKLOAD_OPTION_CHOICE, "physical|gpummu|iommu", 0, 0,
+     "how the GPU addresses memory: patched physical addresses, GPU virtual addresses, or the "
+     "process's own"},
     {"wddm", WORKLOAD_OPTION_CHOICE,
      "1.0|1.1|1.2|1.3|2.0|2.1|2.2|2.3|2.4|2.5|2.6|2.7|2.8|2.9|3.0|3.1|3.2", 0, 0,
      "WDDM level of the run"},

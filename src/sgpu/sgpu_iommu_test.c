@@ -1,0 +1,121 @@
+/*
+ * System memory through the IOMMU: addresses of processes, logical addresses, and what nothing answers.
+ */
+#include "sgpu/sgpu_test_rig.h"
+
+#include "base/bits.h"
+
+#define VA UINT64_C(0x7f0012340000)
+
+/* A process's space with count pages from VA on, of which the first holds the commands so far. */
+static uint32_t make_space(struct rig *rig, const uint64_t *pfns, uint64_t count)
+{
+    uint32_t pasid;
+
+    assert_true(machine_iommu_space_create(machine_iommu(rig->machine), &pasid));
+    assert_true(
+        machine_iommu_map(machine_iommu(rig->machine), pasid, VA / PAGE_BYTES, count, pfns));
+    return pasid;
+}
+
+static uint32_t submit_for(struct rig *rig, uint32_t pasid)
+{
+    return rig_submit_at(rig, SGPU_NODE_COPY, VA, pasid, rig->used, SGPU_SUBMIT_PASID);
+}
+
+static void commands_and_data_are_found_at_addresses_of_the_process(void **state)
+{
+    uint64_t pfns[3];
+    struct rig rig;
+    uint32_t pasid;
+
+    rig_init(&rig);
+    pfns[0] = rig.command_base / PAGE_BYTES;
+    assert_true(machine_alloc_pages(rig.machine, 2, pfns + 1));
+    pasid = make_space(&rig, pfns, 3);
+    rig_fill(&rig, VA + PAGE_BYTES, 2 * PAGE_BYTES, 0x77);
+    rig_expect_done(&rig, SGPU_NODE_COPY, submit_for(&rig, pasid));
+    assert_int_equal(page_store_value(rig.ram, pfns[1]), 0x77);
+    assert_int_equal(page_store_value(rig.ram, pfns[2]), 0x77);
+    rig_fini(&rig);
+}
+
+static void what_the_process_has_not_mapped_faults_at_its_address(void **state)
+{
+    uint64_t pfn;
+    struct rig rig;
+    uint32_t pasid;
+
+    rig_init(&rig);
+    pfn = rig.command_base / PAGE_BYTES;
+    pasid = make_space(&rig, &pfn, 1);
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 1);
+    rig_expect_fault_at(&rig, SGPU_NODE_COPY, submit_for(&rig, pasid), SGPU_FAULT_NOT_VALID,
+                        VA + PAGE_BYTES);
+    rig_fini(&rig);
+}
+
+static void a_page_is_out_of_reach_as_soon_as_it_is_unmapped(void **state)
+{
+    uint64_t pfns[2];
+    struct rig rig;
+    uint32_t pasid;
+
+    rig_init(&rig);
+    pfns[0] = rig.command_base / PAGE_BYTES;
+    assert_true(machine_alloc_pages(rig.machine, 1, pfns + 1));
+    pasid = make_space(&rig, pfns, 2);
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 5);
+    rig_expect_done(&rig, SGPU_NODE_COPY, submit_for(&rig, pasid));
+    machine_iommu_unmap(machine_iommu(rig.machine), pasid, VA / PAGE_BYTES + 1, 1);
+    rig_expect_fault_at(&rig, SGPU_NODE_COPY, submit_for(&rig, pasid), SGPU_FAULT_NOT_VALID,
+                        VA + PAGE_BYTES);
+    rig_fini(&rig);
+}
+
+static void behind_a_remapping_iommu_only_logical_pages_answer(void **state)
+{
+    const uint64_t logical = UINT64_C(1) << 33;
+    struct machine_iommu *iommu;
+    uint64_t pfns[2], pages[2] = {logical + 1, logical};
+    struct rig rig;
+
+    rig_init(&rig);
+    iommu = machine_iommu(rig.machine);
+    assert_true(machine_alloc_pages(rig.machine, 2, pfns));
+    /* The commands stay where they are in physical memory. */
+    for (uint64_t i = 0; i < RIG_COMMAND_PAGES; i++) {
+        uint64_t page = rig.command_base / PAGE_BYTES + i;
+
+        assert_true(machine_iommu_map(iommu, MACHINE_NO_PASID, page, 1, &page));
+    }
+    assert_true(machine_iommu_map(iommu, MACHINE_NO_PASID, logical, 2, pfns));
+    machine_iommu_set_remapping(iommu, true);
+
+    /* By address, by slot and by list. */
+    rig_fill(&rig, SGPU_PA_SYSTEM | logical * PAGE_BYTES, PAGE_BYTES, 0x11);
+    rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 3, 2, pages);
+    rig_fill(&rig, SGPU_PA_APERTURE + 3 * PAGE_BYTES, PAGE_BYTES, 0x22);
+    rig_copy_pages(&rig, 0, 0, pages, 2);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(page_store_value(rig.ram, pfns[0]), 0x11);
+    assert_int_equal(page_store_value(rig.ram, pfns[1]), 0x22);
+    assert_int_equal(page_store_value(rig.local, 0), 0x22);
+    assert_int_equal(page_store_value(rig.local, 1), 0x11);
+
+    rig_fill(&rig, SGPU_PA_SYSTEM | pfns[0] * PAGE_BYTES, PAGE_BYTES, 1);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS, SGPU_PA_SYSTEM | pfns[0] * PAGE_BYTES);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_and_data_are_found_at_addresses_of_the_process),
+        cmocka_unit_test(what_the_process_has_not_mapped_faults_at_its_address),
+        cmocka_unit_test(a_page_is_out_of_reach_as_soon_as_it_is_unmapped),
+        cmocka_unit_test(behind_a_remapping_iommu_only_logical_pages_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
