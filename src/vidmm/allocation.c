@@ -385,8 +385,10 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
 static void bury_if_dead(struct vidmm_allocation *allocation)
 {
     if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
-        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING)
+        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
         list_push_back(&allocation->vidmm->dying, &allocation->dying);
+        list_remove(&allocation->lru); /* the next request must not evict it as well */
+    }
 }
 
 void allocation_hold(struct vidmm_allocation *allocation)

@@ -27,7 +27,8 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
     const struct segment *segment = allocation->segment;
     bool is_moving =
         allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING;
-    bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+    bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds &&
+                        !list_is_linked(&allocation->dying);
 
     if (allocation->state != ALLOCATION_DYING &&
         (segment != NULL) != (is_moving || allocation->state == ALLOCATION_RESIDENT))

@@ -206,6 +206,47 @@ static void a_loser_that_was_destroyed_is_not_evicted_once_more(void **state)
     rig_free(rig);
 }
 
+static void what_dies_with_a_failed_request_is_no_victim_of_the_next(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_done lost = {0}, won = {0};
+        struct rig_object loser, large, next, *list[2] = {&loser, &large}, *one[1] = {&next};
+        struct vidmm_allocation *both[2];
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config); /* 256 pages */
+        rig_object(rig, 150, 1, &loser);
+        rig_object(rig, 200, 1, &large);
+        rig_object(rig, 150, 1, &next);
+        both[0] = loser.allocation;
+        both[1] = large.allocation;
+        if (config.is_virtual) {
+            assert_int_equal(vidmm_make_resident(rig->device, 2, both, rig_done, &lost, &fence),
+                             STATUS_PENDING);
+            assert_int_equal(
+                vidmm_make_resident(rig->device, 1, &next.allocation, rig_done, &won, &fence),
+                STATUS_PENDING);
+            next.references = 1;
+        } else {
+            assert_int_equal(rig_gpu_in(rig, rig->context, list, 2, 4, rig_done, &lost),
+                             STATUS_SUCCESS);
+            assert_int_equal(rig_gpu_in(rig, rig->context, one, 1, 4, rig_done, &won),
+                             STATUS_SUCCESS);
+        }
+        vidmm_allocation_destroy(loser.allocation);
+        rig_drain(rig);
+        assert_int_equal(lost.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_true(won.calls == 1 && won.status == STATUS_SUCCESS);
+        assert_int_equal(rig->eviction_count, 0);
+        rig_destroy_object(rig, &large);
+        rig_destroy_object(rig, &next);
+        rig_free(rig);
+    }
+}
+
 static void what_is_reached_by_address_is_aligned_and_in_one_piece(void **state)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
@@ -311,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
         cmocka_unit_test(what_is_destroyed_is_refused),
         cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
+        cmocka_unit_test(what_dies_with_a_failed_request_is_no_victim_of_the_next),
         cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
         cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
         cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
