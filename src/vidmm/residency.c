@@ -199,7 +199,8 @@ static struct vidmm_allocation *find_victim(struct segment *segment)
 /* Something will retire and may release memory. */
 static bool is_more_to_come(const struct vidmm *vidmm)
 {
-    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch);
+    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch) ||
+           !list_is_empty(&vidmm->dying);
 }
 
 /*
