@@ -42,6 +42,7 @@
 #define SGPU_REG_LOCAL_SIZE    0x010u /* 8 r  bytes of local memory                         */
 #define SGPU_REG_VISIBLE_SIZE  0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
 #define SGPU_REG_APERTURE_SIZE 0x020u /* 8 r  bytes of aperture, a multiple of a page      */
+#define SGPU_REG_INDEX_BITS    0x028u /* 8 r  byte n: index bits of page-table level n      */
 #define SGPU_REG_DEAD_OFFSET   0x0c0u /* 8 r  where local memory is defective: page multiple */
 #define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
 #define SGPU_REG_KEPT_SIZE     0x080u /* 8 r  bytes of local memory that outlive hibernation */
@@ -66,6 +67,12 @@
 #define SGPU_STRAP_UPDATE_CPU          2u
 #define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2)  /* page tables belong in system memory      */
 #define SGPU_STRAP_COHERENT_APERTURE   (1u << 3)  /* the aperture can snoop CPU caches        */
+#define SGPU_STRAP_PLAIN_ENTRIES       (1u << 4)  /* entries have no bits 2 to 5              */
+#define SGPU_STRAP_64K_SINGLE          (1u << 5)  /* 64 KiB leaf tables, instead of 4 KiB ones */
+#define SGPU_STRAP_64K_DUAL            (1u << 6)  /* 64 KiB leaf tables, beside 4 KiB ones     */
+#define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
+#define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
+#define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 
@@ -93,7 +100,7 @@
  */
 #define SGPU_REG_NODE(n)      (0x1000u + 0x100u * (n))
 #define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL     */
-#define SGPU_NODE_ROOT        0x08u /* 8 w  physical address of the root page table, or 0     */
+#define SGPU_NODE_ROOT        0x08u /* 8 w  root page table: SGPU_ROOT(), or 0                */
 #define SGPU_NODE_SIZE        0x10u /* 4 w  bytes, may be 0                                   */
 #define SGPU_NODE_FENCE       0x14u /* 4 w  value to report                                   */
 #define SGPU_NODE_DOORBELL    0x18u /* 4 w  SGPU_SUBMIT_*                                     */
@@ -127,8 +134,11 @@
 
 /* ---- Page tables ------------------------------------------------------------------------
  *
- * Four levels of 512 entries of 8 bytes; a table is one page. Level 0 is the leaf. A virtual
- * address has 48 bits: 9 for each level, 12 within the page. Level 3 is the root.
+ * A tree of tables of 8-byte entries. Level 0 is the leaf; a virtual address has 12 bits within the
+ * page and, for each level, as many index bits as SGPU_REG_INDEX_BITS says, at most 48 in all. An
+ * ordinary board has four levels of 9 bits: a table is one page. A table begins at a page and is
+ * contiguous. The root may have fewer entries than its bits can name: SGPU_ROOT() says how many, and
+ * an index beyond them faults.
  *
  * | bits   | name        | meaning                                                           |
  * | 0      | VALID       | clear: access faults                                              |
@@ -138,22 +148,42 @@
  * | 3      | READ_ONLY   | leaf: writes fault                                                |
  * | 4      | NO_EXECUTE  | leaf: command fetch faults                                        |
  * | 5      | COHERENT    | leaf: snoop CPU caches                                            |
+ * | 6      | TABLE_64K   | level 1, with STRAP_64K_SINGLE: the next table is a 64 KiB one    |
+ * | 7      | LARGE       | above the leaf, with STRAP_LARGE_PAGES: a leaf for the whole range |
  * | 12..46 | ADDRESS     | page-aligned address in local or system memory                    |
  * | 48..62 | PROTECTION  | leaf: driver protection, kept, without effect on translation      |
+ *
+ * With STRAP_PLAIN_ENTRIES bits 2 to 5 are reserved: an entry that has one of them faults.
+ *
+ * A 64 KiB table has one entry where a 4 KiB one has 16; its pages are aligned to their size. With
+ * STRAP_64K_SINGLE a level 1 entry points at a table of the one kind or the other. With
+ * STRAP_64K_DUAL it is 16 bytes long: a word for the 4 KiB table, then a word for the 64 KiB table,
+ * and where the 64 KiB entry is valid the 4 KiB ones are not looked at. A large page is aligned to
+ * 4 KiB, whatever its size.
  *
  * Each node caches translations. A cached translation lives until TLB_FLUSH removes it or the
  * hardware replaces it; entries that were not valid are never cached.
  */
-#define SGPU_VA_BITS              48
-#define SGPU_LEVELS               4
-#define SGPU_INDEX_BITS           9
-#define SGPU_TABLE_ENTRIES        512u
+#define SGPU_VA_BITS        48 /* at most, and of an ordinary board */
+#define SGPU_LEVELS         4  /* of an ordinary board */
+#define SGPU_MAX_LEVELS     6
+#define SGPU_INDEX_BITS     9    /* of an ordinary board */
+#define SGPU_MIN_INDEX_BITS 6    /* of every level but the root, which may have fewer */
+#define SGPU_MAX_INDEX_BITS 20   /* of any level */
+#define SGPU_TABLE_ENTRIES  512u /* in a page */
+#define SGPU_64K_ENTRIES    16u  /* 4 KiB entries to one of 64 KiB */
+
+/* A root of 2^bits entries; bits 0: as many as its level can have. */
+#define SGPU_ROOT(address, bits)  ((uint64_t)(address) | (bits))
+#define SGPU_ROOT_BITS_MASK       0x3full
 #define SGPU_PTE_VALID            (1ull << 0)
 #define SGPU_PTE_SYSTEM           (1ull << 1)
 #define SGPU_PTE_ZERO             (1ull << 2)
 #define SGPU_PTE_READ_ONLY        (1ull << 3)
 #define SGPU_PTE_NO_EXECUTE       (1ull << 4)
 #define SGPU_PTE_COHERENT         (1ull << 5)
+#define SGPU_PTE_TABLE_64K        (1ull << 6)
+#define SGPU_PTE_LARGE            (1ull << 7)
 #define SGPU_PTE_ADDRESS_MASK     0x00007ffffffff000ull
 #define SGPU_PTE_PROTECTION_SHIFT 48
 #define SGPU_PTE_PROTECTION_MASK  0x7fffull
@@ -238,9 +268,11 @@ struct sgpu_packet_gart {
 
 /*
  * Writes page-table entries: PTE_WRITE entries[i] to index first + i, PTE_FILL entries[0] to all.
- * first + count is at most 512. The table is page aligned; its address is virtual (through the
- * submission's root) with SGPU_PTE_TABLE_VIRTUAL, else physical.
+ * An index counts words of 8 bytes; first + count is at most SGPU_PTE_WORDS_MAX. The table is page
+ * aligned; its address is virtual (through the submission's root) with SGPU_PTE_TABLE_VIRTUAL, else
+ * physical.
  */
+#define SGPU_PTE_WORDS_MAX     (2u << SGPU_MAX_INDEX_BITS)
 #define SGPU_PTE_TABLE_VIRTUAL (1u << 0)
 struct sgpu_packet_pte {
     uint32_t header;
@@ -256,7 +288,7 @@ struct sgpu_packet_pte {
 struct sgpu_packet_tlb_flush {
     uint32_t header;
     uint32_t flags;
-    uint64_t root; /* physical address of the root page table */
+    uint64_t root; /* physical address of the root page table; its bits 0 to 11 are ignored */
     uint64_t start;
     uint64_t end; /* exclusive */
 };

@@ -316,9 +316,9 @@ NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64
 NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
                             void *context);
 
-/* Where the process's root page table is; false before the first mapping. */
+/* Where the process's root page table is, and its size; false before the first mapping. */
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
-                        uint64_t *out_offset);
+                        uint64_t *out_offset, uint64_t *out_entry_count);
 
 /* ---- Submission ------------------------------------------------------------------------------------- */
 

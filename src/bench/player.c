@@ -366,7 +366,9 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
     player->is_virtual = vidmm_is_virtual(config->vidmm);
     player->has_page_tables = vidmm_has_page_tables(config->vidmm);
     player->protections =
-        WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE | WORKLOAD_PROTECT_ZERO;
+        config->run->mmu.has_plain_entries
+            ? 0
+            : WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE | WORKLOAD_PROTECT_ZERO;
     player->queue_depth = config->run->queue_depth;
     player->next_token = 1;
     player->next_tag = FIRST_TAG;

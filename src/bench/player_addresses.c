@@ -12,9 +12,8 @@
 
 #include <stdlib.h>
 
-#define LOWEST_VA  (4 * GiB)
-#define HIGHEST_VA (UINT64_C(1) << 47)
-#define VA_UNIT    (64 * KiB)
+#define LOWEST_VA (4 * GiB)
+#define VA_UNIT   (64 * KiB)
 
 struct named_range {
     uint64_t start, end;
@@ -55,6 +54,7 @@ bool player_survey_addresses(struct player *player)
 {
     const struct workload *workload = player->workload;
     struct named_range *ranges = malloc(((size_t)workload->op_count + 1) * sizeof *ranges);
+    uint64_t highest = UINT64_C(1) << (run_mmu_va_bits(&player->config.run->mmu) - 1);
     uint64_t end = LOWEST_VA;
     size_t count = 0;
 
@@ -64,9 +64,9 @@ bool player_survey_addresses(struct player *player)
         count += named_by(workload, &workload->ops[i], &ranges[count]);
     qsort(ranges, count, sizeof *ranges, by_start);
     if (count) {
-        ranges[count] = (struct named_range){HIGHEST_VA, HIGHEST_VA};
+        ranges[count] = (struct named_range){highest, highest};
         for (size_t i = 0; i <= count; i++) {
-            uint64_t start = min_u64(ranges[i].start, HIGHEST_VA);
+            uint64_t start = min_u64(ranges[i].start, highest);
 
             if (start > end && start - end > player->va_end - player->va_next) {
                 player->va_next = align_up(end, VA_UNIT);

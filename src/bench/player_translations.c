@@ -274,10 +274,10 @@ static struct span *expected_spans(const struct player *player, uint32_t process
 static bool root_address(const struct player *player, uint32_t process, uint64_t *out_pa)
 {
     unsigned segment;
-    uint64_t offset;
+    uint64_t offset, entries;
 
     *out_pa = 0;
-    if (!vidmm_process_root(player->processes[process], &segment, &offset))
+    if (!vidmm_process_root(player->processes[process], &segment, &offset, &entries))
         return false;
     if (segment == 0) {
         *out_pa = SGPU_PA_SYSTEM + offset;
@@ -287,6 +287,7 @@ static bool root_address(const struct player *player, uint32_t process, uint64_t
         vidmm_segment_info(player->vidmm, segment, &info);
         *out_pa = info.base + offset;
     }
+    *out_pa = SGPU_ROOT(*out_pa, log2_ceil_u64(entries));
     return true;
 }
 

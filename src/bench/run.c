@@ -242,13 +242,14 @@ static uint32_t straps_of(const struct run_config *config)
     };
 
     return modes[config->update_mode] << SGPU_STRAP_UPDATE_MODE_SHIFT |
-           (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0);
+           (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0) |
+           run_mmu_straps(&config->mmu);
 }
 
 static bool raise_hardware(struct assembly *run)
 {
     const struct run_config *config = run->config;
-    const struct sgpu_config gpu_config = {
+    struct sgpu_config gpu_config = {
         .straps = straps_of(config),
         .node_count = config->node_count,
         .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
@@ -257,6 +258,7 @@ static bool raise_hardware(struct assembly *run)
     };
     struct machine_config machine_config;
 
+    run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
     machine_config_defaults(&machine_config, config->seed);
     machine_config.ram_bytes = config->ram_bytes;
     machine_config.local_bytes = config->local_bytes;

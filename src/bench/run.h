@@ -18,6 +18,7 @@
 #ifndef DRYDOCK_BENCH_RUN_H
 #define DRYDOCK_BENCH_RUN_H
 
+#include "bench/run_mmu.h"
 #include "machine/machine.h"
 #include "sgpu/sgpu.h"
 #include "vidmm/vidmm.h"
@@ -95,6 +96,7 @@ struct run_config {
     unsigned node_count;
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;
+    struct run_mmu mmu;
 
     /* The manager. */
     uint32_t paging_buffer_bytes;

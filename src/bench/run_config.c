@@ -93,6 +93,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *patch = workload_option(workload, "paging-patch");
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
+    const char *updates = workload_option(workload, "page-tables");
 
     if (model)
         run_find_model(model, &config->model);
@@ -129,6 +130,9 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->skips_paging_patch = strcmp(patch, "no") == 0;
     config->aperture_piece_bytes =
         workload_option_number(workload, "aperture-piece", config->aperture_piece_bytes);
+    if (updates)
+        run_find_update_mode(updates, &config->update_mode);
+    run_mmu_from_workload(&config->mmu, workload);
     if (content)
         config->checks_content = strcmp(content, "none") != 0;
 }

@@ -4,6 +4,7 @@
 #include "bench/run.h"
 
 #include "base/bits.h"
+#include "workload/generate.h"
 
 #include <drydock/sgpu.h>
 
@@ -75,12 +76,12 @@ static void a_mapping_that_conflicts_with_a_unique_protection_fails(void **state
 static void strip_entry(void *context, const struct run_live *live)
 {
     unsigned segment;
-    uint64_t root, address, bytes, entry;
+    uint64_t root, entries, address, bytes, entry;
     struct page_store *store;
     struct sgpu_walk walk;
     struct vidmm_segment_info info = {0};
 
-    assert_true(vidmm_process_root(live->processes[0], &segment, &root));
+    assert_true(vidmm_process_root(live->processes[0], &segment, &root, &entries));
     if (segment)
         vidmm_segment_info(live->vidmm, segment, &info);
     sgpu_mmu_walk(live->gpu, (segment ? info.base : SGPU_PA_SYSTEM) + root, 0x200000000000, &walk);
@@ -109,11 +110,109 @@ static void a_lost_protection_is_found_and_named(void **state)
     workload_free(workload);
 }
 
+/* ---- Shapes ------------------------------------------------------------------------------------- */
+
+static struct workload *load(const char *name)
+{
+    struct workload_error error;
+    struct workload *workload;
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/cases/%s", DRYDOCK_SOURCE_DIR, name);
+    if (!workload_load(path, &workload, &error))
+        fail_msg("%s", error.text);
+    return workload;
+}
+
+static struct workload *generate(const char *seed)
+{
+    const char *const settings[] = {seed, "ops=300"};
+    struct workload_error error;
+    struct workload *workload;
+
+    if (!workload_generate("random", settings, ARRAY_COUNT(settings), &workload, &error))
+        fail_msg("%s", error.text);
+    return workload;
+}
+
+static void set(struct workload *workload, const char *key, const char *value)
+{
+    struct workload_error error;
+
+    if (!workload_set_option(workload, key, value, &error))
+        fail_msg("%s", error.text);
+}
+
+/* Plays the workload with the options that are set by now. */
+static void assert_plays_cleanly(struct workload *workload)
+{
+    struct run_result *result;
+
+    set(workload, "model", "gpummu");
+    result = execute(workload, NULL);
+    for (uint32_t i = 0; i < result->finding_count; i++)
+        fprintf(stderr, "  line %u: %s\n", result->findings[i].line, result->findings[i].text);
+    if (result->outcome != RUN_CLEAN)
+        fail_msg("%s: %s %s", result->case_name, run_outcome_name(result->outcome), result->error);
+    assert_int_equal(result->mismatches, 0);
+    assert_int_equal(result->translation_mismatches, 0);
+    finish(result);
+}
+
+/* Tables in system memory are pages at most, so the CPU writes only those of four levels and up. */
+static void every_number_of_levels_plays_cleanly(void **state)
+{
+    static const char *const levels[] = {"2", "3", "4", "5", "6"};
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical", "cpu"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        for (size_t mode = 0; mode < (i < 2 ? 2 : ARRAY_COUNT(modes)); mode++) {
+            struct workload *workloads[] = {load("evict-and-restore.case"), generate("seed=1"),
+                                            generate("seed=2")};
+
+            for (size_t w = 0; w < ARRAY_COUNT(workloads); w++) {
+                set(workloads[w], "page-table-levels", levels[i]);
+                set(workloads[w], "page-tables", modes[mode]);
+                assert_plays_cleanly(workloads[w]);
+                workload_free(workloads[w]);
+            }
+        }
+    }
+}
+
+/* PT-006: what the driver would need is not lawful, so the adapter does not start. */
+static void large_tables_in_system_memory_are_refused(void **state)
+{
+    struct workload *workload = load("main.case");
+    struct run_result *result;
+
+    set(workload, "model", "gpummu");
+    set(workload, "page-table-levels", "3");
+    set(workload, "page-tables", "cpu");
+    result = execute(workload, NULL);
+    assert_int_equal(result->outcome, RUN_REFUSED);
+    assert_non_null(strstr(result->error, "PT-006"));
+    finish(result);
+    workload_free(workload);
+}
+
+static void entries_without_protections_play_cleanly(void **state)
+{
+    struct workload *workload = load("evict-and-restore.case");
+
+    set(workload, "page-table-entries", "plain");
+    assert_plays_cleanly(workload);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
         cmocka_unit_test(a_lost_protection_is_found_and_named),
+        cmocka_unit_test(every_number_of_levels_plays_cleanly),
+        cmocka_unit_test(large_tables_in_system_memory_are_refused),
+        cmocka_unit_test(entries_without_protections_play_cleanly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -374,12 +374,12 @@ static void a_flipped_byte_at_the_end_is_found(void **state)
 static void bend_entry(void *context, const struct run_live *live)
 {
     unsigned segment;
-    uint64_t root, address, bytes, entry;
+    uint64_t root, entries, address, bytes, entry;
     struct page_store *store;
     struct sgpu_walk walk;
     struct vidmm_segment_info info = {0};
 
-    assert_true(vidmm_process_root(live->processes[0], &segment, &root));
+    assert_true(vidmm_process_root(live->processes[0], &segment, &root, &entries));
     if (segment)
         vidmm_segment_info(live->vidmm, segment, &info);
     sgpu_mmu_walk(live->gpu, (segment ? info.base : SGPU_PA_SYSTEM) + root, 0x600000000000, &walk);

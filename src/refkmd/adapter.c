@@ -154,6 +154,9 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES)
         return STATUS_NOT_SUPPORTED;
 
+    if (!NT_SUCCESS(refkmd_mmu_init(adapter)))
+        return STATUS_NOT_SUPPORTED;
+
     RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
     for (i = 0; i < adapter->node_count; i++) {
         adapter->nodes[i].completed_register =

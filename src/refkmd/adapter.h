@@ -97,6 +97,10 @@ struct refkmd_adapter {
     UINT64 dead_offset, dead_bytes; /* defective local memory; 0 bytes: none */
     UINT64 kept_bytes; /* of local memory, over hibernation, if the straps say so */
 
+    UCHAR index_bits[SGPU_MAX_LEVELS]; /* of page-table levels, leaf first */
+    UINT level_count;
+    UINT va_bits;
+
     UINT segment_count; /* reported ones */
 
     /* By segment id: what the GPU adds to an offset in the segment, to reach it physically... */
@@ -178,6 +182,19 @@ NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
                                            const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
+
+/* ---- Queries (caps.c, mmu.c) -------------------------------------------------------------- */
+
+/* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
+NTSTATUS refkmd_check_physical_adapter(UINT index);
+
+/* Read the shape of page tables from the board. */
+NTSTATUS refkmd_mmu_init(struct refkmd_adapter *adapter);
+
+NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
+                                   const DXGKARG_QUERYADAPTERINFO *query);
+NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
+                                       const DXGKARG_QUERYADAPTERINFO *query);
 
 /* ---- Interrupts (interrupt.c) ------------------------------------------------------------- */
 

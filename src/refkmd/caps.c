@@ -57,10 +57,9 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Physical adapter and MMU ------------------------------------------------------------- */
+/* ---- Physical adapter ---------------------------------------------------------------- */
 
-/* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
-static NTSTATUS check_physical_adapter(UINT index)
+NTSTATUS refkmd_check_physical_adapter(UINT index)
 {
     return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
@@ -72,7 +71,7 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     const DXGK_QUERYPHYSICALADAPTERCAPSIN *in = query->pInputData;
     DXGK_PHYSICALADAPTERCAPS *caps = query->pOutputData;
 
-    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
+    if (in && !NT_SUCCESS(refkmd_check_physical_adapter(in->PhysicalAdapterIndex)))
         return STATUS_INVALID_PARAMETER;
     caps->NumExecutionNodes = (WORD)adapter->node_count;
     caps->PagingNodeIndex = SGPU_NODE_COPY;
@@ -95,60 +94,6 @@ static NTSTATUS query_iommu_caps(struct refkmd_adapter *adapter,
     UNREFERENCED_PARAMETER(adapter);
     caps->Value = 0;
     caps->DmaRemappingSupported = 1;
-    return STATUS_SUCCESS;
-}
-
-static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)
-{
-    switch ((adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK) {
-    case SGPU_STRAP_UPDATE_CPU:
-        return DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
-    case SGPU_STRAP_UPDATE_GPU_PHYSICAL:
-        return DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
-    default:
-        return DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
-    }
-}
-
-/* Four levels of nine bits over pages of 12 (PT-003, PT-005). Keeps TLB-005: the manual says so. */
-static NTSTATUS query_gpu_mmu_caps(struct refkmd_adapter *adapter,
-                                   const DXGKARG_QUERYADAPTERINFO *query)
-{
-    const DXGK_QUERYGPUMMUCAPSIN *in = query->pInputData;
-    DXGK_GPUMMUCAPS *caps = query->pOutputData;
-
-    if (in && !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
-        return STATUS_INVALID_PARAMETER;
-    RtlZeroMemory(caps, sizeof *caps);
-    caps->ReadOnlyMemorySupported = 1;
-    caps->NoExecuteMemorySupported = 1;
-    caps->ZeroInPteSupported = 1;
-    caps->CacheCoherentMemorySupported = 1;
-    caps->InvalidTlbEntriesNotCached = 1;
-    caps->PageTableUpdateMode = update_mode(adapter);
-    caps->VirtualAddressBitCount = SGPU_VA_BITS;
-    caps->PageTableLevelCount = SGPU_LEVELS;
-    return STATUS_SUCCESS;
-}
-
-/* All levels are alike, the root included. Keeps PT-004, PT-006, PT-022. */
-static NTSTATUS query_page_table_level(struct refkmd_adapter *adapter,
-                                       const DXGKARG_QUERYADAPTERINFO *query)
-{
-    const DXGK_QUERYPAGETABLELEVELDESCIN *in = query->pInputData;
-    DXGK_PAGE_TABLE_LEVEL_DESC *level = query->pOutputData;
-    UINT segment =
-        refkmd_tables_are_in_system_memory(adapter) ? REFKMD_SEGMENT_SYSTEM : REFKMD_SEGMENT_LOCAL;
-
-    if (!in || query->InputDataSize < sizeof *in || in->LevelIndex >= SGPU_LEVELS ||
-        !NT_SUCCESS(check_physical_adapter(in->PhysicalAdapterIndex)))
-        return STATUS_INVALID_PARAMETER;
-    RtlZeroMemory(level, sizeof *level);
-    level->PageTableIndexBitCount = SGPU_INDEX_BITS;
-    level->PageTableSegmentId = segment;
-    level->PagingProcessPageTableSegmentId = segment;
-    level->PageTableSizeInBytes = SGPU_PAGE_BYTES;
-    level->PageTableAlignmentInBytes = SGPU_PAGE_BYTES;
     return STATUS_SUCCESS;
 }
 
@@ -177,9 +122,9 @@ static const struct query_handler handlers[] = {
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},
     {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
-    {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), query_gpu_mmu_caps},
+    {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), refkmd_query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),
-     query_page_table_level},
+     refkmd_query_page_table_level},
 };
 
 NTSTATUS NTAPI RefKmdQueryAdapterInfo(IN_CONST_HANDLE hAdapter,

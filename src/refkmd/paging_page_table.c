@@ -151,7 +151,7 @@ NTSTATUS paging_build_flush_tlb(struct paging_call *call)
 {
     const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *flush = &call->args->FlushTlb;
     const UINT64 page_mask = SGPU_PAGE_BYTES - 1;
-    const UINT64 last_page = (1ull << SGPU_VA_BITS) - SGPU_PAGE_BYTES;
+    const UINT64 last_page = (1ull << call->adapter->va_bits) - SGPU_PAGE_BYTES;
     UINT64 start = flush->StartVirtualAddress & ~page_mask;
     UINT64 end = smaller_of(flush->EndVirtualAddress & ~page_mask, last_page) + SGPU_PAGE_BYTES;
     BOOLEAN is_all = (!flush->StartVirtualAddress && !flush->EndVirtualAddress) || start >= end;

@@ -245,6 +245,15 @@ static uint32_t read_node(const struct sgpu_node *node, uint64_t offset)
     }
 }
 
+static uint32_t index_bits_word(const struct sgpu *gpu, uint32_t first_level)
+{
+    uint32_t word = 0;
+
+    for (uint32_t i = 0; i < 4 && first_level + i < gpu->mmu.levels; i++)
+        word |= (uint32_t)gpu->mmu.bits[first_level + i] << 8 * i;
+    return word;
+}
+
 static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
 {
     const struct sgpu_node *node = node_at(gpu, offset);
@@ -277,6 +286,9 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_DEAD_SIZE:
     case SGPU_REG_DEAD_SIZE + 4:
         return half_of(gpu->config.dead_bytes, offset - SGPU_REG_DEAD_SIZE);
+    case SGPU_REG_INDEX_BITS:
+    case SGPU_REG_INDEX_BITS + 4:
+        return index_bits_word(gpu, (uint32_t)(offset - SGPU_REG_INDEX_BITS));
     case SGPU_REG_IRQ_STATUS:
         return gpu->irq_status;
     case SGPU_REG_IRQ_ENABLE:
@@ -389,6 +401,8 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
         gpu->config.packet_ns = DEFAULT_PACKET_NS;
     if (gpu->config.kept_bytes == 0 || gpu->config.kept_bytes > board->local_bytes)
         gpu->config.kept_bytes = board->local_bytes;
+    if (!sgpu_mmu_init(gpu))
+        goto fail;
     gpu->ram = machine_ram(machine);
     gpu->local = machine_local(machine);
     gpu->iommu = machine_iommu(machine);

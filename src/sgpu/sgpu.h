@@ -30,9 +30,10 @@ struct sgpu;
 #define SGPU_MAX_NODES 4u
 
 struct sgpu_config {
-    uint32_t straps;      /* SGPU_STRAP_* */
-    uint32_t node_count;  /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
-    uint64_t packet_ns;   /* fixed cost of a packet; 0: 200 */
+    uint32_t straps;                     /* SGPU_STRAP_* */
+    uint8_t index_bits[SGPU_MAX_LEVELS]; /* of page tables, leaf first; all 0: an ordinary board */
+    uint32_t node_count;                 /* 2 to SGPU_MAX_NODES; 0: 2. Nodes from 1 on copy. */
+    uint64_t packet_ns;                  /* fixed cost of a packet; 0: 200 */
     uint64_t kept_bytes;  /* of local memory, kept over hibernation if the strap says so; 0: all */
     uint64_t dead_offset; /* defective local memory, whole pages; a fault for whoever goes there */
     uint64_t dead_bytes;  /* 0: none */
@@ -94,21 +95,23 @@ bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot);
 /* ---- Page tables, past the TLB --------------------------------------------------------------- */
 
 struct sgpu_walk {
-    uint32_t fault;                  /* SGPU_FAULT_NONE, NOT_VALID or BUS */
-    uint32_t level;                  /* the level at which the walk ended; 0 the leaf */
-    uint64_t tables_pa[SGPU_LEVELS]; /* by level: table visited, 0 when not reached */
-    uint64_t entries[SGPU_LEVELS];   /* by level: entry read */
-    uint64_t pa;                     /* of va, a GPU physical address; 0 unless valid */
-    uint64_t pte;                    /* the leaf entry; 0 unless reached */
+    uint32_t fault;                      /* SGPU_FAULT_NONE, NOT_VALID or BUS */
+    uint32_t level;                      /* the level at which the walk ended; 0 the leaf */
+    uint64_t tables_pa[SGPU_MAX_LEVELS]; /* by level: table visited, 0 when not reached */
+    uint64_t entries[SGPU_MAX_LEVELS];   /* by level: entry read */
+    uint64_t pa;                         /* of va, a GPU physical address; 0 unless valid */
+    uint64_t pte;                        /* the leaf entry; 0 unless reached */
+    uint64_t page_bytes;                 /* that it maps: 4 KiB, 64 KiB or a large page */
 };
-void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root_pa, uint64_t va, struct sgpu_walk *out_walk);
+/* root is SGPU_ROOT(). */
+void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_walk *out_walk);
 
 /* Valid and equal in all bits but the address, which ascends with va (or is ignored, with ZERO). */
 struct sgpu_run {
     uint64_t va;
     uint64_t bytes;
     uint64_t pa;         /* GPU physical address of va */
-    uint64_t attributes; /* the leaf entries without the address */
+    uint64_t attributes; /* the leaf entries without the address, whatever the page size */
 };
 
 /*
@@ -116,7 +119,7 @@ struct sgpu_run {
  * to stop; the result is false then, and when a table lies where no memory answers.
  * Tables that contain themselves are walked as the tree they pretend to be: bound the range.
  */
-bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
+bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root, uint64_t va_start, uint64_t va_end,
                            bool (*callback)(void *context, const struct sgpu_run *run),
                            void *context);
 

@@ -1,6 +1,6 @@
 /*
- * GPU model internals, shared by sgpu.c (registers and nodes), sgpu_packets.c (what packets do) and
- * sgpu_mmu.c (addresses).
+ * GPU model internals, shared by sgpu.c (registers and nodes), sgpu_packets.c (what packets do),
+ * sgpu_mmu.c (addresses) and sgpu_tables.c (page tables).
  *
  * Place   sgpu. Nobody else includes this.
  */
@@ -13,10 +13,11 @@
 #include "base/bits.h"
 
 /*
- * Translation cache of a node: 512 sets of 4. An entry stands for one leaf table (2 MiB of address
- * space) and holds copies of its entries; a copy that is not valid means not cached. A miss walks
- * the tables and takes over the aligned 64 entries around the one wanted, as far as they are valid
- * and not cached yet. The least recently used entry of a set is replaced.
+ * Translation cache of a node: 512 sets of 4. An entry stands for 2 MiB of address space, whatever
+ * the tables look like, and holds one 4 KiB translation each in the format of a leaf entry; one that
+ * is not valid means not cached. A miss walks the tables and takes over the aligned 64 translations
+ * around the one wanted (fewer where the page tables end), as far as they are valid and not cached
+ * yet. The least recently used entry of a set is replaced.
  */
 #define TLB_SETS       512u
 #define TLB_WAYS       4u
@@ -27,7 +28,7 @@ struct tlb_entry {
     uint64_t root_pa;
     uint64_t block;  /* virtual address >> TLB_BLOCK_BITS */
     uint64_t stamp;  /* of last use; 0: empty */
-    uint64_t *table; /* 512 copied entries */
+    uint64_t *table; /* 512 translations */
 };
 
 struct tlb {
@@ -47,6 +48,16 @@ struct sgpu_space {
 };
 
 enum sgpu_access { SGPU_ACCESS_READ, SGPU_ACCESS_WRITE, SGPU_ACCESS_FETCH };
+
+/* Page tables of the board, from its index bits and straps. */
+struct mmu_shape {
+    uint32_t levels;
+    uint8_t bits[SGPU_MAX_LEVELS];
+    uint8_t shift[SGPU_MAX_LEVELS + 1]; /* of the index in an address; [levels]: address bits */
+    uint64_t va_limit;
+    uint64_t reserved; /* entry bits that may not be set */
+    bool has_64k_single, has_64k_dual, has_large;
+};
 
 /* What answers a run of addresses; store NULL: a ZERO entry. Or, without bytes, the fault. */
 struct sgpu_span {
@@ -112,6 +123,7 @@ struct sgpu {
     uint64_t local_bytes;
     uint64_t dead_start, dead_end; /* defective local memory; both local_bytes when none is */
     uint64_t aperture_bytes;
+    struct mmu_shape mmu;
 
     uint32_t irq_status;
     uint32_t irq_enable;
@@ -159,7 +171,21 @@ bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns);
 /* Do what happens at its end; false when the node has faulted. */
 bool sgpu_packet_end(struct sgpu_node *node);
 
+/* ---- sgpu_tables.c -------------------------------------------------------------------------- */
+
+/* Sets gpu->mmu. False: no board has these index bits. */
+bool sgpu_mmu_init(struct sgpu *gpu);
+
+/*
+ * Takes over translations around va into the cache entry of its 2 MiB. A fault, when there is none
+ * for va itself.
+ */
+uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t *translations);
+
 /* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
+
+/* Number of entries, from table[index] and at most limit, that go on where it goes. */
+uint64_t sgpu_run_length(const uint64_t *table, uint64_t index, uint64_t limit);
 
 /* The longest run at address, at most bytes (not 0). False: out_span->fault says why. */
 bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint64_t address,

@@ -1,5 +1,5 @@
 /*
- * Addresses: physical ones, the walk of page tables, and the translation cache.
+ * Addresses: physical ones, and virtual ones through the translation cache.
  *
  * The cache decides what a forgotten flush does, so it forgets nothing on its own but by
  * replacement, and a flush drops exactly the pages of its range, never a neighbour by luck.
@@ -9,11 +9,6 @@
 #include "base/hash.h"
 
 #include <string.h>
-
-#define VA_LIMIT (UINT64_C(1) << SGPU_VA_BITS)
-
-/* A page-aligned physical address beyond everything. */
-#define PA_NOWHERE (UINT64_C(1) << 62)
 
 /* ---- Physical addresses --------------------------------------------------------------------- */
 
@@ -83,100 +78,9 @@ bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot)
     return slot < gpu->slot_count && (gpu->slots[slot] & SLOT_COHERENT);
 }
 
-/* ---- Page tables ---------------------------------------------------------------------------- */
+/* ---- Runs of entries -------------------------------------------------------------------------- */
 
-/*
- * The 512 entries of the table at a physical address: in place when the page has bytes, else in the
- * buffer. NULL when no memory answers.
- */
-static const uint64_t *read_table(struct sgpu *gpu, uint64_t table_pa,
-                                  uint64_t buffer[SGPU_TABLE_ENTRIES])
-{
-    static const uint64_t empty_table[SGPU_TABLE_ENTRIES];
-    struct sgpu_span span;
-    const uint8_t *bytes;
-
-    resolve(gpu, align_down(table_pa, PAGE_BYTES), PAGE_BYTES, &span);
-    if (span.bytes < PAGE_BYTES)
-        return NULL;
-    bytes = page_store_peek_bytes(span.store, span.address / PAGE_BYTES);
-    if (bytes)
-        return (const uint64_t *)(const void *)bytes;
-    if (page_store_kind(span.store, span.address / PAGE_BYTES) == PAGE_ZERO)
-        return empty_table;
-    page_store_read(span.store, span.address, buffer, PAGE_BYTES);
-    return buffer;
-}
-
-/* The physical address in an entry. One that claims to be local and is not has no answer. */
-static uint64_t entry_target(const struct sgpu *gpu, uint64_t entry)
-{
-    uint64_t address = entry & SGPU_PTE_ADDRESS_MASK;
-
-    if (entry & SGPU_PTE_SYSTEM)
-        return SGPU_PA_SYSTEM | address;
-    return address < gpu->local_bytes ? address : PA_NOWHERE;
-}
-
-static uint32_t table_index(uint64_t va, uint32_t level)
-{
-    return va >> (SGPU_PAGE_SHIFT + SGPU_INDEX_BITS * level) & (SGPU_TABLE_ENTRIES - 1);
-}
-
-void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root_pa, uint64_t va, struct sgpu_walk *out_walk)
-{
-    uint64_t buffer[SGPU_TABLE_ENTRIES];
-    uint64_t table_pa = root_pa;
-    struct sgpu_walk walk = {.fault = SGPU_FAULT_NOT_VALID, .level = SGPU_LEVELS - 1};
-
-    for (; va < VA_LIMIT; walk.level--) {
-        const uint64_t *table = read_table(gpu, table_pa, buffer);
-        uint64_t entry;
-
-        if (!table) {
-            walk.fault = SGPU_FAULT_BUS;
-            break;
-        }
-        entry = table[table_index(va, walk.level)];
-        walk.tables_pa[walk.level] = table_pa;
-        walk.entries[walk.level] = entry;
-        if (walk.level == 0)
-            walk.pte = entry;
-        if (!(entry & SGPU_PTE_VALID))
-            break;
-        table_pa = entry_target(gpu, entry);
-        if (walk.level == 0) {
-            walk.pa = table_pa + va % PAGE_BYTES;
-            walk.fault = SGPU_FAULT_NONE;
-            break;
-        }
-    }
-    *out_walk = walk;
-}
-
-/* The leaf table for va, or NULL and the fault. A short sgpu_mmu_walk() for the cache. */
-static const uint64_t *find_leaf_table(struct sgpu *gpu, uint64_t root_pa, uint64_t va,
-                                       uint64_t buffer[SGPU_TABLE_ENTRIES], uint32_t *out_fault)
-{
-    uint64_t table_pa = root_pa;
-
-    for (uint32_t level = SGPU_LEVELS - 1;; level--) {
-        const uint64_t *table = read_table(gpu, table_pa, buffer);
-        uint64_t entry;
-
-        *out_fault = SGPU_FAULT_BUS;
-        if (!table || level == 0)
-            return table;
-        entry = table[table_index(va, level)];
-        *out_fault = SGPU_FAULT_NOT_VALID;
-        if (!(entry & SGPU_PTE_VALID))
-            return NULL;
-        table_pa = entry_target(gpu, entry);
-    }
-}
-
-/* Number of entries, from table[index] and at most limit, that go on where it goes. */
-static uint64_t run_length(const uint64_t *table, uint64_t index, uint64_t limit)
+uint64_t sgpu_run_length(const uint64_t *table, uint64_t index, uint64_t limit)
 {
     const uint64_t first = table[index];
     const uint64_t step = first & SGPU_PTE_ZERO ? 0 : PAGE_BYTES;
@@ -244,24 +148,6 @@ static struct tlb_entry *tlb_take(struct sgpu_node *node, uint64_t root_pa, uint
     return oldest;
 }
 
-/* Take over the valid entries around index that are not cached. */
-static uint32_t tlb_fill(struct sgpu_node *node, struct tlb_entry *entry, uint64_t va)
-{
-    uint64_t buffer[SGPU_TABLE_ENTRIES];
-    uint64_t first = align_down(table_index(va, 0), TLB_FILL);
-    uint32_t fault;
-    const uint64_t *table = find_leaf_table(node->gpu, entry->root_pa, va, buffer, &fault);
-
-    node->gpu->statistics.tlb_misses++;
-    if (!table)
-        return fault;
-    for (uint64_t i = first; i < first + TLB_FILL; i++)
-        if (!(entry->table[i] & SGPU_PTE_VALID) && (table[i] & SGPU_PTE_VALID))
-            entry->table[i] = table[i];
-    return entry->table[table_index(va, 0)] & SGPU_PTE_VALID ? SGPU_FAULT_NONE
-                                                             : SGPU_FAULT_NOT_VALID;
-}
-
 static struct tlb_entry *tlb_lookup(struct sgpu_node *node, uint64_t root_pa, uint64_t va)
 {
     struct tlb *tlb = &node->tlb;
@@ -309,23 +195,24 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
     return out_span->bytes != 0;
 }
 
-static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t va, uint64_t bytes,
+static bool translate_virtual(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t bytes,
                               enum sgpu_access access, struct sgpu_span *out_span)
 {
     struct tlb_entry *entry;
-    uint64_t index = table_index(va, 0);
+    uint64_t index = va / PAGE_BYTES % SGPU_TABLE_ENTRIES;
     uint64_t in_page = va % PAGE_BYTES;
     uint64_t limit = SGPU_TABLE_ENTRIES - index;
     uint64_t pte;
 
-    if (va >= VA_LIMIT)
+    if (va >= node->gpu->mmu.va_limit)
         return set_fault(out_span, SGPU_FAULT_NOT_VALID, va);
-    entry = tlb_lookup(node, root_pa, va);
+    entry = tlb_lookup(node, align_down(root, PAGE_BYTES), va);
     if (entry->table[index] & SGPU_PTE_VALID) {
         node->gpu->statistics.tlb_hits++;
     } else {
-        uint32_t fault = tlb_fill(node, entry, va);
+        uint32_t fault = sgpu_tables_fill(node->gpu, root, va, entry->table);
 
+        node->gpu->statistics.tlb_misses++;
         if (fault != SGPU_FAULT_NONE)
             return set_fault(out_span, fault, va);
     }
@@ -338,7 +225,7 @@ static bool translate_virtual(struct sgpu_node *node, uint64_t root_pa, uint64_t
     /* Compared so that in_page + bytes cannot overflow. */
     if (bytes <= limit * PAGE_BYTES - in_page)
         limit = bytes_to_pages(in_page + bytes);
-    bytes = min_u64(bytes, run_length(entry->table, index, limit) * PAGE_BYTES - in_page);
+    bytes = min_u64(bytes, sgpu_run_length(entry->table, index, limit) * PAGE_BYTES - in_page);
     if (pte & SGPU_PTE_ZERO) {
         *out_span = (struct sgpu_span){.address = in_page, .bytes = bytes};
         return true;
@@ -402,7 +289,7 @@ void sgpu_tlb_flush(struct sgpu *gpu, uint64_t root_pa, uint64_t start, uint64_t
     if (gpu->config.ignores_tlb_flush || start >= end)
         return;
     for (uint32_t i = 0; i < gpu->node_count; i++)
-        tlb_flush_node(&gpu->nodes[i], root_pa, start, end);
+        tlb_flush_node(&gpu->nodes[i], align_down(root_pa, PAGE_BYTES), start, end);
 }
 
 void sgpu_tlb_reset(struct sgpu_node *node)
@@ -420,104 +307,4 @@ void sgpu_tlb_fini(struct sgpu_node *node)
     for (uint32_t i = 0; i < TLB_SETS * TLB_WAYS; i++)
         base_free(node->gpu->services, node->tlb.entries[i / TLB_WAYS][i % TLB_WAYS].table,
                   PAGE_BYTES);
-}
-
-/* ---- Every run ------------------------------------------------------------------------------ */
-
-struct run_walk {
-    struct sgpu *gpu;
-    uint64_t start;
-    uint64_t end;
-    bool (*callback)(void *context, const struct sgpu_run *run);
-    void *context;
-    struct sgpu_run run; /* found and not yet reported; bytes 0: none */
-};
-
-static bool report_run(struct run_walk *walk)
-{
-    bool goes_on = walk->run.bytes == 0 || walk->callback(walk->context, &walk->run);
-
-    walk->run.bytes = 0;
-    return goes_on;
-}
-
-/* Append a run, or report the one before and begin with this. */
-static bool add_run(struct run_walk *walk, const struct sgpu_run *next)
-{
-    struct sgpu_run *run = &walk->run;
-    bool is_zero = next->attributes & SGPU_PTE_ZERO;
-
-    if (run->bytes && run->va + run->bytes == next->va && run->attributes == next->attributes &&
-        (is_zero || run->pa + run->bytes == next->pa)) {
-        run->bytes += next->bytes;
-        return true;
-    }
-    if (!report_run(walk))
-        return false;
-    *run = *next;
-    return true;
-}
-
-static bool walk_leaf(struct run_walk *walk, const uint64_t *table, uint64_t first, uint64_t last,
-                      uint64_t base_va)
-{
-    for (uint64_t i = first; i <= last;) {
-        uint64_t count = 1;
-
-        if (table[i] & SGPU_PTE_VALID) {
-            uint64_t va = base_va + i * PAGE_BYTES;
-            uint64_t skipped = va < walk->start ? walk->start - va : 0;
-            uint64_t end;
-            struct sgpu_run run;
-
-            count = run_length(table, i, last - i + 1);
-            end = min_u64(va + count * PAGE_BYTES, walk->end);
-            run = (struct sgpu_run){
-                .va = va + skipped,
-                .bytes = end - va - skipped,
-                .pa = table[i] & SGPU_PTE_ZERO ? 0 : entry_target(walk->gpu, table[i]) + skipped,
-                .attributes = table[i] & ~SGPU_PTE_ADDRESS_MASK,
-            };
-            if (!add_run(walk, &run))
-                return false;
-        }
-        i += count;
-    }
-    return true;
-}
-
-static bool walk_table(struct run_walk *walk, uint64_t table_pa, uint32_t level, uint64_t base_va)
-{
-    uint64_t buffer[SGPU_TABLE_ENTRIES];
-    const uint64_t *table = read_table(walk->gpu, table_pa, buffer);
-    unsigned shift = SGPU_PAGE_SHIFT + SGPU_INDEX_BITS * level;
-    uint64_t first = walk->start > base_va ? (walk->start - base_va) >> shift : 0;
-    uint64_t last = min_u64((walk->end - 1 - base_va) >> shift, SGPU_TABLE_ENTRIES - 1);
-
-    if (!table)
-        return false;
-    if (level == 0)
-        return walk_leaf(walk, table, first, last, base_va);
-    for (uint64_t i = first; i <= last; i++)
-        if ((table[i] & SGPU_PTE_VALID) &&
-            !walk_table(walk, entry_target(walk->gpu, table[i]), level - 1, base_va + (i << shift)))
-            return false;
-    return true;
-}
-
-bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root_pa, uint64_t va_start, uint64_t va_end,
-                           bool (*callback)(void *context, const struct sgpu_run *run),
-                           void *context)
-{
-    struct run_walk walk = {
-        .gpu = gpu,
-        .start = va_start,
-        .end = min_u64(va_end, VA_LIMIT),
-        .callback = callback,
-        .context = context,
-    };
-
-    if (walk.start >= walk.end)
-        return true;
-    return walk_table(&walk, root_pa, SGPU_LEVELS - 1, 0) && report_run(&walk);
 }

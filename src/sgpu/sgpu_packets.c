@@ -294,7 +294,7 @@ static bool pte_is_well_formed(struct sgpu_node *node)
     uint64_t listed = is_fill ? 1 : packet->count;
 
     return node->packet_size == sizeof *packet + 8 * listed &&
-           (uint64_t)packet->first + packet->count <= SGPU_TABLE_ENTRIES &&
+           (uint64_t)packet->first + packet->count <= SGPU_PTE_WORDS_MAX &&
            is_aligned(packet->table, PAGE_BYTES);
 }
 
@@ -312,10 +312,36 @@ static bool pte_begin(struct sgpu_node *node, uint64_t *end_ns)
     struct sgpu_space space = table_space(node, packet->flags);
     bool to_system;
 
-    if (!probe(node, &space, packet->table, packet->count ? PAGE_BYTES : 0, SGPU_ACCESS_WRITE,
-               &to_system))
+    if (!probe(node, &space, packet->table + UINT64_C(8) * packet->first,
+               UINT64_C(8) * packet->count, SGPU_ACCESS_WRITE, &to_system))
         return false;
     *end_ns = transfer_end(node, false, to_system, UINT64_C(8) * packet->count);
+    return true;
+}
+
+/* Entries [first, first + count) of the packet, which lie in one page of the table. */
+static bool write_entries(struct sgpu_node *node, const struct sgpu_space *space, uint32_t first,
+                          uint32_t count)
+{
+    const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    uint64_t address = packet->table + UINT64_C(8) * (packet->first + first);
+    struct sgpu_span table;
+    uint64_t *entries;
+
+    if (!sgpu_translate(node, space, align_down(address, PAGE_BYTES), PAGE_BYTES, SGPU_ACCESS_WRITE,
+                        &table))
+        return raise(node, &table);
+    node->gpu->statistics.entries_written += count;
+    if (!table.store)
+        return true;
+    entries = (uint64_t *)(void *)page_store_bytes(table.store, table.address / PAGE_BYTES);
+    entries += address % PAGE_BYTES / 8;
+    if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_WRITE) {
+        memcpy(entries, packet->entries + first, UINT64_C(8) * count);
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = packet->entries[0];
     return true;
 }
 
@@ -323,24 +349,16 @@ static bool pte_end(struct sgpu_node *node)
 {
     const struct sgpu_packet_pte *packet = (const void *)node->packet;
     struct sgpu_space space = table_space(node, packet->flags);
-    struct sgpu_span table;
-    uint64_t *entries;
+    uint32_t done = 0;
 
-    if (packet->count == 0)
-        return true;
-    if (!sgpu_translate(node, &space, packet->table, PAGE_BYTES, SGPU_ACCESS_WRITE, &table))
-        return raise(node, &table);
-    node->gpu->statistics.entries_written += packet->count;
-    if (!table.store)
-        return true;
-    entries = (uint64_t *)(void *)page_store_bytes(table.store, table.address / PAGE_BYTES);
-    entries += packet->first;
-    if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_WRITE) {
-        memcpy(entries, packet->entries, UINT64_C(8) * packet->count);
-        return true;
+    while (done < packet->count) {
+        uint32_t in_page = (packet->first + done) % SGPU_TABLE_ENTRIES;
+        uint32_t count = (uint32_t)min_u64(packet->count - done, SGPU_TABLE_ENTRIES - in_page);
+
+        if (!write_entries(node, &space, done, count))
+            return false;
+        done += count;
     }
-    for (uint32_t i = 0; i < packet->count; i++)
-        entries[i] = packet->entries[0];
     return true;
 }
 

@@ -570,8 +570,10 @@ static void malformed_packets_fault_with_their_offset(void **state)
         FIELD(sgpu_packet_gart, slot_count, 1),
     };
     const struct spoiled pte[] = {
-        FIELD(sgpu_packet_pte, first, 511),     FIELD(sgpu_packet_pte, first, UINT32_MAX),
-        FIELD(sgpu_packet_pte, table, 0x10008), FIELD(sgpu_packet_pte, count, 3),
+        FIELD(sgpu_packet_pte, first, SGPU_PTE_WORDS_MAX - 1),
+        FIELD(sgpu_packet_pte, first, UINT32_MAX),
+        FIELD(sgpu_packet_pte, table, 0x10008),
+        FIELD(sgpu_packet_pte, count, 3),
         FIELD(sgpu_packet_pte, flags, 4),
     };
     const struct spoiled flush[] = {

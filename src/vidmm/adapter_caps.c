@@ -287,6 +287,10 @@ static NTSTATUS query_levels(struct caps_query *query)
         return caps_fail(query, "PT-005", "GPUMMUCAPS.VirtualAddressBitCount", caps->va_bits,
                          is_fixed ? "12 + the sum of PageTableIndexBitCount"
                                   : "more than 12 + PageTableIndexBitCount of the leaf");
+    if (!is_fixed) {
+        caps->root_is_resizable = true;
+        caps->levels[1].index_bits = caps->va_bits - bits;
+    }
     return STATUS_SUCCESS;
 }
 

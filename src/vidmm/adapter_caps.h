@@ -73,6 +73,8 @@ struct vidmm_caps {
     /* GpuMmu only. */
     uint32_t va_bits;
     uint32_t level_count;
+    bool
+        root_is_resizable; /* two levels, GetRootPageTableSize; levels[1] then says the most bits */
     struct vidmm_level_caps levels[VIDMM_MAX_LEVELS]; /* [0] is the leaf */
     DXGK_PAGETABLEUPDATEMODE update_mode;
     bool has_zero, has_read_only, has_no_execute, has_cache_coherent;

@@ -335,10 +335,14 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     } else {
         struct range_request request = {0};
 
-        /* The upper half: callers that choose addresses themselves mostly choose low ones. */
+        /*
+         * The upper half: callers that choose addresses themselves mostly choose low ones. Not with
+         * a root that would have to reach there.
+         */
         request.size = bytes;
         request.alignment = mapping_alignment(vidmm, bytes);
-        request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
+        if (!vidmm->caps.root_is_resizable)
+            request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
         request.owner = (uint64_t)(uintptr_t)mapping;
         status = range_result(range_allocator_take(&space->ranges, &request, &va));
     }

@@ -101,9 +101,9 @@ static DXGK_PTE entry_at(struct rig *rig, uint64_t va)
     D3DGPU_PHYSICAL_ADDRESS root = {0};
     DXGK_PTE none = {0};
     unsigned segment;
-    uint64_t offset;
+    uint64_t offset, entry_count;
 
-    if (!vidmm_process_root(rig->process, &segment, &offset))
+    if (!vidmm_process_root(rig->process, &segment, &offset, &entry_count))
         return none;
     root.SegmentId = segment;
     root.SegmentOffset = offset;
@@ -431,7 +431,7 @@ static void processes_have_tables_of_their_own(void **state)
         struct rig *rig = rig_create(&config);
         struct rig_done done = {0};
         struct rig_object object;
-        uint64_t free_pages, offset;
+        uint64_t free_pages, offset, entry_count;
         unsigned segment;
         uint32_t slots = 0;
 
@@ -444,12 +444,12 @@ static void processes_have_tables_of_their_own(void **state)
             struct vidmm_process *process;
 
             assert_int_equal(vidmm_process_create(rig->vidmm, &process), STATUS_SUCCESS);
-            assert_false(vidmm_process_root(process, &segment, &offset));
+            assert_false(vidmm_process_root(process, &segment, &offset, &entry_count));
             assert_int_equal(
                 vidmm_map_physical(process, MiB * (1 + i), 1, 0, 200, 0, rig_done, &done),
                 STATUS_SUCCESS);
             rig_drain(rig);
-            assert_true(vidmm_process_root(process, &segment, &offset));
+            assert_true(vidmm_process_root(process, &segment, &offset, &entry_count));
             assert_int_equal(done.calls, i + 1);
             vidmm_process_destroy(process);
             rig_gpu(rig, &object, 8);

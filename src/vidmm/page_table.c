@@ -37,36 +37,6 @@ static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t 
 
 /* ---- The tree ----------------------------------------------------------------------------------- */
 
-static size_t table_bytes(const struct vidmm *vidmm, unsigned level)
-{
-    return sizeof(struct page_table) +
-           (level ? (size_t)page_table_entries(vidmm, level) * sizeof(struct page_table *) : 0);
-}
-
-static void *map_table(struct vidmm *vidmm, const struct page_table *table)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-
-    if (table->segment == 0)
-        return platform->map_pages(platform->context, 1, &table->page);
-    return platform->map_bus(platform->context,
-                             vidmm->segments[table->segment - 1].caps->cpu_address +
-                                 PAGE_BYTES_OF(table->page),
-                             PAGE_BYTES);
-}
-
-static void unmap_table(struct vidmm *vidmm, const struct page_table *table)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-
-    if (!table->cpu)
-        return;
-    if (table->segment == 0)
-        platform->unmap_pages(platform->context, table->cpu, 1);
-    else
-        platform->unmap_bus(platform->context, table->cpu, PAGE_BYTES);
-}
-
 static void destroy_table(struct address_space *space, struct page_table *table)
 {
     struct vidmm *vidmm = space->vidmm;
@@ -76,52 +46,40 @@ static void destroy_table(struct address_space *space, struct page_table *table)
     else if (space->root == table)
         space->root = NULL;
     list_remove(&table->fresh);
-    unmap_table(vidmm, table);
-    if (table->window_slot && !space->is_paging_process)
-        paging_process_release_slot(vidmm, table->window_slot);
-    if (table->has_page)
-        segment_release_page(vidmm, table->segment, table->page);
+    table_memory_release(space, &table->memory);
     vidmm->statistics.page_table_count--;
-    base_free(vidmm->services, table, table_bytes(vidmm, table->level));
+    base_free_array(vidmm->services, table->children, table->child_count, sizeof *table->children);
+    base_free(vidmm->services, table, sizeof *table);
 }
 
 static NTSTATUS create_table(struct address_space *space, unsigned level, struct page_table *parent,
-                             unsigned index, uint64_t first_va, struct page_table **out_table)
+                             unsigned index, uint64_t first_va, uint64_t bytes,
+                             uint64_t entry_count, struct page_table **out_table)
 {
     struct vidmm *vidmm = space->vidmm;
-    const struct vidmm_level_caps *caps = &vidmm->caps.levels[level];
-    bool needs_cpu =
-        space->is_paging_process || vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
-    bool needs_slot =
-        !space->is_paging_process && vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
     struct page_table *table;
     NTSTATUS status;
 
     *out_table = NULL;
-    table = base_alloc(vidmm->services, table_bytes(vidmm, level));
+    table = base_alloc(vidmm->services, sizeof *table);
     if (!table)
         return STATUS_NO_MEMORY;
     vidmm->statistics.page_table_count++;
     table->level = level;
     table->index = index;
     table->first_va = first_va;
-    table->segment = space->is_paging_process ? caps->paging_segment : caps->segment;
     list_init(&table->fresh);
-    status = segment_take_page(vidmm, table->segment, &table->page);
+    if (level) {
+        status = STATUS_NO_MEMORY;
+        table->children =
+            base_alloc_array(vidmm->services, (size_t)entry_count, sizeof *table->children);
+        if (!table->children)
+            goto destroy;
+        table->child_count = entry_count;
+    }
+    status = table_memory_take(space, level, bytes, entry_count, &table->memory);
     if (!NT_SUCCESS(status))
         goto destroy;
-    table->has_page = true;
-    if (needs_slot) {
-        status = paging_process_take_slot(vidmm, &table->window_slot);
-        if (!NT_SUCCESS(status))
-            goto destroy;
-    }
-    if (needs_cpu) {
-        table->cpu = map_table(vidmm, table);
-        status = STATUS_NO_MEMORY;
-        if (!table->cpu)
-            goto destroy;
-    }
     table->parent = parent;
     if (parent)
         parent->children[index] = table;
@@ -132,6 +90,30 @@ static NTSTATUS create_table(struct address_space *space, unsigned level, struct
 
 destroy:
     destroy_table(space, table);
+    return status;
+}
+
+/* A root that reaches end at least. */
+static NTSTATUS create_root(struct address_space *space, uint64_t end, struct list *fresh)
+{
+    struct vidmm *vidmm = space->vidmm;
+    unsigned level = vidmm->caps.level_count - 1;
+    uint64_t entry_count = page_table_entries(vidmm, level);
+    uint64_t bytes = vidmm->caps.levels[level].table_bytes;
+    struct page_table *root;
+    NTSTATUS status;
+
+    if (vidmm->caps.root_is_resizable) {
+        if (space->is_paging_process)
+            end = vidmm->paging.va_end;
+        entry_count = div_round_up(end, page_table_coverage(vidmm, level));
+        status = root_size(vidmm, &entry_count, &bytes);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    status = create_table(space, level, NULL, 0, 0, bytes, entry_count, &root);
+    if (NT_SUCCESS(status))
+        list_push_back(fresh, &root->fresh);
     return status;
 }
 
@@ -149,14 +131,9 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
     uint64_t end = va + bytes;
     NTSTATUS status;
 
-    if (!space->root) {
-        struct page_table *root;
-
-        status = create_table(space, vidmm->caps.level_count - 1, NULL, 0, 0, &root);
-        if (!NT_SUCCESS(status))
-            return status;
-        list_push_back(fresh, &root->fresh);
-    }
+    status = space->root ? root_reserve(space, end) : create_root(space, end, fresh);
+    if (!NT_SUCCESS(status))
+        return status;
     for (va = align_down(va, leaf); va < end; va += leaf) {
         struct page_table *table = space->root;
 
@@ -167,7 +144,9 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
             if (!child) {
                 uint64_t first = align_down(va, page_table_coverage(vidmm, table->level));
 
-                status = create_table(space, table->level - 1, table, index, first, &child);
+                status = create_table(space, table->level - 1, table, index, first,
+                                      vidmm->caps.levels[table->level - 1].table_bytes,
+                                      page_table_entries(vidmm, table->level - 1), &child);
                 if (!NT_SUCCESS(status)) {
                     page_tables_abandon(space, fresh);
                     return status;
@@ -183,20 +162,21 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
 uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
 {
     const struct vidmm *vidmm = space->vidmm;
-    uint64_t tables = 0;
+    uint64_t total = 0;
     unsigned level;
 
     for (level = 0; level < vidmm->caps.level_count; level++)
-        tables += bytes / page_table_coverage(vidmm, level + 1) + 2;
-    return PAGE_BYTES_OF(tables);
+        total += (bytes / page_table_coverage(vidmm, level + 1) + 2) *
+                 max_u64(vidmm->caps.levels[level].table_bytes, PAGE_BYTES);
+    return total;
 }
 
 static void free_tree(struct address_space *space, struct page_table *table)
 {
     if (table->level > 0) {
-        uint64_t i, count = page_table_entries(space->vidmm, table->level);
+        uint64_t i;
 
-        for (i = 0; i < count; i++) {
+        for (i = 0; i < table->child_count; i++) {
             if (table->children[i])
                 free_tree(space, table->children[i]);
         }
@@ -214,17 +194,15 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
 {
     struct page_table *table = space->root;
 
-    while (table && table->level > 0)
-        table = table->children[table_index(space->vidmm, table->level, va)];
+    while (table && table->level > 0) {
+        unsigned index = table_index(space->vidmm, table->level, va);
+
+        table = index < table->child_count ? table->children[index] : NULL;
+    }
     return table;
 }
 
 /* ---- Operations ------------------------------------------------------------------------------------- */
-
-uint64_t page_table_device_page(const struct vidmm *vidmm, const struct page_table *table)
-{
-    return table->segment ? table->page : device_page(vidmm, table->page);
-}
 
 static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space *space,
                                                             const struct page_table *table,
@@ -242,16 +220,16 @@ static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space
         vidmm->paging.is_ready ? vidmm->caps.update_mode : DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
     switch (update->UpdateMode) {
     case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
-        update->PageTableAddress.CpuVirtual = table->cpu;
+        update->PageTableAddress.CpuVirtual = table->memory.cpu;
         break;
     case DXGK_PAGETABLEUPDATE_GPU_VIRTUAL:
         update->PageTableAddress.GpuVirtual =
-            paging_process_slot_va(&vidmm->paging, table->window_slot);
+            paging_process_slot_va(&vidmm->paging, table->memory.window_slot);
         break;
     case DXGK_PAGETABLEUPDATE_GPU_PHYSICAL:
-        update->PageTableAddress.GpuPhysical.SegmentId = table->segment;
+        update->PageTableAddress.GpuPhysical.SegmentId = table->memory.segment;
         update->PageTableAddress.GpuPhysical.SegmentOffset =
-            PAGE_BYTES_OF(page_table_device_page(vidmm, table));
+            PAGE_BYTES_OF(table_memory_device_page(vidmm, &table->memory));
         break;
     }
     return update;
@@ -290,7 +268,7 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
     memset(&update->pPageTableEntries[0], 0, sizeof(DXGK_PTE));
     update->Flags.InitialUpdate = 1;
     update->Flags.Repeat = 1;
-    set_range(vidmm, update, table->first_va, 0, page_table_entries(vidmm, table->level));
+    set_range(vidmm, update, table->first_va, 0, table->memory.entry_count);
     table->is_initialised = true;
 }
 
@@ -300,21 +278,26 @@ void page_table_op_link(struct address_space *space, struct page_table *table,
     struct vidmm *vidmm = space->vidmm;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table->parent, args);
 
-    set_entry(&update->pPageTableEntries[0], table->segment, page_table_device_page(vidmm, table));
+    set_entry(&update->pPageTableEntries[0], table->memory.segment,
+              table_memory_device_page(vidmm, &table->memory));
     set_range(vidmm, update, table->first_va, table->index, 1);
+    table->is_linked = true;
 }
 
 void page_table_op_show(struct address_space *space, struct page_table *table,
                         DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
-    uint64_t va = paging_process_slot_va(&vidmm->paging, table->window_slot);
+    uint64_t va = paging_process_slot_va(&vidmm->paging, table->memory.window_slot);
     struct page_table *window = page_table_find(&vidmm->paging.space, va);
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update =
         begin_update(&vidmm->paging.space, window, args);
+    uint64_t i;
 
-    set_entry(&update->pPageTableEntries[0], table->segment, page_table_device_page(vidmm, table));
-    set_range(vidmm, update, va, table_index(vidmm, 0, va), 1);
+    for (i = 0; i < table->memory.page_count; i++)
+        set_entry(&update->pPageTableEntries[i], table->memory.segment,
+                  table_memory_device_page(vidmm, &table->memory) + i);
+    set_range(vidmm, update, va, table_index(vidmm, 0, va), table->memory.page_count);
 }
 
 /* The table for va and how many of page_count entries it holds from there. */
@@ -442,9 +425,9 @@ void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t byte
                          DXGKARG_BUILDPAGINGBUFFER *args)
 {
     args->Operation = DXGK_OPERATION_FLUSH_TLB;
-    args->FlushTlb.RootPageTableAddress.SegmentId = space->root->segment;
+    args->FlushTlb.RootPageTableAddress.SegmentId = space->root->memory.segment;
     args->FlushTlb.RootPageTableAddress.SegmentOffset =
-        PAGE_BYTES_OF(page_table_device_page(space->vidmm, space->root));
+        PAGE_BYTES_OF(table_memory_device_page(space->vidmm, &space->root->memory));
     args->FlushTlb.hProcess = space->driver_process;
     args->FlushTlb.StartVirtualAddress = va;
     args->FlushTlb.EndVirtualAddress = va + bytes;

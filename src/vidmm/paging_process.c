@@ -18,6 +18,12 @@
 
 #define CHUNK_BYTES (32 * MiB)
 
+/* Where leaf tables are small, scratch is no reason to have thousands of them. */
+#define SCRATCH_LEAVES 128
+
+/* With a root that can be of any size, addresses up to here are enough: a root never moves later. */
+#define RESIZABLE_VA_BITS 36
+
 static uint64_t buffer_stride(const struct vidmm *vidmm)
 {
     return align_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES) + PAGE_BYTES;
@@ -79,27 +85,28 @@ static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
 
 /* ---- Window ---------------------------------------------------------------------------------------- */
 
-static NTSTATUS reserve_free_stack(struct vidmm *vidmm, uint32_t slots)
+static NTSTATUS reserve_stack(struct vidmm *vidmm, struct window_stack *stack)
 {
-    struct paging_process *process = &vidmm->paging;
-    uint32_t capacity = process->window_free_capacity ? process->window_free_capacity : 256;
-    uint32_t *stack;
+    uint32_t capacity = stack->capacity ? 2 * stack->capacity : 256;
+    uint32_t *slots;
     uint32_t i;
 
-    if (slots <= process->window_free_capacity)
+    if (stack->given < stack->capacity)
         return STATUS_SUCCESS;
-    while (capacity < slots)
-        capacity *= 2;
-    stack = base_alloc_array(vidmm->services, capacity, sizeof *stack);
-    if (!stack)
+    slots = base_alloc_array(vidmm->services, capacity, sizeof *slots);
+    if (!slots)
         return STATUS_NO_MEMORY;
-    for (i = 0; i < process->window_free_count; i++)
-        stack[i] = process->window_free[i];
-    base_free_array(vidmm->services, process->window_free, process->window_free_capacity,
-                    sizeof *stack);
-    process->window_free = stack;
-    process->window_free_capacity = capacity;
+    for (i = 0; i < stack->count; i++)
+        slots[i] = stack->slots[i];
+    base_free_array(vidmm->services, stack->slots, stack->capacity, sizeof *slots);
+    stack->slots = slots;
+    stack->capacity = capacity;
     return STATUS_SUCCESS;
+}
+
+static struct window_stack *stack_of(struct paging_process *process, uint64_t page_count)
+{
+    return &process->window_stacks[log2_ceil_u64(page_count)];
 }
 
 static void show_now(struct vidmm *vidmm, struct page_table *table)
@@ -113,42 +120,60 @@ static void show_now(struct vidmm *vidmm, struct page_table *table)
     end_bootstrap(vidmm, was_ready);
 }
 
-NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint32_t *out_slot)
+/* Makes the leaf of the window for slots never used so far, and moves it into the window itself. */
+static NTSTATUS extend_window(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
-    NTSTATUS status;
+    uint64_t va = paging_process_slot_va(process, process->window_next);
+    struct page_table *leaf;
+    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES);
 
-    *out_slot = 0;
-    if (process->window_free_count) {
-        *out_slot = process->window_free[--process->window_free_count];
-        return STATUS_SUCCESS;
-    }
-    status = reserve_free_stack(vidmm, process->window_next + 2);
     if (!NT_SUCCESS(status))
         return status;
-    if (!page_table_find(&process->space, paging_process_slot_va(process, process->window_next))) {
-        uint64_t va = paging_process_slot_va(process, process->window_next);
-        struct page_table *leaf;
-
-        status = build_tables(vidmm, va, PAGE_BYTES);
-        if (!NT_SUCCESS(status))
-            return status;
-        /* The new leaf of the window is seen through its own first entry. */
-        leaf = page_table_find(&process->space, va);
-        leaf->window_slot = process->window_next++;
-        show_now(vidmm, leaf);
-    }
-    *out_slot = process->window_next++;
+    leaf = page_table_find(&process->space, va);
+    leaf->memory.window_slot = process->window_next;
+    process->window_next += (uint32_t)leaf->memory.page_count;
+    show_now(vidmm, leaf);
     return STATUS_SUCCESS;
 }
 
-void paging_process_release_slot(struct vidmm *vidmm, uint32_t slot)
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot)
 {
     struct paging_process *process = &vidmm->paging;
+    uint64_t room = UINT64_C(1) << log2_ceil_u64(page_count);
+    struct window_stack *stack = stack_of(process, page_count);
+    NTSTATUS status;
 
-    ASSERT(process->window_free_count < process->window_free_capacity);
-    process->window_free[process->window_free_count++] = slot;
-    process->window_is_stale = true;
+    *out_slot = 0;
+    if (room > page_table_entries(vidmm, 0) / 2)
+        return STATUS_NOT_SUPPORTED;
+    if (stack->count) {
+        *out_slot = stack->slots[--stack->count];
+        return STATUS_SUCCESS;
+    }
+    status = reserve_stack(vidmm, stack);
+    if (!NT_SUCCESS(status))
+        return status;
+    process->window_next = (uint32_t)align_up(process->window_next, room);
+    if (!page_table_find(&process->space, paging_process_slot_va(process, process->window_next))) {
+        status = extend_window(vidmm);
+        if (!NT_SUCCESS(status))
+            return status;
+        process->window_next = (uint32_t)align_up(process->window_next, room);
+    }
+    *out_slot = process->window_next;
+    process->window_next += (uint32_t)room;
+    stack->given++;
+    return STATUS_SUCCESS;
+}
+
+void paging_process_release_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t slot)
+{
+    struct window_stack *stack = stack_of(&vidmm->paging, page_count);
+
+    ASSERT(stack->count < stack->given);
+    stack->slots[stack->count++] = slot;
+    vidmm->paging.window_is_stale = true;
 }
 
 /* Gives window slots to the leaf tables of a range, so that they can be written later. */
@@ -161,7 +186,8 @@ static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
     for (va = align_down(va, leaf); va < end; va += leaf) {
         struct page_table *table = page_table_find(&vidmm->paging.space, va);
 
-        status = paging_process_take_slot(vidmm, &table->window_slot);
+        status =
+            paging_process_take_slot(vidmm, table->memory.page_count, &table->memory.window_slot);
         if (!NT_SUCCESS(status))
             return status;
         show_now(vidmm, table);
@@ -241,25 +267,25 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
-    uint64_t va_size = UINT64_C(1) << vidmm->caps.va_bits;
+    uint64_t va_size = UINT64_C(1) << (vidmm->caps.root_is_resizable
+                                           ? min_u64(vidmm->caps.va_bits, RESIZABLE_VA_BITS)
+                                           : vidmm->caps.va_bits);
     uint64_t leaf = page_table_coverage(vidmm, 1);
     DXGKARG_SETROOTPAGETABLE root = {0};
     NTSTATUS status;
-    unsigned level;
 
-    for (level = 0; level < vidmm->caps.level_count; level++) {
-        if (vidmm->caps.levels[level].table_bytes != PAGE_BYTES)
-            return STATUS_NOT_SUPPORTED;
-    }
     process->space.vidmm = vidmm;
     process->space.driver_process = vidmm->queue.driver_process;
     process->space.is_paging_process = true;
+    process->va_end = va_size;
     process->fence_va = va_size / 16;
     process->buffer_va = va_size / 8;
     process->scratch_va = va_size / 4;
     process->window_va = va_size / 2;
     process->scratch_pages =
-        align_up(min_u64(vidmm->config.scratch_bytes, va_size / 8), leaf) / PAGE_BYTES;
+        align_up(min_u64(vidmm->config.scratch_bytes, min_u64(va_size / 8, SCRATCH_LEAVES * leaf)),
+                 leaf) /
+        PAGE_BYTES;
 
     status =
         build_tables(vidmm, process->buffer_va, vidmm->queue.buffer_count * buffer_stride(vidmm));
@@ -283,9 +309,10 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     process->is_ready = true;
 
     root.hContext = vidmm->queue.driver_context;
-    root.Address.SegmentId = process->space.root->segment;
-    root.Address.SegmentOffset = PAGE_BYTES_OF(page_table_device_page(vidmm, process->space.root));
-    root.NumEntries = (UINT)page_table_entries(vidmm, vidmm->caps.level_count - 1);
+    root.Address.SegmentId = process->space.root->memory.segment;
+    root.Address.SegmentOffset =
+        PAGE_BYTES_OF(table_memory_device_page(vidmm, &process->space.root->memory));
+    root.NumEntries = (UINT)process->space.root->memory.entry_count;
     return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
 }
 
@@ -293,11 +320,14 @@ void paging_process_fini(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
     static const struct paging_process empty;
+    unsigned i;
 
     if (!process->space.vidmm)
         return;
     page_tables_free(&process->space);
-    base_free_array(vidmm->services, process->window_free, process->window_free_capacity,
-                    sizeof *process->window_free);
+    for (i = 0; i < WINDOW_STACKS; i++)
+        base_free_array(vidmm->services, process->window_stacks[i].slots,
+                        process->window_stacks[i].capacity,
+                        sizeof *process->window_stacks[i].slots);
     *process = empty;
 }

@@ -14,6 +14,8 @@
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | notice.c          | operations that tell the driver where things are              |
  *            | page_table.c      | trees of page tables and the operations that write them      |
+ *            | table_memory.c    | the memory that page tables lie in                            |
+ *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
  *            | iommu.c           | the model without page tables: addresses of the process       |
@@ -98,9 +100,11 @@ uint64_t segment_free(const struct segment *segment);
 void segment_take_eviction_slots(struct vidmm_allocation *allocation);
 void segment_release_eviction_slots(struct vidmm_allocation *allocation);
 
-/* Takes or releases one page for a page table. segment 0: a system page. */
-NTSTATUS segment_take_page(struct vidmm *vidmm, unsigned segment_id, uint64_t *out_page);
-void segment_release_page(struct vidmm *vidmm, unsigned segment_id, uint64_t page);
+/* Takes or releases contiguous pages for a page table. segment 0: one system page. */
+NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t page_count,
+                            uint64_t alignment_pages, uint64_t *out_page);
+void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,
+                           uint64_t page_count);
 
 /* Moves the allocation's bytes to another of the segment's counts, if it is placed. */
 void segment_set_departure(struct vidmm_allocation *allocation, int departure);
@@ -397,29 +401,43 @@ void monitored_fences_rescan(struct vidmm *vidmm);
 
 /* ---- Page tables (page_table.c) ------------------------------------------------------------------- */
 
+/* The memory that holds a table. */
+struct table_memory {
+    unsigned segment;     /* 0: system */
+    uint64_t first_page;  /* in the segment, or system page number */
+    uint64_t page_count;  /* 0: none yet */
+    uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
+    void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
+    uint64_t entry_count;
+};
+
 struct page_table {
     struct page_table *parent;
     unsigned index; /* in the parent */
     unsigned level;
-    unsigned segment;     /* 0: system */
-    uint64_t page;        /* in the segment, or system page number */
-    uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
-    void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
+    struct table_memory memory;
     uint64_t first_va;
-    bool has_page;
-    bool is_initialised;
-    struct list fresh;             /* in a mapping's list of tables to initialise and link */
-    struct page_table *children[]; /* 2^index_bits of them above level 0 */
+    bool is_initialised, is_linked; /* in the order of the paging queue */
+    struct list fresh;              /* in a mapping's list of tables to initialise and link */
+    struct page_table **children;   /* child_count of them; NULL at level 0 */
+    uint64_t child_count;
 };
 
 struct address_space {
     struct vidmm *vidmm;
     HANDLE driver_process;
     struct page_table *root;       /* NULL before the first table */
+    struct vidmm_process *process; /* NULL: the paging process */
+    unsigned hold_count;           /* of its contexts */
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
     uint64_t ranges_start;
     bool is_paging_process;
 };
+
+/* Where the paging process, or the driver, finds a table. */
+NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t bytes,
+                           uint64_t entry_count, struct table_memory *out_memory);
+void table_memory_release(struct address_space *space, struct table_memory *memory);
 
 /*
  * Makes sure that all tables down to the leaves exist for [va, va + bytes); new ones are appended
@@ -432,8 +450,8 @@ uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes);
 /* Undoes a prepare whose tables were never handed to a job. */
 void page_tables_abandon(struct address_space *space, struct list *fresh);
 void page_tables_free(struct address_space *space);
-/* Its page as the device reaches it: of the segment, or what stands for a system page. */
-uint64_t page_table_device_page(const struct vidmm *vidmm, const struct page_table *table);
+/* Its first page as the device reaches it: of the segment, or what stands for a system page. */
+uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory);
 struct page_table *page_table_find(const struct address_space *space, uint64_t va);
 
 /* How many entries one table of the level holds, and what one entry covers. */
@@ -465,19 +483,37 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
 void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t bytes,
                          DXGKARG_BUILDPAGINGBUFFER *args);
 
+/* ---- Growing roots (root_change.c) ----------------------------------------------------------------- */
+
+/*
+ * Makes the root of two levels reach end: a larger table, whose job moves the contexts over to it
+ * before anything that is queued later. Nothing to do where it reaches already.
+ */
+NTSTATUS root_reserve(struct address_space *space, uint64_t end);
+/* Bytes of the root table for entry_count entries, and in *entry_count how many it will have. */
+NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_bytes);
+
 /* ---- Paging process (paging_process.c) ------------------------------------------------------------- */
+
+/* Released slots of tables of 2^i pages; releasing never needs memory. */
+#define WINDOW_STACKS 20
+struct window_stack {
+    uint32_t *slots;
+    uint32_t count, capacity;
+    uint32_t given; /* slots that exist, free or not */
+};
 
 struct paging_process {
     bool is_ready; /* from then on tables are written in the driver's update mode */
     struct address_space space;
     uint64_t buffer_va;
     uint64_t fence_va; /* monitored fences */
+    uint64_t va_end;   /* of the layout */
     uint64_t scratch_va, scratch_pages;
     uint64_t scratch_next; /* page; the range is used in turn */
     uint64_t window_va;    /* GPU_VIRTUAL: page tables are seen here, one slot each */
     uint32_t window_next;  /* slots never used start here */
-    uint32_t *window_free; /* stack of released slots, with room for all below window_next */
-    uint32_t window_free_count, window_free_capacity;
+    struct window_stack window_stacks[WINDOW_STACKS];
     bool window_is_stale; /* a slot was released since the last flush */
 };
 
@@ -494,9 +530,12 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
                                   uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
 void paging_process_fini(struct vidmm *vidmm);
-/* A window slot for a table (GPU_VIRTUAL), never 0. */
-NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint32_t *out_slot);
-void paging_process_release_slot(struct vidmm *vidmm, uint32_t slot);
+/*
+ * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
+ * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that.
+ */
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot);
+void paging_process_release_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t slot);
 static inline uint64_t paging_process_slot_va(const struct paging_process *process, uint32_t slot)
 {
     return process->window_va + ((uint64_t)slot << PAGE_SHIFT_BITS);
@@ -588,6 +627,16 @@ struct vidmm_context {
     struct dma_buffer *free_buffers;
     struct list link;
 };
+
+/*
+ * The contexts of an address space, together: held, they give the GPU nothing new, and quiet, the
+ * GPU has nothing of theirs. Holds are counted.
+ */
+void space_hold(struct address_space *space);
+void space_release(struct address_space *space);
+bool space_is_quiet(const struct address_space *space);
+/* Tells the driver where the root is now, for the contexts that it has told before. */
+void space_set_root(struct address_space *space);
 
 struct vidmm {
     struct miniport *miniport;

@@ -369,37 +369,42 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 
 /* ---- Pages for page tables ---------------------------------------------------------------------------- */
 
-NTSTATUS segment_take_page(struct vidmm *vidmm, unsigned segment_id, uint64_t *out_page)
+NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t page_count,
+                            uint64_t alignment_pages, uint64_t *out_page)
 {
     struct segment *segment = segment_by_id(vidmm, segment_id);
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
     *out_page = 0;
-    if (segment->kind == SEGMENT_SYSTEM)
+    if (segment->kind == SEGMENT_SYSTEM) {
+        ASSERT(page_count == 1); /* PT-006 */
         return platform->take_pages(platform->context, 1, out_page);
+    }
     if (segment->kind != SEGMENT_PAGES)
         return STATUS_NOT_SUPPORTED;
-    if (page_allocator_take_contiguous(&segment->pages, 1, 1, out_page) != PAGE_OK)
+    if (page_allocator_take_contiguous(&segment->pages, page_count, alignment_pages, out_page) !=
+        PAGE_OK)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-    segment->used += PAGE_BYTES;
-    segment->table_bytes += PAGE_BYTES;
+    segment->used += PAGE_BYTES_OF(page_count);
+    segment->table_bytes += PAGE_BYTES_OF(page_count);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     return STATUS_SUCCESS;
 }
 
-void segment_release_page(struct vidmm *vidmm, unsigned segment_id, uint64_t page)
+void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,
+                           uint64_t page_count)
 {
     struct segment *segment = segment_by_id(vidmm, segment_id);
     const struct vidmm_platform *platform = &vidmm->config.platform;
-    struct page_run run = {page, 1};
+    struct page_run run = {first_page, page_count};
 
     if (segment->kind == SEGMENT_SYSTEM) {
-        platform->release_pages(platform->context, 1, &page);
+        platform->release_pages(platform->context, 1, &first_page);
         return;
     }
     release_runs(segment, &run, 1);
-    segment->used -= PAGE_BYTES;
-    segment->table_bytes -= PAGE_BYTES;
+    segment->used -= PAGE_BYTES_OF(page_count);
+    segment->table_bytes -= PAGE_BYTES_OF(page_count);
 }
 
 /* ---- Who may be evicted --------------------------------------------------------------------------------- */

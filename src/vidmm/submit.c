@@ -23,6 +23,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
         return STATUS_NO_MEMORY;
     process->vidmm = vidmm;
     process->space.vidmm = vidmm;
+    process->space.process = process;
     process->space.ranges_start = FIRST_VA;
     list_init(&process->devices);
     list_init(&process->mappings);
@@ -77,12 +78,13 @@ void vidmm_process_destroy(struct vidmm_process *process)
 }
 
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
-                        uint64_t *out_offset)
+                        uint64_t *out_offset, uint64_t *out_entry_count)
 {
     const struct page_table *root = process->space.root;
 
-    *out_segment = root ? root->segment : 0;
-    *out_offset = root ? PAGE_BYTES_OF(page_table_device_page(process->vidmm, root)) : 0;
+    *out_segment = root ? root->memory.segment : 0;
+    *out_offset = root ? PAGE_BYTES_OF(table_memory_device_page(process->vidmm, &root->memory)) : 0;
+    *out_entry_count = root ? root->memory.entry_count : 0;
     return root != NULL;
 }
 
@@ -153,6 +155,7 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
     DXGKARG_CREATECONTEXT create = {0};
     struct vidmm_context *context;
     NTSTATUS status;
+    unsigned i;
 
     *out_context = NULL;
     if (node >= vidmm->caps.node_count)
@@ -174,6 +177,8 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
     status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
     if (!NT_SUCCESS(status))
         goto destroy_in_driver;
+    for (i = 0; i < device->process->space.hold_count; i++)
+        vidsch_context_hold(context->scheduler);
     list_push_back(&device->contexts, &context->link);
     *out_context = context;
     return STATUS_SUCCESS;
@@ -283,18 +288,79 @@ static NTSTATUS set_root(struct vidmm_context *context)
     DXGKARG_SETROOTPAGETABLE args = {0};
     NTSTATUS status;
 
-    if (context->root_is_set || !vidmm->caps.has_page_tables)
+    if (!vidmm->caps.has_page_tables)
         return STATUS_SUCCESS;
     if (!root)
         return STATUS_INVALID_PARAMETER; /* nothing is mapped: nothing to submit */
     args.hContext = context->driver_context;
-    args.Address.SegmentId = root->segment;
-    args.Address.SegmentOffset = PAGE_BYTES_OF(page_table_device_page(vidmm, root));
-    args.NumEntries = (UINT)page_table_entries(vidmm, root->level);
+    args.Address.SegmentId = root->memory.segment;
+    args.Address.SegmentOffset = PAGE_BYTES_OF(table_memory_device_page(vidmm, &root->memory));
+    args.NumEntries = (UINT)root->memory.entry_count;
     status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
     if (NT_SUCCESS(status))
         context->root_is_set = true;
     return status;
+}
+
+/* ---- The contexts of an address space ----------------------------------------------------------------------- */
+
+/* The next context of the process's devices; NULL after the last. */
+static struct vidmm_context *next_context(const struct address_space *space,
+                                          const struct vidmm_context *after)
+{
+    const struct vidmm_process *process = space->process;
+    const struct list *device = after ? &after->device->link : process->devices.next;
+    const struct list *link = after ? after->link.next : NULL;
+
+    for (; device != &process->devices; device = device->next, link = NULL) {
+        const struct vidmm_device *at = container_of(device, struct vidmm_device, link);
+
+        if (!link)
+            link = at->contexts.next;
+        if (link != &at->contexts)
+            return container_of(link, struct vidmm_context, link);
+    }
+    return NULL;
+}
+
+void space_hold(struct address_space *space)
+{
+    struct vidmm_context *context = NULL;
+
+    space->hold_count++;
+    while ((context = next_context(space, context)) != NULL)
+        vidsch_context_hold(context->scheduler);
+}
+
+void space_release(struct address_space *space)
+{
+    struct vidmm_context *context = NULL;
+
+    ASSERT(space->hold_count);
+    space->hold_count--;
+    while ((context = next_context(space, context)) != NULL)
+        vidsch_context_release(context->scheduler);
+}
+
+bool space_is_quiet(const struct address_space *space)
+{
+    const struct vidmm_context *context = NULL;
+
+    while ((context = next_context(space, context)) != NULL) {
+        if (!vidsch_context_is_quiet(context->scheduler))
+            return false;
+    }
+    return true;
+}
+
+void space_set_root(struct address_space *space)
+{
+    struct vidmm_context *context = NULL;
+
+    while ((context = next_context(space, context)) != NULL) {
+        if (context->root_is_set)
+            set_root(context);
+    }
 }
 
 NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
@@ -306,7 +372,7 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
 
     if (!vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
-    status = set_root(context);
+    status = context->root_is_set ? STATUS_SUCCESS : set_root(context);
     if (!NT_SUCCESS(status))
         return status;
     submission = submission_create(context, &virtual_packet_ops, 0);

@@ -94,6 +94,7 @@ struct vidsch_context {
     uint64_t submitted_sequence;
     uint64_t retired_sequence;
     uint64_t outstanding;
+    unsigned holds; /* see vidsch_context_hold() */
 };
 
 /* True when id a comes after id b, across the wrap. */

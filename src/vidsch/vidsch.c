@@ -138,6 +138,11 @@ bool vidsch_context_is_idle(const struct vidsch_context *context)
     return context->outstanding == 0;
 }
 
+bool vidsch_context_is_quiet(const struct vidsch_context *context)
+{
+    return context->outstanding == list_count(&context->queue);
+}
+
 uint64_t vidsch_context_submitted(const struct vidsch_context *context)
 {
     return context->submitted_sequence;
@@ -162,12 +167,32 @@ void vidsch_place_context(struct vidsch_context *context)
     struct vidsch_packet *packet = first_packet(&context->queue);
 
     ASSERT(!list_is_linked(&context->ready));
-    if (!packet)
+    if (!packet || context->holds)
         return;
     if (is_waiting(packet))
         list_push_back(&packet->wait_fence->waiters, &packet->waiter);
     else
         list_push_back(&node->ready[context->is_paging ? 0 : 1], &context->ready);
+}
+
+void vidsch_context_hold(struct vidsch_context *context)
+{
+    struct vidsch_packet *packet = first_packet(&context->queue);
+
+    if (context->holds++)
+        return;
+    list_remove(&context->ready);
+    if (packet)
+        list_remove(&packet->waiter);
+}
+
+void vidsch_context_release(struct vidsch_context *context)
+{
+    ASSERT(context->holds);
+    if (--context->holds)
+        return;
+    vidsch_place_context(context);
+    vidsch_run(context->vidsch);
 }
 
 void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
@@ -662,13 +687,15 @@ static uint64_t check_context(const struct vidsch *vidsch, const struct vidsch_c
 
         ASSERT(packet->context == context);
         ASSERT(packet->sequence > last_sequence);
-        ASSERT(list_is_linked(&packet->waiter) == (is_head && is_waiting(packet)));
-        ASSERT(!is_head || list_is_linked(&context->ready) != list_is_linked(&packet->waiter));
+        ASSERT(list_is_linked(&packet->waiter) ==
+               (is_head && !context->holds && is_waiting(packet)));
+        ASSERT(!is_head || context->holds ||
+               list_is_linked(&context->ready) != list_is_linked(&packet->waiter));
         (void)is_head;
         last_sequence = packet->sequence;
         packet_count++;
     }
-    ASSERT(packet_count || !list_is_linked(&context->ready));
+    ASSERT((packet_count && !context->holds) || !list_is_linked(&context->ready));
     ASSERT(last_sequence <= context->submitted_sequence);
     ASSERT(packet_count <= context->outstanding);
     return packet_count;

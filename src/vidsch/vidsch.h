@@ -108,6 +108,14 @@ NTSTATUS vidsch_context_create(struct vidsch *vidsch, unsigned node, bool is_pag
 void vidsch_context_destroy(struct vidsch_context *context);
 bool vidsch_context_is_idle(const struct vidsch_context *context);
 
+/*
+ * A held context gives nothing more to the driver; holds are counted. It is quiet once all that the
+ * driver had of it has retired.
+ */
+void vidsch_context_hold(struct vidsch_context *context);
+void vidsch_context_release(struct vidsch_context *context);
+bool vidsch_context_is_quiet(const struct vidsch_context *context);
+
 /* Queues a packet; it may go to the driver before this returns. */
 void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet);
 

@@ -43,8 +43,8 @@ const struct workload_param gen_random_params[] = {
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
-#define VA_BASE  UINT64_C(0x100000000000) /* fixed VAs */
-#define PTE_BASE UINT64_C(0x600000000000)
+#define VA_BASE  UINT64_C(0x1000000000) /* fixed VAs */
+#define PTE_BASE UINT64_C(0x4000000000)
 
 struct random {
     struct gen *gen;

@@ -129,6 +129,11 @@ const struct workload_option_info workload_options[] = {
     {"content", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
      "whether every byte moved and read is checked"},
     {"seed", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT64_MAX, "of every choice that the run makes"},
+    {"page-tables", WORKLOAD_OPTION_CHOICE, "gpu-virtual|gpu-physical|cpu", 0, 0,
+     "who writes page tables, and how they are named"},
+    {"page-table-levels", WORKLOAD_OPTION_NUMBER, NULL, 2, 6, "levels of page tables"},
+    {"page-table-entries", WORKLOAD_OPTION_CHOICE, "full|plain", 0, 0,
+     "whether entries know zero, read-only, no-execute and cache-coherent"},
     {NULL, WORKLOAD_OPTION_NUMBER, NULL, 0, 0, NULL},
 };
 

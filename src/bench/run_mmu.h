@@ -1,0 +1,35 @@
+/*
+ * The MMU of a run: which board, of those that sgpu.h describes.
+ *
+ * Place      bench, part of struct run_config.
+ * Model      0 throughout is the ordinary board. A shape that the chosen levels make larger than a
+ *            page needs page tables in local memory (PT-006).
+ */
+#ifndef DRYDOCK_BENCH_RUN_MMU_H
+#define DRYDOCK_BENCH_RUN_MMU_H
+
+#include "sgpu/sgpu.h"
+#include "workload/workload.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum run_pages_64k { RUN_PAGES_64K_NONE, RUN_PAGES_64K_SINGLE, RUN_PAGES_64K_DUAL };
+
+struct run_mmu {
+    unsigned levels;        /* 2 to SGPU_MAX_LEVELS; 0: 4 */
+    bool has_plain_entries; /* no zero, read-only, no-execute, cache-coherent */
+    enum run_pages_64k pages_64k;
+    bool has_large_pages;
+    bool clears_tables;    /* ExplicitPageTableInvalidation */
+    bool has_idle_updates; /* PageTableUpdateRequireAddressSpaceIdle */
+};
+
+void run_mmu_from_workload(struct run_mmu *mmu, const struct workload *workload);
+
+/* The board: SGPU_STRAP_* to add, and the index bits of its levels. */
+uint32_t run_mmu_straps(const struct run_mmu *mmu);
+void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEVELS]);
+unsigned run_mmu_va_bits(const struct run_mmu *mmu);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Table memory: the pages that a page table lies in, and how the CPU and the paging process see them.
+ *
+ * Source     contract.md PT-005, PT-006, PT-012, PT-019, PT-020.
+ */
+#include "vidmm/private.h"
+
+static void *map_memory(struct vidmm *vidmm, const struct table_memory *memory)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (memory->segment == 0)
+        return platform->map_pages(platform->context, 1, &memory->first_page);
+    return platform->map_bus(platform->context,
+                             vidmm->segments[memory->segment - 1].caps->cpu_address +
+                                 PAGE_BYTES_OF(memory->first_page),
+                             PAGE_BYTES_OF(memory->page_count));
+}
+
+static void unmap_memory(struct vidmm *vidmm, const struct table_memory *memory)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (memory->segment == 0)
+        platform->unmap_pages(platform->context, memory->cpu, 1);
+    else
+        platform->unmap_bus(platform->context, memory->cpu, PAGE_BYTES_OF(memory->page_count));
+}
+
+uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory)
+{
+    return memory->segment ? memory->first_page : device_page(vidmm, memory->first_page);
+}
+
+void table_memory_release(struct address_space *space, struct table_memory *memory)
+{
+    static const struct table_memory none;
+    struct vidmm *vidmm = space->vidmm;
+
+    if (memory->cpu)
+        unmap_memory(vidmm, memory);
+    if (memory->window_slot && !space->is_paging_process)
+        paging_process_release_slot(vidmm, memory->page_count, memory->window_slot);
+    if (memory->page_count)
+        segment_release_pages(vidmm, memory->segment, memory->first_page, memory->page_count);
+    *memory = none;
+}
+
+NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t bytes,
+                           uint64_t entry_count, struct table_memory *out_memory)
+{
+    struct vidmm *vidmm = space->vidmm;
+    const struct vidmm_level_caps *caps = &vidmm->caps.levels[level];
+    bool needs_cpu =
+        space->is_paging_process || vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    bool needs_slot =
+        !space->is_paging_process && vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    struct table_memory memory = {
+        .segment = space->is_paging_process ? caps->paging_segment : caps->segment,
+        .entry_count = entry_count,
+    };
+    uint64_t page_count = bytes_to_pages(bytes);
+    NTSTATUS status;
+
+    *out_memory = (struct table_memory){0};
+    status = segment_take_pages(vidmm, memory.segment, page_count, bytes_to_pages(caps->alignment),
+                                &memory.first_page);
+    if (!NT_SUCCESS(status))
+        return status;
+    memory.page_count = page_count;
+    if (needs_slot) {
+        status = paging_process_take_slot(vidmm, page_count, &memory.window_slot);
+        if (!NT_SUCCESS(status))
+            goto release;
+    }
+    if (needs_cpu) {
+        memory.cpu = map_memory(vidmm, &memory);
+        status = STATUS_NO_MEMORY;
+        if (!memory.cpu)
+            goto release;
+    }
+    *out_memory = memory;
+    return STATUS_SUCCESS;
+
+release:
+    table_memory_release(space, &memory);
+    return status;
+}
