@@ -21,7 +21,8 @@
  * | [0, local memory size)           | local memory                                      |
  * | [SGPU_PA_APERTURE, + size)       | aperture: each page goes where its slot points    |
  * | SGPU_PA_SYSTEM | system address  | system memory, by its physical address or, where  |
- * |                                  | the machine's IOMMU remaps, by its logical one    |
+ * |                                  | the machine's IOMMU remaps, by its logical one;   |
+ * |                                  | the AGP window of the bus by its bus address      |
  *
  * What is said of system pages below holds for logical ones too: aperture slots, page lists and
  * page-table entries take whatever number the device is to put on the bus.
@@ -218,6 +219,7 @@ enum sgpu_opcode {
     SGPU_OP_TLB_FLUSH = 0x08,  /* struct sgpu_packet_tlb_flush              */
     SGPU_OP_FENCE = 0x09,      /* struct sgpu_packet_fence                  */
     SGPU_OP_RENDER = 0x0a,     /* struct sgpu_packet_render + references    */
+    SGPU_OP_TOUCH = 0x20,      /* struct sgpu_packet_touch                  */
 };
 
 /* Copies [source, + bytes) to destination, any alignment; the ranges do not overlap. */
@@ -227,6 +229,19 @@ struct sgpu_packet_copy {
     uint64_t source;
     uint64_t destination;
     uint64_t bytes;
+};
+
+/*
+ * One access of 1 to 8 bytes, to see that earlier ones have got through: a read whose value is thrown
+ * away or, with SGPU_TOUCH_WRITE, a write of zeros.
+ */
+#define SGPU_TOUCH_WRITE (1u << 0)
+struct sgpu_packet_touch {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t reserved; /* 0 */
 };
 
 /* Writes pattern over [destination, + bytes); both multiples of 4. */

@@ -68,12 +68,20 @@ struct vidmm_platform {
     uint64_t (*device_page)(void *context, uint64_t page);
 
     /*
+     * The AGP window of the bus, below WDDM 2.0: its bus address and size (0: there is no bridge), and
+     * the bridge's GART, which shows pages at an offset in it. STATUS_NO_MEMORY.
+     */
+    uint64_t agp_base, agp_bytes;
+    NTSTATUS (*map_agp)(void *context, uint64_t offset, uint64_t count, const uint64_t *pages);
+    void (*unmap_agp)(void *context, uint64_t offset, uint64_t count);
+
+    /*
      * IoMmu model: the address space of a process as the IOMMU sees it, named by a PASID. A page is
      * shown once; map is all or nothing. NULL: there is no IOMMU, and such a driver does not start.
      */
     NTSTATUS (*create_space)(void *context, uint32_t *out_pasid);
     void (*destroy_space)(void *context, uint32_t pasid);
-    NTSTATUS (*map_space)
+    NTSTATUS(*map_space)
     (void *context, uint32_t pasid, uint64_t va, uint64_t count, const uint64_t *pages);
     void (*unmap_space)(void *context, uint32_t pasid, uint64_t va, uint64_t count);
 };

@@ -164,6 +164,18 @@ static void unmap_space(void *context, uint32_t pasid, uint64_t va, uint64_t cou
     machine_iommu_unmap(machine_iommu(platform->machine), pasid, va / PAGE_BYTES, count);
 }
 
+/* ---- AGP ---- */
+
+static NTSTATUS map_agp(void *context, uint64_t offset, uint64_t count, const uint64_t *pages)
+{
+    return map_space(context, MACHINE_AGP, offset, count, pages);
+}
+
+static void unmap_agp(void *context, uint64_t offset, uint64_t count)
+{
+    unmap_space(context, MACHINE_AGP, offset, count);
+}
+
 /* ---- The bus ---- */
 
 static void *map_bus(void *context, uint64_t address, uint64_t bytes)
@@ -209,6 +221,10 @@ struct vidmm_platform platform_get(struct platform *platform)
         .unmap_pages = unmap_pages,
         .map_bus = map_bus,
         .unmap_bus = unmap_bus,
+        .agp_base = platform->agp_bytes ? MACHINE_AGP_BASE : 0,
+        .agp_bytes = platform->agp_bytes,
+        .map_agp = map_agp,
+        .unmap_agp = unmap_agp,
         .create_space = create_space,
         .destroy_space = destroy_space,
         .map_space = map_space,

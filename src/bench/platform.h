@@ -21,6 +21,7 @@ struct platform {
     const struct base_services *services; /* the manager's own memory */
     struct list mappings;
     uint64_t mapping_count;
+    uint64_t agp_bytes;          /* of the AGP window; 0: there is no bridge */
     struct platform_remap remap; /* platform_remap_init() before platform_get() turns it on */
 };
 

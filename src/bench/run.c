@@ -437,6 +437,7 @@ static bool raise_manager(struct assembly *run)
 
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
+    run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
     if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
         return refuse(run, "no memory for the IOMMU's logical addresses");
     manager_config.platform = platform_get(&run->platform);

@@ -92,7 +92,8 @@ struct run_config {
     uint64_t link_bytes_per_second;
     uint64_t local_bytes_per_second;
     enum machine_scatter scatter;
-    bool remaps_dma; /* an IOMMU gives the device addresses of its own */
+    uint64_t agp_bytes; /* of an AGP bridge's window; 0: there is none */
+    bool remaps_dma;    /* an IOMMU gives the device addresses of its own */
     unsigned node_count;
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;
@@ -103,7 +104,7 @@ struct run_config {
     unsigned paging_buffer_count;
     unsigned hardware_queue_depth;
     uint64_t local_limit;
-    uint64_t dead_bytes; /* of local memory, from its middle on: defective */
+    uint64_t dead_bytes;           /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
     bool announces_idle;           /* AllocationIsIdle is set from the first call */
     bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */

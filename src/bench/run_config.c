@@ -117,6 +117,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     config->seed = workload_option_number(workload, "seed", config->seed);
     if (scatter)
         config->scatter = strcmp(scatter, "no") == 0 ? MACHINE_CONTIGUOUS : MACHINE_SCATTERED;
+    config->agp_bytes = workload_option_number(workload, "agp", config->agp_bytes);
     if (remapping)
         config->remaps_dma = strcmp(remapping, "no") != 0;
     if (config->remaps_dma && !config->wddm)

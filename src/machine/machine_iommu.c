@@ -10,7 +10,7 @@
 #define LEVELS     4u
 #define INDEX_BITS 9u
 #define ENTRIES    (1u << INDEX_BITS)
-#define MAX_SPACES 4096u
+#define MAX_SPACES MACHINE_AGP
 
 /* Inner nodes hold nodes; those of level 0 hold page numbers + 1, 0 for none. */
 union node {
@@ -29,6 +29,7 @@ struct machine_iommu {
     uint32_t space_count; /* PASIDs ever handed out, and MACHINE_NO_PASID */
     uint64_t mapped_pages;
     struct space spaces[MAX_SPACES];
+    struct space agp;
 };
 
 static unsigned index_at(uint64_t page, unsigned level)
@@ -72,6 +73,7 @@ void machine_iommu_destroy(struct machine_iommu *iommu)
         return;
     for (uint32_t i = 0; i < iommu->space_count; i++)
         empty_space(iommu, &iommu->spaces[i]);
+    empty_space(iommu, &iommu->agp);
     base_free(iommu->services, iommu, sizeof *iommu);
 }
 
@@ -87,6 +89,8 @@ bool machine_iommu_is_remapping(const struct machine_iommu *iommu)
 
 static struct space *find_space(const struct machine_iommu *iommu, uint32_t pasid)
 {
+    if (pasid == MACHINE_AGP)
+        return (struct space *)&iommu->agp;
     if (pasid >= iommu->space_count || !iommu->spaces[pasid].is_live)
         return NULL;
     return (struct space *)&iommu->spaces[pasid];
@@ -112,7 +116,7 @@ void machine_iommu_space_destroy(struct machine_iommu *iommu, uint32_t pasid)
 {
     struct space *space = find_space(iommu, pasid);
 
-    if (!space || pasid == MACHINE_NO_PASID)
+    if (!space || pasid == MACHINE_NO_PASID || pasid == MACHINE_AGP)
         return;
     empty_space(iommu, space);
     space->is_live = false;

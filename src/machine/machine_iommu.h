@@ -10,6 +10,9 @@
  *            |                   | Translated only when the IOMMU remaps; else they are RAM's.  |
  *            | 1, 2, ...         | of a process: its CPU addresses                              |
  *
+ *            | MACHINE_AGP       | the AGP window of the bus, through the bridge's GART; its     |
+ *            |                   | pages count from MACHINE_AGP_BASE                            |
+ *
  *            A page that is not mapped answers nothing. Nothing is cached: a page that is unmapped
  *            is out of reach at once.
  * Ownership  machine_iommu_create() gives the IOMMU; spaces live until destroyed or it goes.
@@ -24,7 +27,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MACHINE_NO_PASID    0u
+#define MACHINE_NO_PASID 0u
+#define MACHINE_AGP      4096u
+#define MACHINE_AGP_BASE                                                                           \
+    (UINT64_C(1) << 45) /* bus address; RAM of a machine with AGP ends before */
 #define MACHINE_IOMMU_PAGES (UINT64_C(1) << 36) /* 48 bits of address */
 
 struct machine_iommu;

@@ -95,13 +95,14 @@ struct refkmd_adapter {
     UINT64 visible_bytes; /* of local memory, through BAR 1 */
     UINT64 aperture_bytes;
     UINT64 dead_offset, dead_bytes; /* defective local memory; 0 bytes: none */
-    UINT64 kept_bytes; /* of local memory, over hibernation, if the straps say so */
+    UINT64 kept_bytes;              /* of local memory, over hibernation, if the straps say so */
 
     UCHAR index_bits[SGPU_MAX_LEVELS]; /* of page-table levels, leaf first */
     UINT level_count;
     UINT va_bits;
 
     UINT segment_count; /* reported ones */
+    UINT agp_segment;   /* the last of them if there is an AGP bridge, or 0 */
 
     /* By segment id: what the GPU adds to an offset in the segment, to reach it physically... */
     UINT64 segment_base[REFKMD_SEGMENT_COUNT];
@@ -170,6 +171,12 @@ void refkmd_segments_init(struct refkmd_adapter *adapter);
  * WDDM 1 hands out addresses that have the segment's base in them already (SEG-018).
  */
 UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 offset);
+
+/*
+ * A GPU physical address from one that has the segment's base in it already, as WDDM 1 hands them out:
+ * of an AGP segment it is an address of the bus.
+ */
+UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 address);
 
 /* Page tables must be, or should be, in system memory. */
 BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter);

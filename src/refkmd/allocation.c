@@ -19,7 +19,7 @@
 
 /* Where an allocation may live, the best place first. */
 struct placement {
-    UINT ids[REFKMD_SEGMENT_COUNT];
+    UINT ids[REFKMD_SEGMENT_COUNT + 1];
     UINT count;
 };
 
@@ -41,8 +41,11 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
         placement_add(&placement, REFKMD_IO_MMU_APERTURE);
         return placement;
     }
-    if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))
+    if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE)) {
+        if (adapter->agp_segment)
+            placement_add(&placement, adapter->agp_segment);
         placement_add(&placement, REFKMD_SEGMENT_APERTURE);
+    }
     if (!(flags & SGPU_UMD_APERTURE_ONLY)) {
         if (has_hidden && !(flags & SGPU_UMD_CPU_VISIBLE))
             placement_add(&placement, REFKMD_SEGMENT_HIDDEN);

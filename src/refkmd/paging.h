@@ -29,6 +29,8 @@ paging_builder paging_build_fill;
 paging_builder paging_build_discard_content;
 paging_builder paging_build_virtual_transfer;
 paging_builder paging_build_virtual_fill;
+paging_builder paging_build_read_physical;
+paging_builder paging_build_write_physical;
 paging_builder paging_build_map_aperture_segment;
 paging_builder paging_build_map_aperture_segment2;
 paging_builder paging_build_unmap_aperture_segment;

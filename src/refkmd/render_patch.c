@@ -18,6 +18,7 @@
 
 /* What one call of Render has reached so far. Published to the kernel at its end. */
 struct translation {
+    const struct refkmd_adapter *adapter;
     const DXGKARG_RENDER *args;
     struct packet_writer writer;
     D3DDDI_PATCHLOCATIONLIST *next_location;
@@ -74,7 +75,10 @@ static void emit_ref(struct translation *translation, const struct sgpu_umd_ref 
     const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[ref->allocation_index];
     D3DDDI_PATCHLOCATIONLIST *location = translation->next_location++;
 
-    out->address = entry->SegmentId ? (UINT64)entry->PhysicalAddress.QuadPart + ref->offset : 0;
+    out->address = entry->SegmentId
+                       ? refkmd_bus_address(translation->adapter, entry->SegmentId,
+                                            (UINT64)entry->PhysicalAddress.QuadPart + ref->offset)
+                       : 0;
     out->bytes = ref->bytes;
     out->key = ref->key;
     out->flags = ref->flags;
@@ -147,7 +151,9 @@ static NTSTATUS translate_one(struct translation *translation)
  */
 NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
+    const struct refkmd_context *context = hContext;
     struct translation translation = {
+        .adapter = context->device->adapter,
         .args = args,
         .next_location = args->pPatchLocationListOut,
         .locations_left = args->PatchLocationListOutSize,
@@ -156,7 +162,6 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
     NTSTATUS status = STATUS_SUCCESS;
     UINT bytes;
 
-    UNREFERENCED_PARAMETER(hContext);
     PAGED_CODE();
 
     packet_writer_begin(&translation.writer, args->pDmaBuffer, args->DmaSize);
@@ -182,12 +187,13 @@ NTSTATUS NTAPI RefKmdPatch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH arg
 {
     UINT i;
 
-    UNREFERENCED_PARAMETER(hAdapter);
     for (i = 0; i < args->PatchLocationListSubmissionLength; i++) {
         const D3DDDI_PATCHLOCATIONLIST *location =
             &args->pPatchLocationList[args->PatchLocationListSubmissionStart + i];
         const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[location->AllocationIndex];
-        UINT64 address = (UINT64)entry->PhysicalAddress.QuadPart + location->AllocationOffset;
+        UINT64 address = refkmd_bus_address(hAdapter, entry->SegmentId,
+                                            (UINT64)entry->PhysicalAddress.QuadPart +
+                                                location->AllocationOffset);
 
         RtlCopyMemory((UCHAR *)args->pDmaBuffer + location->PatchOffset, &address, sizeof address);
     }

@@ -5,6 +5,7 @@
  *    1 | local memory behind BAR 1    | 0                   | CpuVisible
  *    2 | aperture                     | SGPU_PA_APERTURE    | Aperture, CacheCoherent by strap
  *    3 | the rest of local memory     | bytes behind BAR 1  |
+ *  last| the AGP window of the bus    | the kernel knows    | Agp; WDDM 1 with a bridge only
  *
  * CpuVisible is said of a segment as a whole, and offsets in it must be offsets in the window
  * (SEG-011). So local memory that the window covers only in part is two segments. When the window
@@ -33,6 +34,7 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
     if (adapter->visible_bytes && adapter->visible_bytes < adapter->local_bytes)
         adapter->segment_count = REFKMD_SEGMENT_HIDDEN;
 
+    adapter->agp_segment = 0;
     adapter->segment_base[REFKMD_SEGMENT_SYSTEM] = SGPU_PA_SYSTEM;
     adapter->segment_base[REFKMD_SEGMENT_LOCAL] = 0;
     adapter->segment_base[REFKMD_SEGMENT_APERTURE] = SGPU_PA_APERTURE;
@@ -52,6 +54,24 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
 UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 offset)
 {
     return segment < REFKMD_SEGMENT_COUNT ? adapter->segment_base[segment] + offset : offset;
+}
+
+UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 address)
+{
+    return segment && segment == adapter->agp_segment ? SGPU_PA_SYSTEM | address : address;
+}
+
+/*
+ * With an AGP bridge there is one segment more, in both passes of the query (BANK-006, SEG-002). The
+ * kernel knows where and how large the window is; nothing but the flag is read (BANK-007).
+ */
+static void find_agp(struct refkmd_adapter *adapter, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_QUERYSEGMENTIN *in = query->pInputData;
+
+    if (in && query->InputDataSize >= sizeof *in && in->AgpApertureSize.QuadPart &&
+        in->AgpFlags.Agp && !adapter->agp_segment)
+        adapter->agp_segment = ++adapter->segment_count;
 }
 
 /*
@@ -92,6 +112,10 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
     struct segment segment;
 
     RtlZeroMemory(&segment, sizeof segment);
+    if (id == adapter->agp_segment) {
+        segment.flags.Agp = 1;
+        return segment;
+    }
     segment.base = adapter->segment_base[id];
     if (adapter->model == REFKMD_IO_MMU)
         id = REFKMD_SEGMENT_APERTURE;
@@ -138,6 +162,7 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
     DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
     UINT i;
 
+    find_agp(adapter, query);
     out->NbSegment = adapter->segment_count;
     if (!out->pSegmentDescriptor)
         return STATUS_SUCCESS;
@@ -165,6 +190,7 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
     UINT i;
 
+    find_agp(adapter, query);
     out->NbSegment = adapter->segment_count;
     if (!out->pSegmentDescriptor)
         return STATUS_SUCCESS;

@@ -159,6 +159,7 @@ struct sgpu_statistics {
     uint64_t tlb_flushes;
     uint64_t copied_bytes;
     uint64_t filled_bytes;
+    uint64_t touches;         /* TOUCH packets */
     uint64_t entries_written; /* page-table entries */
     uint64_t render_read_bytes;
     uint64_t render_written_bytes;

@@ -47,6 +47,8 @@ void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t byte
         span->is_system = true;
         span->address = address;
         span->bytes = min_u64(bytes, gpu->ram_bytes - address);
+    } else if (address >= MACHINE_AGP_BASE) {
+        resolve_space(gpu, MACHINE_AGP, address - MACHINE_AGP_BASE, bytes, span);
     }
 }
 

@@ -421,6 +421,33 @@ static bool no_end(struct sgpu_node *node)
     return true;
 }
 
+/* ---- TOUCH ---------------------------------------------------------------------------------- */
+
+static bool touch_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_touch *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet && packet->reserved == 0 && packet->bytes >= 1 &&
+           packet->bytes <= 8;
+}
+
+static bool touch_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_touch *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    bool is_write = packet->flags & SGPU_TOUCH_WRITE;
+    const uint64_t zero = 0;
+    struct sgpu_span span;
+
+    if (!sgpu_translate(node, &space, packet->address, packet->bytes,
+                        is_write ? SGPU_ACCESS_WRITE : SGPU_ACCESS_READ, &span))
+        return raise(node, &span);
+    node->gpu->statistics.touches++;
+    if (is_write && span.store)
+        page_store_write(span.store, span.address, &zero, min_u64(packet->bytes, span.bytes));
+    return true;
+}
+
 /* ---- RENDER --------------------------------------------------------------------------------- */
 
 static bool render_is_well_formed(struct sgpu_node *node)
@@ -533,6 +560,8 @@ static const struct packet_kind packet_kinds[] = {
     [SGPU_OP_FENCE] = {sizeof(struct sgpu_packet_fence),
                        SGPU_FENCE_INTERRUPT | SGPU_PACKET_PHYSICAL, fence_is_well_formed,
                        short_begin, fence_end},
+    [SGPU_OP_TOUCH] = {sizeof(struct sgpu_packet_touch), SGPU_TOUCH_WRITE | SGPU_PACKET_PHYSICAL,
+                       touch_is_well_formed, short_begin, touch_end},
     [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render), SGPU_PACKET_PHYSICAL,
                         render_is_well_formed, render_begin, render_end},
 };
@@ -541,7 +570,8 @@ static const struct packet_kind *packet_kind(uint32_t header)
 {
     uint32_t opcode = SGPU_PACKET_OPCODE(header);
 
-    return opcode < ARRAY_COUNT(packet_kinds) ? &packet_kinds[opcode] : NULL;
+    return opcode < ARRAY_COUNT(packet_kinds) && packet_kinds[opcode].end ? &packet_kinds[opcode]
+                                                                          : NULL;
 }
 
 /* ---- Fetching ------------------------------------------------------------------------------- */

@@ -139,7 +139,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
 
     memset(failure, 0, sizeof *failure);
     ASSERT(!vidmm->is_started);
-    status = vidmm_caps_query(vidmm->miniport, vidmm->services, &vidmm->caps, failure);
+    status = vidmm_caps_query(vidmm->miniport, vidmm->services, platform, &vidmm->caps, failure);
     if (!NT_SUCCESS(status))
         goto fail;
 

@@ -320,11 +320,13 @@ static NTSTATUS check_level_segments(struct caps_query *query)
 /* ---- All of it ---- */
 
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
-                          struct vidmm_caps *out_caps, struct vidmm_failure *failure)
+                          const struct vidmm_platform *platform, struct vidmm_caps *out_caps,
+                          struct vidmm_failure *failure)
 {
     struct caps_query query = {
         .miniport = miniport,
         .services = services,
+        .platform = platform,
         .caps = out_caps,
         .failure = failure,
         .version = miniport_interface_version(miniport),

@@ -84,9 +84,10 @@ struct vidmm_caps {
     bool source_table_in_transfer; /* LegacyBehaviors.SourcePageTableVaInTransfer */
 };
 
-/* Fills *out_caps, or says in *failure why not. */
+/* Fills *out_caps, or says in *failure why not. Of the platform the AGP window is told to the driver. */
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
-                          struct vidmm_caps *out_caps, struct vidmm_failure *failure);
+                          const struct vidmm_platform *platform, struct vidmm_caps *out_caps,
+                          struct vidmm_failure *failure);
 void vidmm_caps_fini(const struct base_services *services, struct vidmm_caps *caps);
 
 #endif

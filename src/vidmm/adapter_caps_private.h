@@ -29,6 +29,7 @@ struct segment_report {
 struct caps_query {
     struct miniport *miniport;
     const struct base_services *services;
+    const struct vidmm_platform *platform;
     struct vidmm_caps *caps;
     struct vidmm_failure *failure;
     ULONG version;

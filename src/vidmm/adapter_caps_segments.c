@@ -88,10 +88,22 @@ static NTSTATUS check_second_pass(struct caps_query *query, UINT count, const UI
         (out).PagingBufferSegmentId, (out).PagingBufferSize, (out).PagingBufferPrivateDataSize     \
     }
 
-/* WDDM 1.0 and 1.1. There is no AGP bridge. */
-static NTSTATUS query_segments(struct caps_query *query)
+/* Before WDDM 2.0 the driver is told of the bridge's window, or that there is none. */
+static DXGK_QUERYSEGMENTIN agp_window(const struct caps_query *query)
 {
     DXGK_QUERYSEGMENTIN in = {0};
+
+    in.AgpApertureBase.QuadPart = (LONGLONG)query->platform->agp_base;
+    in.AgpApertureSize.QuadPart = (LONGLONG)query->platform->agp_bytes;
+    in.AgpFlags.Agp = query->platform->agp_bytes != 0;
+    in.AgpFlags.Aperture = in.AgpFlags.Agp;
+    return in;
+}
+
+/* WDDM 1.0 and 1.1. */
+static NTSTATUS query_segments(struct caps_query *query)
+{
+    DXGK_QUERYSEGMENTIN in = agp_window(query);
     DXGK_QUERYSEGMENTOUT out = {0};
     DXGK_SEGMENTDESCRIPTOR *descriptors;
     uint32_t count;
@@ -130,7 +142,7 @@ static NTSTATUS query_segments(struct caps_query *query)
 /* WDDM 1.2 and 1.3. */
 static NTSTATUS query_segments3(struct caps_query *query)
 {
-    DXGK_QUERYSEGMENTIN in = {0};
+    DXGK_QUERYSEGMENTIN in = agp_window(query);
     DXGK_QUERYSEGMENTOUT3 out = {0};
     DXGK_SEGMENTDESCRIPTOR3 *descriptors;
     uint32_t count;
@@ -285,10 +297,21 @@ static bool is_not_reserved(const struct caps_query *query, const struct segment
     return *v == 0;
 }
 
-static bool is_not_agp(const struct caps_query *query, const struct segment_report *s, uint64_t *v)
+static bool is_agp_possible(const struct caps_query *query, const struct segment_report *s,
+                            uint64_t *v)
 {
     *v = s->flags.Agp;
-    return *v == 0;
+    return *v == 0 || (query->platform->agp_bytes &&
+                       !caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0));
+}
+
+static bool is_agp_alone(const struct caps_query *query, const struct segment_report *s,
+                         uint64_t *v)
+{
+    DXGK_SEGMENTFLAGS agp = {.Agp = 1};
+
+    *v = s->flags.Value;
+    return !s->flags.Agp || s->flags.Value == agp.Value;
 }
 
 static bool is_page_multiple(const struct caps_query *query, const struct segment_report *s,
@@ -449,7 +472,8 @@ static const struct segment_rule {
     {"SEG-014", "Flags.ReservedSysMem", "0: the bit is the system's", SINCE_2_0, EVER,
      is_not_reserved},
     {"BANK-006", "Flags.Agp", "0: DXGK_QUERYSEGMENTIN shows no AGP aperture", ALWAYS, EVER,
-     is_not_agp},
+     is_agp_possible},
+    {"BANK-006", "Flags", "no other flag with Agp", ALWAYS, EVER, is_agp_alone},
     {"SEG-007", "Size", "a multiple of the 4 KiB page", ALWAYS, EVER, is_page_multiple},
     {"SEG-007", "Size", "a multiple of 64 KiB with Use64KBPages", SINCE_2_0, EVER,
      is_64kb_multiple},
@@ -507,13 +531,14 @@ static NTSTATUS check_together(struct caps_query *query)
 {
     const struct vidmm_caps *caps = query->caps;
     uint32_t paging_segment = caps->paging_buffer_segment;
-    unsigned aperture_count = 0;
+    unsigned aperture_count = 0, agp_count = 0;
     char expected[PATH_BYTES];
 
     for (unsigned i = 0; i < caps->segment_count; i++) {
         const struct segment_report *segment = &query->reports[i];
 
         aperture_count += segment->flags.Aperture;
+        agp_count += segment->flags.Agp;
         for (unsigned j = 0; j < i; j++) {
             const struct segment_report *other = &query->reports[j];
 
@@ -524,6 +549,9 @@ static NTSTATUS check_together(struct caps_query *query)
             return fail_segment(query, "SEG-006", i, "BaseAddress", segment->base, expected);
         }
     }
+    if (agp_count > 1)
+        return fail_paging(query, "BANK-006", "pSegmentDescriptor[*].Flags.Agp", agp_count,
+                           "at most one AGP segment");
     if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && aperture_count != 1)
         return fail_paging(query, "SEG-016", "pSegmentDescriptor[*].Flags.Aperture", aperture_count,
                            "exactly one aperture segment");
@@ -668,8 +696,13 @@ NTSTATUS caps_query_segments(struct caps_query *query)
         query->segment_query = "QUERYSEGMENT";
         status = query_segments(query);
     }
-    for (unsigned i = 0; NT_SUCCESS(status) && i < query->caps->segment_count; i++)
+    for (unsigned i = 0; NT_SUCCESS(status) && i < query->caps->segment_count; i++) {
+        if (query->reports[i].flags.Agp) { /* what the driver says of it is ignored (BANK-007) */
+            query->reports[i].base = query->platform->agp_base;
+            query->reports[i].size = query->reports[i].commit_limit = query->platform->agp_bytes;
+        }
         status = check_segment(query, i);
+    }
     if (NT_SUCCESS(status))
         status = check_together(query);
     for (unsigned i = 0; NT_SUCCESS(status) && i < query->caps->segment_count; i++)

@@ -243,11 +243,14 @@ static void make_fake(struct fake *fake, ULONG version)
     }
 }
 
+/* A bus without an AGP bridge. */
+static const struct vidmm_platform platform;
+
 static NTSTATUS query(struct fake *fake, struct vidmm_caps *caps, struct vidmm_failure *failure)
 {
     memset(caps, 0xcc, sizeof *caps);
     memset(failure, 0xcc, sizeof *failure);
-    return vidmm_caps_query(&fake->miniport, base_services_libc(), caps, failure);
+    return vidmm_caps_query(&fake->miniport, base_services_libc(), &platform, caps, failure);
 }
 
 /* ---- Kept ---- */
@@ -769,7 +772,7 @@ static void every_nth_allocation_failure_leaks_nothing(void **state)
                 set_range(&fake, 0, 0x1000);
             failing_services_init(&memory);
             failing_services_fail_at(&memory, n);
-            status = vidmm_caps_query(&fake.miniport, &memory.services, &caps, &failure);
+            status = vidmm_caps_query(&fake.miniport, &memory.services, &platform, &caps, &failure);
             if (NT_SUCCESS(status)) {
                 vidmm_caps_fini(&memory.services, &caps);
             } else {

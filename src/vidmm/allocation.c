@@ -602,6 +602,8 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
     case ALLOCATION_BACKED:
         break;
     case ALLOCATION_RESIDENT:
+        if (agp_flush(allocation))
+            return STATUS_GRAPHICS_ALLOCATION_BUSY;
         if (is_reachable(allocation))
             break;
         if (allocation->holds)

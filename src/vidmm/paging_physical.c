@@ -5,6 +5,8 @@
  *                      leave   TRANSFER to the backing store, directly or, with an eviction segment,
  *                              through aperture slots that show it: MAP, TRANSFER, UNMAP
  *                      die     DISCARD_CONTENT
+ *     AGP              the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get
+ *                      what the GPU wrote through it
  *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store
  *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
  *                      die     UNMAP_APERTURE_SEGMENT
@@ -84,6 +86,8 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         return aperture_op_map(allocation, allocation->segment, allocation->offset, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
+    if (allocation->segment->kind == SEGMENT_AGP)
+        return JOB_DONE; /* the bridge shows it already */
     if (!allocation->mdl) {
         if (job->phase++)
             return JOB_DONE;
@@ -99,6 +103,10 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 
     if (allocation->segment->kind == SEGMENT_APERTURE)
         return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
+                   ? JOB_OPERATION
+                   : JOB_DONE;
+    if (allocation->segment->kind == SEGMENT_AGP)
+        return allocation->is_agp_dirty && agp_op_flush(allocation, &job->phase, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
     if (!allocation->eviction_aperture)
@@ -137,7 +145,7 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
         return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
-    if (!allocation->segment || job->phase++)
+    if (!allocation->segment || allocation->segment->kind == SEGMENT_AGP || job->phase++)
         return JOB_DONE;
     discard(allocation, args);
     return JOB_OPERATION;

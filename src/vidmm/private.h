@@ -10,6 +10,7 @@
  *            | residency.c       | requests; who must leave so that they fit                     |
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
  *            | aperture.c        | slots of apertures: which operations fill and empty them      |
+ *            | agp.c             | the bridge's aperture, and getting what is on its way through |
  *            | paging_physical.c | which operations move an allocation (physical model)          |
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | notice.c          | operations that tell the driver where things are              |
@@ -52,6 +53,7 @@ enum segment_kind {
     SEGMENT_SYSTEM,     /* id 0: system pages, no address of its own; GpuMmu only */
     SEGMENT_CONTIGUOUS, /* memory, allocations are one range: physical model      */
     SEGMENT_PAGES,      /* memory, allocations are runs of pages: GpuMmu          */
+    SEGMENT_AGP,        /* the bridge's window on system pages: physical model */
     SEGMENT_APERTURE,   /* slots that show system pages                           */
 };
 
@@ -260,6 +262,9 @@ struct vidmm_allocation {
                             that wait for memory for their tables */
     uint64_t busy_until; /* GpuMmu: vidmm->submitted when the last hold went */
 
+    bool is_agp_dirty; /* the GPU wrote it through the bridge since it was flushed */
+    bool is_flushing;
+    struct job flush_job;
     struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
     struct mapping *walk; /* mapping whose entries are being written */
     uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
@@ -573,6 +578,23 @@ uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, ui
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 
+/* ---- AGP (agp.c) ---------------------------------------------------------------------------------------- */
+
+/* Shows the scratch page at the start of the segment. agp_close() undoes it, whole or half done. */
+NTSTATUS agp_open(struct vidmm *vidmm, struct segment *segment);
+void agp_close(struct vidmm *vidmm);
+/* The pages of a placed allocation in the bridge. STATUS_NO_MEMORY. */
+NTSTATUS agp_map(struct vidmm_allocation *allocation);
+void agp_unmap(struct vidmm_allocation *allocation);
+/*
+ * The next operation that gets what the GPU wrote to the allocation through the bridge, counted in
+ * *step from 0; false when all have been generated.
+ */
+bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
+                  DXGKARG_BUILDPAGINGBUFFER *args);
+/* True: what the GPU wrote is still on its way to memory; ask again. It may have been started now. */
+bool agp_flush(struct vidmm_allocation *allocation);
+
 /* ---- IoMmu model (iommu.c) ------------------------------------------------------------------------------ */
 
 /* STATUS_NOT_SUPPORTED: the driver wants an IOMMU and the platform has none. */
@@ -651,7 +673,10 @@ struct vidmm {
 
     struct segment system;
     struct segment *segments; /* [i] has id i + 1 */
-    uint64_t dummy_page;      /* system page behind unmapped aperture slots */
+    struct segment *agp;      /* NULL: none */
+    uint64_t agp_scratch;     /* system page that WRITE_PHYSICAL goes to */
+    bool has_agp_scratch;
+    uint64_t dummy_page; /* system page behind unmapped aperture slots */
 
     struct paging_queue queue;
     struct paging_process paging;

@@ -180,6 +180,9 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     for (i = 0; i < submission->reference_count; i++) {
         ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
         describe(&submission->references[i], &buffer->allocation_list[i]);
+        if (submission->references[i].is_written &&
+            submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+            submission->references[i].allocation->is_agp_dirty = true;
     }
     patch.hContext = context->driver_context;
     patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);

@@ -255,7 +255,8 @@ enum place_result { PLACED, PLACE_LATER, PLACE_FAILED };
 
 static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *allocation)
 {
-    bool shows_backing = segment->kind == SEGMENT_SYSTEM || segment->kind == SEGMENT_APERTURE;
+    bool shows_backing = segment->kind == SEGMENT_SYSTEM || segment->kind == SEGMENT_APERTURE ||
+                         segment->kind == SEGMENT_AGP;
     bool had_backing = allocation->mdl != NULL;
     NTSTATUS status;
 
@@ -269,6 +270,11 @@ static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *alloc
     status = segment->kind == SEGMENT_APERTURE ? aperture_open_view(allocation) : STATUS_SUCCESS;
     if (NT_SUCCESS(status))
         status = segment_place(segment, allocation);
+    if (NT_SUCCESS(status) && segment->kind == SEGMENT_AGP) {
+        status = agp_map(allocation);
+        if (!NT_SUCCESS(status))
+            segment_unplace(allocation);
+    }
     if (!NT_SUCCESS(status)) {
         aperture_close_view(allocation);
         if (shows_backing && !had_backing)

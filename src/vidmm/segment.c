@@ -16,7 +16,8 @@
 
 static bool has_places(const struct segment *segment)
 {
-    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_APERTURE;
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_APERTURE ||
+           segment->kind == SEGMENT_AGP;
 }
 
 static NTSTATUS reserve_invalid_ranges(struct segment *segment)
@@ -58,8 +59,8 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     }
     segment->caps = &vidmm->caps.segments[id - 1];
     segment->size = align_down(segment->caps->size, PAGE_BYTES);
-    if (segment->caps->is_aperture) {
-        segment->kind = SEGMENT_APERTURE;
+    if (segment->caps->is_aperture || segment->caps->is_agp) {
+        segment->kind = segment->caps->is_agp ? SEGMENT_AGP : SEGMENT_APERTURE;
         if (segment->caps->commit_limit)
             segment->size = min_u64(segment->size, segment->caps->commit_limit);
         if (vidmm->caps.aperture_commit_limit)
@@ -98,6 +99,8 @@ NTSTATUS segments_init(struct vidmm *vidmm)
         return STATUS_NO_MEMORY;
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         status = init_segment(vidmm, &vidmm->segments[i], i + 1);
+        if (NT_SUCCESS(status) && vidmm->segments[i].kind == SEGMENT_AGP)
+            status = agp_open(vidmm, &vidmm->segments[i]);
         if (!NT_SUCCESS(status))
             return status;
     }
@@ -110,6 +113,7 @@ void segments_fini(struct vidmm *vidmm)
 
     if (!vidmm->segments)
         return;
+    agp_close(vidmm);
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         range_allocator_fini(&vidmm->segments[i].ranges);
         page_allocator_fini(&vidmm->segments[i].pages);
@@ -136,6 +140,7 @@ uint64_t segment_free(const struct segment *segment)
         break;
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
+    case SEGMENT_AGP:
         return range_allocator_free_bytes(&segment->ranges);
     case SEGMENT_PAGES:
         return PAGE_BYTES_OF(page_allocator_free_count(&segment->pages));
@@ -245,6 +250,7 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
         break;
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
+    case SEGMENT_AGP:
         status = take_range(segment, PAGE_BYTES_OF(allocation->page_count), allocation->alignment,
                             &allocation->offset);
         break;
@@ -285,11 +291,14 @@ void segment_unplace(struct vidmm_allocation *allocation)
     struct segment *segment = allocation->segment;
     enum range_status status;
 
+    if (segment->kind == SEGMENT_AGP)
+        agp_unmap(allocation);
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
         break;
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
+    case SEGMENT_AGP:
         status = range_allocator_release(&segment->ranges, allocation->offset,
                                          PAGE_BYTES_OF(allocation->page_count));
         ASSERT(status == RANGE_OK);

@@ -124,6 +124,7 @@ const struct workload_option_info workload_options[] = {
      "whether AllocationIsIdle is set before the driver says BUSY"},
     {"paging-patch", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether DxgkDdiPatch is called for paging buffers"},
+    {"agp", WORKLOAD_OPTION_SIZE, NULL, 0, 2 * GiB, "window of an AGP bridge (physical model)"},
     {"aperture-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
      "most bytes that one operation maps in an aperture"},
     {"content", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
