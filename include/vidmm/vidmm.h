@@ -262,6 +262,44 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
 
+/* ---- Offer and reclaim ------------------------------------------------------------------------ */
+
+enum vidmm_offer_priority { VIDMM_OFFER_LOW, VIDMM_OFFER_NORMAL, VIDMM_OFFER_HIGH };
+
+enum vidmm_reclaim_result {
+    VIDMM_RECLAIM_OK,           /* the content is what it was */
+    VIDMM_RECLAIM_DISCARDED,    /* no content any more: to be written before it is read */
+    VIDMM_RECLAIM_NOT_COMMITTED /* nor memory for it: still offered, to be reclaimed later */
+};
+
+/*
+ * Offers allocations: when room is needed they go first, LOW before NORMAL before HIGH, and their
+ * content is not kept. Work that was submitted before still finds it. Until vidmm_reclaim() nothing
+ * may use them: rendering, making resident and locking are
+ * STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE; residency references stay the caller's, but do not keep
+ * them. All or none.
+ *
+ * STATUS_GRAPHICS_ALLOCATION_BUSY: one is locked, or a request for one is under way (GpuMmu).
+ * STATUS_INVALID_PARAMETER: one is offered already, or named twice.
+ */
+NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
+                     struct vidmm_allocation *const *allocations,
+                     enum vidmm_offer_priority priority);
+
+/*
+ * Takes the offers back; out_results, one for each, say what became of the content. What has
+ * residency references and is not resident is paged in: STATUS_PENDING, and done is called as by
+ * vidmm_make_resident(); on failure the references that were put aside for it are gone.
+ * STATUS_SUCCESS: done is not called. STATUS_INVALID_PARAMETER: one is not offered.
+ */
+NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
+                       struct vidmm_allocation *const *allocations,
+                       enum vidmm_reclaim_result *out_results, vidmm_done done, void *context,
+                       uint64_t *out_fence_value);
+
+/* Which allocations go first when room is needed, as AllocationPriority; from now on. */
+NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority);
+
 /*
  * The paging fence: a 64-bit value that only grows. A request that was given a value is done when
  * the fence has it. With a driver of WDDM 2.2 or later it is a monitored fence, written by the GPU

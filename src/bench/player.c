@@ -198,6 +198,12 @@ static bool play_operation(struct player *player, uint32_t op_index)
         return player_play_resident(player, op_index);
     case WORKLOAD_OP_EVICT:
         return player_play_evict(player, op_index);
+    case WORKLOAD_OP_OFFER:
+        return player_play_offer(player, op_index);
+    case WORKLOAD_OP_RECLAIM:
+        return player_play_reclaim(player, op_index);
+    case WORKLOAD_OP_PRIORITY:
+        return player_play_priority(player, op_index);
     case WORKLOAD_OP_STEP:
         return play_step(player, op_index);
     case WORKLOAD_OP_MAP:

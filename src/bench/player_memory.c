@@ -326,7 +326,7 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
 
 /* ---- Residency by hand --------------------------------------------------------------------------- */
 
-static void request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
     struct player *player = context;
 
@@ -335,6 +335,17 @@ static void request_done(void *context, NTSTATUS status, uint64_t needed, uint64
     player->request_needed = needed;
     player->request_available = available;
     player->needs_pump = true;
+}
+
+bool player_wait_request(struct player *player)
+{
+    player->requesting_count++;
+    while (!player->is_request_reported) {
+        if (!player_advance(player))
+            return false;
+    }
+    player->requesting_count--;
+    return true;
 }
 
 /* A reference for one allocation; waits for the answer. False: stopped. */
@@ -346,15 +357,11 @@ static bool make_resident(struct player *player, uint32_t device,
 
     do {
         player->is_request_reported = false;
-        *out_status = vidmm_make_resident(player->devices[device], 1, &allocation, request_done,
-                                          player, &fence_value);
+        *out_status = vidmm_make_resident(player->devices[device], 1, &allocation,
+                                          player_request_done, player, &fence_value);
         if (*out_status == STATUS_PENDING) {
-            player->requesting_count++;
-            while (!player->is_request_reported) {
-                if (!player_advance(player))
-                    return false;
-            }
-            player->requesting_count--;
+            if (!player_wait_request(player))
+                return false;
             *out_status = player->request_status;
         }
     } while (player_should_repeat(player, *out_status, &attempts));

@@ -188,6 +188,14 @@ bool player_play_free(struct player *player, uint32_t op_index);
 bool player_play_access(struct player *player, uint32_t op_index, bool is_write);
 bool player_play_resident(struct player *player, uint32_t op_index);
 bool player_play_evict(struct player *player, uint32_t op_index);
+/* For requests of one line at a time: done, and the wait for it. False: stopped. */
+void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+bool player_wait_request(struct player *player);
+
+/* player_offer.c */
+bool player_play_offer(struct player *player, uint32_t op_index);
+bool player_play_reclaim(struct player *player, uint32_t op_index);
+bool player_play_priority(struct player *player, uint32_t op_index);
 bool player_play_map(struct player *player, uint32_t op_index);
 bool player_play_unmap(struct player *player, uint32_t op_index);
 bool player_play_page_table(struct player *player, uint32_t op_index);

@@ -226,8 +226,9 @@ struct run_result {
 
     uint64_t submissions, failed_submissions, retried_submissions;
     uint64_t operations_played;
-    uint64_t no_memory_retries; /* calls repeated after STATUS_NO_MEMORY */
-    bool has_failed_allocation; /* config.fail_allocation was reached */
+    uint64_t reclaims, reclaims_discarded; /* allocations; the latter had lost their content */
+    uint64_t no_memory_retries;            /* calls repeated after STATUS_NO_MEMORY */
+    bool has_failed_allocation;            /* config.fail_allocation was reached */
     uint64_t interrupts;
     uint64_t peak_process_bytes;
 

@@ -271,6 +271,11 @@ void oracle_content_lost(struct oracle *oracle, uint64_t id)
     memset(allocation->undefined, 0xff, words * sizeof(uint64_t));
 }
 
+void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
+{
+    find_allocation(oracle, id)->is_offered = is_offered;
+}
+
 /* Pages that are wholly written have a content again. */
 static void define_pages(struct oracle_allocation *allocation, uint64_t offset, uint64_t bytes)
 {

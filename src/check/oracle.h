@@ -158,6 +158,12 @@ void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct
 /* The workload gave the content up (offer and discard): nothing is expected until it is written. */
 void oracle_content_lost(struct oracle *oracle, uint64_t id);
 
+/*
+ * The content was offered: until it is reclaimed (lost or not) it may go at any time. What was
+ * submitted before must still find it.
+ */
+void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered);
+
 /* One reference of a submission; its index is its position in the array. */
 struct oracle_reference {
     uint64_t allocation;

@@ -59,6 +59,7 @@ struct oracle_allocation {
     uint64_t operation_count; /* built and not retired */
     uint64_t handle;          /* hAllocation, when is_bound */
     bool is_live;
+    bool is_offered; /* its content may be nowhere */
     bool is_bound;
     bool is_reported;
     bool is_noticed;    /* NOTIFY_RESIDENCY said that it is resident */

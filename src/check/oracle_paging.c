@@ -611,7 +611,7 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
     const uint64_t *locations = allocation->locations + operation->first_page;
     uint64_t i = 0;
 
-    if (operation->effect == EFFECT_DISCARD && !allocation->is_live)
+    if (operation->effect == EFFECT_DISCARD && (!allocation->is_live || allocation->is_offered))
         return; /* it goes with its content */
     if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE)
         return; /* judged when it was published */
@@ -816,7 +816,7 @@ static void check_allocation(struct oracle *oracle, struct oracle_allocation *al
     struct occasion occasion = {.kind = OCCASION_FINAL};
     uint64_t page = 0;
 
-    while (page < allocation->page_count) {
+    while (page < allocation->page_count && !allocation->is_offered) {
         uint64_t location = allocation->locations ? allocation->locations[page] : LOCATION_UNKNOWN;
         uint64_t run = 1;
 

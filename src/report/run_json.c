@@ -263,6 +263,8 @@ static json_t *result_json(const struct run_result *result)
     json_object_set_new(json, "page_tables", page_tables_json(result));
     json_object_set_new(json, "submissions", submissions_json(result));
     set(json, "operations_played", result->operations_played);
+    set(json, "reclaims", result->reclaims);
+    set(json, "reclaims_discarded", result->reclaims_discarded);
     set(json, "no_memory_retries", result->no_memory_retries);
     set(json, "peak_process_bytes", result->peak_process_bytes);
     json_object_set_new(json, "machine", machine_json(&result->config));

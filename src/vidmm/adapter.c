@@ -88,6 +88,8 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     list_init(&vidmm->signalling);
     list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
+    for (unsigned i = 0; i < OFFER_CLASSES; i++)
+        list_init(&vidmm->offered[i]);
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);
     *out_vidmm = vidmm;

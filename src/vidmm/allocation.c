@@ -285,6 +285,7 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
     list_init(&allocation->mappings);
     list_init(&allocation->lru);
     list_init(&allocation->dying);
+    list_init(&allocation->offered);
     list_init(&allocation->device_link);
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
@@ -309,6 +310,20 @@ fail:
     base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, allocation, sizeof *allocation);
     return status;
+}
+
+NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority)
+{
+    bool is_listed = list_is_linked(&allocation->lru);
+
+    if (!priority || allocation->is_destroyed)
+        return priority ? STATUS_INVALID_HANDLE : STATUS_INVALID_PARAMETER;
+    if (is_listed)
+        segment_lru_remove(allocation);
+    allocation->priority_class = priority_class(priority);
+    if (is_listed)
+        segment_lru_add(allocation);
+    return STATUS_SUCCESS;
 }
 
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation)
@@ -344,7 +359,10 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
     mdl = base_alloc(allocation->vidmm->services, mdl_bytes(allocation->page_count));
     if (!mdl)
         return STATUS_NO_MEMORY;
-    status = platform->take_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+    do {
+        status =
+            platform->take_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+    } while (!NT_SUCCESS(status) && offer_drop_backing(allocation->vidmm));
     if (!NT_SUCCESS(status)) {
         base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
         return STATUS_NO_MEMORY;
@@ -381,8 +399,7 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
            allocation->busy_until <= submissions_retired(allocation->vidmm);
 }
 
-/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
-static void bury_if_dead(struct vidmm_allocation *allocation)
+void allocation_bury_if_dead(struct vidmm_allocation *allocation)
 {
     if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
         allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
@@ -405,7 +422,7 @@ void allocation_unhold(struct vidmm_allocation *allocation)
     allocation->busy_until = allocation->vidmm->submitted;
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_add(allocation);
-    bury_if_dead(allocation);
+    allocation_bury_if_dead(allocation);
 }
 
 void allocation_use(struct vidmm_allocation *allocation)
@@ -417,7 +434,7 @@ void allocation_unuse(struct vidmm_allocation *allocation)
 {
     ASSERT(allocation->uses > 0);
     allocation->uses--;
-    bury_if_dead(allocation);
+    allocation_bury_if_dead(allocation);
 }
 
 static bool holds_content_itself(const struct segment *segment)
@@ -451,7 +468,7 @@ void allocation_entered(struct job *job)
     allocation->state = ALLOCATION_RESIDENT;
     if (!allocation->holds)
         segment_lru_add(allocation);
-    bury_if_dead(allocation);
+    allocation_bury_if_dead(allocation);
 }
 
 NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason)
@@ -487,7 +504,8 @@ void allocation_left(struct job *job)
     segment_release_eviction_slots(allocation);
     segment_unplace(allocation);
     allocation->state = ALLOCATION_BACKED;
-    bury_if_dead(allocation);
+    offer_enlist(allocation);
+    allocation_bury_if_dead(allocation);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
@@ -495,13 +513,14 @@ void allocation_left(struct job *job)
 void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
 {
     ASSERT(!allocation->is_destroyed);
+    offer_cancel(allocation);
     allocation->is_destroyed = true;
     allocation->vidmm->doomed_count++;
     if (allocation->state != ALLOCATION_LEAVING)
         segment_set_departure(allocation, DOOMED);
     if (!allocation->holds)
         allocation->busy_until = allocation->vidmm->submitted;
-    bury_if_dead(allocation);
+    allocation_bury_if_dead(allocation);
     vidmm_pump(allocation->vidmm);
 }
 
@@ -585,6 +604,8 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
 
     if (allocation->is_destroyed)
         return STATUS_INVALID_HANDLE;
+    if (allocation->is_offered)
+        return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
     if (is_in_use(allocation))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     switch (allocation->state) {

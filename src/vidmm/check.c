@@ -70,7 +70,7 @@ static bool check_segment(const struct segment *segment, const struct tally *tal
     const char *text = NULL;
     unsigned class;
 
-    for (class = 0; class < PRIORITY_CLASSES; class ++)
+    for (class = 0; class < VICTIM_CLASSES; class ++)
         evictable += list_count(&segment->lru[class]);
     if (segment->used != tally->used[segment->id] + segment->table_bytes)
         return broken("bytes used are not those of the allocations", segment->used,

@@ -4,12 +4,12 @@
  *     memory segment   enter   FILL without content, else TRANSFER from the backing store
  *                      leave   TRANSFER to the backing store, directly or, with an eviction segment,
  *                              through aperture slots that show it: MAP, TRANSFER, UNMAP
- *                      die     DISCARD_CONTENT
+ *                      die, drop an offered one   DISCARD_CONTENT
  *     AGP              the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get
  *                      what the GPU wrote through it
  *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store
  *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
- *                      die     UNMAP_APERTURE_SEGMENT
+ *                      die, drop   UNMAP_APERTURE_SEGMENT
  *
  * A transfer of more than vidmm_config.transfer_bytes is cut, at the latest because TransferOffset
  * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007).
@@ -154,3 +154,4 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 const struct job_ops physical_enter_ops = {enter_next, allocation_entered};
 const struct job_ops physical_leave_ops = {leave_next, allocation_left};
 const struct job_ops physical_die_ops = {die_next, allocation_died};
+const struct job_ops physical_drop_ops = {die_next, allocation_dropped};

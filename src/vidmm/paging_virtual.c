@@ -9,7 +9,7 @@
  *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
- *     any              die     its mappings are made invalid and flushed; UNMAP from the aperture
+ *     any         die, drop    its mappings are made invalid and flushed; UNMAP from the aperture
  *
  * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
  * invalid entries may be cached; the transfer or fill; entries invalid again; FLUSH_TLB. When tables
@@ -320,3 +320,4 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 const struct job_ops virtual_enter_ops = {enter_next, allocation_entered};
 const struct job_ops virtual_leave_ops = {leave_next, allocation_left};
 const struct job_ops virtual_die_ops = {die_next, allocation_died};
+const struct job_ops virtual_drop_ops = {die_next, allocation_dropped};

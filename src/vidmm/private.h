@@ -58,6 +58,8 @@ enum segment_kind {
 };
 
 #define PRIORITY_CLASSES 5
+#define OFFER_CLASSES    3
+#define VICTIM_CLASSES   (OFFER_CLASSES + PRIORITY_CLASSES)
 
 struct segment {
     enum segment_kind kind;
@@ -72,8 +74,11 @@ struct segment {
     uint64_t leaving;     /* bytes whose owners are on their way out, or dying */
     uint64_t doomed;      /* bytes of destroyed allocations that submitted work still uses */
     uint64_t allocation_count;
-    /* Allocations that may be evicted, by priority class, least recently used first. */
-    struct list lru[PRIORITY_CLASSES];
+    /*
+     * Allocations that may be evicted, least recently used first: those that were offered, by the
+     * priority of the offer, then the others by priority class.
+     */
+    struct list lru[VICTIM_CLASSES];
 };
 
 NTSTATUS segments_init(struct vidmm *vidmm);
@@ -234,6 +239,14 @@ struct vidmm_allocation {
     enum { STAYS, DOOMED, GOES } departure; /* as which of the segment's bytes it counts */
     bool has_content;                       /* else the next page-in fills */
 
+    /* Offered (offer.c): its content may be dropped. */
+    bool is_offered;
+    bool is_dropped;        /* it was, or is going */
+    bool had_content;       /* when it was offered */
+    unsigned offer_class;   /* LOW first */
+    uint32_t offered_holds; /* residency references put aside */
+    struct list offered;    /* in vidmm->offered while it is BACKED */
+
     /* Where: valid while segment is not NULL. */
     struct segment *segment;
     uint64_t offset;       /* CONTIGUOUS, APERTURE: bytes */
@@ -332,9 +345,26 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
 /* The generators for struct vidmm_allocation.job. */
 extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
 extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
+extern const struct job_ops physical_drop_ops, virtual_drop_ops;
 void allocation_entered(struct job *job);
 void allocation_left(struct job *job);
 void allocation_died(struct job *job);
+/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
+void allocation_bury_if_dead(struct vidmm_allocation *allocation);
+
+/* ---- Offers (offer.c) ----------------------------------------------------------------------------- */
+
+/* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
+void allocation_drop(struct vidmm_allocation *allocation);
+void allocation_dropped(struct job *job);
+/* An offered allocation has become BACKED: its system pages may be dropped. */
+void offer_enlist(struct vidmm_allocation *allocation);
+/* Releases the system pages of one offered allocation that is out; false: there is none. */
+bool offer_drop_backing(struct vidmm *vidmm);
+/* It is destroyed: no offer any more, all references as before. */
+void offer_cancel(struct vidmm_allocation *allocation);
+/* A reclaim's request has ended, which held the allocation once. */
+void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
 
 /* ---- Residency (residency.c) ---------------------------------------------------------------------- */
 
@@ -352,8 +382,9 @@ struct request {
      */
     NTSTATUS (*make_tables)(void *subject);
     uint64_t table_bytes;
-    bool is_active; /* its references are held */
-    bool has_ended; /* by its value in memory, before its barrier's packet has retired */
+    bool is_active;  /* its references are held */
+    bool is_reclaim; /* references that were put aside come back with it */
+    bool has_ended;  /* by its value in memory, before its barrier's packet has retired */
     unsigned count;
     unsigned placed;
     struct job barrier;
@@ -691,6 +722,7 @@ struct vidmm {
     struct list signalling;  /* their barriers are queued and will write the fence */
     struct list dying;       /* destroyed, held by nobody, in the order of their last use */
     uint64_t doomed_count;   /* destroyed and not gone */
+    struct list offered[OFFER_CLASSES]; /* offered and BACKED */
     struct list processes;
 
     /* D3DKMT handles: index -> allocation. */

@@ -341,6 +341,8 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     if (reference_count > context->info.AllocationListSize)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < reference_count; i++) {
+        if (references[i].allocation->is_offered)
+            return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
         if (references[i].allocation->is_destroyed)
             return STATUS_INVALID_HANDLE;
     }

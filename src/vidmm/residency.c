@@ -3,7 +3,8 @@
  *
  * A request is active from the moment it is the first: it then holds its allocations, so that what
  * is resident stays, and places what is not, making room by evicting, least recently used first
- * and lowest priority class first, from the segment that the allocation prefers. When all is
+ * and lowest priority class first (offered ones before all others), from the segment that the
+ * allocation prefers. When all is
  * placed, a barrier job behind the page-ins ends the request: its last operation writes the value of
  * the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2 do
  * not know the operation, and the packet that retires ends it. A request that cannot be placed while
@@ -65,8 +66,11 @@ static void settle(struct request *request, NTSTATUS status)
         for (i = 0; i < request->count; i++)
             allocation_unhold(request->allocations[i]);
     }
-    for (i = 0; i < request->count; i++)
+    for (i = 0; i < request->count; i++) {
+        if (request->is_reclaim)
+            offer_settle_reclaim(request->allocations[i], NT_SUCCESS(status));
         allocation_unuse(request->allocations[i]);
+    }
     if (request->device)
         settle_fence(request, status);
 }
@@ -182,12 +186,13 @@ static struct vidmm_allocation *find_victim(struct segment *segment)
 {
     unsigned class;
 
-    for (class = 0; class < PRIORITY_CLASSES; class ++) {
+    for (class = 0; class < VICTIM_CLASSES; class ++) {
         struct vidmm_allocation *victim;
         unsigned seen = 0;
 
         list_for_each (victim, &segment->lru[class], struct vidmm_allocation, lru) {
-            if (allocation_is_idle(victim))
+            /* An offer takes effect behind all that was submitted before (OFFER-002). */
+            if (allocation_is_idle(victim) && !(victim->is_offered && victim->uses))
                 return victim;
             if (++seen == VICTIM_SCAN)
                 break;
@@ -226,7 +231,10 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
         if (!victim)
             break;
         footprint = segment_footprint(segment, victim);
-        *status = allocation_leave(victim, "memory pressure");
+        if (victim->is_offered)
+            allocation_drop(victim);
+        else
+            *status = allocation_leave(victim, "memory pressure");
         if (!NT_SUCCESS(*status))
             break;
         coming += footprint;
@@ -471,6 +479,8 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
     for (i = 0; i < count; i++) {
         if (allocations[i]->is_destroyed)
             return STATUS_INVALID_HANDLE;
+        if (allocations[i]->is_offered)
+            return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
     }
     for (i = 0; i < count; i++) {
         if (allocations[i]->state != ALLOCATION_RESIDENT)
@@ -500,7 +510,11 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
 {
     unsigned i;
 
-    for (i = 0; i < count; i++)
-        allocation_unhold(allocations[i]);
+    for (i = 0; i < count; i++) {
+        if (allocations[i]->offered_holds)
+            allocations[i]->offered_holds--;
+        else
+            allocation_unhold(allocations[i]);
+    }
     vidmm_pump(device->vidmm);
 }

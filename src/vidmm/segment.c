@@ -50,7 +50,7 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     unsigned i;
 
     segment->id = id;
-    for (i = 0; i < PRIORITY_CLASSES; i++)
+    for (i = 0; i < VICTIM_CLASSES; i++)
         list_init(&segment->lru[i]);
     if (id == 0) {
         segment->kind = SEGMENT_SYSTEM;
@@ -420,7 +420,10 @@ void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t fi
 
 void segment_lru_add(struct vidmm_allocation *allocation)
 {
-    list_push_back(&allocation->segment->lru[allocation->priority_class], &allocation->lru);
+    unsigned class = allocation->is_offered ? allocation->offer_class
+                                            : OFFER_CLASSES + allocation->priority_class;
+
+    list_push_back(&allocation->segment->lru[class], &allocation->lru);
 }
 
 void segment_lru_remove(struct vidmm_allocation *allocation)

@@ -503,6 +503,7 @@ static inline void rig_accept_discard(struct rig *rig, struct rig_operation *ope
 
         EXPECT(!page->packet_pins);
         EXPECT(page->owner == allocation->number && page->owner_page == unit);
+        page->owner = 0;
         rig_pin(operation, page, allocation->number);
     }
 }

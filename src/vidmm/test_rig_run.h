@@ -210,6 +210,21 @@ static inline void rig_driver_error(void *context, const char *rule, const char 
     rig->rule_count++;
 }
 
+/*
+ * It was offered and is dropped: zero is what it holds then, and no page is its own any more; in the
+ * physical model from DISCARD_CONTENT on.
+ */
+static inline void rig_forget_content(struct rig *rig, struct rig_allocation *allocation)
+{
+    for (unsigned segment = 0; rig->config.is_virtual && segment < rig->segment_count; segment++) {
+        for (uint64_t i = 0; rig->segments[segment] && i < rig->segment_pages[segment]; i++) {
+            if (rig->segments[segment][i].owner == allocation->number)
+                rig->segments[segment][i].owner = 0;
+        }
+    }
+    memset(allocation->model, 0, allocation->page_count * sizeof *allocation->model);
+}
+
 static inline void rig_evicted(void *context, struct vidmm_allocation *allocation,
                                const char *reason)
 {
@@ -218,6 +233,8 @@ static inline void rig_evicted(void *context, struct vidmm_allocation *allocatio
     EXPECT(reason[0]);
     rig->eviction_count++;
     rig->last_evicted = allocation;
+    if (strcmp(reason, "offered") == 0)
+        rig_forget_content(rig, rig_allocation_of(rig, allocation->driver_handle));
 }
 
 static inline void rig_set_ops(struct rig *rig)

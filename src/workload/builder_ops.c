@@ -271,12 +271,31 @@ void workload_builder_free(struct workload_builder *builder, uint32_t allocation
         entry->allocation = WORKLOAD_NONE;
 }
 
+/* Between an offer and its reclaim nothing may use an allocation. */
+static bool check_not_offered(struct workload_builder *builder, const uint32_t *allocations,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct workload_allocation *a = live_allocation(builder, allocations[i]);
+
+        if (!a)
+            return false;
+        if (a->is_offered) {
+            workload_builder_fail(builder, "%s is offered (expected a reclaim before it is used)",
+                                  name_of(builder, allocations[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
 static void add_access(struct workload_builder *builder, enum workload_op_kind kind,
                        uint32_t allocation, uint64_t offset, uint64_t size, uint64_t key)
 {
     struct workload_op *op;
 
-    if (!check_range(builder, allocation, offset, &size))
+    if (!check_range(builder, allocation, offset, &size) ||
+        !check_not_offered(builder, &allocation, 1))
         return;
     op = workload_builder_op(builder, kind, allocation);
     if (!op)
@@ -400,7 +419,7 @@ void workload_builder_ref(struct workload_builder *builder, uint32_t allocation,
     }
     device = out->contexts[out->ops[out->view.op_count - 1].object].device;
     if (check_range(builder, allocation, offset, &ref.size) &&
-        check_device(builder, allocation, device))
+        check_device(builder, allocation, device) && check_not_offered(builder, &allocation, 1))
         add_ref(builder, &ref);
 }
 
@@ -419,7 +438,8 @@ void workload_builder_submit_end(struct workload_builder *builder)
 }
 
 static void add_residency(struct workload_builder *builder, enum workload_op_kind kind,
-                          uint32_t device, const uint32_t *allocations, uint32_t count)
+                          uint32_t device, const uint32_t *allocations, uint32_t count,
+                          uint64_t value)
 {
     const struct workload_allocation *first;
 
@@ -444,7 +464,7 @@ static void add_residency(struct workload_builder *builder, enum workload_op_kin
         if (!check_device(builder, allocations[i], device))
             return;
     }
-    begin_list(builder, kind, device, 0);
+    begin_list(builder, kind, device, value);
     for (uint32_t i = 0; i < count && !builder->failed; i++) {
         struct workload_ref ref = {.allocation = allocations[i],
                                    .size = builder->out->allocations[allocations[i]].size};
@@ -457,13 +477,60 @@ static void add_residency(struct workload_builder *builder, enum workload_op_kin
 void workload_builder_resident(struct workload_builder *builder, uint32_t device,
                                const uint32_t *allocations, uint32_t count)
 {
-    add_residency(builder, WORKLOAD_OP_RESIDENT, device, allocations, count);
+    if (check_not_offered(builder, allocations, count))
+        add_residency(builder, WORKLOAD_OP_RESIDENT, device, allocations, count, 0);
 }
 
 void workload_builder_evict(struct workload_builder *builder, uint32_t device,
                             const uint32_t *allocations, uint32_t count)
 {
-    add_residency(builder, WORKLOAD_OP_EVICT, device, allocations, count);
+    add_residency(builder, WORKLOAD_OP_EVICT, device, allocations, count, 0);
+}
+
+void workload_builder_offer(struct workload_builder *builder, uint32_t device,
+                            const uint32_t *allocations, uint32_t count, uint32_t priority)
+{
+    if (priority > 2) {
+        workload_builder_fail(builder, "offer of priority %u (expected 0, 1 or 2)", priority);
+        return;
+    }
+    if (!check_not_offered(builder, allocations, count))
+        return;
+    add_residency(builder, WORKLOAD_OP_OFFER, device, allocations, count, priority);
+    for (uint32_t i = 0; i < count && !builder->failed; i++) {
+        if (builder->out->allocations[allocations[i]].is_offered)
+            workload_builder_fail(builder, "%s is named twice (expected each once)",
+                                  name_of(builder, allocations[i]));
+        builder->out->allocations[allocations[i]].is_offered = true;
+    }
+}
+
+void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
+                              const uint32_t *allocations, uint32_t count)
+{
+    add_residency(builder, WORKLOAD_OP_RECLAIM, device, allocations, count, 0);
+    for (uint32_t i = 0; i < count && !builder->failed; i++) {
+        if (!builder->out->allocations[allocations[i]].is_offered)
+            workload_builder_fail(builder, "%s is not offered (expected an offer before)",
+                                  name_of(builder, allocations[i]));
+        builder->out->allocations[allocations[i]].is_offered = false;
+    }
+}
+
+void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
+                               uint32_t priority)
+{
+    struct workload_op *op;
+
+    if (!live_allocation(builder, allocation))
+        return;
+    if (!priority) {
+        workload_builder_fail(builder, "priority 0 (expected at least 1)");
+        return;
+    }
+    op = workload_builder_op(builder, WORKLOAD_OP_PRIORITY, allocation);
+    if (op)
+        op->value = priority;
 }
 
 /* The rest ----------------------------------------------------------------------------------- */

@@ -133,7 +133,7 @@ static bool parse_segment(struct parser *parser, struct word word, uint8_t *out)
     return false;
 }
 
-static bool parse_priority(struct parser *parser, uint32_t *out)
+static bool parse_priority(struct parser *parser, struct word word, uint32_t *out)
 {
     static const struct {
         const char *name;
@@ -143,7 +143,6 @@ static bool parse_priority(struct parser *parser, uint32_t *out)
         {"normal", WORKLOAD_PRIORITY_NORMAL}, {"high", WORKLOAD_PRIORITY_HIGH},
         {"max", WORKLOAD_PRIORITY_MAX},
     };
-    struct word word = parser->values[ATTR_PRIORITY];
     uint64_t number;
 
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
@@ -286,7 +285,8 @@ static void handle_alloc(struct parser *parser)
         if (info.device == WORKLOAD_NONE)
             return;
     }
-    if ((parser->present & A(PRIORITY)) && !parse_priority(parser, &info.priority))
+    if ((parser->present & A(PRIORITY)) &&
+        !parse_priority(parser, parser->values[ATTR_PRIORITY], &info.priority))
         return;
     if ((parser->present & A(FLAGS)) && !parse_flags(parser, &info.flags))
         return;
@@ -444,6 +444,23 @@ static void item_residency(struct parser *parser, struct word word)
         parser->list[parser->list_count++] = id;
 }
 
+/* Of an offer: low, normal (default) or high. */
+static bool parse_offer_priority(struct parser *parser, uint32_t *out)
+{
+    static const char *const names[] = {"low", "normal", "high"};
+    struct word word = parser->values[ATTR_PRIORITY];
+
+    *out = 1;
+    if (!(parser->present & A(PRIORITY)))
+        return true;
+    for (*out = 0; *out < ARRAY_COUNT(names); ++*out) {
+        if (word_is(word, names[*out]))
+            return true;
+    }
+    fail(parser, "priority is '%.*s' (expected low, normal or high)", shown(word), word.text);
+    return false;
+}
+
 static void handle_residency(struct parser *parser)
 {
     uint32_t device = WORKLOAD_NONE;
@@ -458,10 +475,28 @@ static void handle_residency(struct parser *parser)
         if (device == WORKLOAD_NONE)
             return;
     }
-    if (strcmp(parser->directive->name, "resident") == 0)
+    if (strcmp(parser->directive->name, "resident") == 0) {
         workload_builder_resident(parser->builder, device, parser->list, parser->list_count);
-    else
+    } else if (strcmp(parser->directive->name, "reclaim") == 0) {
+        workload_builder_reclaim(parser->builder, device, parser->list, parser->list_count);
+    } else if (strcmp(parser->directive->name, "offer") == 0) {
+        uint32_t priority;
+
+        if (parse_offer_priority(parser, &priority))
+            workload_builder_offer(parser->builder, device, parser->list, parser->list_count,
+                                   priority);
+    } else {
         workload_builder_evict(parser->builder, device, parser->list, parser->list_count);
+    }
+}
+
+static void handle_priority(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+    uint32_t priority;
+
+    if (id != WORKLOAD_NONE && parse_priority(parser, parser->words[1], &priority))
+        workload_builder_priority(parser->builder, id, priority);
 }
 
 static void handle_step(struct parser *parser)
@@ -600,6 +635,11 @@ static const struct directive directives[] = {
     {"resident", "resident [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
      handle_residency},
     {"evict", "evict [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency, handle_residency},
+    {"offer", "offer [device=D] [priority=low|normal|high] NAME...", A(DEVICE) | A(PRIORITY), 0, 0,
+     false, item_residency, handle_residency},
+    {"reclaim", "reclaim [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
+     handle_residency},
+    {"priority", "priority NAME P", 0, 0, 2, false, NULL, handle_priority},
     {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx] [driver-protection=N]",
      A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT) | A(DRIVER_PROTECTION), A(VA), 1, false, NULL,
      handle_map},

@@ -229,6 +229,8 @@ static void print_residency(struct printer *printer, const struct workload_op *o
     put(printer, workload_op_name((enum workload_op_kind)op->kind));
     if (op->object != w->allocations[refs[0].allocation].device)
         putf(printer, " device=%s", workload_string(w, w->devices[op->object].name));
+    if (op->kind == WORKLOAD_OP_OFFER && op->value != 1)
+        put(printer, op->value ? " priority=high" : " priority=low");
     for (uint32_t i = 0; i < op->ref_count; i++) {
         put(printer, " ");
         put_string(printer, w->allocations[refs[i].allocation].name);
@@ -302,7 +304,12 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         break;
     case WORKLOAD_OP_RESIDENT:
     case WORKLOAD_OP_EVICT:
+    case WORKLOAD_OP_OFFER:
+    case WORKLOAD_OP_RECLAIM:
         print_residency(printer, op);
+        break;
+    case WORKLOAD_OP_PRIORITY:
+        putf(printer, "priority %s 0x%" PRIx64, workload_allocation_name(w, op->object), op->value);
         break;
     case WORKLOAD_OP_STEP:
     case WORKLOAD_OP_NOTE:

@@ -114,6 +114,9 @@ enum workload_protection {
  *   WAIT        context or WORKLOAD_NONE = all contexts
  *   RESIDENT    device                                   names       whole allocations
  *   EVICT       device                                   names       whole allocations
+ *   OFFER       device                         priority  names       0 low, 1 normal, 2 high
+ *   RECLAIM     device                                   names
+ *   PRIORITY    allocation                     priority
  *   STEP                                                             text = name of the phase
  *   MAP         allocation  offset     size    va        protection  flags = protection; with a
  *                                                                    driver protection, one
@@ -135,6 +138,9 @@ enum workload_op_kind {
     WORKLOAD_OP_WAIT,
     WORKLOAD_OP_RESIDENT,
     WORKLOAD_OP_EVICT,
+    WORKLOAD_OP_OFFER,
+    WORKLOAD_OP_RECLAIM,
+    WORKLOAD_OP_PRIORITY,
     WORKLOAD_OP_STEP,
     WORKLOAD_OP_MAP,
     WORKLOAD_OP_UNMAP,
@@ -183,6 +189,7 @@ struct workload_allocation {
     uint8_t segment_count;                   /* 0: the player's choice */
     uint32_t alloc_op;                       /* index of the ALLOC operation */
     uint32_t free_op;                        /* index of the FREE operation, or WORKLOAD_NONE */
+    bool is_offered;                         /* at the end of what has been read so far */
 };
 
 struct workload_process {
@@ -397,6 +404,13 @@ void workload_builder_resident(struct workload_builder *builder, uint32_t device
                                const uint32_t *allocations, uint32_t count);
 void workload_builder_evict(struct workload_builder *builder, uint32_t device,
                             const uint32_t *allocations, uint32_t count);
+/* Until it is reclaimed nothing but free may name it. priority: 0 low, 1 normal, 2 high. */
+void workload_builder_offer(struct workload_builder *builder, uint32_t device,
+                            const uint32_t *allocations, uint32_t count, uint32_t priority);
+void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
+                              const uint32_t *allocations, uint32_t count);
+void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
+                               uint32_t priority);
 void workload_builder_step(struct workload_builder *builder, const char *name);
 
 void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,

@@ -1,0 +1,124 @@
+/*
+ * Offer and reclaim, and priorities that change.
+ *
+ * An offer is made as soon as the manager has all earlier submissions that use the allocation, not
+ * when they have run: that they still find the content is the manager's business. From then on the
+ * oracle expects nothing of it but what those submissions read; what the reclaim says of the content
+ * is what it expects afterwards.
+ */
+#include "bench/player_private.h"
+
+static bool wait_until_submitted(struct player *player, const struct player_allocation *entry)
+{
+    while (entry->waiting_count) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+static bool offer_one(struct player *player, uint32_t op_index, uint32_t id, bool *out_goes_on)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[id];
+    NTSTATUS status;
+
+    *out_goes_on = wait_until_submitted(player, entry);
+    if (!*out_goes_on)
+        return false;
+    while ((status = vidmm_offer(player->devices[op->object], 1, &entry->handle,
+                                 (enum vidmm_offer_priority)op->value)) ==
+           STATUS_GRAPHICS_ALLOCATION_BUSY) {
+        *out_goes_on = player_advance(player);
+        if (!*out_goes_on)
+            return false;
+    }
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "offer %s failed with status 0x%08x",
+                      workload_allocation_name(player->workload, id), (unsigned)status);
+    return NT_SUCCESS(status);
+}
+
+bool player_play_offer(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    bool goes_on = true;
+
+    for (uint32_t i = 0; i < op->ref_count && goes_on; i++) {
+        uint32_t id = player->workload->refs[op->first_ref + i].allocation;
+
+        if (player->allocations[id].handle && offer_one(player, op_index, id, &goes_on) &&
+            player->oracle)
+            oracle_content_offered(player->oracle, id, true);
+    }
+    return goes_on;
+}
+
+static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[id];
+    const char *name = workload_allocation_name(player->workload, id);
+    enum vidmm_reclaim_result result = VIDMM_RECLAIM_OK;
+    unsigned attempts = 0;
+    uint64_t fence_value;
+    NTSTATUS status;
+
+    do {
+        player->is_request_reported = false;
+        status = vidmm_reclaim(player->devices[op->object], 1, &entry->handle, &result,
+                               player_request_done, player, &fence_value);
+    } while (player_should_repeat(player, status, &attempts));
+    if (status == STATUS_PENDING) {
+        if (!player_wait_request(player))
+            return false;
+        if (!NT_SUCCESS(player->request_status))
+            player_report(player, op_index,
+                          "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, "
+                          "%llu are available",
+                          name, (unsigned)player->request_status,
+                          (unsigned long long)player->request_needed,
+                          (unsigned long long)player->request_available);
+    } else if (!NT_SUCCESS(status)) {
+        player_report(player, op_index, "reclaim %s failed with status 0x%08x", name,
+                      (unsigned)status);
+        return true;
+    }
+    if (result == VIDMM_RECLAIM_NOT_COMMITTED) {
+        player_report(player, op_index, "reclaim %s: there is no memory for it", name);
+        return true;
+    }
+    player->result->reclaims++;
+    player->result->reclaims_discarded += result == VIDMM_RECLAIM_DISCARDED;
+    if (player->oracle) {
+        oracle_content_offered(player->oracle, id, false);
+        if (result == VIDMM_RECLAIM_DISCARDED)
+            oracle_content_lost(player->oracle, id);
+    }
+    return true;
+}
+
+bool player_play_reclaim(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        uint32_t id = player->workload->refs[op->first_ref + i].allocation;
+
+        if (player->allocations[id].handle && !reclaim_one(player, op_index, id))
+            return false;
+    }
+    return true;
+}
+
+bool player_play_priority(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct vidmm_allocation *handle = player->allocations[op->object].handle;
+    NTSTATUS status = handle ? vidmm_set_priority(handle, (uint32_t)op->value) : STATUS_SUCCESS;
+
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "priority %s failed with status 0x%08x",
+                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+    return true;
+}

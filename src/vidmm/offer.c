@@ -1,0 +1,250 @@
+/*
+ * Offer and reclaim: content that its owner can do without.
+ *
+ * An offered allocation stands on a list of victims that comes before all others, LOW, NORMAL, HIGH,
+ * and its residency references are put aside. When room is needed it is dropped: nothing is copied,
+ * the physical model says DISCARD_CONTENT, GpuMmu makes the mappings invalid. System pages of
+ * offered allocations that are out are dropped when there is no system memory left; for that they
+ * stand on a list of the manager.
+ *
+ *     offered, resident   pressure on its segment     dropped
+ *     offered, out        no system memory            dropped, at once
+ *     reclaimed           not dropped                 OK: as it was before
+ *                         dropped                     DISCARDED: empty, its next page-in fills
+ *                         dropped, no system memory   NOT_COMMITTED: still offered
+ *
+ * References that were put aside come back with the reclaim: at once where the allocation is
+ * resident, else with a request like any other.
+ *
+ * Source     contract.md OFFER-001..005, DISC-001; sequence S-18.
+ */
+#include "vidmm/private.h"
+
+/* ---- Dropping --------------------------------------------------------------------------------- */
+
+void allocation_drop(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    ASSERT(allocation->is_offered && allocation->state == ALLOCATION_RESIDENT &&
+           !allocation->holds);
+    segment_lru_remove(allocation);
+    allocation->state = ALLOCATION_LEAVING;
+    allocation->is_dropped = true;
+    segment_set_departure(allocation, GOES);
+    vidmm->statistics.evictions++;
+    if (vidmm->config.events.evicted)
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation, "offered");
+    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
+    paging_queue_add(vidmm, &allocation->job);
+}
+
+static void forget_content(struct vidmm_allocation *allocation)
+{
+    allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
+    allocation_release_backing(allocation);
+    allocation->has_content = false;
+    allocation->is_dropped = true;
+    allocation->state = ALLOCATION_EMPTY;
+}
+
+void allocation_dropped(struct job *job)
+{
+    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+
+    segment_unplace(allocation);
+    forget_content(allocation);
+    allocation_bury_if_dead(allocation);
+}
+
+void offer_enlist(struct vidmm_allocation *allocation)
+{
+    if (allocation->is_offered && allocation->state == ALLOCATION_BACKED)
+        list_push_back(&allocation->vidmm->offered[allocation->offer_class], &allocation->offered);
+}
+
+bool offer_drop_backing(struct vidmm *vidmm)
+{
+    unsigned class;
+
+    for (class = 0; class < OFFER_CLASSES; class ++) {
+        struct list *link = list_pop_front(&vidmm->offered[class]);
+
+        if (link) {
+            struct vidmm_allocation *victim = container_of(link, struct vidmm_allocation, offered);
+
+            forget_content(victim);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Offering --------------------------------------------------------------------------------- */
+
+static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
+{
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (allocation->is_offered)
+        return STATUS_INVALID_PARAMETER;
+    /* GpuMmu: what holds it besides locks and requests under way are residency references. */
+    if (allocation->lock_count || (allocation->vidmm->caps.is_virtual && allocation->uses))
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    return STATUS_SUCCESS;
+}
+
+static void offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority)
+{
+    bool is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+
+    if (is_listed)
+        segment_lru_remove(allocation);
+    if (allocation->vidmm->caps.is_virtual && allocation->holds) {
+        allocation->offered_holds = allocation->holds;
+        allocation->holds = 0;
+        allocation->busy_until = allocation->vidmm->submitted; /* OFFER-002 */
+        is_listed = allocation->state == ALLOCATION_RESIDENT;
+    }
+    allocation->is_offered = true;
+    allocation->is_dropped = allocation->state == ALLOCATION_EMPTY;
+    allocation->had_content = allocation->state != ALLOCATION_EMPTY;
+    allocation->offer_class = priority;
+    if (is_listed)
+        segment_lru_add(allocation);
+    offer_enlist(allocation);
+}
+
+NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
+                     struct vidmm_allocation *const *allocations,
+                     enum vidmm_offer_priority priority)
+{
+    unsigned i, j;
+
+    if ((unsigned)priority >= OFFER_CLASSES)
+        return STATUS_INVALID_PARAMETER;
+    for (i = 0; i < count; i++) {
+        NTSTATUS status = may_be_offered(allocations[i]);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        for (j = 0; j < i; j++) {
+            if (allocations[j] == allocations[i])
+                return STATUS_INVALID_PARAMETER;
+        }
+    }
+    for (i = 0; i < count; i++)
+        offer(allocations[i], priority);
+    vidmm_pump(device->vidmm);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Reclaiming ------------------------------------------------------------------------------- */
+
+/* Off the lists of offered ones; its references stay aside. */
+static void withdraw(struct vidmm_allocation *allocation)
+{
+    bool is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+
+    if (is_listed)
+        segment_lru_remove(allocation);
+    if (list_is_linked(&allocation->offered))
+        list_remove(&allocation->offered);
+    allocation->is_offered = false;
+    allocation->is_dropped = false;
+    if (is_listed)
+        segment_lru_add(allocation);
+}
+
+static void restore_references(struct vidmm_allocation *allocation)
+{
+    while (allocation->offered_holds) {
+        allocation->offered_holds--;
+        allocation_hold(allocation);
+    }
+}
+
+void offer_cancel(struct vidmm_allocation *allocation)
+{
+    if (!allocation->is_offered)
+        return;
+    withdraw(allocation);
+    restore_references(allocation);
+}
+
+void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident)
+{
+    if (!is_resident) {
+        allocation->offered_holds = 0;
+        return;
+    }
+    restore_references(allocation);
+    allocation_unhold(allocation); /* the request's own */
+}
+
+/*
+ * The pages of what was dropped are committed when they are needed; here it is found out whether
+ * they could be.
+ */
+static bool can_be_committed(struct vidmm_allocation *allocation)
+{
+    if (allocation->mdl || allocation->state != ALLOCATION_EMPTY)
+        return true;
+    if (!NT_SUCCESS(allocation_take_backing(allocation)))
+        return false;
+    allocation_release_backing(allocation);
+    return true;
+}
+
+static enum vidmm_reclaim_result result_of(struct vidmm_allocation *allocation)
+{
+    if (!allocation->is_dropped || !allocation->had_content)
+        return allocation->is_dropped && !can_be_committed(allocation) ? VIDMM_RECLAIM_NOT_COMMITTED
+                                                                       : VIDMM_RECLAIM_OK;
+    return can_be_committed(allocation) ? VIDMM_RECLAIM_DISCARDED : VIDMM_RECLAIM_NOT_COMMITTED;
+}
+
+NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
+                       struct vidmm_allocation *const *allocations,
+                       enum vidmm_reclaim_result *out_results, vidmm_done done, void *context,
+                       uint64_t *out_fence_value)
+{
+    struct request *request = NULL;
+    unsigned absent = 0;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_fence_value = 0;
+    for (i = 0; i < count; i++) {
+        if (!allocations[i]->is_offered)
+            return STATUS_INVALID_PARAMETER;
+    }
+    for (i = 0; i < count; i++) {
+        out_results[i] = result_of(allocations[i]);
+        if (out_results[i] != VIDMM_RECLAIM_NOT_COMMITTED && allocations[i]->offered_holds &&
+            allocations[i]->state != ALLOCATION_RESIDENT)
+            absent++;
+    }
+    if (absent) {
+        status = request_create(device, absent, done, context, &request);
+        if (!NT_SUCCESS(status))
+            return status;
+        request->is_reclaim = true;
+    }
+    absent = 0;
+    for (i = 0; i < count; i++) {
+        if (out_results[i] == VIDMM_RECLAIM_NOT_COMMITTED)
+            continue;
+        withdraw(allocations[i]);
+        if (allocations[i]->offered_holds && allocations[i]->state != ALLOCATION_RESIDENT)
+            request->allocations[absent++] = allocations[i];
+        else
+            restore_references(allocations[i]);
+    }
+    if (!request)
+        return STATUS_SUCCESS;
+    *out_fence_value = request->fence_value = ++device->requests_made;
+    request_queue(request);
+    vidmm_pump(device->vidmm);
+    return STATUS_PENDING;
+}
