@@ -46,12 +46,17 @@
 #define SGPU_REG_INDEX_BITS    0x028u /* 8 r  byte n: index bits of page-table level n      */
 #define SGPU_REG_DEAD_OFFSET   0x0c0u /* 8 r  where local memory is defective: page multiple */
 #define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
-#define SGPU_REG_KEPT_SIZE     0x080u /* 8 r  bytes of local memory that outlive hibernation */
-#define SGPU_REG_IRQ_STATUS    0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
-#define SGPU_REG_IRQ_ENABLE    0x104u /* 4 rw SGPU_IRQ_*                                    */
-#define SGPU_REG_RESET         0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+#define SGPU_REG_WINDOW_SLOT   0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
+#define SGPU_REG_WINDOW_PAGE                                                                       \
+    0x0d4u                         /* 4 w  ... shows this page of local memory, or, with
+                                       *      SGPU_WINDOW_NOTHING, none */
+#define SGPU_REG_KEPT_SIZE  0x080u /* 8 r  bytes of local memory that outlive hibernation */
+#define SGPU_REG_IRQ_STATUS 0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
+#define SGPU_REG_IRQ_ENABLE 0x104u /* 4 rw SGPU_IRQ_*                                    */
+#define SGPU_REG_RESET      0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
 
-#define SGPU_ID 0x55504753u /* "SGPU" */
+#define SGPU_WINDOW_NOTHING 0xffffffffu
+#define SGPU_ID             0x55504753u /* "SGPU" */
 
 /*
  * A reset of the device resets every node, clears IRQ_STATUS and IRQ_ENABLE and retrains local
@@ -68,12 +73,16 @@
 #define SGPU_STRAP_UPDATE_CPU          2u
 #define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2)  /* page tables belong in system memory      */
 #define SGPU_STRAP_COHERENT_APERTURE   (1u << 3)  /* the aperture can snoop CPU caches        */
+<<<<<<< HEAD
 #define SGPU_STRAP_PLAIN_ENTRIES       (1u << 4)  /* entries have no bits 2 to 5              */
 #define SGPU_STRAP_64K_SINGLE          (1u << 5)  /* 64 KiB leaf tables, instead of 4 KiB ones */
 #define SGPU_STRAP_64K_DUAL            (1u << 6)  /* 64 KiB leaf tables, beside 4 KiB ones     */
 #define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
+=======
+#define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
+>>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 

@@ -89,6 +89,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *model = workload_option(workload, "model");
     const char *wddm = workload_option(workload, "wddm");
     const char *remapping = workload_option(workload, "dma-remapping");
+    const char *host = workload_option(workload, "host-aperture");
     const char *idle = workload_option(workload, "announce-idle");
     const char *patch = workload_option(workload, "paging-patch");
     const char *scatter = workload_option(workload, "scatter");
@@ -122,6 +123,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->remaps_dma = strcmp(remapping, "no") != 0;
     if (config->remaps_dma && !config->wddm)
         config->wddm = 30; /* the first level of the driver that can */
+    if (host)
+        config->has_host_aperture = strcmp(host, "no") != 0;
     config->dead_bytes = workload_option_number(workload, "dead-memory", config->dead_bytes);
     config->transfer_piece_bytes =
         workload_option_number(workload, "transfer-piece", config->transfer_piece_bytes);

@@ -57,7 +57,7 @@ expect 2 run "$cases/main.case" --local-memory
 says "needs a value"
 expect 2 run "$cases/main.case" --local-memory lots
 expect 2 run "$cases/main.case" --model imaginary
-says "expected physical, gpummu, both"
+says "expected physical, gpummu, iommu, both"
 expect 2 run "$cases/main.case" --no-out=yes
 says "takes no value"
 leaves_nothing

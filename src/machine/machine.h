@@ -99,6 +99,12 @@ struct machine_target {
     uint64_t address;         /* in the store, or offset in the registers */
 };
 
+/*
+ * What BAR 1 shows: page i of it the local page pages[i], or nothing where that is UINT64_MAX. Lent
+ * until the next call; NULL: local memory in order, as at first. Mappings keep what they showed.
+ */
+void machine_set_window_pages(struct machine *machine, const uint64_t *pages);
+
 uint64_t machine_bar0_pa(const struct machine *machine);
 uint64_t machine_bar1_pa(const struct machine *machine);
 

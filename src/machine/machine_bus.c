@@ -30,6 +30,32 @@ static bool is_inside(uint64_t pa, uint64_t bytes, uint64_t base, uint64_t size)
     return pa >= base && pa - base < size && bytes <= size - (pa - base);
 }
 
+void machine_set_window_pages(struct machine *machine, const uint64_t *pages)
+{
+    machine->window_pages = pages;
+}
+
+/* Where a range of BAR 1 lies in local memory; false when parts of it lie apart or nowhere. */
+static bool find_in_window(const struct machine *machine, uint64_t offset, uint64_t bytes,
+                           uint64_t *out_address)
+{
+    const uint64_t *pages = machine->window_pages;
+    uint64_t first = offset / PAGE_BYTES;
+    uint64_t count = bytes_to_pages(offset % PAGE_BYTES + bytes);
+
+    *out_address = offset;
+    if (!pages)
+        return true;
+    if (pages[first] == UINT64_MAX)
+        return false;
+    for (uint64_t i = 1; i < count; i++) {
+        if (pages[first + i] != pages[first] + i)
+            return false;
+    }
+    *out_address = pages[first] * PAGE_BYTES + offset % PAGE_BYTES;
+    return true;
+}
+
 bool machine_bus_find(struct machine *machine, uint64_t pa, uint64_t bytes,
                       struct machine_target *out_target)
 {
@@ -41,9 +67,10 @@ bool machine_bus_find(struct machine *machine, uint64_t pa, uint64_t bytes,
         target.store = machine->ram;
         target.address = pa;
     } else if (is_inside(pa, bytes, machine_bar1_pa(machine), config->visible_bytes)) {
-        target.kind = MACHINE_LOCAL;
-        target.store = machine->local;
-        target.address = pa - machine_bar1_pa(machine);
+        if (find_in_window(machine, pa - machine_bar1_pa(machine), bytes, &target.address)) {
+            target.kind = MACHINE_LOCAL;
+            target.store = machine->local;
+        }
     } else if (machine->registers &&
                is_inside(pa, bytes, machine_bar0_pa(machine), machine->registers->bytes)) {
         target.kind = MACHINE_REGISTERS;

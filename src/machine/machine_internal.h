@@ -67,7 +67,8 @@ struct machine {
 
     const struct machine_registers *registers;
     void *registers_context;
-    uint8_t *register_window; /* reserved host addresses that stand for BAR 0 */
+    const uint64_t *window_pages; /* NULL: BAR 1 is linear */
+    uint8_t *register_window;     /* reserved host addresses that stand for BAR 0 */
     uint64_t register_window_bytes;
 
     void (*interrupt_handler)(void *context);

@@ -94,6 +94,7 @@ struct refkmd_adapter {
     UINT64 local_bytes;
     UINT64 visible_bytes; /* of local memory, through BAR 1 */
     UINT64 aperture_bytes;
+    UINT window_pages;              /* of BAR 1, when they are pointed one by one; else 0 */
     UINT64 dead_offset, dead_bytes; /* defective local memory; 0 bytes: none */
     UINT64 kept_bytes;              /* of local memory, over hibernation, if the straps say so */
 
@@ -259,6 +260,8 @@ DXGKDDI_DESTROYDEVICE RefKmdDestroyDevice;
 DXGKDDI_CREATECONTEXT RefKmdCreateContext;
 DXGKDDI_DESTROYCONTEXT RefKmdDestroyContext;
 DXGKDDI_GETROOTPAGETABLESIZE RefKmdGetRootPageTableSize;
+DXGKDDI_MAPCPUHOSTAPERTURE RefKmdMapCpuHostAperture;
+DXGKDDI_UNMAPCPUHOSTAPERTURE RefKmdUnmapCpuHostAperture;
 DXGKDDI_SETROOTPAGETABLE RefKmdSetRootPageTable;
 
 DXGKDDI_BUILDPAGINGBUFFER RefKmdBuildPagingBuffer;

@@ -69,7 +69,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
     BOOLEAN contradicts = (flags & SGPU_UMD_NO_APERTURE) &&
                           (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE));
     BOOLEAN is_out_of_reach = adapter->model != REFKMD_IO_MMU && (flags & SGPU_UMD_CPU_VISIBLE) &&
-                              (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes;
+                              (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes &&
+                              !adapter->window_pages;
 
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||

@@ -75,6 +75,8 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiDestroyProcess = RefKmdDestroyProcess;
     table.DxgkDdiSetRootPageTable = RefKmdSetRootPageTable;
     table.DxgkDdiGetRootPageTableSize = RefKmdGetRootPageTableSize;
+    table.DxgkDdiMapCpuHostAperture = RefKmdMapCpuHostAperture;
+    table.DxgkDdiUnmapCpuHostAperture = RefKmdUnmapCpuHostAperture;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

@@ -1,6 +1,9 @@
 /*
  * Segments: how the adapter's memory is laid out for the memory manager.
  *
+ * With SGPU_STRAP_HOST_APERTURE, BAR 1 shows single pages that the driver points: local memory is one
+ * segment, not CpuVisible, with a CPU host aperture (host_aperture.c).
+ *
  *   id | what                         | base                | flags
  *    1 | local memory behind BAR 1    | 0                   | CpuVisible
  *    2 | aperture                     | SGPU_PA_APERTURE    | Aperture, CacheCoherent by strap
@@ -28,6 +31,11 @@ struct segment {
 void refkmd_segments_init(struct refkmd_adapter *adapter)
 {
     adapter->visible_bytes &= ~(UINT64)(SGPU_PAGE_BYTES - 1);
+    adapter->window_pages = 0;
+    if (adapter->straps & SGPU_STRAP_HOST_APERTURE && adapter->model == REFKMD_GPU_MMU) {
+        adapter->window_pages = (UINT)(adapter->visible_bytes / SGPU_PAGE_BYTES);
+        adapter->visible_bytes = 0;
+    }
     if (adapter->visible_bytes > adapter->local_bytes)
         adapter->visible_bytes = adapter->local_bytes;
     adapter->segment_count = REFKMD_SEGMENT_APERTURE;
@@ -83,7 +91,7 @@ BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
     ULONG mode = (adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK;
 
     return (adapter->straps & SGPU_STRAP_TABLES_IN_SYSTEM) != 0 || mode == SGPU_STRAP_UPDATE_CPU ||
-           !adapter->visible_bytes;
+           (!adapter->visible_bytes && !adapter->window_pages);
 }
 
 /*
@@ -125,6 +133,7 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         segment.flags.CpuVisible = adapter->visible_bytes != 0;
         if (adapter->visible_bytes)
             segment.cpu_address = adapter->window_pa;
+        segment.flags.SupportsCpuHostAperture = adapter->window_pages != 0;
         break;
     case REFKMD_SEGMENT_APERTURE:
         segment.bytes = adapter->aperture_bytes;
@@ -280,8 +289,13 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         descriptor.BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor.Size = segment.bytes;
         descriptor.CommitLimit = segment.bytes;
-        descriptor.CpuTranslatedAddress = segment.cpu_address;
+        if (!segment.flags.SupportsCpuHostAperture)
+            descriptor.CpuTranslatedAddress = segment.cpu_address;
         descriptor.SystemMemoryEndAddress = segment.system_memory_end;
+        if (segment.flags.SupportsCpuHostAperture) {
+            descriptor.CpuHostAperture.PhysicalAddress = (UINT64)adapter->window_pa.QuadPart;
+            descriptor.CpuHostAperture.SizeInPages = adapter->window_pages;
+        }
         descriptor.NumInvalidMemoryRanges = dead_range(adapter, i + 1).SizeInBytes != 0;
         RtlCopyMemory(
             (UCHAR *)out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &descriptor,

@@ -7,6 +7,8 @@
  */
 #include "sgpu/sgpu_internal.h"
 
+#include <string.h>
+
 #define DEFAULT_PACKET_NS  200u
 #define DEFAULT_NODE_COUNT 2u
 
@@ -341,6 +343,11 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
     } else if (offset == SGPU_REG_IRQ_ENABLE) {
         gpu->irq_enable = value;
         sgpu_update_line(gpu);
+    } else if (offset == SGPU_REG_WINDOW_SLOT) {
+        gpu->window_slot = value;
+    } else if (offset == SGPU_REG_WINDOW_PAGE && gpu->window_slot < gpu->window_page_count) {
+        gpu->window_pages[gpu->window_slot] =
+            value < gpu->local_bytes / PAGE_BYTES ? value : UINT64_MAX;
     } else if (offset == SGPU_REG_RESET && value == SGPU_RESET_KEY) {
         sgpu_reset_device(gpu);
     }
@@ -429,6 +436,15 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
         if (!gpu->slots)
             goto fail;
     }
+    if (config->straps & SGPU_STRAP_HOST_APERTURE && board->visible_bytes) {
+        gpu->window_page_count = board->visible_bytes / PAGE_BYTES;
+        gpu->window_pages =
+            base_alloc_array(services, gpu->window_page_count, sizeof *gpu->window_pages);
+        if (!gpu->window_pages)
+            goto fail;
+        memset(gpu->window_pages, 0xff, gpu->window_page_count * sizeof *gpu->window_pages);
+        machine_set_window_pages(machine, gpu->window_pages);
+    }
     if (!machine_set_registers(machine, &registers, gpu))
         goto fail;
     return gpu;
@@ -449,6 +465,9 @@ void sgpu_destroy(struct sgpu *gpu)
     }
     machine_set_interrupt_line(gpu->machine, false);
     machine_set_registers(gpu->machine, NULL, NULL);
+    machine_set_window_pages(gpu->machine, NULL);
+    base_free_array(gpu->services, gpu->window_pages, gpu->window_page_count,
+                    sizeof *gpu->window_pages);
     base_free_array(gpu->services, gpu->slots, gpu->slot_count, sizeof *gpu->slots);
     base_free_array(gpu->services, gpu->nodes, gpu->node_count, sizeof *gpu->nodes);
     base_free(gpu->services, gpu, sizeof *gpu);

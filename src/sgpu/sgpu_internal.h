@@ -121,6 +121,9 @@ struct sgpu {
     struct machine_iommu *iommu;
     uint64_t ram_bytes;
     uint64_t local_bytes;
+    uint64_t *window_pages; /* of BAR 1, with SGPU_STRAP_HOST_APERTURE; else NULL */
+    uint64_t window_page_count;
+    uint32_t window_slot;
     uint64_t dead_start, dead_end; /* defective local memory; both local_bytes when none is */
     uint64_t aperture_bytes;
     struct mmu_shape mmu;

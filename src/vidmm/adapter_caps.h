@@ -36,6 +36,9 @@ struct vidmm_segment_caps {
     uint64_t size;
     uint64_t commit_limit;
     uint64_t cpu_address; /* CpuTranslatedAddress; 0 when the CPU cannot see it */
+    bool has_host_aperture;
+    uint64_t host_address; /* of the CPU host aperture on the bus */
+    uint32_t host_pages;
     uint64_t system_memory_end;
     uint32_t bank_count;
     uint64_t *bank_ends; /* owned */

@@ -15,6 +15,8 @@ struct segment_report {
     DXGK_SEGMENTFLAGS flags;
     uint64_t base;
     uint64_t cpu_address;
+    uint64_t host_address;
+    uint32_t host_pages;
     uint64_t size;
     uint64_t commit_limit;
     uint64_t system_memory_end;

@@ -204,8 +204,12 @@ static NTSTATUS read_descriptors4(struct caps_query *query, const uint8_t *descr
             .vpr_alignment = descriptor->VprAlignment,
         };
         /* The field is shared: with SupportsCpuHostAperture it is no linear window. */
-        if (!descriptor->Flags.SupportsCpuHostAperture)
+        if (!descriptor->Flags.SupportsCpuHostAperture) {
             query->reports[i].cpu_address = (uint64_t)descriptor->CpuTranslatedAddress.QuadPart;
+        } else {
+            query->reports[i].host_address = descriptor->CpuHostAperture.PhysicalAddress;
+            query->reports[i].host_pages = descriptor->CpuHostAperture.SizeInPages;
+        }
     }
     return STATUS_SUCCESS;
 }
@@ -674,6 +678,9 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
         .size = report->size,
         .commit_limit = report->commit_limit,
         .cpu_address = is_seen ? report->cpu_address : 0,
+        .has_host_aperture = report->host_pages != 0,
+        .host_address = report->host_address,
+        .host_pages = report->host_pages,
         .system_memory_end = report->system_memory_end,
     };
     status = copy_banks(query, index);

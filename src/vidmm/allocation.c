@@ -588,13 +588,15 @@ static bool is_in_use(const struct vidmm_allocation *allocation)
     return !allocation_is_idle(allocation);
 }
 
-/* The CPU reaches the content where it is. */
-static bool is_reachable(const struct vidmm_allocation *allocation)
+/* The CPU reaches the content where it is, or can be given a way there. */
+static bool make_reachable(struct vidmm_allocation *allocation)
 {
     const struct segment *segment = allocation->segment;
 
     if (!segment || !holds_content_itself(segment))
         return true;
+    if (segment->caps->has_host_aperture)
+        return allocation->host_slots || NT_SUCCESS(host_aperture_map_allocation(allocation));
     return segment->caps->is_cpu_visible;
 }
 
@@ -625,7 +627,7 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
     case ALLOCATION_RESIDENT:
         if (agp_flush(allocation))
             return STATUS_GRAPHICS_ALLOCATION_BUSY;
-        if (is_reachable(allocation))
+        if (make_reachable(allocation))
             break;
         if (allocation->holds)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
@@ -641,7 +643,8 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
 void vidmm_unlock(struct vidmm_allocation *allocation)
 {
     ASSERT(allocation->lock_count > 0);
-    allocation->lock_count--;
+    if (--allocation->lock_count == 0)
+        host_aperture_unmap_allocation(allocation);
     allocation_unhold(allocation);
     vidmm_pump(allocation->vidmm);
 }
@@ -651,6 +654,8 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, ui
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->segment || !holds_content_itself(allocation->segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
+    if (allocation->host_slots)
+        return host_aperture_address(allocation->segment, allocation->host_slots[page]);
     return allocation->segment->caps->cpu_address +
            segment_page_offset((struct vidmm_allocation *)allocation, page);
 }

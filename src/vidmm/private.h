@@ -21,6 +21,7 @@
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
  *            | iommu.c           | the model without page tables: addresses of the process       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
+ *            | host_aperture.c   | the CPU's way to memory that it does not see                  |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | check.c           | the invariant walk                                            |
  *
@@ -67,6 +68,7 @@ struct segment {
     const struct vidmm_segment_caps *caps; /* NULL for SEGMENT_SYSTEM */
     uint64_t size;                         /* bytes usable, after limits */
     struct range_allocator ranges;         /* CONTIGUOUS and APERTURE */
+    struct page_allocator host_slots;      /* of its CPU host aperture, if it has one */
     struct page_allocator pages;           /* PAGES */
     uint64_t used;                         /* bytes placed */
     uint64_t peak_used;
@@ -118,6 +120,20 @@ void segment_set_departure(struct vidmm_allocation *allocation, int departure);
 
 void segment_lru_add(struct vidmm_allocation *allocation);
 void segment_lru_remove(struct vidmm_allocation *allocation);
+
+/* ---- CPU host aperture (host_aperture.c) ------------------------------------------------------ */
+
+/* STATUS_GRAPHICS_NO_VIDEO_MEMORY: not enough slots are free. */
+NTSTATUS host_aperture_map_page(struct vidmm *vidmm, struct segment *segment, uint64_t page,
+                                uint32_t *out_slot);
+void host_aperture_unmap_page(struct vidmm *vidmm, struct segment *segment, uint32_t slot);
+/* All pages of a placed allocation, until it is unmapped; it must not move meanwhile. */
+NTSTATUS host_aperture_map_allocation(struct vidmm_allocation *allocation);
+void host_aperture_unmap_allocation(struct vidmm_allocation *allocation);
+static inline uint64_t host_aperture_address(const struct segment *segment, uint32_t slot)
+{
+    return segment->caps->host_address + ((uint64_t)slot << PAGE_SHIFT_BITS);
+}
 
 /* ---- Paging queue (paging_queue.c) -------------------------------------------------------------- */
 
@@ -271,9 +287,10 @@ struct vidmm_allocation {
     /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
     uint32_t holds;
     uint32_t lock_count;
-    uint32_t uses;       /* physical: packets that refer to it, queued or running; GpuMmu: mappings
+    uint32_t *host_slots; /* of the CPU host aperture, one a page, while locked; or NULL */
+    uint32_t uses;        /* physical: packets that refer to it, queued or running; GpuMmu: mappings
                             that wait for memory for their tables */
-    uint64_t busy_until; /* GpuMmu: vidmm->submitted when the last hold went */
+    uint64_t busy_until;  /* GpuMmu: vidmm->submitted when the last hold went */
 
     bool is_agp_dirty; /* the GPU wrote it through the bridge since it was flushed */
     bool is_flushing;
@@ -451,7 +468,15 @@ struct page_table {
     struct page_table *parent;
     unsigned index; /* in the parent */
     unsigned level;
+<<<<<<< HEAD
     struct table_memory memory;
+=======
+    unsigned segment;     /* 0: system */
+    uint64_t page;        /* in the segment, or system page number */
+    uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
+    uint32_t host_slot;   /* through which the CPU sees it, plus 1; 0: none */
+    void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
+>>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
     uint64_t first_va;
     bool is_initialised, is_linked; /* in the order of the paging queue */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */

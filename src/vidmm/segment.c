@@ -84,6 +84,11 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         if (status != PAGE_OK)
             return status == PAGE_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_INVALID_PARAMETER;
     }
+    if (segment->caps->has_host_aperture && segment->kind == SEGMENT_PAGES) {
+        if (page_allocator_init(&segment->host_slots, vidmm->services, segment->caps->host_pages) !=
+            PAGE_OK)
+            return STATUS_NO_MEMORY;
+    }
     return reserve_invalid_ranges(segment);
 }
 
@@ -117,6 +122,7 @@ void segments_fini(struct vidmm *vidmm)
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         range_allocator_fini(&vidmm->segments[i].ranges);
         page_allocator_fini(&vidmm->segments[i].pages);
+        page_allocator_fini(&vidmm->segments[i].host_slots);
     }
     base_free_array(vidmm->services, vidmm->segments, vidmm->caps.segment_count,
                     sizeof *vidmm->segments);

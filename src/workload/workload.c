@@ -119,6 +119,8 @@ const struct workload_option_info workload_options[] = {
      "whether system pages behind an allocation are scattered"},
     {"dma-remapping", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether an IOMMU gives the device logical addresses of its own"},
+    {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether the CPU reaches local memory page by page only, as the driver maps it"},
     {"dead-memory", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
      "bytes in the middle of local memory that are defective"},
     {"transfer-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, GiB,
