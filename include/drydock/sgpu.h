@@ -73,16 +73,13 @@
 #define SGPU_STRAP_UPDATE_CPU          2u
 #define SGPU_STRAP_TABLES_IN_SYSTEM    (1u << 2)  /* page tables belong in system memory      */
 #define SGPU_STRAP_COHERENT_APERTURE   (1u << 3)  /* the aperture can snoop CPU caches        */
-<<<<<<< HEAD
 #define SGPU_STRAP_PLAIN_ENTRIES       (1u << 4)  /* entries have no bits 2 to 5              */
 #define SGPU_STRAP_64K_SINGLE          (1u << 5)  /* 64 KiB leaf tables, instead of 4 KiB ones */
 #define SGPU_STRAP_64K_DUAL            (1u << 6)  /* 64 KiB leaf tables, beside 4 KiB ones     */
 #define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
-=======
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
->>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 

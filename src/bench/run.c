@@ -243,12 +243,9 @@ static uint32_t straps_of(const struct run_config *config)
 
     return modes[config->update_mode] << SGPU_STRAP_UPDATE_MODE_SHIFT |
            (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0) |
-<<<<<<< HEAD
-           run_mmu_straps(&config->mmu);
-=======
+           run_mmu_straps(&config->mmu) |
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
                                                                        : 0);
->>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
 }
 
 static bool raise_hardware(struct assembly *run)

@@ -56,28 +56,40 @@ static NTSTATUS map(struct vidmm *vidmm, struct segment *segment, HANDLE driver_
     return status;
 }
 
-NTSTATUS host_aperture_map_page(struct vidmm *vidmm, struct segment *segment, uint64_t page,
-                                uint32_t *out_slot)
+void host_aperture_unmap_range(struct vidmm *vidmm, struct segment *segment, uint32_t first_slot,
+                               uint64_t count)
 {
-    struct page_run run;
-    size_t run_count;
-    NTSTATUS status;
+    uint64_t i;
 
-    *out_slot = 0;
-    if (page_allocator_take(&segment->host_slots, 1, PAGE_FILL_GAPS, &run, 1, &run_count) !=
-        PAGE_OK)
-        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-    *out_slot = (uint32_t)run.first_page;
-    status = map(vidmm, segment, NULL, out_slot, &page, 1);
-    if (!NT_SUCCESS(status))
-        release_slots(segment, out_slot, 1);
-    return status;
+    for (i = 0; i < count; i++) {
+        uint32_t slot = first_slot + (uint32_t)i;
+
+        unmap(vidmm, segment, &slot, 1);
+        release_slots(segment, &slot, 1);
+    }
 }
 
-void host_aperture_unmap_page(struct vidmm *vidmm, struct segment *segment, uint32_t slot)
+NTSTATUS host_aperture_map_range(struct vidmm *vidmm, struct segment *segment, uint64_t first_page,
+                                 uint64_t count, uint32_t *out_first_slot)
 {
-    unmap(vidmm, segment, &slot, 1);
-    release_slots(segment, &slot, 1);
+    uint64_t first_slot, i;
+
+    *out_first_slot = 0;
+    if (page_allocator_take_contiguous(&segment->host_slots, count, 1, &first_slot) != PAGE_OK)
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    for (i = 0; i < count; i++) {
+        uint32_t slot = (uint32_t)(first_slot + i);
+        uint64_t page = first_page + i;
+        NTSTATUS status = map(vidmm, segment, NULL, &slot, &page, 1);
+
+        if (!NT_SUCCESS(status)) {
+            host_aperture_unmap_range(vidmm, segment, (uint32_t)first_slot, i);
+            page_allocator_release(&segment->host_slots, first_slot + i, count - i);
+            return status;
+        }
+    }
+    *out_first_slot = (uint32_t)first_slot;
+    return STATUS_SUCCESS;
 }
 
 static void unmap_pages(struct vidmm_allocation *allocation, uint64_t count)

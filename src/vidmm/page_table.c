@@ -37,48 +37,6 @@ static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t 
 
 /* ---- The tree ----------------------------------------------------------------------------------- */
 
-<<<<<<< HEAD
-=======
-static size_t table_bytes(const struct vidmm *vidmm, unsigned level)
-{
-    return sizeof(struct page_table) +
-           (level ? (size_t)page_table_entries(vidmm, level) * sizeof(struct page_table *) : 0);
-}
-
-static void *map_table(struct vidmm *vidmm, struct page_table *table)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-    struct segment *segment = segment_by_id(vidmm, table->segment);
-    uint32_t slot;
-
-    if (segment->kind == SEGMENT_SYSTEM)
-        return platform->map_pages(platform->context, 1, &table->page);
-    if (segment->caps->has_host_aperture) {
-        if (!NT_SUCCESS(host_aperture_map_page(vidmm, segment, table->page, &slot)))
-            return NULL;
-        table->host_slot = slot + 1;
-        return platform->map_bus(platform->context, host_aperture_address(segment, slot),
-                                 PAGE_BYTES);
-    }
-    return platform->map_bus(platform->context,
-                             vidmm->segments[table->segment - 1].caps->cpu_address +
-                                 PAGE_BYTES_OF(table->page),
-                             PAGE_BYTES);
-}
-
-static void unmap_table(struct vidmm *vidmm, const struct page_table *table)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-
-    if (table->cpu && table->segment == 0)
-        platform->unmap_pages(platform->context, table->cpu, 1);
-    else if (table->cpu)
-        platform->unmap_bus(platform->context, table->cpu, PAGE_BYTES);
-    if (table->host_slot)
-        host_aperture_unmap_page(vidmm, segment_by_id(vidmm, table->segment), table->host_slot - 1);
-}
-
->>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
 static void destroy_table(struct address_space *space, struct page_table *table)
 {
     struct vidmm *vidmm = space->vidmm;

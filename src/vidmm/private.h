@@ -123,10 +123,11 @@ void segment_lru_remove(struct vidmm_allocation *allocation);
 
 /* ---- CPU host aperture (host_aperture.c) ------------------------------------------------------ */
 
-/* STATUS_GRAPHICS_NO_VIDEO_MEMORY: not enough slots are free. */
-NTSTATUS host_aperture_map_page(struct vidmm *vidmm, struct segment *segment, uint64_t page,
-                                uint32_t *out_slot);
-void host_aperture_unmap_page(struct vidmm *vidmm, struct segment *segment, uint32_t slot);
+/* One behind the other in both. STATUS_GRAPHICS_NO_VIDEO_MEMORY: no such slots are free. */
+NTSTATUS host_aperture_map_range(struct vidmm *vidmm, struct segment *segment, uint64_t first_page,
+                                 uint64_t count, uint32_t *out_first_slot);
+void host_aperture_unmap_range(struct vidmm *vidmm, struct segment *segment, uint32_t first_slot,
+                               uint64_t count);
 /* All pages of a placed allocation, until it is unmapped; it must not move meanwhile. */
 NTSTATUS host_aperture_map_allocation(struct vidmm_allocation *allocation);
 void host_aperture_unmap_allocation(struct vidmm_allocation *allocation);
@@ -460,6 +461,7 @@ struct table_memory {
     uint64_t first_page;  /* in the segment, or system page number */
     uint64_t page_count;  /* 0: none yet */
     uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
+    uint32_t host_slot;   /* through which the CPU sees it, plus 1; 0: none */
     void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
     uint64_t entry_count;
 };
@@ -468,15 +470,7 @@ struct page_table {
     struct page_table *parent;
     unsigned index; /* in the parent */
     unsigned level;
-<<<<<<< HEAD
     struct table_memory memory;
-=======
-    unsigned segment;     /* 0: system */
-    uint64_t page;        /* in the segment, or system page number */
-    uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
-    uint32_t host_slot;   /* through which the CPU sees it, plus 1; 0: none */
-    void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
->>>>>>> 22d25d1 (Reach local memory through a CPU host aperture where no window shows it)
     uint64_t first_va;
     bool is_initialised, is_linked; /* in the order of the paging queue */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */

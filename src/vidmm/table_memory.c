@@ -5,12 +5,22 @@
  */
 #include "vidmm/private.h"
 
-static void *map_memory(struct vidmm *vidmm, const struct table_memory *memory)
+static void *map_memory(struct vidmm *vidmm, struct table_memory *memory)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct segment *segment = segment_by_id(vidmm, memory->segment);
+    uint32_t slot;
 
-    if (memory->segment == 0)
+    if (segment->kind == SEGMENT_SYSTEM)
         return platform->map_pages(platform->context, 1, &memory->first_page);
+    if (segment->caps->has_host_aperture) {
+        if (!NT_SUCCESS(host_aperture_map_range(vidmm, segment, memory->first_page,
+                                                memory->page_count, &slot)))
+            return NULL;
+        memory->host_slot = slot + 1;
+        return platform->map_bus(platform->context, host_aperture_address(segment, slot),
+                                 PAGE_BYTES_OF(memory->page_count));
+    }
     return platform->map_bus(platform->context,
                              vidmm->segments[memory->segment - 1].caps->cpu_address +
                                  PAGE_BYTES_OF(memory->first_page),
@@ -21,10 +31,13 @@ static void unmap_memory(struct vidmm *vidmm, const struct table_memory *memory)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
-    if (memory->segment == 0)
+    if (memory->cpu && memory->segment == 0)
         platform->unmap_pages(platform->context, memory->cpu, 1);
-    else
+    else if (memory->cpu)
         platform->unmap_bus(platform->context, memory->cpu, PAGE_BYTES_OF(memory->page_count));
+    if (memory->host_slot)
+        host_aperture_unmap_range(vidmm, segment_by_id(vidmm, memory->segment),
+                                  memory->host_slot - 1, memory->page_count);
 }
 
 uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory)
@@ -37,8 +50,7 @@ void table_memory_release(struct address_space *space, struct table_memory *memo
     static const struct table_memory none;
     struct vidmm *vidmm = space->vidmm;
 
-    if (memory->cpu)
-        unmap_memory(vidmm, memory);
+    unmap_memory(vidmm, memory);
     if (memory->window_slot && !space->is_paging_process)
         paging_process_release_slot(vidmm, memory->page_count, memory->window_slot);
     if (memory->page_count)
