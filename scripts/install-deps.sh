@@ -3,7 +3,7 @@
 set -eu
 
 packages="cmake ninja-build gcc g++ clang lld pkg-config libcmocka-dev libjansson-dev libzstd-dev
-libxxhash-dev gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
+gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
 
 missing=""
 for package in $packages; do
