@@ -21,7 +21,7 @@
  * Errors     NTSTATUS. On failure nothing has changed and out parameters hold zero.
  *            STATUS_NO_MEMORY: the embedder's allocator failed.
  * Units      Bytes (uint64_t) unless a name says _pages (4 KiB) or _ns.
- * Source     contract.md; sequences S-01 to S-13, S-15, S-22, S-23.
+ * Source     contract.md; sequences S-01 to S-13, S-15, S-17, S-22, S-23.
  */
 #ifndef VIDMM_VIDMM_H
 #define VIDMM_VIDMM_H
@@ -94,7 +94,19 @@ struct vidmm_events {
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
     /* An allocation is being evicted to make room (reason), or leaves for another reason. */
     void (*evicted)(void *context, struct vidmm_allocation *allocation, const char *reason);
+    /*
+     * After a reset: the only copy of the allocation's content was in the GPU's memory. It is zero
+     * now, or what it was before the GPU last got it.
+     */
+    void (*content_lost)(void *context, struct vidmm_allocation *allocation);
+    /*
+     * The device is in error: it had work on a node that did not end, or lost content. Its queued
+     * submissions fail, and new ones are refused, with STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE.
+     */
+    void (*device_error)(void *context, struct vidmm_device *device, const char *reason);
 };
+
+#define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)
 
 struct vidmm_config {
     struct vidmm_platform platform;
@@ -108,8 +120,10 @@ struct vidmm_config {
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
-    uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
+    uint64_t transfer_bytes;   /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */
+    uint64_t timeout_ns;       /* of a packet, then of its preemption; 0: 2 s (TDR-012) */
+    bool resets_whole_adapter; /* never one engine alone (DxgkDdiResetEngine) */
 };
 
 /* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */
@@ -143,6 +157,26 @@ void vidmm_notify_dpc(struct vidmm *vidmm);
  * status. For a GPU that will not answer any more.
  */
 void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
+
+/*
+ * The watchdog: tells the manager what time it is, as often as the embedder likes. A packet that has
+ * been with the GPU for timeout_ns is asked about (DxgkDdiQueryCurrentFence), then preempted; when
+ * the preemption takes as long again, its engine is reset, or the adapter (S-17). All callbacks of
+ * what that ends come out of this call.
+ */
+void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
+
+/*
+ * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption is
+ * under way, or the driver cannot.
+ */
+NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
+
+/*
+ * Resets the adapter as if a node had not answered (DxgkDdiResetFromTimeout). What was with the GPU
+ * fails with STATUS_GRAPHICS_ADAPTER_WAS_RESET, local memory counts as lost, everything else stays.
+ */
+void vidmm_reset(struct vidmm *vidmm);
 
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);
@@ -182,6 +216,12 @@ struct vidmm_statistics {
     uint64_t page_table_entries_written;
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
+    uint64_t preemptions;    /* asked for by vidmm_preempt() */
+    uint64_t timeouts;
+    uint64_t engine_resets;
+    uint64_t adapter_resets;
+    uint64_t lost_allocations; /* by resets */
+    uint64_t lost_bytes;
 };
 const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm);
 
@@ -193,6 +233,14 @@ void vidmm_process_destroy(struct vidmm_process *process);
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);
 void vidmm_device_destroy(struct vidmm_device *device);
+
+/* See events.device_error. */
+bool vidmm_device_is_in_error(const struct vidmm_device *device);
+/*
+ * Uses the device again, as an application does that destroys its device and makes another. None
+ * of its submissions is pending.
+ */
+void vidmm_device_clear_error(struct vidmm_device *device);
 
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
                               struct vidmm_context **out_context);

@@ -213,6 +213,12 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:
         return player_play_page_table(player, op_index);
+    case WORKLOAD_OP_HANG:
+    case WORKLOAD_OP_PREEMPT:
+    case WORKLOAD_OP_LOSE_INTERRUPT:
+    case WORKLOAD_OP_RESET:
+    case WORKLOAD_OP_POWER:
+        return player_play_gpu(player, op_index);
     case WORKLOAD_OP_VM_RESERVE:
     case WORKLOAD_OP_VM_RELEASE: /* what a reservation holds is said by the pte lines */
     case WORKLOAD_OP_NOTE:
@@ -289,6 +295,7 @@ bool player_play(struct player *player)
     if (!open_objects(player))
         return false;
     start = machine_now(player->machine);
+    player_start_watchdog(player);
     step_begin(player, "", 0);
     for (uint32_t i = 0; i < op_count; i++) {
         player->op_index = i;
@@ -407,6 +414,7 @@ void player_destroy(struct player *player)
         return;
     services = player->services;
     workload = player->workload;
+    player_stop_watchdog(player);
     if (player->contexts)
         player_abandon_submissions(player);
     for (uint32_t i = 0; player->allocations && i < workload->allocation_count; i++) {

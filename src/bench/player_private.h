@@ -134,6 +134,8 @@ struct player {
     NTSTATUS request_status;
     uint64_t request_needed, request_available;
 
+    struct machine_event watchdog;
+
     uint8_t *command; /* a command buffer being made */
     size_t command_room;
 
@@ -228,6 +230,15 @@ bool player_wait_context(struct player *player, struct player_context *context);
 /* Takes the residency references of running submissions off an allocation about to go. */
 void player_release_running(struct player *player, uint32_t allocation);
 void player_abandon_submissions(struct player *player);
+
+/* ---- player_gpu.c: what happens to the GPU ------------------------------------------------------- */
+
+bool player_play_gpu(struct player *player, uint32_t op_index);
+/* Lets the manager look at the clock from now on, when the run has a watchdog. */
+void player_start_watchdog(struct player *player);
+void player_stop_watchdog(struct player *player);
+/* Uses devices again that were in error, once none of their submissions is left. */
+void player_revive_devices(struct player *player);
 
 /* ---- player_addresses.c ----------------------------------------------------------------------- */
 

@@ -280,6 +280,13 @@ static void submission_remove(struct player *player, struct submission *submissi
     player->needs_pump = true;
 }
 
+/* It was with a GPU that had to be reset, or its device is in error: what an application expects. */
+static bool is_reset(NTSTATUS status)
+{
+    return status == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE ||
+           status == STATUS_GRAPHICS_ADAPTER_WAS_RESET;
+}
+
 static void submission_failed(struct player *player, struct submission *submission, NTSTATUS status)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
@@ -287,10 +294,11 @@ static void submission_failed(struct player *player, struct submission *submissi
         workload_string(player->workload, player->workload->contexts[submission->context->id].name);
     struct run_finding *finding;
 
-    player->result->failed_submissions++;
+    player->result->failed_submissions += !is_reset(status);
     if (submission->is_told)
         oracle_submission_cancelled(player->oracle, submission->token);
-    if (player->is_giving_up) {
+    if (player->is_giving_up || is_reset(status)) {
+        player->result->aborted_submissions += !player->is_giving_up;
         submission_remove(player, submission);
         return;
     }
@@ -476,6 +484,11 @@ static bool hand_over(struct player *player, struct submission *submission)
     return true;
 }
 
+static bool is_in_error(const struct player *player, const struct submission *submission)
+{
+    return vidmm_device_is_in_error(player->devices[submission->context->device]);
+}
+
 /* Moves the first submission that does not run one state on; false when it must wait. */
 static bool submission_step(struct player *player, struct submission *submission)
 {
@@ -489,7 +502,7 @@ static bool submission_step(struct player *player, struct submission *submission
             return false;
         if (submission->is_alone && (player->running_count || player->requesting_count))
             return false;
-        if (!mappings_are_ready(player, submission))
+        if (!mappings_are_ready(player, submission) || is_in_error(player, submission))
             return false;
         if (player->is_virtual)
             return request_residency(player, submission);
@@ -497,6 +510,8 @@ static bool submission_step(struct player *player, struct submission *submission
     case SUBMISSION_REQUESTING:
         return residency_answered(player, submission);
     case SUBMISSION_READY:
+        if (is_in_error(player, submission))
+            return false;
         return hand_over(player, submission);
     case SUBMISSION_RUNNING:
         break;
@@ -541,6 +556,7 @@ bool player_pump(struct player *player)
     player->is_pumping = true;
     while (again) {
         again = false;
+        player_revive_devices(player);
         for (uint32_t i = 0; i < player->workload->context_count; i++)
             again |= pump_context(player, &player->contexts[i]);
         did |= again;

@@ -245,7 +245,9 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0) |
            run_mmu_straps(&config->mmu) |
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
-                                                                       : 0);
+                                                                       : 0) |
+           (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
+           (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);
 }
 
 static bool raise_hardware(struct assembly *run)
@@ -253,6 +255,9 @@ static bool raise_hardware(struct assembly *run)
     const struct run_config *config = run->config;
     struct sgpu_config gpu_config = {
         .straps = straps_of(config),
+        .kept_bytes = config->preserve == RUN_PRESERVE_PART
+                          ? align_up(config->local_bytes / 4, PAGE_BYTES)
+                          : 0,
         .node_count = config->node_count,
         .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
         /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
@@ -433,6 +438,7 @@ static bool raise_manager(struct assembly *run)
         .transfer_bytes = config->transfer_piece_bytes,
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
+        .timeout_ns = config->timeout_ns,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
     };
     NTSTATUS status;
@@ -528,6 +534,8 @@ static void collect(struct assembly *run)
         for (unsigned i = 0; i < ORACLE_PROBLEM_COUNT; i++)
             problems += content->problems[i];
         result->pages_checked = content->pages_checked;
+        result->lost_pages = content->lost_pages;
+        result->lost_pages_read = content->lost_pages_read;
         result->mismatches = problems;
         result->finding_totals[RUN_FINDING_CONTENT] = problems;
         if (content->lost_operations)

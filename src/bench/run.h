@@ -78,6 +78,14 @@ struct run_tamper {
     void *context;
 };
 
+/* Through which sleep the board keeps local memory (SGPU_STRAP_KEEPS_*). */
+enum run_preserve {
+    RUN_PRESERVE_NOTHING,
+    RUN_PRESERVE_STANDBY,
+    RUN_PRESERVE_HIBERNATE, /* and standby */
+    RUN_PRESERVE_PART,      /* the same, hibernation only the first quarter of the memory */
+};
+
 struct run_config {
     const char *driver; /* "ref" */
     enum run_model model;
@@ -110,6 +118,8 @@ struct run_config {
     bool announces_idle;           /* AllocationIsIdle is set from the first call */
     bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */
     uint64_t aperture_piece_bytes; /* of one map operation; 0: any */
+    uint64_t timeout_ns;           /* of the manager's watchdog; 0: none, or 2 s if a node hangs */
+    enum run_preserve preserve;
 
     /* The player. */
     unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */
@@ -226,6 +236,10 @@ struct run_result {
     uint64_t page_table_lines_skipped; /* physical model: lines that only GpuMmu can play */
 
     uint64_t submissions, failed_submissions, retried_submissions;
+    uint64_t aborted_submissions; /* with a GPU that was reset, or of a device in error */
+    uint64_t device_errors;       /* devices that were in error and were used again */
+    uint64_t lost_pages;          /* by resets: nothing is expected of them any more ... */
+    uint64_t lost_pages_read;     /* ... though they were read */
     uint64_t operations_played;
     uint64_t reclaims, reclaims_discarded; /* allocations; the latter had lost their content */
     uint64_t no_memory_retries;            /* calls repeated after STATUS_NO_MEMORY */

@@ -82,6 +82,13 @@ void run_config_defaults(struct run_config *out_config)
     };
 }
 
+static enum run_preserve find_preserve(const char *name)
+{
+    static const char *const names[] = {"nothing", "standby", "hibernate", "part"};
+
+    return (enum run_preserve)(find_name(names, ARRAY_COUNT(names), name) % ARRAY_COUNT(names));
+}
+
 void run_config_from_workload(struct run_config *config, const struct workload *workload)
 {
     uint64_t local = workload_option_number(workload, "local-memory", 0);
@@ -95,6 +102,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
     const char *updates = workload_option(workload, "page-tables");
+    const char *preserve = workload_option(workload, "preserve");
 
     if (model)
         run_find_model(model, &config->model);
@@ -137,6 +145,9 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     if (updates)
         run_find_update_mode(updates, &config->update_mode);
     run_mmu_from_workload(&config->mmu, workload);
+    config->timeout_ns = workload_option_number(workload, "timeout", config->timeout_ns);
+    if (preserve)
+        config->preserve = find_preserve(preserve);
     if (content)
         config->checks_content = strcmp(content, "none") != 0;
 }

@@ -255,20 +255,33 @@ void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
 
 /* ---- Undefined content ---- */
 
+/* Room for a bit a page; false when the allocation is not followed any more. */
+static bool ensure_undefined(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    if (allocation->undefined)
+        return true;
+    allocation->undefined =
+        base_alloc_array(oracle->services, undefined_words(allocation), sizeof(uint64_t));
+    if (allocation->undefined)
+        return true;
+    oracle->counters.lost_operations++;
+    allocation->is_unfollowed = true;
+    return false;
+}
+
 void oracle_content_lost(struct oracle *oracle, uint64_t id)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);
-    size_t words = undefined_words(allocation);
 
-    if (!allocation->undefined) {
-        allocation->undefined = base_alloc_array(oracle->services, words, sizeof(uint64_t));
-        if (!allocation->undefined) {
-            oracle->counters.lost_operations++;
-            allocation->is_unfollowed = true;
-            return;
-        }
-    }
-    memset(allocation->undefined, 0xff, words * sizeof(uint64_t));
+    if (ensure_undefined(oracle, allocation))
+        memset(allocation->undefined, 0xff, undefined_words(allocation) * sizeof(uint64_t));
+}
+
+void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page)
+{
+    oracle->counters.lost_pages++;
+    if (ensure_undefined(oracle, allocation))
+        allocation->undefined[page / 64] |= UINT64_C(1) << (page % 64);
 }
 
 void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
@@ -486,6 +499,15 @@ static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *al
         learn(oracle, allocation, offset, store, address, bytes);
 }
 
+/* Written where a packet that has not retired yet brought it: the content is there now. */
+static void learn_if_moving(struct oracle *oracle, struct oracle_allocation *allocation,
+                            uint64_t offset, struct page_store *store, uint64_t address,
+                            uint64_t bytes)
+{
+    if (allocation->operation_count && store == oracle->config.local)
+        learn(oracle, allocation, offset, store, address, bytes);
+}
+
 void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
                         uint64_t offset_in_ref, struct page_store *store, uint64_t address,
                         uint64_t bytes)
@@ -522,6 +544,7 @@ void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
     offset = reference->told.offset + offset_in_ref;
     if (store) {
         learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
+        learn_if_moving(oracle, reference->allocation, offset, store, address, bytes);
         return;
     }
     oracle_problem(oracle, ORACLE_WRITE_LOST, reference->allocation, NULL, offset,

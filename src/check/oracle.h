@@ -17,6 +17,10 @@
  *            | what the CPU reads      | when it does                              | every byte    |
  *            | everything alive        | in oracle_final_check()                   | every page    |
  *
+ *            DxgkDdiResetFromTimeout ends what is under way: what an operation would have moved is
+ *            where it was, and what was in local memory is lost (TDR-011): nothing is expected of it
+ *            until it is written anew.
+ *
  *            An operation that wrote no bytes takes effect with what was built before it, at once
  *            if nothing was. Repeats after STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER are parts of one
  *            operation, which is complete with its last part.
@@ -83,6 +87,8 @@ struct oracle_counters {
     uint64_t packets;            /* paging packets retired                                     */
     uint64_t unmatched_packets;  /* whose size is not that of the operations built before      */
     uint64_t submissions;        /* of the workload, retired                                   */
+    uint64_t lost_pages;         /* whose only copy was in local memory in a reset               */
+    uint64_t lost_pages_read;    /* looked at for the workload, and not checked for that reason  */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */

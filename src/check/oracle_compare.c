@@ -248,7 +248,10 @@ void compare_pages(struct oracle *oracle, struct oracle_allocation *allocation, 
         compare_defined_pages(oracle, allocation, page + done, run, store, store_page + done,
                               occasion);
         done += run;
-        done += undefined_run(allocation, page + done, count - done, true);
+        run = undefined_run(allocation, page + done, count - done, true);
+        if (occasion->kind == OCCASION_RENDER || occasion->kind == OCCASION_CPU)
+            oracle->counters.lost_pages_read += run;
+        done += run;
     }
 }
 
@@ -289,7 +292,10 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
             done = align_down(offset + done + difference, PAGE_BYTES) + PAGE_BYTES - offset;
         }
         page += run;
-        page += undefined_run(allocation, page, pages - run, true);
+        run = undefined_run(allocation, page, pages - run, true);
+        if (occasion->kind == OCCASION_RENDER || occasion->kind == OCCASION_CPU)
+            oracle->counters.lost_pages_read += run;
+        page += run;
         done = min_u64(page * PAGE_BYTES, end) - offset;
     }
 }

@@ -171,6 +171,9 @@ uint64_t oracle_event(const struct oracle *oracle);
 void allocation_get(struct oracle_allocation *allocation);
 void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation);
 
+/* Nothing is expected of the page until it is written. */
+void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page);
+
 /* The driver gave or took back an hAllocation. */
 void oracle_handle_created(struct oracle *oracle, uint64_t handle);
 void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle);
@@ -236,6 +239,15 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
 void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node);
 void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node);
 void oracle_forget_paging(struct oracle *oracle);
+/* What is built or under way will not happen. */
+void oracle_drop_operations(struct oracle *oracle);
+
+/* ---- oracle_reset.c ---- */
+
+/* The adapter has been reset. */
+void oracle_was_reset(struct oracle *oracle);
+
+/* ---- oracle_paging.c ---- */
 
 /* ---- oracle_notice.c ---- */
 

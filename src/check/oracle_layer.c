@@ -184,6 +184,15 @@ static NTSTATUS watch_submit_command_virtual(struct miniport *self, HANDLE objec
     return miniport_forward_submit_command_virtual(self, object, arg);
 }
 
+static NTSTATUS watch_reset_from_timeout(struct miniport *self, HANDLE object)
+{
+    NTSTATUS status = miniport_forward_reset_from_timeout(self, object);
+
+    oracle_of(self)->event_count++;
+    oracle_was_reset(oracle_of(self));
+    return status;
+}
+
 static void watch_notify_interrupt(struct miniport_host *host,
                                    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -240,6 +249,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
+    layer->ops.reset_from_timeout = watch_reset_from_timeout;
     layer->host_ops = miniport_host_forward_ops;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host.host.ops = &layer->host_ops;

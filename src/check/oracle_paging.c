@@ -784,11 +784,9 @@ void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, uns
         oracle->counters.unmatched_packets++;
 }
 
-void oracle_forget_paging(struct oracle *oracle)
+void oracle_drop_operations(struct oracle *oracle)
 {
     struct list *link;
-    struct va_chunk *chunk;
-    size_t position = 0;
 
     while ((link = list_pop_front(&oracle->parts))) {
         struct paging_part *part = list_entry(link, struct paging_part, link);
@@ -799,6 +797,14 @@ void oracle_forget_paging(struct oracle *oracle)
     }
     while ((link = list_pop_front(&oracle->packets)))
         free_packet(oracle, list_entry(link, struct paging_packet, link));
+}
+
+void oracle_forget_paging(struct oracle *oracle)
+{
+    struct va_chunk *chunk;
+    size_t position = 0;
+
+    oracle_drop_operations(oracle);
     for (unsigned i = 0; i < MAX_SEGMENTS; i++) {
         base_free_array(oracle->services, oracle->apertures[i].slots,
                         (size_t)oracle->apertures[i].slot_count, sizeof(uint64_t));

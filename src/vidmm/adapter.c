@@ -92,6 +92,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         list_init(&vidmm->offered[i]);
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);
+    recovery_init(vidmm);
     *out_vidmm = vidmm;
     return STATUS_SUCCESS;
 }
@@ -164,9 +165,11 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     what = "creating the scheduler";
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
+    scheduler.timeout_ns = vidmm->config.timeout_ns;
     vidmm->scheduler_events.context = vidmm;
     vidmm->scheduler_events.driver_error = scheduler_error;
     vidmm->scheduler_events.page_fault = scheduler_page_fault;
+    vidmm->scheduler_events.timed_out = recovery_timed_out;
     status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &vidmm->scheduler_events,
                            &vidmm->vidsch);
     if (!NT_SUCCESS(status))

@@ -122,6 +122,7 @@ static NTSTATUS query_driver(struct caps_query *query)
         return status;
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
+    query->caps->resets_engines = driver.SupportPerEngineTDR;
     query->caps->max_slot_id = driver.MaxAllocationListSlotId;
     query->caps->maps_aperture2 = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9) &&
                                   driver.MemoryManagementCaps.MapAperture2Supported;

@@ -60,6 +60,7 @@ struct vidmm_caps {
     uint32_t interface_version;
     uint32_t node_count;
     uint32_t paging_node;
+    bool resets_engines;            /* SupportPerEngineTDR */
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
     uint32_t max_slot_id; /* MaxAllocationListSlotId */

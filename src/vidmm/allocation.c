@@ -286,6 +286,7 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
     list_init(&allocation->lru);
     list_init(&allocation->dying);
     list_init(&allocation->offered);
+    list_init(&allocation->reset);
     list_init(&allocation->device_link);
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
@@ -446,6 +447,7 @@ void allocation_enter(struct vidmm_allocation *allocation)
 {
     ASSERT(allocation->state == ALLOCATION_EMPTY || allocation->state == ALLOCATION_BACKED);
     allocation->state = ALLOCATION_ENTERING;
+    allocation->is_published = false;
     allocation->job.ops =
         allocation->vidmm->caps.is_virtual ? &virtual_enter_ops : &physical_enter_ops;
     paging_queue_add(allocation->vidmm, &allocation->job);
@@ -556,6 +558,23 @@ void allocation_die(struct vidmm_allocation *allocation)
 void allocation_died(struct job *job)
 {
     free_allocation(container_of(job, struct vidmm_allocation, job));
+}
+
+void allocation_cleaned_up(struct vidmm_allocation *allocation)
+{
+    segment_release_eviction_slots(allocation);
+    switch (allocation->state) {
+    case ALLOCATION_LEAVING:
+        segment_unplace(allocation);
+        allocation->state = allocation->mdl ? ALLOCATION_BACKED : ALLOCATION_EMPTY;
+        allocation_bury_if_dead(allocation);
+        break;
+    case ALLOCATION_DYING:
+        free_allocation(allocation);
+        break;
+    default:
+        break; /* it has kept its place */
+    }
 }
 
 bool allocations_bury(struct vidmm *vidmm)

@@ -203,7 +203,12 @@ static void map_finished(struct job *job)
         call_done(mapping);
 }
 
-static const struct job_ops map_ops = {map_next, map_finished};
+static void map_restarted(struct job *job)
+{
+    container_of(job, struct mapping, job)->at = NULL;
+}
+
+static const struct job_ops map_ops = {map_next, map_finished, map_restarted};
 
 /* ---- Unique driver protections -------------------------------------------------------------------------- */
 
@@ -419,7 +424,7 @@ static void unmap_finished(struct job *job)
         done(context, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops unmap_ops = {unmap_next, unmap_finished};
+static const struct job_ops unmap_ops = {unmap_next, unmap_finished, NULL};
 
 NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
                             void *context)
@@ -548,7 +553,12 @@ static void physical_finished(struct job *job)
         done(context, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops physical_ops = {physical_next, physical_finished};
+static void physical_restarted(struct job *job)
+{
+    container_of(job, struct physical_update, job)->at = NULL;
+}
+
+static const struct job_ops physical_ops = {physical_next, physical_finished, physical_restarted};
 
 static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64_t page_count,
                               vidmm_done done, void *context, struct physical_update **out_update)
@@ -665,6 +675,7 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     update->first_page = first_page;
     update->protect = protect;
     status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
+    process->space.has_physical = true;
     if (!NT_SUCCESS(status))
         goto free_update;
     status = make_tables(process, PAGE_BYTES_OF(page_count), make_physical_tables, physical_failed,

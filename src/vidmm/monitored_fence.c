@@ -36,7 +36,15 @@ NTSTATUS monitored_fences_init(struct vidmm *vidmm)
                                     PAGE_BYTES_OF(FENCE_PAGES));
     if (!fences->cpu)
         return STATUS_NO_MEMORY;
-    return paging_process_map_fixed(vidmm, vidmm->paging.fence_va, fences->first_page, FENCE_PAGES);
+    return monitored_fences_map(vidmm);
+}
+
+NTSTATUS monitored_fences_map(struct vidmm *vidmm)
+{
+    if (!vidmm->fences.cpu)
+        return STATUS_SUCCESS;
+    return paging_process_map_fixed(vidmm, vidmm->paging.fence_va, vidmm->fences.first_page,
+                                    FENCE_PAGES);
 }
 
 void monitored_fences_fini(struct vidmm *vidmm)

@@ -190,6 +190,25 @@ void page_tables_free(struct address_space *space)
         free_tree(space, space->root);
 }
 
+static void collect(struct page_table *table, struct list *tables)
+{
+    uint64_t i;
+
+    list_remove(&table->fresh);
+    list_push_back(tables, &table->fresh);
+    table->is_initialised = table->is_linked = false;
+    for (i = 0; i < table->child_count; i++) {
+        if (table->children[i])
+            collect(table->children[i], tables);
+    }
+}
+
+void page_tables_collect(struct address_space *space, struct list *tables)
+{
+    if (space->root)
+        collect(space->root, tables);
+}
+
 struct page_table *page_table_find(const struct address_space *space, uint64_t va)
 {
     struct page_table *table = space->root;

@@ -151,7 +151,7 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return JOB_OPERATION;
 }
 
-const struct job_ops physical_enter_ops = {enter_next, allocation_entered};
-const struct job_ops physical_leave_ops = {leave_next, allocation_left};
-const struct job_ops physical_die_ops = {die_next, allocation_died};
-const struct job_ops physical_drop_ops = {die_next, allocation_dropped};
+const struct job_ops physical_enter_ops = {enter_next, allocation_entered, NULL};
+const struct job_ops physical_leave_ops = {leave_next, allocation_left, NULL};
+const struct job_ops physical_die_ops = {die_next, allocation_died, NULL};
+const struct job_ops physical_drop_ops = {die_next, allocation_dropped, NULL};

@@ -50,6 +50,24 @@ static void end_bootstrap(struct vidmm *vidmm, bool was_ready)
     vidmm->paging.is_ready = was_ready;
 }
 
+/* Links the tables of a list into their parents, children first; they leave it. */
+static void link_tables(struct vidmm *vidmm, struct list *tables)
+{
+    struct address_space *space = &vidmm->paging.space;
+    DXGKARG_BUILDPAGINGBUFFER args;
+    struct list *link;
+
+    while ((link = list_pop_back(tables)) != NULL) {
+        struct page_table *table = container_of(link, struct page_table, fresh);
+
+        if (!table->parent)
+            continue;
+        clear_args(&args);
+        page_table_op_link(space, table, &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+}
+
 /* Creates, initialises and links the tables for a range, leaf first, root last. */
 static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
 {
@@ -70,15 +88,7 @@ static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
         page_table_op_initialise(space, container_of(link, struct page_table, fresh), &args);
         paging_queue_build_now(vidmm, &args);
     }
-    while ((link = list_pop_back(&fresh)) != NULL) {
-        struct page_table *table = container_of(link, struct page_table, fresh);
-
-        if (!table->parent)
-            continue;
-        clear_args(&args);
-        page_table_op_link(space, table, &args);
-        paging_queue_build_now(vidmm, &args);
-    }
+    link_tables(vidmm, &fresh);
     end_bootstrap(vidmm, was_ready);
     return STATUS_SUCCESS;
 }
@@ -112,8 +122,11 @@ static struct window_stack *stack_of(struct paging_process *process, uint64_t pa
 static void show_now(struct vidmm *vidmm, struct page_table *table)
 {
     DXGKARG_BUILDPAGINGBUFFER args;
-    bool was_ready = begin_bootstrap(vidmm);
+    bool was_ready;
 
+    if (!table->memory.window_slot)
+        return;
+    was_ready = begin_bootstrap(vidmm);
     clear_args(&args);
     page_table_op_show(&vidmm->paging.space, table, &args);
     paging_queue_build_now(vidmm, &args);
@@ -264,6 +277,19 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
     return status;
 }
 
+static NTSTATUS set_system_root(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+    DXGKARG_SETROOTPAGETABLE root = {0};
+
+    root.hContext = vidmm->queue.driver_context;
+    root.Address.SegmentId = process->space.root->memory.segment;
+    root.Address.SegmentOffset =
+        PAGE_BYTES_OF(table_memory_device_page(vidmm, &process->space.root->memory));
+    root.NumEntries = (UINT)process->space.root->memory.entry_count;
+    return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
+}
+
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
@@ -271,7 +297,6 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
                                            ? min_u64(vidmm->caps.va_bits, RESIZABLE_VA_BITS)
                                            : vidmm->caps.va_bits);
     uint64_t leaf = page_table_coverage(vidmm, 1);
-    DXGKARG_SETROOTPAGETABLE root = {0};
     NTSTATUS status;
 
     process->space.vidmm = vidmm;
@@ -307,13 +332,39 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
             return status;
     }
     process->is_ready = true;
+    return set_system_root(vidmm);
+}
 
-    root.hContext = vidmm->queue.driver_context;
-    root.Address.SegmentId = process->space.root->memory.segment;
-    root.Address.SegmentOffset =
-        PAGE_BYTES_OF(table_memory_device_page(vidmm, &process->space.root->memory));
-    root.NumEntries = (UINT)process->space.root->memory.entry_count;
-    return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
+NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+    struct vidmm_process *other;
+    DXGKARG_BUILDPAGINGBUFFER args;
+    struct list tables, *link;
+    bool was_ready = begin_bootstrap(vidmm);
+
+    list_init(&tables);
+    page_tables_collect(&process->space, &tables);
+    for (link = tables.next; link != &tables; link = link->next) {
+        clear_args(&args);
+        page_table_op_initialise(&process->space, container_of(link, struct page_table, fresh),
+                                 &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    map_buffers(vidmm);
+    monitored_fences_map(vidmm);
+    for (link = tables.next; link != &tables; link = link->next)
+        show_now(vidmm, container_of(link, struct page_table, fresh));
+    link_tables(vidmm, &tables);
+    list_for_each (other, &vidmm->processes, struct vidmm_process, link) {
+        page_tables_collect(&other->space, &other->space.rebuilt);
+        for (link = other->space.rebuilt.next; link != &other->space.rebuilt; link = link->next)
+            show_now(vidmm, container_of(link, struct page_table, fresh));
+    }
+    process->scratch_next = 0;
+    process->window_is_stale = false;
+    end_bootstrap(vidmm, was_ready);
+    return set_system_root(vidmm);
 }
 
 void paging_process_fini(struct vidmm *vidmm)

@@ -184,6 +184,27 @@ bool paging_queue_is_drained(const struct vidmm *vidmm)
     return list_is_empty(&queue->in_flight) && buffer->used == buffer->submitted;
 }
 
+void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    unsigned i;
+
+    ASSERT(list_is_empty(&queue->in_flight));
+    list_splice(unfinished, &queue->ended);
+    list_splice(unfinished, &queue->jobs);
+    for (i = 0; i < queue->buffer_count; i++) {
+        struct paging_buffer *buffer = &queue->buffers[i];
+
+        ASSERT(!buffer->in_flight);
+        buffer->used = buffer->submitted = 0;
+        buffer->private_used = buffer->private_submitted = 0;
+    }
+    queue->current = 0;
+    queue->has_operation = false;
+    queue->needs_buffer = false;
+    queue->fresh_failures = 0;
+}
+
 static void finish_jobs(struct list *jobs)
 {
     struct list *link;
@@ -316,6 +337,10 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
     submission->buffer->in_flight--;
     list_remove(&submission->in_flight);
     list_push_back(&vidmm->queue.idle, &submission->in_flight);
+    if (!NT_SUCCESS(status) && vidmm->recovery.is_under_way) {
+        recovery_keep_jobs(vidmm, &jobs);
+        return;
+    }
     vidmm->queue.retired_status = status;
     finish_jobs(&jobs);
     vidmm->queue.retired_status = STATUS_SUCCESS;

@@ -317,7 +317,7 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return next_of_retreat(job_allocation(job), args);
 }
 
-const struct job_ops virtual_enter_ops = {enter_next, allocation_entered};
-const struct job_ops virtual_leave_ops = {leave_next, allocation_left};
-const struct job_ops virtual_die_ops = {die_next, allocation_died};
-const struct job_ops virtual_drop_ops = {die_next, allocation_dropped};
+const struct job_ops virtual_enter_ops = {enter_next, allocation_entered, NULL};
+const struct job_ops virtual_leave_ops = {leave_next, allocation_left, NULL};
+const struct job_ops virtual_die_ops = {die_next, allocation_died, NULL};
+const struct job_ops virtual_drop_ops = {die_next, allocation_dropped, NULL};

@@ -23,6 +23,7 @@
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
  *            | host_aperture.c   | the CPU's way to memory that it does not see                  |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
+ *            | recovery.c        | time-outs, resets, and building everything up again          |
  *            | check.c           | the invariant walk                                            |
  *
  *            Work flows one way: a request (residency.c) places allocations and queues jobs; a job
@@ -153,6 +154,11 @@ struct job_ops {
     enum job_step (*next)(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
     /* Everything the job generated has retired. May free the job and queue others. */
     void (*finished)(struct job *job);
+    /*
+     * What it generated is lost (the adapter was reset), tables are as new, and it will be asked
+     * again from phase 0 and cursor 0 on: forget the rest. NULL: there is no rest.
+     */
+    void (*restarted)(struct job *job);
 };
 struct job {
     const struct job_ops *ops;
@@ -213,6 +219,11 @@ void paging_queue_fini(struct vidmm *vidmm);
 void paging_queue_add(struct vidmm *vidmm, struct job *job);
 /* Builds and submits what can be; called by vidmm_pump(). True if it did anything. */
 bool paging_queue_run(struct vidmm *vidmm);
+/*
+ * The adapter has been reset and nothing is with the driver: forgets what is built and appends the
+ * jobs that have not finished, in their order, to unfinished.
+ */
+void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished);
 /*
  * Has the driver execute an operation at once, without a buffer: page tables of the paging process
  * (PB-026, PT-020).
@@ -303,12 +314,14 @@ struct vidmm_allocation {
     uint64_t chunk_va;    /* source side; the destination follows it */
     uint64_t chunk_protection; /* driver protection of the chunk: 0, or a unique one (VX-012) */
 
+    bool is_published;          /* ENTERING, and its user has been told that it is there */
     bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
     bool has_unique_protection; /* a mapping has had one */
     struct list mappings;
     struct list lru;
     struct list device_link;
     struct list dying; /* in vidmm->dying */
+    struct list reset; /* in vidmm->recovery.allocations: where it was is to be cleaned up */
 };
 
 static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
@@ -364,6 +377,8 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
 extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
 extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
 extern const struct job_ops physical_drop_ops, virtual_drop_ops;
+/* Out of its place after a reset, whatever state the job that was lost had left it in. */
+void allocation_cleaned_up(struct vidmm_allocation *allocation);
 void allocation_entered(struct job *job);
 void allocation_left(struct job *job);
 void allocation_died(struct job *job);
@@ -375,6 +390,11 @@ void allocation_bury_if_dead(struct vidmm_allocation *allocation);
 /* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
 void allocation_drop(struct vidmm_allocation *allocation);
 void allocation_dropped(struct job *job);
+static inline bool job_is_of_allocation(const struct job *job)
+{
+    return job->ops->finished == allocation_entered || job->ops->finished == allocation_left ||
+           job->ops->finished == allocation_died || job->ops->finished == allocation_dropped;
+}
 /* An offered allocation has become BACKED: its system pages may be dropped. */
 void offer_enlist(struct vidmm_allocation *allocation);
 /* Releases the system pages of one offered allocation that is out; false: there is none. */
@@ -442,6 +462,8 @@ struct monitored_fence {
 
 NTSTATUS monitored_fences_init(struct vidmm *vidmm);
 void monitored_fences_fini(struct vidmm *vidmm);
+/* Shows them to the paging process; again after its tables have been lost. */
+NTSTATUS monitored_fences_map(struct vidmm *vidmm);
 /* STATUS_INSUFFICIENT_RESOURCES: all are taken. The value starts at 0. */
 NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence);
 void monitored_fence_fini(struct vidmm *vidmm, struct monitored_fence *fence);
@@ -487,6 +509,10 @@ struct address_space {
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
     uint64_t ranges_start;
     bool is_paging_process;
+    bool has_physical;   /* physical mappings were made, which nobody could make again */
+    struct list rebuilt; /* tables that the rebuild job will initialise and link */
+    struct list *at;     /* where it is in them */
+    struct job rebuild_job;
 };
 
 /* Where the paging process, or the driver, finds a table. */
@@ -508,6 +534,8 @@ void page_tables_free(struct address_space *space);
 /* Its first page as the device reaches it: of the segment, or what stands for a system page. */
 uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory);
 struct page_table *page_table_find(const struct address_space *space, uint64_t va);
+/* Puts all tables of the space on the list, parents before children, whatever list they are on. */
+void page_tables_collect(struct address_space *space, struct list *tables);
 
 /* How many entries one table of the level holds, and what one entry covers. */
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
@@ -584,6 +612,8 @@ uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
 NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
                                   uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
+/* All tables are lost: writes those of the paging process anew, and shows it everybody's. */
+NTSTATUS paging_process_rebuild(struct vidmm *vidmm);
 void paging_process_fini(struct vidmm *vidmm);
 /*
  * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
@@ -669,6 +699,7 @@ struct vidmm_process {
 };
 
 struct vidmm_device {
+    bool is_in_error; /* until its owner says otherwise, nothing more is submitted */
     struct vidmm_process *process;
     struct vidmm *vidmm;
     HANDLE driver_device;
@@ -709,6 +740,23 @@ void space_release(struct address_space *space);
 bool space_is_quiet(const struct address_space *space);
 /* Tells the driver where the root is now, for the contexts that it has told before. */
 void space_set_root(struct address_space *space);
+/* ---- Recovery (recovery.c) ------------------------------------------------------------------------------- */
+
+struct recovery {
+    bool is_under_way;       /* packets that retire now with a failure have not run */
+    bool blames_owners;      /* ... and are the ones that did not end (TDR-009) */
+    struct list unfinished;  /* jobs of such packets, in order */
+    struct list allocations; /* whose places are to be cleaned up */
+    struct list *at;         /* where the clean-up job is in them */
+    struct job cleanup_job;
+};
+void recovery_init(struct vidmm *vidmm);
+/* A node does not answer: resets it, or everything. */
+void recovery_timed_out(void *context, unsigned node);
+/* Takes the jobs of a paging packet that a reset aborted. */
+void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
+/* What the device has queued will fail, what it submits is refused. */
+void device_fail(struct vidmm_device *device, const char *reason);
 
 struct vidmm {
     struct miniport *miniport;
@@ -731,6 +779,7 @@ struct vidmm {
     struct paging_queue queue;
     struct paging_process paging;
     struct monitored_fences fences;
+    struct recovery recovery;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     uint64_t entry_capacity;

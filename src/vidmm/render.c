@@ -149,6 +149,8 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 
     for (i = 0; i < submission->reference_count; i++)
         allocation_unhold(submission->references[i].allocation);
+    if (status_means_reset(status))
+        device_fail(submission->context->device, "its submission did not end");
     finish_submission(submission, status, 0, 0);
 }
 
@@ -228,7 +230,9 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
     struct submission *submission = context;
 
     submission->request = NULL; /* ended: it frees itself */
-    if (NT_SUCCESS(status))
+    if (NT_SUCCESS(status) && submission->context->device->is_in_error)
+        render_retired(&submission->packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    else if (NT_SUCCESS(status))
         vidsch_submit(submission->context->scheduler, &submission->packet);
     else
         finish_submission(submission, status, needed, available);
@@ -338,6 +342,8 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
 
     if (vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
+    if (context->device->is_in_error)
+        return STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
     if (reference_count > context->info.AllocationListSize)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < reference_count; i++) {

@@ -32,7 +32,7 @@ static enum job_step barrier_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 {
     struct request *request = container_of(job, struct request, barrier);
 
-    if (job->phase || !writes_fence(request))
+    if (job->phase || !writes_fence(request) || request->has_ended)
         return JOB_DONE;
     job->phase = 1;
     monitored_fence_op_signal(&request->device->paging_fence, request->fence_value, args);
@@ -89,8 +89,12 @@ static void end_request(struct request *request, NTSTATUS status, uint64_t neede
 
 void request_signalled(struct request *request)
 {
+    unsigned i;
+
     request->has_ended = true;
     list_remove(&request->link);
+    for (i = 0; i < request->count; i++)
+        request->allocations[i]->is_published = true;
     settle(request, STATUS_SUCCESS);
     if (request->done)
         request->done(request->context, STATUS_SUCCESS, 0, 0);
@@ -117,7 +121,7 @@ static void barrier_finished(struct job *job)
     end_request(request, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops barrier_ops = {barrier_next, barrier_finished};
+static const struct job_ops barrier_ops = {barrier_next, barrier_finished, NULL};
 
 NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
                         struct request **out_request)

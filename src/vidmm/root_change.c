@@ -30,6 +30,7 @@ struct root_change {
     struct job job;
     struct address_space *space;
     struct table_memory memory; /* the new one; once that is in use, the old one */
+    bool is_rebuilt; /* by a recovery, which writes all tables: only the contexts are to be told */
 };
 
 NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_bytes)
@@ -82,6 +83,8 @@ static enum job_step change_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
     struct vidmm *vidmm = space->vidmm;
     struct page_table *root = space->root;
 
+    if (change->is_rebuilt)
+        return JOB_DONE;
     for (;;) {
         switch ((enum phase)job->phase) {
         case PHASE_HOLD:
@@ -148,7 +151,20 @@ static void change_finished(struct job *job)
     base_free(space->vidmm->services, change, sizeof *change);
 }
 
-static const struct job_ops change_ops = {change_next, change_finished};
+static void change_restarted(struct job *job)
+{
+    struct root_change *change = container_of(job, struct root_change, job);
+
+    if (change->is_rebuilt)
+        return;
+    if (job->phase == PHASE_HOLD)
+        space_hold(change->space);
+    if (job->phase <= PHASE_QUIET)
+        use_new_root(change);
+    change->is_rebuilt = true;
+}
+
+static const struct job_ops change_ops = {change_next, change_finished, change_restarted};
 
 NTSTATUS root_reserve(struct address_space *space, uint64_t end)
 {

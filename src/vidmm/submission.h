@@ -41,6 +41,13 @@ struct submission *submission_create(struct vidmm_context *context,
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);
 
+/* The packet was with a GPU that had to be reset, or its device was in error. */
+static inline bool status_means_reset(NTSTATUS status)
+{
+    return status == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE ||
+           status == STATUS_GRAPHICS_ADAPTER_WAS_RESET;
+}
+
 /* Frees the context's DMA buffers; none is in use. */
 void dma_buffers_free(struct vidmm_context *context);
 

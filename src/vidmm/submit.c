@@ -27,6 +27,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
     process->space.ranges_start = FIRST_VA;
     list_init(&process->devices);
     list_init(&process->mappings);
+    list_init(&process->space.rebuilt);
     if (vidmm->caps.is_virtual) {
         DXGKARG_CREATEPROCESS create = {0};
         ULONG pasid = 0;
@@ -274,6 +275,8 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
     vidmm_done done = submission->done;
     void *context = submission->done_context;
 
+    if (status_means_reset(status))
+        device_fail(submission->context->device, "its submission did not end");
     submission_free(submission);
     if (done)
         done(context, status, 0, 0);
@@ -372,6 +375,8 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
 
     if (!vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
+    if (context->device->is_in_error)
+        return STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
     status = context->root_is_set ? STATUS_SUCCESS : set_root(context);
     if (!NT_SUCCESS(status))
         return status;

@@ -82,6 +82,7 @@ struct workload_builder {
     uint32_t line;
     bool failed;
     bool header_done;
+    bool is_off;         /* the power, since an operation said so */
     bool in_list;        /* an operation with references is open: its op is already counted */
     uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
     struct workload_error error;

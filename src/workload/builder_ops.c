@@ -21,6 +21,11 @@ struct workload_op *workload_builder_op(struct workload_builder *builder,
                               workload_op_name(kind));
         return NULL;
     }
+    if (builder->is_off && kind != WORKLOAD_OP_NOTE) {
+        workload_builder_fail(builder, "%s without power (expected power on before it)",
+                              workload_op_name(kind));
+        return NULL;
+    }
     if (out->view.op_count >= WORKLOAD_MAX_OPS) {
         workload_builder_fail(builder, "too many operations (expected at most %u)",
                               WORKLOAD_MAX_OPS);

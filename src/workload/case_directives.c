@@ -597,6 +597,62 @@ static void handle_vm(struct parser *parser)
         workload_builder_vm_release(parser->builder, process, va, parser->numbers[ATTR_SIZE]);
 }
 
+static bool operand_node(struct parser *parser, uint32_t *out)
+{
+    struct word word = parser->words[0];
+    uint64_t node;
+
+    if (!workload_parse_number(word.text, word.length, &node) || node >= WORKLOAD_MAX_NODES) {
+        fail(parser, "node '%.*s' (expected a number from 0 to %u)", shown(word), word.text,
+             WORKLOAD_MAX_NODES - 1);
+        return false;
+    }
+    *out = (uint32_t)node;
+    return true;
+}
+
+static void handle_hang(struct parser *parser)
+{
+    uint32_t node;
+
+    if (operand_node(parser, &node))
+        workload_builder_hang(parser->builder, node, parser->numbers[ATTR_AFTER]);
+}
+
+static void handle_preempt(struct parser *parser)
+{
+    uint32_t node;
+
+    if (operand_node(parser, &node))
+        workload_builder_preempt(parser->builder, node);
+}
+
+static void handle_lose_interrupt(struct parser *parser)
+{
+    uint32_t node;
+
+    if (operand_node(parser, &node))
+        workload_builder_lose_interrupt(parser->builder, node);
+}
+
+static void handle_reset(struct parser *parser)
+{
+    workload_builder_reset(parser->builder);
+}
+
+static void handle_power(struct parser *parser)
+{
+    struct word word = parser->words[0];
+
+    for (unsigned i = 0; i < WORKLOAD_POWER_COUNT; i++) {
+        if (word_is(word, workload_power_name((enum workload_power)i))) {
+            workload_builder_power(parser->builder, (enum workload_power)i);
+            return;
+        }
+    }
+    fail(parser, "power '%.*s' (expected on, standby, hibernate or d3)", shown(word), word.text);
+}
+
 static void handle_note(struct parser *parser)
 {
     workload_builder_note(parser->builder, parser->quoted);
@@ -650,6 +706,11 @@ static const struct directive directives[] = {
      NULL, handle_vm},
     {"label", "label PROCESS va=VA size=S \"TEXT\"", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, true,
      NULL, handle_label},
+    {"hang", "hang NODE [after=N]", A(AFTER), 0, 1, false, NULL, handle_hang},
+    {"preempt", "preempt NODE", 0, 0, 1, false, NULL, handle_preempt},
+    {"lose-interrupt", "lose-interrupt NODE", 0, 0, 1, false, NULL, handle_lose_interrupt},
+    {"reset", "reset", 0, 0, 0, false, NULL, handle_reset},
+    {"power", "power on|standby|hibernate|d3", 0, 0, 1, false, NULL, handle_power},
     {"note", "note \"TEXT\"", 0, 0, 0, true, NULL, handle_note},
     {"step", "step NAME, or step \"TEXT\"", 0, 0, 1, true, NULL, handle_step},
     {"name", "name \"TEXT\"", 0, 0, 0, true, NULL, handle_name},

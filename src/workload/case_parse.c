@@ -36,6 +36,7 @@ static const struct {
     [ATTR_PAGE] = {"page", TYPE_NUMBER},
     [ATTR_PAGES] = {"pages", TYPE_NUMBER},
     [ATTR_PAGE_SIZE] = {"page-size", TYPE_NUMBER},
+    [ATTR_AFTER] = {"after", TYPE_NUMBER},
 };
 
 /* Lines -------------------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ enum attribute {
     ATTR_PAGE,
     ATTR_PAGES,
     ATTR_PAGE_SIZE,
+    ATTR_AFTER,
     ATTR_COUNT,
 };
 

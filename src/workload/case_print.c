@@ -336,6 +336,21 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_LABEL:
         print_va_op(printer, op);
         break;
+    case WORKLOAD_OP_HANG:
+        putf(printer, "hang %" PRIu32, op->object);
+        if (op->value)
+            putf(printer, " after=%" PRIu64, op->value);
+        break;
+    case WORKLOAD_OP_PREEMPT:
+    case WORKLOAD_OP_LOSE_INTERRUPT:
+        putf(printer, "%s %" PRIu32, verb, op->object);
+        break;
+    case WORKLOAD_OP_RESET:
+        put(printer, verb);
+        break;
+    case WORKLOAD_OP_POWER:
+        putf(printer, "power %s", workload_power_name((enum workload_power)op->flags));
+        break;
     case WORKLOAD_OP_COUNT:
         break;
     }

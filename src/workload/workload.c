@@ -34,6 +34,11 @@ const char *workload_op_name(enum workload_op_kind kind)
         [WORKLOAD_OP_VM_RELEASE] = "vm-release",
         [WORKLOAD_OP_NOTE] = "note",
         [WORKLOAD_OP_LABEL] = "label",
+        [WORKLOAD_OP_HANG] = "hang",
+        [WORKLOAD_OP_PREEMPT] = "preempt",
+        [WORKLOAD_OP_LOSE_INTERRUPT] = "lose-interrupt",
+        [WORKLOAD_OP_RESET] = "reset",
+        [WORKLOAD_OP_POWER] = "power",
     };
 
     return (unsigned)kind < WORKLOAD_OP_COUNT ? names[kind] : "unknown";
@@ -49,6 +54,18 @@ const char *workload_segment_name(enum workload_segment segment)
     };
 
     return (unsigned)segment < WORKLOAD_SEGMENT_COUNT ? names[segment] : "unknown";
+}
+
+const char *workload_power_name(enum workload_power power)
+{
+    static const char *const names[WORKLOAD_POWER_COUNT] = {
+        [WORKLOAD_POWER_ON] = "on",
+        [WORKLOAD_POWER_STANDBY] = "standby",
+        [WORKLOAD_POWER_HIBERNATE] = "hibernate",
+        [WORKLOAD_POWER_D3] = "d3",
+    };
+
+    return (unsigned)power < WORKLOAD_POWER_COUNT ? names[power] : "unknown";
 }
 
 const char *workload_allocation_flag_name(uint32_t flag)
@@ -134,6 +151,10 @@ const struct workload_option_info workload_options[] = {
      "most bytes that one operation maps in an aperture"},
     {"content", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
      "whether every byte moved and read is checked"},
+    {"timeout", WORKLOAD_OPTION_NUMBER, NULL, 1000, WORKLOAD_MAX_DURATION_NS,
+     "nanoseconds that a packet may take; with it the run has a watchdog"},
+    {"preserve", WORKLOAD_OPTION_CHOICE, "nothing|standby|hibernate|part", 0, 0,
+     "through which sleep the board keeps local memory"},
     {"seed", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT64_MAX, "of every choice that the run makes"},
     {"page-tables", WORKLOAD_OPTION_CHOICE, "gpu-virtual|gpu-physical|cpu", 0, 0,
      "who writes page tables, and how they are named"},

@@ -128,6 +128,11 @@ enum workload_protection {
  *   VM_RELEASE  process     va         bytes
  *   NOTE                                                             text; nothing happens
  *   LABEL       process     va         bytes                         text; nothing happens
+ *   HANG        node                           packets               ... before the one that hangs
+ *   PREEMPT     node
+ *   LOSE_INTERRUPT node
+ *   RESET                                                            the adapter
+ *   POWER                                                            flags = enum workload_power
  */
 enum workload_op_kind {
     WORKLOAD_OP_ALLOC,
@@ -150,7 +155,20 @@ enum workload_op_kind {
     WORKLOAD_OP_VM_RELEASE,
     WORKLOAD_OP_NOTE,
     WORKLOAD_OP_LABEL,
+    WORKLOAD_OP_HANG,
+    WORKLOAD_OP_PREEMPT,
+    WORKLOAD_OP_LOSE_INTERRUPT,
+    WORKLOAD_OP_RESET,
+    WORKLOAD_OP_POWER,
     WORKLOAD_OP_COUNT,
+};
+
+enum workload_power {
+    WORKLOAD_POWER_ON,
+    WORKLOAD_POWER_STANDBY,
+    WORKLOAD_POWER_HIBERNATE,
+    WORKLOAD_POWER_D3,
+    WORKLOAD_POWER_COUNT,
 };
 
 struct workload_op {
@@ -299,6 +317,7 @@ bool workload_parse_number(const char *text, size_t length, uint64_t *out);
 
 const char *workload_op_name(enum workload_op_kind kind);
 const char *workload_segment_name(enum workload_segment segment);
+const char *workload_power_name(enum workload_power power);
 const char *workload_allocation_flag_name(uint32_t flag); /* one bit; NULL when there is none */
 
 /* Facts about a workload, for headings and for choosing a memory size. */
@@ -429,6 +448,12 @@ void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t proc
                                  uint64_t size);
 void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size);
+/* What happens to the GPU (builder_gpu.c). Between a power-down and `power on` only notes stand. */
+void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
+void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
+void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
+void workload_builder_reset(struct workload_builder *builder);
+void workload_builder_power(struct workload_builder *builder, enum workload_power power);
 void workload_builder_note(struct workload_builder *builder, const char *text);
 void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,
                             uint64_t size, const char *text);
