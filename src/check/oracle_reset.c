@@ -15,10 +15,32 @@ static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *al
     }
 }
 
+/* A driver is told about residency when it builds, whatever becomes of the buffer. */
+static void keep_notice(const struct paging_operation *operation)
+{
+    if (operation && (operation->effect == EFFECT_NOTICE || operation->effect == EFFECT_FAREWELL))
+        operation->allocation->is_noticed = operation->effect == EFFECT_NOTICE;
+}
+
+static void keep_notices(struct oracle *oracle)
+{
+    const struct paging_operation *operation;
+    const struct paging_packet *packet;
+    const struct paging_part *part;
+
+    list_for_each (packet, &oracle->packets, struct paging_packet, link) {
+        list_for_each (operation, &packet->operations, struct paging_operation, link)
+            keep_notice(operation);
+    }
+    list_for_each (part, &oracle->parts, struct paging_part, link)
+        keep_notice(part->operation);
+}
+
 void oracle_was_reset(struct oracle *oracle)
 {
     struct oracle_allocation *allocation, *following;
 
+    keep_notices(oracle);
     oracle_drop_operations(oracle);
     list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation, link)
         lose_local_pages(oracle, allocation);

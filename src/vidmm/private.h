@@ -749,6 +749,7 @@ struct recovery {
     struct list allocations; /* whose places are to be cleaned up */
     struct list *at;         /* where the clean-up job is in them */
     struct job cleanup_job;
+    struct job restored_job;
 };
 void recovery_init(struct vidmm *vidmm);
 /* A node does not answer: resets it, or everything. */

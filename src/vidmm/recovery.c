@@ -10,7 +10,7 @@
  *     LEAVING local memory          lost: nobody knows how much of it had arrived
  *     anywhere else                 nothing is lost
  *
- * Allocations that somebody holds keep their place and enter it anew, from the backing store or by
+ * Allocations that somebody holds or uses keep their place and enter it anew, from the backing store or by
  * a fill; the others are left where their content is and come back on demand. The jobs that had
  * not finished follow, asked again from their beginning. So the paging queue then holds, in order:
  *
@@ -18,7 +18,7 @@
  *                       submitted after the restart
  *     the page tables   of each process, initialised and linked; those of the paging process have
  *                       been written by the CPU before
- *     the re-entries    with their mappings
+ *     the re-entries    with their mappings; rendering goes on when they have retired
  *     unfinished jobs   mappings, barriers
  *
  * Nothing here allocates memory: a recovery cannot fail.
@@ -125,7 +125,8 @@ static void settle_allocation(struct vidmm_allocation *allocation)
     default:
         return;
     }
-    if (allocation->holds) {
+    /* Work that is queued may use it though nobody holds it any more. */
+    if (allocation->holds || !allocation_is_idle(allocation)) {
         allocation->state = ALLOCATION_BACKED; /* as if it had just been placed */
         return;
     }
@@ -274,6 +275,23 @@ static void rebuild_finished(struct job *job)
 
 static const struct job_ops rebuild_ops = {rebuild_next, rebuild_finished, NULL};
 
+/* ---- The end ---------------------------------------------------------------------------------- */
+
+static enum job_step restored_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return JOB_DONE;
+}
+
+/* What rendering uses is there again. */
+static void restored_finished(struct job *job)
+{
+    struct vidmm *vidmm = container_of(job, struct vidmm, recovery.restored_job);
+
+    vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
+}
+
+static const struct job_ops restored_ops = {restored_next, restored_finished, NULL};
+
 /* What nobody could make again is lost for its process. */
 static void fail_process(struct vidmm_process *process, const char *reason)
 {
@@ -314,6 +332,7 @@ void recovery_init(struct vidmm *vidmm)
     list_init(&vidmm->recovery.unfinished);
     list_init(&vidmm->recovery.allocations);
     vidmm->recovery.cleanup_job.ops = &cleanup_ops;
+    vidmm->recovery.restored_job.ops = &restored_ops;
 }
 
 void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
@@ -332,7 +351,7 @@ void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
 
 static bool is_own_job(const struct job *job)
 {
-    return job->ops == &cleanup_ops || job->ops == &rebuild_ops;
+    return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops;
 }
 
 /*
@@ -397,8 +416,9 @@ static void reset_adapter(struct vidmm *vidmm)
         rebuild_tables(vidmm);
     }
     for_each_allocation(vidmm, enter_again);
+    paging_queue_add(vidmm, &recovery->restored_job);
     queue_unfinished(vidmm);
-    vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
+    vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);
 }
 
 /* ---- One engine ------------------------------------------------------------------------------- */

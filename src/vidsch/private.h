@@ -43,6 +43,8 @@ struct node {
     uint32_t submitted_id; /* last one that went to SubmitCommand */
     uint32_t reported_id;  /* last one that an interrupt reported */
     uint32_t completed_id; /* reported_id as of the last DPC */
+    uint32_t
+        heard_id; /* last one that the driver named: a reset counts more as reported (TDR-006) */
 
     /* A preemption. From the request to the end of its DPC nothing is submitted to the node. */
     uint32_t preemption_id; /* of the last request */

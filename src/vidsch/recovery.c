@@ -221,7 +221,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     reset = miniport_reset_engine(vidsch->miniport, NULL, &args);
     if (!NT_SUCCESS(reset))
         return reset;
-    if (is_after(node->reported_id, args.LastAbortedFenceId) ||
+    if (is_after(node->heard_id, args.LastAbortedFenceId) ||
         is_after(args.LastAbortedFenceId, node->submitted_id)) {
         snprintf(text, sizeof text,
                  "ResetEngine of node %u reported LastAbortedFenceId %" PRIu32
@@ -233,11 +233,33 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     /* What the retired functions submit goes afterwards. */
     vidsch->is_running = true;
     settle(vidsch, node);
-    *out_hit_paging = abort_through(vidsch, node, args.LastAbortedFenceId, status);
+    node->heard_id = args.LastAbortedFenceId;
+    if (is_after(args.LastAbortedFenceId, node->reported_id))
+        *out_hit_paging = abort_through(vidsch, node, args.LastAbortedFenceId, status);
     take_apart(node);
     vidsch->is_running = was_running;
     vidsch_run(vidsch);
     return STATUS_SUCCESS;
+}
+
+/* Paging packets that have not gone yet stand on what was lost. */
+static void drop_paging_queues(struct vidsch *vidsch, NTSTATUS status)
+{
+    struct list dropped = LIST_INITIALIZER(dropped);
+    struct vidsch_context *context;
+    struct vidsch_packet *packet;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        struct vidsch_packet *head = first_packet(&context->queue);
+
+        if (!context->is_paging || !head)
+            continue;
+        list_remove(&head->waiter);
+        list_remove(&context->ready);
+        list_splice(&dropped, &context->queue);
+    }
+    while ((packet = first_packet(&dropped)) != NULL)
+        vidsch_retire(vidsch, packet, status);
 }
 
 void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status)
@@ -258,6 +280,7 @@ void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status)
         ASSERT(list_is_empty(&node->submitted));
         node->in_flight = 0;
     }
+    drop_paging_queues(vidsch, status);
     vidsch->is_running = was_running;
     vidsch_run(vidsch);
 }

@@ -74,6 +74,7 @@ NTSTATUS vidsch_create(const struct base_services *services, struct miniport *mi
         node->submitted_id = first_id - 1;
         node->reported_id = first_id - 1;
         node->completed_id = first_id - 1;
+        node->heard_id = first_id - 1;
         node->faults.data = vidsch->faults + (size_t)i * config->hardware_queue_depth;
     }
     *out_vidsch = vidsch;
@@ -423,10 +424,13 @@ static void note_preemption(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERR
         record_error(vidsch, ERROR_PREEMPTED, node_index, data->DmaPreempted.PreemptionFenceId);
         return;
     }
-    if (is_after(node->reported_id, last) || is_after(last, node->submitted_id))
+    if (is_after(node->heard_id, last) || is_after(last, node->submitted_id)) {
         record_error(vidsch, ERROR_LAST, node_index, last);
-    else
-        node->reported_id = last;
+    } else {
+        node->heard_id = last;
+        if (is_after(last, node->reported_id))
+            node->reported_id = last;
+    }
     node->is_answered = true;
 }
 
@@ -445,7 +449,7 @@ void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTER
                  is_after(id, vidsch->nodes[node_index].submitted_id))
             record_error(vidsch, ERROR_ID, node_index, id);
         else
-            vidsch->nodes[node_index].reported_id = id;
+            vidsch->nodes[node_index].reported_id = vidsch->nodes[node_index].heard_id = id;
         break;
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
         record_fault(vidsch, data);

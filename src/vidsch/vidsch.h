@@ -175,8 +175,8 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS stat
 
 /*
  * The adapter has been reset (DxgkDdiResetFromTimeout has returned): everything that was with the
- * driver retires with status and counts as completed (TDR-006); what is queued stays. The gate
- * is closed, before and after.
+ * driver retires with status and counts as completed (TDR-006), then paging packets that are
+ * queued; others that are queued stay. The gate is closed, before and after.
  */
 void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status);
 
