@@ -92,7 +92,7 @@ static void flush_finished(struct job *job)
     allocation_unhold(allocation);
 }
 
-static const struct job_ops flush_ops = {flush_next, flush_finished};
+static const struct job_ops flush_ops = {flush_next, flush_finished, NULL};
 
 bool agp_flush(struct vidmm_allocation *allocation)
 {
