@@ -567,6 +567,7 @@ void allocation_cleaned_up(struct vidmm_allocation *allocation)
     case ALLOCATION_LEAVING:
         segment_unplace(allocation);
         allocation->state = allocation->mdl ? ALLOCATION_BACKED : ALLOCATION_EMPTY;
+        offer_enlist(allocation);
         allocation_bury_if_dead(allocation);
         break;
     case ALLOCATION_DYING:

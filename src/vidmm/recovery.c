@@ -85,9 +85,13 @@ static void lose_content(struct vidmm_allocation *allocation)
     device_fail(allocation->device, "the content of an allocation was lost");
 }
 
+/* What was offered may go without anybody being told before it is reclaimed (OFFER-003). */
 static void forget_content(struct vidmm_allocation *allocation)
 {
-    lose_content(allocation);
+    if (allocation->is_offered)
+        allocation->is_dropped = true;
+    else
+        lose_content(allocation);
     allocation_release_backing(allocation);
     allocation->has_content = false;
 }
@@ -119,7 +123,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
             lose_content(allocation);
         break;
     case ALLOCATION_LEAVING:
-        if (is_in_local_memory(allocation) && !is_settled)
+        if ((is_in_local_memory(allocation) && !is_settled) || allocation->is_dropped)
             forget_content(allocation);
         return;
     default:
