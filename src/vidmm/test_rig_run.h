@@ -316,7 +316,8 @@ static inline struct rig *rig_new(const struct rig_config *config)
         .map_bus = rig_map_bus,
         .unmap_bus = rig_unmap_bus,
     };
-    rig->manager.events = (struct vidmm_events){rig, rig_driver_error, NULL, rig_evicted};
+    rig->manager.events = (struct vidmm_events){
+        .context = rig, .driver_error = rig_driver_error, .evicted = rig_evicted};
     rig->manager.paging_buffer_bytes = rig->config.buffer_bytes;
     rig->manager.paging_buffer_count = rig->config.buffer_count;
     rig->manager.scratch_bytes = rig->config.scratch_bytes;
