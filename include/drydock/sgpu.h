@@ -178,6 +178,7 @@
 #define SGPU_MIN_INDEX_BITS 6    /* of every level but the root, which may have fewer */
 #define SGPU_MAX_INDEX_BITS 20   /* of any level */
 #define SGPU_TABLE_ENTRIES  512u /* in a page */
+#define SGPU_64K_BYTES            0x10000u
 #define SGPU_64K_ENTRIES    16u  /* 4 KiB entries to one of 64 KiB */
 
 /* A root of 2^bits entries; bits 0: as many as its level can have. */

@@ -196,6 +196,9 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
 /* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
 NTSTATUS refkmd_check_physical_adapter(UINT index);
 
+/* Local memory is in pages of 64 KiB, and page tables have entries for them. */
+BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter);
+
 /* Read the shape of page tables from the board. */
 NTSTATUS refkmd_mmu_init(struct refkmd_adapter *adapter);
 

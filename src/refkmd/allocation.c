@@ -97,6 +97,13 @@ static void fill_info(const struct refkmd_adapter *adapter,
         set |= REFKMD_SEGMENT_BIT(placement.ids[i]);
     info->Alignment = request->alignment > SGPU_PAGE_BYTES ? request->alignment : SGPU_PAGE_BYTES;
     info->Size = request->bytes;
+    /* PT-038: what is to be mapped by 64 KiB entries is made of such pages. */
+    if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
+        request->bytes >= SGPU_64K_BYTES) {
+        info->Size = (request->bytes + SGPU_64K_BYTES - 1) & ~(SIZE_T)(SGPU_64K_BYTES - 1);
+        if (info->Alignment < SGPU_64K_BYTES)
+            info->Alignment = SGPU_64K_BYTES;
+    }
     info->PitchAlignedSize = 0;
     info->HintedBank.Value = 0;
     info->PreferredSegment.Value = 0;

@@ -36,6 +36,27 @@ static UINT table_bytes(UINT64 entries)
     return (UINT)((bytes + SGPU_PAGE_BYTES - 1) & ~(UINT64)(SGPU_PAGE_BYTES - 1));
 }
 
+/*
+ * A level 1 entry of a board with both kinds of leaf tables is two words. 64 KiB leaves are said to
+ * exist by their size, which is 0 otherwise (PT-039).
+ */
+static UINT entry_words(const struct refkmd_adapter *adapter, UINT level)
+{
+    return level == 1 && (adapter->straps & SGPU_STRAP_64K_DUAL) ? 2 : 1;
+}
+
+BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter)
+{
+    return (adapter->straps & (SGPU_STRAP_64K_DUAL | SGPU_STRAP_64K_SINGLE)) != 0;
+}
+
+static UINT leaf_bytes_64k(const struct refkmd_adapter *adapter)
+{
+    return refkmd_has_64k_pages(adapter)
+               ? table_bytes((1ull << adapter->index_bits[0]) / SGPU_64K_ENTRIES)
+               : 0;
+}
+
 /* ---- Queries ------------------------------------------------------------------------------ */
 
 static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)
@@ -65,6 +86,8 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
     caps->NoExecuteMemorySupported = has_bits;
     caps->ZeroInPteSupported = has_bits;
     caps->CacheCoherentMemorySupported = has_bits;
+    caps->DualPteSupported = (adapter->straps & SGPU_STRAP_64K_DUAL) != 0;
+    caps->LeafPageTableSizeFor64KPagesInBytes = leaf_bytes_64k(adapter);
     caps->InvalidTlbEntriesNotCached = 1;
     caps->PageTableUpdateMode = update_mode(adapter);
     caps->VirtualAddressBitCount = adapter->va_bits;
@@ -91,7 +114,8 @@ NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
     if (in->LevelIndex == 1 && has_resizable_root(adapter))
         return STATUS_SUCCESS;
     level->PageTableIndexBitCount = adapter->index_bits[in->LevelIndex];
-    level->PageTableSizeInBytes = table_bytes(1ull << adapter->index_bits[in->LevelIndex]);
+    level->PageTableSizeInBytes = table_bytes((UINT64)entry_words(adapter, in->LevelIndex)
+                                              << adapter->index_bits[in->LevelIndex]);
     return STATUS_SUCCESS;
 }
 

@@ -24,6 +24,8 @@ static inline UINT64 hardware_entry(const UINT64 base[32], const DXGK_PTE *pte, 
     entry |= pte->ReadOnly ? SGPU_PTE_READ_ONLY : 0;
     entry |= pte->NoExecute ? SGPU_PTE_NO_EXECUTE : 0;
     entry |= pte->CacheCoherent ? SGPU_PTE_COHERENT : 0;
+    entry |= pte->LargePage ? SGPU_PTE_LARGE : 0;
+    entry |= pte->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB ? SGPU_PTE_TABLE_64K : 0;
     return pte->Valid ? entry : 0;
 }
 
@@ -42,35 +44,53 @@ static UINT64 constant_bits(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update
     return constant;
 }
 
+/* Words of an entry: one, or two where a level 1 entry has two pointers (PT-041). */
+static UINT entry_words(const struct paging_call *call)
+{
+    return call->args->UpdatePageTable.PageTableLevel == 1 &&
+                   (call->adapter->straps & SGPU_STRAP_64K_DUAL)
+               ? 2
+               : 1;
+}
+
 /*
  * Entry i goes to index StartIndex + i (PT-017). With Repeat there is one entry, for all indices,
- * and the array may end behind it (PT-016).
+ * and the array may end behind it (PT-016). Words are counted from the first one of StartIndex.
  */
-static void convert(const struct refkmd_adapter *adapter,
-                    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, UINT64 first, UINT count,
-                    uint64_t *out)
+static void convert(const struct paging_call *call, UINT64 first_word, UINT count, uint64_t *out)
 {
-    const DXGK_PTE *pte = update->pPageTableEntries + first;
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
+    const UINT64 *base = call->adapter->pte_base;
     UINT64 constant = constant_bits(update);
+    UINT words = entry_words(call);
     UINT i;
 
-    for (i = 0; i < count; i++)
-        out[i] = hardware_entry(adapter->pte_base, &pte[i], constant);
+    if (words == 1 && !update->Flags.Repeat) {
+        const DXGK_PTE *pte = update->pPageTableEntries + first_word;
+
+        for (i = 0; i < count; i++)
+            out[i] = hardware_entry(base, &pte[i], constant);
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        UINT64 word = first_word + i;
+        UINT64 entry = update->Flags.Repeat ? 0 : word / words;
+        const DXGK_PTE *ptes =
+            word % words ? update->pPageTableEntries64KB : update->pPageTableEntries;
+
+        out[i] = ptes ? hardware_entry(base, &ptes[entry], constant) : 0;
+    }
 }
 
 /* The CPU writes the table, now: nothing is queued, and the bytes are final (PT-021, PB-026). */
-static NTSTATUS update_by_cpu(const struct refkmd_adapter *adapter,
-                              const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+static NTSTATUS update_by_cpu(const struct paging_call *call)
 {
-    uint64_t *table = (uint64_t *)update->PageTableAddress.CpuVirtual + update->StartIndex;
-    UINT i;
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
+    UINT words = entry_words(call);
+    uint64_t *table =
+        (uint64_t *)update->PageTableAddress.CpuVirtual + (SIZE_T)update->StartIndex * words;
 
-    if (!update->Flags.Repeat) {
-        convert(adapter, update, 0, update->NumPageTableEntries, table);
-        return STATUS_SUCCESS;
-    }
-    for (i = 0; i < update->NumPageTableEntries; i++)
-        convert(adapter, update, 0, 1, &table[i]);
+    convert(call, 0, update->NumPageTableEntries * words, table);
     return STATUS_SUCCESS;
 }
 
@@ -101,9 +121,9 @@ static UINT build_entries(struct paging_call *call, UINT64 first, UINT64 limit)
     packet = packet_begin(&call->writer, SGPU_OP_PTE_WRITE,
                           sizeof *packet + count * PACKET_LIST_ELEMENT_BYTES);
     set_table(call->adapter, update, packet);
-    packet->first = update->StartIndex + (uint32_t)first;
+    packet->first = update->StartIndex * entry_words(call) + (uint32_t)first;
     packet->count = count;
-    convert(call->adapter, update, first, count, packet->entries);
+    convert(call, first, count, packet->entries);
     return count;
 }
 
@@ -117,16 +137,29 @@ static NTSTATUS build_repeated_entry(struct paging_call *call)
     if (!packet)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     set_table(call->adapter, update, packet);
-    packet->first = update->StartIndex;
-    packet->count = update->NumPageTableEntries;
-    convert(call->adapter, update, 0, 1, packet->entries);
+    packet->first = update->StartIndex * entry_words(call);
+    packet->count = update->NumPageTableEntries * entry_words(call);
+    convert(call, 0, 1, packet->entries);
     return STATUS_SUCCESS;
 }
 
+/* One word for all: entries of one word, or of two that are alike (both not valid, mostly). */
+static BOOLEAN repeats_one_word(const struct paging_call *call)
+{
+    uint64_t words[2];
+
+    if (!call->args->UpdatePageTable.Flags.Repeat)
+        return FALSE;
+    if (entry_words(call) == 1)
+        return TRUE;
+    convert(call, 0, 2, words);
+    return words[0] == words[1];
+}
+
 /*
- * MultipassOffset counts entries. pPageTableEntries64KB, PageTablePageSize, LargePage and
- * Use64KBPages belong to capabilities that the driver does not claim (PT-033, PT-039, PT-041).
- * Keeps PT-013..PT-032 where they bind the driver.
+ * MultipassOffset counts words of entries. Use64KBPages names the other kind of leaf table, whose
+ * indices are what they are: nothing else changes (PT-039). Keeps PT-013..PT-032, PT-040 and PT-041
+ * where they bind the driver.
  */
 NTSTATUS paging_build_update_page_table(struct paging_call *call)
 {
@@ -135,10 +168,11 @@ NTSTATUS paging_build_update_page_table(struct paging_call *call)
     if (!update->NumPageTableEntries || !update->pPageTableEntries)
         return STATUS_SUCCESS;
     if (update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
-        return update_by_cpu(call->adapter, update);
-    if (update->Flags.Repeat)
+        return update_by_cpu(call);
+    if (repeats_one_word(call))
         return build_repeated_entry(call);
-    return paging_build_units(call, update->NumPageTableEntries, build_entries);
+    return paging_build_units(call, (UINT64)update->NumPageTableEntries * entry_words(call),
+                              build_entries);
 }
 
 /*

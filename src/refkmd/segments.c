@@ -28,9 +28,17 @@ struct segment {
     UINT64 system_memory_end; /* last byte that hibernation keeps; 0: no such border */
 };
 
+/* SEG-006: with 64 KiB pages the ends and beginnings of segments are such pages, too. */
+static BOOLEAN has_64k_segments(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter);
+}
+
 void refkmd_segments_init(struct refkmd_adapter *adapter)
 {
-    adapter->visible_bytes &= ~(UINT64)(SGPU_PAGE_BYTES - 1);
+    UINT64 unit = has_64k_segments(adapter) ? SGPU_64K_BYTES : SGPU_PAGE_BYTES;
+
+    adapter->visible_bytes &= ~(unit - 1);
     adapter->window_pages = 0;
     if (adapter->straps & SGPU_STRAP_HOST_APERTURE && adapter->model == REFKMD_GPU_MMU) {
         adapter->window_pages = (UINT)(adapter->visible_bytes / SGPU_PAGE_BYTES);
@@ -145,6 +153,10 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         break;
     }
 
+    if (has_64k_segments(adapter) && !segment.flags.Aperture) {
+        segment.flags.Use64KBPages = 1;
+        segment.bytes &= ~(UINT64)(SGPU_64K_BYTES - 1);
+    }
     if (!segment.flags.Aperture)
         preserve(adapter, &segment);
 

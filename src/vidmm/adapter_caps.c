@@ -203,6 +203,12 @@ static NTSTATUS query_mmu(struct caps_query *query)
     caps->explicit_invalidation = mmu.ExplicitPageTableInvalidation;
     caps->update_requires_idle = mmu.PageTableUpdateRequireAddressSpaceIdle;
     caps->source_table_in_transfer = mmu.LegacyBehaviors.SourcePageTableVaInTransfer;
+    caps->has_dual_pte = mmu.DualPteSupported;
+    caps->leaf_64k_bytes = mmu.LeafPageTableSizeFor64KPagesInBytes;
+    caps->has_64k_leaves = caps->leaf_64k_bytes != 0;
+    if (!is_aligned(caps->leaf_64k_bytes, PAGE_BYTES))
+        return caps_fail(query, "PT-039", "GPUMMUCAPS.LeafPageTableSizeFor64KPagesInBytes",
+                         caps->leaf_64k_bytes, "a multiple of the 4 KiB page");
     caps->invalid_not_cached = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_6) &&
                                mmu.InvalidTlbEntriesNotCached;
     return STATUS_SUCCESS;
@@ -288,6 +294,10 @@ static NTSTATUS query_levels(struct caps_query *query)
         return caps_fail(query, "PT-005", "GPUMMUCAPS.VirtualAddressBitCount", caps->va_bits,
                          is_fixed ? "12 + the sum of PageTableIndexBitCount"
                                   : "more than 12 + PageTableIndexBitCount of the leaf");
+    if (!is_fixed && caps->has_dual_pte && caps->has_64k_leaves)
+        return fail_level(query, "", 1, "PageTableIndexBitCount", 0,
+                          "a fixed size with DualPteSupported: this build does not let roots of "
+                          "two words to an entry grow");
     if (!is_fixed) {
         caps->root_is_resizable = true;
         caps->levels[1].index_bits = caps->va_bits - bits;

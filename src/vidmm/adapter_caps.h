@@ -77,8 +77,10 @@ struct vidmm_caps {
     /* GpuMmu only. */
     uint32_t va_bits;
     uint32_t level_count;
-    bool
-        root_is_resizable; /* two levels, GetRootPageTableSize; levels[1] then says the most bits */
+    bool has_dual_pte; /* two tables to a level 1 entry; else one of 4 KiB or 64 KiB pages */
+    bool has_64k_leaves;
+    uint32_t leaf_64k_bytes;                          /* LeafPageTableSizeFor64KPagesInBytes */
+    bool root_is_resizable;                           /* levels[1] then says the most bits */
     struct vidmm_level_caps levels[VIDMM_MAX_LEVELS]; /* [0] is the leaf */
     DXGK_PAGETABLEUPDATEMODE update_mode;
     bool has_zero, has_read_only, has_no_execute, has_cache_coherent;

@@ -58,7 +58,7 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
 
         for (i = 0; i < allocation->run_count; i++)
             pages += allocation->runs[i].page_count;
-        if (pages != allocation->page_count)
+        if (pages != segment_footprint(segment, allocation) / PAGE_BYTES)
             return broken("runs do not add up to the allocation", pages, allocation->page_count);
     }
     return true;

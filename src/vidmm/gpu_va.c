@@ -161,11 +161,11 @@ static enum job_step map_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
                 job->phase = PHASE_LINK;
                 break;
             }
-            job->cursor += page_table_op_map(space, mapping->va + PAGE_BYTES_OF(job->cursor),
-                                             allocation, mapping->first_page + job->cursor,
-                                             mapping->page_count - job->cursor,
-                                             allocation->segment->kind != SEGMENT_PAGES,
-                                             mapping->protect, mapping->driver_protection, args);
+            job->cursor += page_table_op_map(
+                space, mapping->va + PAGE_BYTES_OF(job->cursor), allocation,
+                mapping->first_page + job->cursor, mapping->page_count - job->cursor,
+                allocation->segment->kind != SEGMENT_PAGES, mapping_is_64k(mapping),
+                mapping->protect, mapping->driver_protection, args);
             return JOB_OPERATION;
         case PHASE_LINK:
             step = next_of_links(space, &mapping->fresh, args);
@@ -261,12 +261,47 @@ static uint64_t mapping_alignment(const struct vidmm *vidmm, uint64_t bytes)
     return bytes >= leaf ? leaf : min_u64(64 * KiB, leaf);
 }
 
+bool mapping_is_64k(const struct mapping *mapping)
+{
+    const struct segment *segment = mapping->allocation->segment;
+
+    return mapping->may_be_64k && segment && segment->unit_pages == PAGES_64K;
+}
+
+/* PT-038; alignment is that of the address, of the allocation and of the part of it. */
+static bool may_be_64k(const struct mapping *mapping)
+{
+    const struct vidmm_allocation *allocation = mapping->allocation;
+
+    return allocation->vidmm->caps.has_64k_leaves && allocation->vidmm->caps.has_dual_pte &&
+           is_aligned(allocation->alignment, PAGE_BYTES_OF(PAGES_64K)) &&
+           is_aligned(mapping->va / PAGE_BYTES | mapping->first_page | mapping->page_count,
+                      PAGES_64K);
+}
+
+/* Both kinds, unless the allocation can be nowhere but in segments of 64 KiB pages. */
+static unsigned mapping_leaves(const struct mapping *mapping)
+{
+    const struct vidmm_allocation *allocation = mapping->allocation;
+    unsigned kinds = LEAVES_64K;
+    unsigned i;
+
+    if (!mapping->may_be_64k)
+        return LEAVES_4K;
+    for (i = 0; i < allocation->preference_count; i++) {
+        if (segment_by_id(allocation->vidmm, allocation->preference[i])->unit_pages == 1)
+            kinds |= LEAVES_4K;
+    }
+    return kinds;
+}
+
 static NTSTATUS make_mapping_tables(void *subject)
 {
     struct mapping *mapping = subject;
     struct vidmm_process *process = mapping->process;
-    NTSTATUS status = page_tables_prepare(&process->space, mapping->va,
-                                          PAGE_BYTES_OF(mapping->page_count), &mapping->fresh);
+    NTSTATUS status =
+        page_tables_prepare(&process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count),
+                            mapping_leaves(mapping), &mapping->fresh);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -359,6 +394,7 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     mapping->va = va;
     mapping->page_count = bytes / PAGE_BYTES;
     mapping->first_page = offset / PAGE_BYTES;
+    mapping->may_be_64k = may_be_64k(mapping);
     mapping->protect = protect;
     mapping->driver_protection = driver_protection;
     mapping->done = done;
@@ -405,7 +441,8 @@ static enum job_step unmap_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     if (job->cursor < mapping->page_count) {
         job->cursor += page_table_op_unmap(
             space, mapping->va + PAGE_BYTES_OF(job->cursor), mapping->page_count - job->cursor,
-            mapping->allocation->driver_handle, mapping->first_page + job->cursor, args);
+            mapping_is_64k(mapping), mapping->allocation->driver_handle,
+            mapping->first_page + job->cursor, args);
         return JOB_OPERATION;
     }
     job->phase = 1;
@@ -518,8 +555,8 @@ static enum job_step physical_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *a
             }
             if (!update->is_map && skip_to_physical(update)) {
                 va = update->va + PAGE_BYTES_OF(job->cursor);
-                job->cursor +=
-                    page_table_op_unmap(space, va, update->page_count - job->cursor, NULL, 0, args);
+                job->cursor += page_table_op_unmap(space, va, update->page_count - job->cursor,
+                                                   false, NULL, 0, args);
                 return JOB_OPERATION;
             }
             job->phase = PHASE_LINK;
@@ -625,8 +662,9 @@ static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t 
 static NTSTATUS make_physical_tables(void *subject)
 {
     struct physical_update *update = subject;
-    NTSTATUS status = page_tables_prepare(&update->process->space, update->va,
-                                          PAGE_BYTES_OF(update->page_count), &update->fresh);
+    NTSTATUS status =
+        page_tables_prepare(&update->process->space, update->va, PAGE_BYTES_OF(update->page_count),
+                            LEAVES_4K, &update->fresh);
 
     if (NT_SUCCESS(status))
         paging_queue_add(update->process->vidmm, &update->job);

@@ -52,6 +52,13 @@ static void destroy_table(struct address_space *space, struct page_table *table)
     base_free(vidmm->services, table, sizeof *table);
 }
 
+/* Places for children of a table: two for an entry of level 1 that has two pointers. */
+static uint64_t child_count(const struct vidmm *vidmm, unsigned level, uint64_t entry_count)
+{
+    return level == 1 && vidmm->caps.has_64k_leaves && vidmm->caps.has_dual_pte ? 2 * entry_count
+                                                                                : entry_count;
+}
+
 static NTSTATUS create_table(struct address_space *space, unsigned level, struct page_table *parent,
                              unsigned index, uint64_t first_va, uint64_t bytes,
                              uint64_t entry_count, struct page_table **out_table)
@@ -71,11 +78,12 @@ static NTSTATUS create_table(struct address_space *space, unsigned level, struct
     list_init(&table->fresh);
     if (level) {
         status = STATUS_NO_MEMORY;
-        table->children =
-            base_alloc_array(vidmm->services, (size_t)entry_count, sizeof *table->children);
+        uint64_t count = child_count(vidmm, level, entry_count);
+
+        table->children = base_alloc_array(vidmm->services, (size_t)count, sizeof *table->children);
         if (!table->children)
             goto destroy;
-        table->child_count = entry_count;
+        table->child_count = count;
     }
     status = table_memory_take(space, level, bytes, entry_count, &table->memory);
     if (!NT_SUCCESS(status))
@@ -123,8 +131,33 @@ void page_tables_abandon(struct address_space *space, struct list *fresh)
         destroy_table(space, container_of(fresh->prev, struct page_table, fresh));
 }
 
+/* Makes the child of an entry unless it is there; is_64k: the 64 KiB leaf. */
+static NTSTATUS prepare_child(struct address_space *space, struct page_table *table, uint64_t va,
+                              bool is_64k, struct list *fresh, struct page_table **out_child)
+{
+    struct vidmm *vidmm = space->vidmm;
+    unsigned level = table->level - 1;
+    uint64_t bytes = is_64k ? vidmm->caps.leaf_64k_bytes : vidmm->caps.levels[level].table_bytes;
+    uint64_t entry_count = page_table_entries(vidmm, level) / (is_64k ? PAGES_64K : 1);
+    uint64_t index = table_index(vidmm, table->level, va) +
+                     (is_64k ? page_table_entries(vidmm, table->level) : 0);
+    NTSTATUS status;
+
+    *out_child = table->children[index];
+    if (*out_child)
+        return STATUS_SUCCESS;
+    status = create_table(space, level, table, (unsigned)index,
+                          align_down(va, page_table_coverage(vidmm, table->level)), bytes,
+                          entry_count, out_child);
+    if (!NT_SUCCESS(status))
+        return status;
+    (*out_child)->is_64k = is_64k;
+    list_push_back(fresh, &(*out_child)->fresh);
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
-                             struct list *fresh)
+                             unsigned kinds, struct list *fresh)
 {
     struct vidmm *vidmm = space->vidmm;
     uint64_t leaf = page_table_coverage(vidmm, 1);
@@ -132,31 +165,22 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
     NTSTATUS status;
 
     status = space->root ? root_reserve(space, end) : create_root(space, end, fresh);
-    if (!NT_SUCCESS(status))
-        return status;
-    for (va = align_down(va, leaf); va < end; va += leaf) {
+    for (va = align_down(va, leaf); va < end && NT_SUCCESS(status); va += leaf) {
         struct page_table *table = space->root;
+        struct page_table *child;
 
-        while (table->level > 0) {
-            unsigned index = table_index(vidmm, table->level, va);
-            struct page_table *child = table->children[index];
-
-            if (!child) {
-                uint64_t first = align_down(va, page_table_coverage(vidmm, table->level));
-
-                status = create_table(space, table->level - 1, table, index, first,
-                                      vidmm->caps.levels[table->level - 1].table_bytes,
-                                      page_table_entries(vidmm, table->level - 1), &child);
-                if (!NT_SUCCESS(status)) {
-                    page_tables_abandon(space, fresh);
-                    return status;
-                }
-                list_push_back(fresh, &child->fresh);
-            }
+        while (NT_SUCCESS(status) && table->level > 1) {
+            status = prepare_child(space, table, va, false, fresh, &child);
             table = child;
         }
+        if (NT_SUCCESS(status) && (kinds & LEAVES_4K))
+            status = prepare_child(space, table, va, false, fresh, &child);
+        if (NT_SUCCESS(status) && (kinds & LEAVES_64K))
+            status = prepare_child(space, table, va, true, fresh, &child);
     }
-    return STATUS_SUCCESS;
+    if (!NT_SUCCESS(status))
+        page_tables_abandon(space, fresh);
+    return status;
 }
 
 uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
@@ -221,6 +245,21 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
     return table;
 }
 
+struct page_table *page_table_find_64k(const struct address_space *space, uint64_t va)
+{
+    const struct vidmm *vidmm = space->vidmm;
+    struct page_table *table = space->root;
+
+    while (table && table->level > 1) {
+        unsigned index = table_index(vidmm, table->level, va);
+
+        table = index < table->child_count ? table->children[index] : NULL;
+    }
+    if (!table || table->child_count == page_table_entries(vidmm, 1))
+        return NULL;
+    return table->children[page_table_entries(vidmm, 1) + table_index(vidmm, 1, va)];
+}
+
 /* ---- Operations ------------------------------------------------------------------------------------- */
 
 static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space *space,
@@ -233,8 +272,14 @@ static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space
     args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
     update->PageTableLevel = table->level;
     update->hProcess = space->driver_process;
+    update->Flags.Use64KBPages = table->is_64k;
     /* An operation that waits for a buffer keeps its entries while others are executed at once. */
     update->pPageTableEntries = vidmm->paging.is_ready ? vidmm->entries : vidmm->immediate_entries;
+    if (table->level == 1 && vidmm->caps.has_64k_leaves && vidmm->caps.has_dual_pte) {
+        update->pPageTableEntries64KB =
+            vidmm->paging.is_ready ? &vidmm->entry_64k : &vidmm->immediate_entry_64k;
+        memset(update->pPageTableEntries64KB, 0, sizeof(DXGK_PTE));
+    }
     update->UpdateMode =
         vidmm->paging.is_ready ? vidmm->caps.update_mode : DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
     switch (update->UpdateMode) {
@@ -291,16 +336,28 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
     table->is_initialised = true;
 }
 
+/* What an entry above the leaf says of a child; invalid while there is none, or none that is linked. */
+static void set_pointer(const struct vidmm *vidmm, DXGK_PTE *entry, const struct page_table *child)
+{
+    memset(entry, 0, sizeof *entry);
+    if (child && child->is_linked)
+        set_entry(entry, child->memory.segment, table_memory_device_page(vidmm, &child->memory));
+}
+
 void page_table_op_link(struct address_space *space, struct page_table *table,
                         DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
-    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table->parent, args);
+    const struct page_table *parent = table->parent;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, parent, args);
+    unsigned entries = (unsigned)page_table_entries(vidmm, parent->level);
+    unsigned index = table->is_64k ? table->index - entries : table->index;
 
-    set_entry(&update->pPageTableEntries[0], table->memory.segment,
-              table_memory_device_page(vidmm, &table->memory));
-    set_range(vidmm, update, table->first_va, table->index, 1);
     table->is_linked = true;
+    set_pointer(vidmm, &update->pPageTableEntries[0], parent->children[index]);
+    if (update->pPageTableEntries64KB)
+        set_pointer(vidmm, update->pPageTableEntries64KB, parent->children[entries + index]);
+    set_range(vidmm, update, table->first_va, index, 1);
 }
 
 void page_table_op_show(struct address_space *space, struct page_table *table,
@@ -319,15 +376,32 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
     set_range(vidmm, update, va, table_index(vidmm, 0, va), table->memory.page_count);
 }
 
-/* The table for va and how many of page_count entries it holds from there. */
+/*
+ * The table for va and how many of its pages it holds from there, at most page_count. In a 64 KiB
+ * table they have one entry to 16.
+ */
 static uint64_t table_part(struct address_space *space, uint64_t va, uint64_t page_count,
-                           struct page_table **out_table, unsigned *out_index)
+                           bool is_64k, struct page_table **out_table, unsigned *out_index)
 {
     struct vidmm *vidmm = space->vidmm;
+    unsigned index = table_index(vidmm, 0, va);
 
-    *out_table = page_table_find(space, va);
-    *out_index = table_index(vidmm, 0, va);
-    return min_u64(page_count, page_table_entries(vidmm, 0) - *out_index);
+    *out_table = is_64k ? page_table_find_64k(space, va) : page_table_find(space, va);
+    *out_index = is_64k ? index / PAGES_64K : index;
+    return min_u64(page_count, page_table_entries(vidmm, 0) - index);
+}
+
+/* 64 KiB entries for pages of a placement, which lies in 64 KiB pages. */
+static void fill_64k(DXGK_PTE *entries, ULONGLONG flags, struct vidmm_allocation *allocation,
+                     uint64_t first_page, uint64_t page_count)
+{
+    uint64_t i;
+
+    for (i = 0; i < page_count / PAGES_64K; i++) {
+        entries[i].Flags = flags;
+        entries[i].PageAddress =
+            segment_page_offset(allocation, first_page + i * PAGES_64K) / PAGE_BYTES;
+    }
 }
 
 static void fill_from_backing(const struct vidmm *vidmm, DXGK_PTE *entries, ULONGLONG flags,
@@ -363,7 +437,7 @@ static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
 
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            struct vidmm_allocation *allocation, uint64_t first_page,
-                           uint64_t page_count, bool from_backing, uint32_t protect,
+                           uint64_t page_count, bool from_backing, bool is_64k, uint32_t protect,
                            uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
@@ -371,7 +445,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     DXGK_PTE flags;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, &table, &index);
+    uint64_t count = table_part(space, va, page_count, is_64k, &table, &index);
 
     update = begin_update(space, table, args);
     update->hAllocation = allocation->driver_handle;
@@ -380,12 +454,14 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     set_entry(&flags, from_backing ? 0 : allocation->segment->id, 0);
     set_protection(vidmm, &flags, protect);
     flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
-    if (from_backing)
+    if (is_64k)
+        fill_64k(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
+    else if (from_backing)
         fill_from_backing(vidmm, update->pPageTableEntries, flags.Flags,
                           allocation_backing_pages(allocation) + first_page, count);
     else
         fill_from_placement(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
-    set_range(vidmm, update, va, index, count);
+    set_range(vidmm, update, va, index, is_64k ? count / PAGES_64K : count);
     return count;
 }
 
@@ -397,7 +473,7 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
     struct page_table *table;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, &table, &index);
+    uint64_t count = table_part(space, va, page_count, false, &table, &index);
     DXGK_PTE entry;
     uint64_t i;
 
@@ -420,14 +496,14 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
 }
 
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
-                             HANDLE driver_allocation, uint64_t first_page,
+                             bool is_64k, HANDLE driver_allocation, uint64_t first_page,
                              DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
     struct page_table *table;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, &table, &index);
+    uint64_t count = table_part(space, va, page_count, is_64k, &table, &index);
 
     if (!table)
         return count;
@@ -436,7 +512,7 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
     update->Flags.Repeat = 1;
     memset(&update->pPageTableEntries[0], 0, sizeof(DXGK_PTE));
-    set_range(vidmm, update, va, index, count);
+    set_range(vidmm, update, va, index, is_64k ? count / PAGES_64K : count);
     return count;
 }
 

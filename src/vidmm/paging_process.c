@@ -69,7 +69,7 @@ static void link_tables(struct vidmm *vidmm, struct list *tables)
 }
 
 /* Creates, initialises and links the tables for a range, leaf first, root last. */
-static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
+static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes, unsigned kinds)
 {
     struct address_space *space = &vidmm->paging.space;
     DXGKARG_BUILDPAGINGBUFFER args;
@@ -79,7 +79,7 @@ static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
     bool was_ready;
 
     list_init(&fresh);
-    status = page_tables_prepare(space, va, bytes, &fresh);
+    status = page_tables_prepare(space, va, bytes, kinds, &fresh);
     if (!NT_SUCCESS(status))
         return status;
     was_ready = begin_bootstrap(vidmm);
@@ -139,7 +139,7 @@ static NTSTATUS extend_window(struct vidmm *vidmm)
     struct paging_process *process = &vidmm->paging;
     uint64_t va = paging_process_slot_va(process, process->window_next);
     struct page_table *leaf;
-    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES);
+    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES, LEAVES_4K);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -189,6 +189,22 @@ void paging_process_release_slot(struct vidmm *vidmm, uint64_t page_count, uint3
     vidmm->paging.window_is_stale = true;
 }
 
+/* 64 KiB pages are seen through 64 KiB tables where those can stand beside the others (VX-007). */
+static bool has_64k_scratch(const struct vidmm *vidmm)
+{
+    return vidmm->caps.has_64k_leaves && vidmm->caps.has_dual_pte;
+}
+
+static NTSTATUS show_leaf(struct vidmm *vidmm, struct page_table *table)
+{
+    NTSTATUS status =
+        paging_process_take_slot(vidmm, table->memory.page_count, &table->memory.window_slot);
+
+    if (NT_SUCCESS(status))
+        show_now(vidmm, table);
+    return status;
+}
+
 /* Gives window slots to the leaf tables of a range, so that they can be written later. */
 static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
 {
@@ -197,13 +213,11 @@ static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
     NTSTATUS status;
 
     for (va = align_down(va, leaf); va < end; va += leaf) {
-        struct page_table *table = page_table_find(&vidmm->paging.space, va);
-
-        status =
-            paging_process_take_slot(vidmm, table->memory.page_count, &table->memory.window_slot);
+        status = show_leaf(vidmm, page_table_find(&vidmm->paging.space, va));
+        if (NT_SUCCESS(status) && has_64k_scratch(vidmm))
+            status = show_leaf(vidmm, page_table_find_64k(&vidmm->paging.space, va));
         if (!NT_SUCCESS(status))
             return status;
-        show_now(vidmm, table);
     }
     return STATUS_SUCCESS;
 }
@@ -222,6 +236,8 @@ bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *
     struct paging_process *process = &vidmm->paging;
 
     ASSERT(pages <= process->scratch_pages);
+    if (has_64k_scratch(vidmm))
+        process->scratch_next = align_up(process->scratch_next, PAGES_64K);
     if (process->scratch_next + pages > process->scratch_pages) {
         if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL &&
             !paging_queue_is_drained(vidmm))
@@ -262,7 +278,7 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
 NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
                                   uint64_t page_count)
 {
-    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES_OF(page_count));
+    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES_OF(page_count), LEAVES_4K);
     uint64_t done = 0;
 
     while (NT_SUCCESS(status) && done < page_count) {
@@ -312,8 +328,8 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
                  leaf) /
         PAGE_BYTES;
 
-    status =
-        build_tables(vidmm, process->buffer_va, vidmm->queue.buffer_count * buffer_stride(vidmm));
+    status = build_tables(vidmm, process->buffer_va,
+                          vidmm->queue.buffer_count * buffer_stride(vidmm), LEAVES_4K);
     if (!NT_SUCCESS(status))
         return status;
     status = map_buffers(vidmm);
@@ -322,7 +338,8 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     status = monitored_fences_init(vidmm);
     if (!NT_SUCCESS(status))
         return status;
-    status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages));
+    status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages),
+                          LEAVES_4K | (has_64k_scratch(vidmm) ? LEAVES_64K : 0));
     if (!NT_SUCCESS(status))
         return status;
     if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL) {

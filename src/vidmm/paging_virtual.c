@@ -92,10 +92,10 @@ static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
         allocation->piece += page_table_op_map(
             space, va, allocation, mapping->first_page + allocation->piece,
             mapping->page_count - allocation->piece, !is_in_memory_segment(allocation),
-            mapping->protect, mapping->driver_protection, args);
+            mapping_is_64k(mapping), mapping->protect, mapping->driver_protection, args);
     else
         allocation->piece += page_table_op_unmap(space, va, mapping->page_count - allocation->piece,
-                                                 allocation->driver_handle,
+                                                 mapping_is_64k(mapping), allocation->driver_handle,
                                                  mapping->first_page + allocation->piece, args);
     if (allocation->piece == mapping->page_count && !needs_flush) {
         allocation->walk = next_live_mapping(allocation, mapping);
@@ -109,6 +109,16 @@ static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
 static bool writes_tables_at_once(const struct vidmm *vidmm)
 {
     return vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+}
+
+/* The side in the segment is seen through 64 KiB tables. */
+static bool chunk_is_64k(const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_caps *caps = &allocation->vidmm->caps;
+
+    return caps->has_64k_leaves && caps->has_dual_pte &&
+           allocation->segment->unit_pages == PAGES_64K &&
+           is_aligned(allocation->job.cursor | allocation->chunk_pages, PAGES_64K);
 }
 
 static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_fill,
@@ -131,6 +141,8 @@ static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_
     args->TransferVirtual.TransferSizeInBytes = bytes;
     args->TransferVirtual.SourceVirtualAddress = allocation->chunk_va;
     args->TransferVirtual.DestinationVirtualAddress = allocation->chunk_va + bytes;
+    args->TransferVirtual.Flags.Src64KBPages = !is_in && chunk_is_64k(allocation);
+    args->TransferVirtual.Flags.Dst64KBPages = is_in && chunk_is_64k(allocation);
     args->TransferVirtual.TransferDirection =
         is_in ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL : DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
 }
@@ -145,6 +157,22 @@ static void limit_to_protection(struct vidmm_allocation *allocation)
             ? mapping_unique_protection(allocation, allocation->job.cursor, &same)
             : 0;
     allocation->chunk_pages = min_u64(allocation->chunk_pages, same);
+}
+
+/* One operation that takes a chunk out of scratch, from piece on; returns for how many pages. */
+static uint64_t unmap_chunk(struct vidmm_allocation *allocation, bool is_in, uint64_t sides,
+                            DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t pages = allocation->chunk_pages;
+    uint64_t piece = allocation->piece;
+    uint64_t in_side = piece % pages;
+    bool is_local = sides == 1 || (piece >= pages) == is_in;
+    bool is_split = chunk_is_64k(allocation);
+
+    return page_table_op_unmap(
+        &allocation->vidmm->paging.space, allocation->chunk_va + PAGE_BYTES_OF(piece),
+        is_split ? pages - in_side : sides * pages - piece, is_split && is_local,
+        allocation->driver_handle, allocation->job.cursor + in_side, args);
 }
 
 /*
@@ -186,7 +214,8 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
             }
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation, job->cursor + piece,
-                pages - piece, is_in, 0, allocation->chunk_protection, args);
+                pages - piece, is_in, !is_in && chunk_is_64k(allocation), 0,
+                allocation->chunk_protection, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_DESTINATION:
@@ -196,8 +225,8 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
             }
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
-                allocation, job->cursor + piece, pages - piece, !is_in, 0,
-                allocation->chunk_protection, args);
+                allocation, job->cursor + piece, pages - piece, !is_in,
+                is_in && chunk_is_64k(allocation), 0, allocation->chunk_protection, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_FLUSH:
@@ -218,10 +247,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
                 job->phase = PHASE_CHUNK_UNMAP_FLUSH;
                 break;
             }
-            allocation->piece +=
-                page_table_op_unmap(space, allocation->chunk_va + PAGE_BYTES_OF(piece),
-                                    sides * pages - piece, allocation->driver_handle,
-                                    job->cursor + (piece < pages ? piece : piece - pages), args);
+            allocation->piece += unmap_chunk(allocation, is_in, sides, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP_FLUSH:

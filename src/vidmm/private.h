@@ -15,6 +15,7 @@
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | notice.c          | operations that tell the driver where things are              |
  *            | page_table.c      | trees of page tables and the operations that write them      |
+ *            | segment_tables.c  | pages for page tables                                         |
  *            | table_memory.c    | the memory that page tables lie in                            |
  *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
@@ -47,6 +48,8 @@
 #include "vidmm/vidmm.h"
 #include "vidsch/vidsch.h"
 
+#define PAGES_64K 16 /* 4 KiB pages to a 64 KiB one */
+
 #define PAGE_BYTES_OF(pages) ((uint64_t)(pages) << PAGE_SHIFT_BITS)
 
 /* ---- Segments (segment.c) -------------------------------------------------------------------- */
@@ -70,7 +73,9 @@ struct segment {
     uint64_t size;                         /* bytes usable, after limits */
     struct range_allocator ranges;         /* CONTIGUOUS and APERTURE */
     struct page_allocator host_slots;      /* of its CPU host aperture, if it has one */
-    struct page_allocator pages;           /* PAGES */
+    struct page_allocator pages;           /* PAGES; counts units */
+    uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
+    struct list table_units;               /* that page tables share (segment_tables.c) */
     uint64_t used;                         /* bytes placed */
     uint64_t peak_used;
     uint64_t table_bytes; /* of used: page tables */
@@ -114,7 +119,11 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation);
 NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t page_count,
                             uint64_t alignment_pages, uint64_t *out_page);
 void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,
-                           uint64_t page_count);
+                           uint64_t page_count, uint64_t alignment_pages);
+/* The same in whole units of a segment of pages, for segment_tables.c. */
+NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
+                            uint64_t *out_page);
+void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count);
 
 /* Moves the allocation's bytes to another of the segment's counts, if it is placed. */
 void segment_set_departure(struct vidmm_allocation *allocation, int departure);
@@ -486,6 +495,7 @@ struct table_memory {
     uint32_t host_slot;   /* through which the CPU sees it, plus 1; 0: none */
     void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
     uint64_t entry_count;
+    uint64_t alignment_pages;
 };
 
 struct page_table {
@@ -494,9 +504,11 @@ struct page_table {
     unsigned level;
     struct table_memory memory;
     uint64_t first_va;
+    bool is_64k;                    /* a leaf of 64 KiB pages */
     bool is_initialised, is_linked; /* in the order of the paging queue */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */
-    struct page_table **children;   /* child_count of them; NULL at level 0 */
+    /* NULL at level 0. At level 1, where 64 KiB tables can stand beside, as many of those follow. */
+    struct page_table **children;
     uint64_t child_count;
 };
 
@@ -520,12 +532,16 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
                            uint64_t entry_count, struct table_memory *out_memory);
 void table_memory_release(struct address_space *space, struct table_memory *memory);
 
+/* Which leaves. */
+#define LEAVES_4K  (1u << 0)
+#define LEAVES_64K (1u << 1)
+
 /*
  * Makes sure that all tables down to the leaves exist for [va, va + bytes); new ones are appended
  * to fresh, parents before children. All or nothing.
  */
 NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
-                             struct list *fresh);
+                             unsigned kinds, struct list *fresh);
 /* Most that the tables of a range can take, in bytes. */
 uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes);
 /* Undoes a prepare whose tables were never handed to a job. */
@@ -536,6 +552,7 @@ uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_
 struct page_table *page_table_find(const struct address_space *space, uint64_t va);
 /* Puts all tables of the space on the list, parents before children, whatever list they are on. */
 void page_tables_collect(struct address_space *space, struct list *tables);
+struct page_table *page_table_find_64k(const struct address_space *space, uint64_t va);
 
 /* How many entries one table of the level holds, and what one entry covers. */
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
@@ -552,16 +569,17 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
 /*
  * Points entries for [va, ...) at pages [first_page, ...) of the allocation, as far as one table and
  * page_count go; returns how many. from_backing: at its backing store, else at its placement.
+ * is_64k: in the 64 KiB table; va and pages are then multiples of 64 KiB.
  */
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            struct vidmm_allocation *allocation, uint64_t first_page,
-                           uint64_t page_count, bool from_backing, uint32_t protect,
+                           uint64_t page_count, bool from_backing, bool is_64k, uint32_t protect,
                            uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args);
 uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
                                     uint64_t first_page, uint64_t page_count, uint32_t protect,
                                     DXGKARG_BUILDPAGINGBUFFER *args);
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
-                             HANDLE driver_allocation, uint64_t first_page,
+                             bool is_64k, HANDLE driver_allocation, uint64_t first_page,
                              DXGKARG_BUILDPAGINGBUFFER *args);
 void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t bytes,
                          DXGKARG_BUILDPAGINGBUFFER *args);
@@ -636,6 +654,7 @@ struct mapping {
     uint64_t driver_protection;
     bool has_tables; /* its job will initialise them */
     bool is_waiting; /* it had to wait for memory for them */
+    bool may_be_64k; /* where its allocation is in a segment of 64 KiB pages (PT-038) */
     bool is_live;    /* in the order of the paging queue: its tables are linked */
     bool is_shown;   /* IoMmu: by the IOMMU */
     bool is_doomed;  /* an unmap job will free it */
@@ -655,6 +674,8 @@ struct mapping *mapping_find(struct vidmm_process *process, uint64_t va);
  */
 uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, uint64_t page,
                                    uint64_t *page_count);
+/* Whether its entries are, or would now be, in 64 KiB tables. */
+bool mapping_is_64k(const struct mapping *mapping);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 
@@ -783,6 +804,7 @@ struct vidmm {
     struct recovery recovery;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
+    DXGK_PTE entry_64k, immediate_entry_64k; /* pPageTableEntries64KB of each */
     uint64_t entry_capacity;
 
     struct list submissions; /* not retired, oldest first */

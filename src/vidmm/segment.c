@@ -20,6 +20,11 @@ static bool has_places(const struct segment *segment)
            segment->kind == SEGMENT_AGP;
 }
 
+static uint64_t unit_bytes(const struct segment *segment)
+{
+    return PAGE_BYTES * segment->unit_pages;
+}
+
 static NTSTATUS reserve_invalid_ranges(struct segment *segment)
 {
     uint32_t i;
@@ -32,9 +37,9 @@ static NTSTATUS reserve_invalid_ranges(struct segment *segment)
         if (segment->kind == SEGMENT_PAGES) {
             uint64_t end = min_u64(range->offset + range->size, segment->size);
 
-            if (page_allocator_take_at(&segment->pages, range->offset / PAGE_BYTES,
-                                       div_round_up(end, PAGE_BYTES) -
-                                           range->offset / PAGE_BYTES) != PAGE_OK)
+            if (page_allocator_take_at(&segment->pages, range->offset / unit_bytes(segment),
+                                       div_round_up(end, unit_bytes(segment)) -
+                                           range->offset / unit_bytes(segment)) != PAGE_OK)
                 return STATUS_INVALID_PARAMETER;
         } else if (range_allocator_take_at(&segment->ranges, range->offset,
                                            min_u64(range->size, segment->size - range->offset),
@@ -50,6 +55,8 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     unsigned i;
 
     segment->id = id;
+    segment->unit_pages = 1;
+    list_init(&segment->table_units);
     for (i = 0; i < VICTIM_CLASSES; i++)
         list_init(&segment->lru[i]);
     if (id == 0) {
@@ -67,10 +74,12 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
             segment->size = min_u64(segment->size, vidmm->caps.aperture_commit_limit);
     } else {
         segment->kind = vidmm->caps.has_page_tables ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
+        if (vidmm->caps.has_page_tables && segment->caps->uses_64kb_pages)
+            segment->unit_pages = PAGES_64K;
         if (vidmm->config.local_limit)
             segment->size = min_u64(segment->size, vidmm->config.local_limit);
     }
-    segment->size = align_down(segment->size, PAGE_BYTES);
+    segment->size = align_down(segment->size, unit_bytes(segment));
     if (segment->size == 0)
         return STATUS_INVALID_PARAMETER;
     if (has_places(segment)) {
@@ -78,8 +87,8 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
             RANGE_OK)
             return STATUS_NO_MEMORY;
     } else {
-        enum page_status status =
-            page_allocator_init(&segment->pages, vidmm->services, segment->size / PAGE_BYTES);
+        enum page_status status = page_allocator_init(&segment->pages, vidmm->services,
+                                                      segment->size / unit_bytes(segment));
 
         if (status != PAGE_OK)
             return status == PAGE_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_INVALID_PARAMETER;
@@ -136,7 +145,7 @@ struct segment *segment_by_id(struct vidmm *vidmm, unsigned id)
 
 uint64_t segment_footprint(const struct segment *segment, const struct vidmm_allocation *allocation)
 {
-    return PAGE_BYTES_OF(allocation->page_count);
+    return PAGE_BYTES_OF(align_up(allocation->page_count, segment->unit_pages));
 }
 
 uint64_t segment_free(const struct segment *segment)
@@ -149,7 +158,7 @@ uint64_t segment_free(const struct segment *segment)
     case SEGMENT_AGP:
         return range_allocator_free_bytes(&segment->ranges);
     case SEGMENT_PAGES:
-        return PAGE_BYTES_OF(page_allocator_free_count(&segment->pages));
+        return unit_bytes(segment) * page_allocator_free_count(&segment->pages);
     }
     return UINT64_MAX;
 }
@@ -192,16 +201,29 @@ static void release_runs(struct segment *segment, const struct page_run *runs, s
 
     for (i = 0; i < count; i++) {
         enum page_status status =
-            page_allocator_release(&segment->pages, runs[i].first_page, runs[i].page_count);
+            page_allocator_release(&segment->pages, runs[i].first_page / segment->unit_pages,
+                                   runs[i].page_count / segment->unit_pages);
 
         ASSERT(status == PAGE_OK);
         (void)status;
     }
 }
 
+/* The allocator counts in units of the segment; everybody else in pages. */
+static void units_to_pages(const struct segment *segment, struct page_run *runs, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count && segment->unit_pages > 1; i++) {
+        runs[i].first_page *= segment->unit_pages;
+        runs[i].page_count *= segment->unit_pages;
+    }
+}
+
 /* As few runs as there are; the number is not known before. */
 static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *allocation)
 {
+    uint64_t units = div_round_up(allocation->page_count, segment->unit_pages);
     const struct base_services *services = allocation->vidmm->services;
     struct page_run few[FEW_RUNS];
     struct page_run *runs = few;
@@ -211,17 +233,17 @@ static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *all
     NTSTATUS status;
 
     for (;;) {
-        taken = page_allocator_take(&segment->pages, allocation->page_count, PAGE_LONG_RUNS, runs,
-                                    capacity, &count);
+        taken = page_allocator_take(&segment->pages, units, PAGE_LONG_RUNS, runs, capacity, &count);
         if (taken != PAGE_TOO_MANY_RUNS)
             break;
         if (runs != few)
             base_free_array(services, runs, capacity, sizeof *runs);
-        capacity = (size_t)min_u64(capacity * 16, allocation->page_count);
+        capacity = (size_t)min_u64(capacity * 16, units);
         runs = base_alloc_array(services, capacity, sizeof *runs);
         if (!runs)
             return STATUS_NO_MEMORY;
     }
+    units_to_pages(segment, runs, taken == PAGE_OK ? count : 0);
     status =
         taken == PAGE_OK ? keep_runs(allocation, runs, count) : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     if (taken == PAGE_OK && !NT_SUCCESS(status))
@@ -233,13 +255,14 @@ static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *all
 
 static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *allocation)
 {
-    struct page_run run = {0, allocation->page_count};
+    struct page_run run = {0, div_round_up(allocation->page_count, segment->unit_pages)};
     NTSTATUS status;
 
     if (page_allocator_take_contiguous(&segment->pages, run.page_count,
-                                       allocation->alignment / PAGE_BYTES,
+                                       div_round_up(allocation->alignment, unit_bytes(segment)),
                                        &run.first_page) != PAGE_OK)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    units_to_pages(segment, &run, 1);
     status = keep_runs(allocation, &run, 1);
     if (!NT_SUCCESS(status))
         release_runs(segment, &run, 1);
@@ -384,42 +407,29 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 
 /* ---- Pages for page tables ---------------------------------------------------------------------------- */
 
-NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t page_count,
-                            uint64_t alignment_pages, uint64_t *out_page)
+NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
+                            uint64_t *out_page)
 {
-    struct segment *segment = segment_by_id(vidmm, segment_id);
-    const struct vidmm_platform *platform = &vidmm->config.platform;
+    uint64_t units = div_round_up(page_count, segment->unit_pages);
 
-    *out_page = 0;
-    if (segment->kind == SEGMENT_SYSTEM) {
-        ASSERT(page_count == 1); /* PT-006 */
-        return platform->take_pages(platform->context, 1, out_page);
-    }
-    if (segment->kind != SEGMENT_PAGES)
-        return STATUS_NOT_SUPPORTED;
-    if (page_allocator_take_contiguous(&segment->pages, page_count, alignment_pages, out_page) !=
-        PAGE_OK)
+    if (page_allocator_take_contiguous(&segment->pages, units,
+                                       div_round_up(alignment_pages, segment->unit_pages),
+                                       out_page) != PAGE_OK)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-    segment->used += PAGE_BYTES_OF(page_count);
-    segment->table_bytes += PAGE_BYTES_OF(page_count);
+    *out_page *= segment->unit_pages;
+    segment->used += units * unit_bytes(segment);
+    segment->table_bytes += units * unit_bytes(segment);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     return STATUS_SUCCESS;
 }
 
-void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,
-                           uint64_t page_count)
+void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count)
 {
-    struct segment *segment = segment_by_id(vidmm, segment_id);
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-    struct page_run run = {first_page, page_count};
+    struct page_run run = {first_page, align_up(page_count, segment->unit_pages)};
 
-    if (segment->kind == SEGMENT_SYSTEM) {
-        platform->release_pages(platform->context, 1, &first_page);
-        return;
-    }
     release_runs(segment, &run, 1);
-    segment->used -= PAGE_BYTES_OF(page_count);
-    segment->table_bytes -= PAGE_BYTES_OF(page_count);
+    segment->used -= PAGE_BYTES_OF(run.page_count);
+    segment->table_bytes -= PAGE_BYTES_OF(run.page_count);
 }
 
 /* ---- Who may be evicted --------------------------------------------------------------------------------- */

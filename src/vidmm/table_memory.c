@@ -54,7 +54,8 @@ void table_memory_release(struct address_space *space, struct table_memory *memo
     if (memory->window_slot && !space->is_paging_process)
         paging_process_release_slot(vidmm, memory->page_count, memory->window_slot);
     if (memory->page_count)
-        segment_release_pages(vidmm, memory->segment, memory->first_page, memory->page_count);
+        segment_release_pages(vidmm, memory->segment, memory->first_page, memory->page_count,
+                              memory->alignment_pages);
     *memory = none;
 }
 
@@ -70,6 +71,7 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
     struct table_memory memory = {
         .segment = space->is_paging_process ? caps->paging_segment : caps->segment,
         .entry_count = entry_count,
+        .alignment_pages = bytes_to_pages(caps->alignment),
     };
     uint64_t page_count = bytes_to_pages(bytes);
     NTSTATUS status;

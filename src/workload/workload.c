@@ -159,6 +159,8 @@ const struct workload_option_info workload_options[] = {
     {"page-tables", WORKLOAD_OPTION_CHOICE, "gpu-virtual|gpu-physical|cpu", 0, 0,
      "who writes page tables, and how they are named"},
     {"page-table-levels", WORKLOAD_OPTION_NUMBER, NULL, 2, 6, "levels of page tables"},
+    {"pages-64k", WORKLOAD_OPTION_CHOICE, "none|dual", 0, 0,
+     "whether local memory has 64 KiB pages, and how page tables name them"},
     {"page-table-entries", WORKLOAD_OPTION_CHOICE, "full|plain", 0, 0,
      "whether entries know zero, read-only, no-execute and cache-coherent"},
     {NULL, WORKLOAD_OPTION_NUMBER, NULL, 0, 0, NULL},
