@@ -86,6 +86,9 @@ struct vidmm_platform {
     void (*unmap_space)(void *context, uint32_t pasid, uint64_t va, uint64_t count);
 };
 
+/* Segments are counted in two groups, as their LocalBudgetGroup and NonLocalBudgetGroup say. */
+enum vidmm_budget_group { VIDMM_BUDGET_LOCAL, VIDMM_BUDGET_NON_LOCAL };
+
 struct vidmm_events {
     void *context;
     /* The driver broke the contract: rule id of contract.md and one line. The manager goes on. */
@@ -104,6 +107,12 @@ struct vidmm_events {
      * submissions fail, and new ones are refused, with STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE.
      */
     void (*device_error)(void *context, struct vidmm_device *device, const char *reason);
+    /*
+     * A process holds more of a group resident than its budget, this many bytes: it should give up
+     * residency references. Once for each time that it gets over it. Nothing may be called from here.
+     */
+    void (*trim)(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+                 uint64_t bytes);
 };
 
 #define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)
@@ -214,6 +223,7 @@ struct vidmm_statistics {
     uint64_t discarded_bytes;
     uint64_t page_table_count; /* now */
     uint64_t page_table_entries_written;
+    uint64_t trim_requests; /* times that a process was asked to trim */
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
     uint64_t preemptions;    /* asked for by vidmm_preempt() */
@@ -309,6 +319,34 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
  */
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
+
+/* ---- Budgets ---------------------------------------------------------------------------------- */
+
+/*
+ * How much of a group the process should have resident; 0: no limit. It may change at any time.
+ * Allocations of a process that is over its budget and that nobody holds are evicted before those of
+ * others, whatever their priority.
+ */
+void vidmm_set_budget(struct vidmm_process *process, enum vidmm_budget_group group, uint64_t bytes);
+
+struct vidmm_budget_info {
+    uint64_t budget;   /* 0: no limit */
+    uint64_t resident; /* bytes of its allocations in segments of the group */
+    uint64_t held;     /* of these: not to be evicted while references, work or locks hold them */
+};
+void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_group group,
+                       struct vidmm_budget_info *out_info);
+
+/*
+ * vidmm_make_resident() for a process that can trim: when the process would hold more than a budget,
+ * nothing is done, *out_bytes_to_trim says by how much, and the status is
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY. A process that cannot trim further calls vidmm_make_resident(),
+ * which knows no budget.
+ */
+NTSTATUS vidmm_make_resident_in_budget(struct vidmm_device *device, unsigned count,
+                                       struct vidmm_allocation *const *allocations, vidmm_done done,
+                                       void *context, uint64_t *out_fence_value,
+                                       uint64_t *out_bytes_to_trim);
 
 /* ---- Offer and reclaim ------------------------------------------------------------------------ */
 

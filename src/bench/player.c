@@ -202,6 +202,8 @@ static bool play_operation(struct player *player, uint32_t op_index)
         return player_play_offer(player, op_index);
     case WORKLOAD_OP_RECLAIM:
         return player_play_reclaim(player, op_index);
+    case WORKLOAD_OP_BUDGET:
+        return player_play_budget(player, op_index);
     case WORKLOAD_OP_PRIORITY:
         return player_play_priority(player, op_index);
     case WORKLOAD_OP_STEP:
@@ -260,6 +262,7 @@ static bool open_objects(struct player *player)
         if (!NT_SUCCESS(status))
             return player_stop_with(player, PLAYER_OBJECT, "process %u: status 0x%08x", i,
                                     (unsigned)status);
+        vidmm_set_budget(player->processes[i], VIDMM_BUDGET_LOCAL, player->config.run->budget);
     }
     for (uint32_t i = 0; i < workload->device_count; i++) {
         unsigned attempts = 0;

@@ -1,5 +1,5 @@
 /*
- * Offer and reclaim, and priorities that change.
+ * Offer and reclaim, and priorities and budgets that change.
  *
  * An offer is made as soon as the manager has all earlier submissions that use the allocation, not
  * when they have run: that they still find the content is the manager's business. From then on the
@@ -120,5 +120,13 @@ bool player_play_priority(struct player *player, uint32_t op_index)
     if (!NT_SUCCESS(status))
         player_report(player, op_index, "priority %s failed with status 0x%08x",
                       workload_allocation_name(player->workload, op->object), (unsigned)status);
+    return true;
+}
+
+bool player_play_budget(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    vidmm_set_budget(player->processes[op->object], VIDMM_BUDGET_LOCAL, op->value);
     return true;
 }

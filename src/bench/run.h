@@ -108,6 +108,7 @@ struct run_config {
     struct run_mmu mmu;
 
     /* The manager. */
+    uint64_t budget; /* local memory that each process should have resident; 0: no limit */
     uint32_t paging_buffer_bytes;
     unsigned paging_buffer_count;
     unsigned hardware_queue_depth;

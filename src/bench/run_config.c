@@ -104,6 +104,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *updates = workload_option(workload, "page-tables");
     const char *preserve = workload_option(workload, "preserve");
 
+    config->budget = workload_option_number(workload, "budget", config->budget);
     if (model)
         run_find_model(model, &config->model);
     if (wddm) /* "3.0" */
@@ -154,7 +155,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 
 const char *run_config_unsupported_option(const struct workload *workload)
 {
-    static const char *const keys[] = {"budget", "dma-buffer"};
+    static const char *const keys[] = {"dma-buffer"};
 
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (workload_option(workload, keys[i]))

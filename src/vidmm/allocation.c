@@ -405,7 +405,7 @@ void allocation_bury_if_dead(struct vidmm_allocation *allocation)
     if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
         allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
         list_push_back(&allocation->vidmm->dying, &allocation->dying);
-        list_remove(&allocation->lru); /* the next request must not evict it as well */
+        segment_lru_remove(allocation); /* the next request must not evict it as well */
     }
 }
 

@@ -129,6 +129,7 @@ void segment_release_units(struct segment *segment, uint64_t first_page, uint64_
 void segment_set_departure(struct vidmm_allocation *allocation, int departure);
 
 void segment_lru_add(struct vidmm_allocation *allocation);
+/* Nothing when it is on no list. */
 void segment_lru_remove(struct vidmm_allocation *allocation);
 
 /* ---- CPU host aperture (host_aperture.c) ------------------------------------------------------ */
@@ -412,6 +413,18 @@ bool offer_drop_backing(struct vidmm *vidmm);
 void offer_cancel(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
+
+/* ---- Budgets (budget.c) ----------------------------------------------------------------------------- */
+
+void budget_init(struct vidmm_process *process);
+void budget_fini(struct vidmm_process *process);
+/* A placed allocation: it has come, is about to lose its place, may be evicted or not, is leaving. */
+void budget_placed(const struct vidmm_allocation *allocation, uint64_t bytes);
+void budget_unplaced(const struct vidmm_allocation *allocation, uint64_t bytes);
+void budget_idle(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_idle);
+void budget_going(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_going);
+/* Its process has more than its budget where it is. */
+bool budget_is_over(const struct vidmm_allocation *allocation);
 
 /* ---- Residency (residency.c) ---------------------------------------------------------------------- */
 
@@ -709,10 +722,20 @@ void iommu_hide_mapping(struct mapping *mapping);
 
 /* ---- Objects (submit.c) ---------------------------------------------------------------------------------- */
 
+/* Of one group of segments (budget.c); bytes. */
+struct budget {
+    uint64_t limit; /* UINT64_MAX: none */
+    uint64_t used;  /* resident */
+    uint64_t idle;  /* of used: may be evicted */
+    uint64_t going; /* of used: on its way out */
+    bool is_asked;  /* to trim, since it got over its limit */
+};
+
 struct vidmm_process {
     struct vidmm *vidmm;
     struct address_space space;
-    bool has_pasid; /* IoMmu */
+    struct budget budgets[2]; /* by enum vidmm_budget_group */
+    bool has_pasid;           /* IoMmu */
     uint32_t pasid;
     struct list devices;
     struct list mappings;
@@ -814,6 +837,7 @@ struct vidmm {
     struct list dying;       /* destroyed, held by nobody, in the order of their last use */
     uint64_t doomed_count;   /* destroyed and not gone */
     struct list offered[OFFER_CLASSES]; /* offered and BACKED */
+    unsigned limited_budgets;           /* budgets that have a limit */
     struct list processes;
 
     /* D3DKMT handles: index -> allocation. */

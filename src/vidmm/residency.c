@@ -186,23 +186,37 @@ void request_queue(struct request *request)
 
 /* ---- Making room --------------------------------------------------------------------------------- */
 
-static struct vidmm_allocation *find_victim(struct segment *segment)
+static struct vidmm_allocation *find_victim_among(struct segment *segment, unsigned first_class,
+                                                  bool only_over_budget)
 {
     unsigned class;
 
-    for (class = 0; class < VICTIM_CLASSES; class ++) {
+    for (class = first_class; class < VICTIM_CLASSES; class ++) {
         struct vidmm_allocation *victim;
         unsigned seen = 0;
 
         list_for_each (victim, &segment->lru[class], struct vidmm_allocation, lru) {
             /* An offer takes effect behind all that was submitted before (OFFER-002). */
-            if (allocation_is_idle(victim) && !(victim->is_offered && victim->uses))
+            if (allocation_is_idle(victim) && !(victim->is_offered && victim->uses) &&
+                (!only_over_budget || budget_is_over(victim)))
                 return victim;
             if (++seen == VICTIM_SCAN)
                 break;
         }
     }
     return NULL;
+}
+
+/* Offered ones, then those of processes over their budget, then the others by class. */
+static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment *segment)
+{
+    struct vidmm_allocation *victim = find_victim_among(segment, 0, false);
+    struct vidmm_allocation *demoted;
+
+    if (!victim || victim->is_offered || !vidmm->limited_budgets)
+        return victim;
+    demoted = find_victim_among(segment, OFFER_CLASSES, true);
+    return demoted ? demoted : victim;
 }
 
 /* Something will retire and may release memory. */
@@ -229,7 +243,7 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
     if (free_bytes < bytes)
         coming += free_bytes;
     while (coming < bytes) {
-        struct vidmm_allocation *victim = find_victim(segment);
+        struct vidmm_allocation *victim = find_victim(vidmm, segment);
         uint64_t footprint;
 
         if (!victim)
@@ -238,7 +252,9 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
         if (victim->is_offered)
             allocation_drop(victim);
         else
-            *status = allocation_leave(victim, "memory pressure");
+            *status = allocation_leave(victim, vidmm->limited_budgets && budget_is_over(victim)
+                                                   ? "over budget"
+                                                   : "memory pressure");
         if (!NT_SUCCESS(*status))
             break;
         coming += footprint;

@@ -295,6 +295,7 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     segment->used += segment_footprint(segment, allocation);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
+    budget_placed(allocation, segment_footprint(segment, allocation));
     if (allocation->is_destroyed)
         segment_set_departure(allocation, DOOMED);
     return STATUS_SUCCESS;
@@ -310,6 +311,8 @@ void segment_set_departure(struct vidmm_allocation *allocation, int departure)
     bytes = segment_footprint(segment, allocation);
     segment->doomed -= allocation->departure == DOOMED ? bytes : 0;
     segment->leaving -= allocation->departure == GOES ? bytes : 0;
+    if ((allocation->departure == GOES) != (departure == GOES))
+        budget_going(allocation, bytes, departure == GOES);
     allocation->departure = departure;
     segment->doomed += departure == DOOMED ? bytes : 0;
     segment->leaving += departure == GOES ? bytes : 0;
@@ -343,6 +346,7 @@ void segment_unplace(struct vidmm_allocation *allocation)
     }
     segment_set_departure(allocation, STAYS);
     segment->used -= segment_footprint(segment, allocation);
+    budget_unplaced(allocation, segment_footprint(segment, allocation));
     segment->allocation_count--;
     allocation->segment = NULL;
 }
@@ -440,9 +444,13 @@ void segment_lru_add(struct vidmm_allocation *allocation)
                                             : OFFER_CLASSES + allocation->priority_class;
 
     list_push_back(&allocation->segment->lru[class], &allocation->lru);
+    budget_idle(allocation, segment_footprint(allocation->segment, allocation), true);
 }
 
 void segment_lru_remove(struct vidmm_allocation *allocation)
 {
+    if (!list_is_linked(&allocation->lru))
+        return;
     list_remove(&allocation->lru);
+    budget_idle(allocation, segment_footprint(allocation->segment, allocation), false);
 }

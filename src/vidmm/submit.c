@@ -23,6 +23,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
         return STATUS_NO_MEMORY;
     process->vidmm = vidmm;
     process->space.vidmm = vidmm;
+    budget_init(process);
     process->space.process = process;
     process->space.ranges_start = FIRST_VA;
     list_init(&process->devices);
@@ -69,6 +70,7 @@ void vidmm_process_destroy(struct vidmm_process *process)
 
     ASSERT(list_is_empty(&process->devices));
     ASSERT(list_is_empty(&process->mappings));
+    budget_fini(process);
     page_tables_free(&process->space);
     range_allocator_fini(&process->space.ranges);
     if (process->space.driver_process)

@@ -240,6 +240,8 @@ struct rig {
     const char *expected_rules; /* driver_error may say these */
     unsigned rule_count;        /* how often it did */
     unsigned eviction_count;
+    unsigned trim_count;
+    uint64_t last_trim_bytes;
     const struct vidmm_allocation *last_evicted;
 
     /* Tests of driver errors look here first; false: the plain driver goes on. */

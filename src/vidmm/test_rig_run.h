@@ -237,6 +237,16 @@ static inline void rig_evicted(void *context, struct vidmm_allocation *allocatio
         rig_forget_content(rig, rig_allocation_of(rig, allocation->driver_handle));
 }
 
+static inline void rig_trim(void *context, struct vidmm_process *process,
+                            enum vidmm_budget_group group, uint64_t bytes)
+{
+    struct rig *rig = context;
+
+    EXPECT(bytes > 0);
+    rig->trim_count++;
+    rig->last_trim_bytes = bytes;
+}
+
 static inline void rig_set_ops(struct rig *rig)
 {
     rig->ops = miniport_forward_ops;
@@ -317,7 +327,7 @@ static inline struct rig *rig_new(const struct rig_config *config)
         .unmap_bus = rig_unmap_bus,
     };
     rig->manager.events = (struct vidmm_events){
-        .context = rig, .driver_error = rig_driver_error, .evicted = rig_evicted};
+        .context = rig, .driver_error = rig_driver_error, .evicted = rig_evicted, .trim = rig_trim};
     rig->manager.paging_buffer_bytes = rig->config.buffer_bytes;
     rig->manager.paging_buffer_count = rig->config.buffer_count;
     rig->manager.scratch_bytes = rig->config.scratch_bytes;

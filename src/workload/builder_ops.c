@@ -538,6 +538,22 @@ void workload_builder_priority(struct workload_builder *builder, uint32_t alloca
         op->value = priority;
 }
 
+void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes)
+{
+    struct workload_op *op;
+
+    if (builder->failed)
+        return;
+    if (process >= builder->out->view.process_count) {
+        workload_builder_fail(builder, "process %u does not exist (expected below %u)", process,
+                              builder->out->view.process_count);
+        return;
+    }
+    op = workload_builder_op(builder, WORKLOAD_OP_BUDGET, process);
+    if (op)
+        op->value = bytes;
+}
+
 /* The rest ----------------------------------------------------------------------------------- */
 
 void workload_builder_wait(struct workload_builder *builder, uint32_t context)

@@ -653,6 +653,21 @@ static void handle_power(struct parser *parser)
     fail(parser, "power '%.*s' (expected on, standby, hibernate or d3)", shown(word), word.text);
 }
 
+static void handle_budget(struct parser *parser)
+{
+    struct word word = parser->words[1];
+    uint32_t process;
+    uint64_t bytes;
+
+    if (!operand_process(parser, &process))
+        return;
+    if (!workload_parse_number(word.text, word.length, &bytes)) {
+        fail(parser, "budget is '%.*s' (expected a number of bytes)", shown(word), word.text);
+        return;
+    }
+    workload_builder_budget(parser->builder, process, bytes);
+}
+
 static void handle_note(struct parser *parser)
 {
     workload_builder_note(parser->builder, parser->quoted);
@@ -695,6 +710,7 @@ static const struct directive directives[] = {
      false, item_residency, handle_residency},
     {"reclaim", "reclaim [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
      handle_residency},
+    {"budget", "budget PROCESS SIZE", 0, 0, 2, false, NULL, handle_budget},
     {"priority", "priority NAME P", 0, 0, 2, false, NULL, handle_priority},
     {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx] [driver-protection=N]",
      A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT) | A(DRIVER_PROTECTION), A(VA), 1, false, NULL,

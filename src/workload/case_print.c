@@ -308,6 +308,10 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_RECLAIM:
         print_residency(printer, op);
         break;
+    case WORKLOAD_OP_BUDGET:
+        putf(printer, "budget %s 0x%" PRIx64, workload_string(w, w->processes[op->object].name),
+             op->value);
+        break;
     case WORKLOAD_OP_PRIORITY:
         putf(printer, "priority %s 0x%" PRIx64, workload_allocation_name(w, op->object), op->value);
         break;

@@ -117,6 +117,7 @@ enum workload_protection {
  *   OFFER       device                         priority  names       0 low, 1 normal, 2 high
  *   RECLAIM     device                                   names
  *   PRIORITY    allocation                     priority
+ *   BUDGET      process                        bytes                 0: no limit
  *   STEP                                                             text = name of the phase
  *   MAP         allocation  offset     size    va        protection  flags = protection; with a
  *                                                                    driver protection, one
@@ -146,6 +147,7 @@ enum workload_op_kind {
     WORKLOAD_OP_OFFER,
     WORKLOAD_OP_RECLAIM,
     WORKLOAD_OP_PRIORITY,
+    WORKLOAD_OP_BUDGET,
     WORKLOAD_OP_STEP,
     WORKLOAD_OP_MAP,
     WORKLOAD_OP_UNMAP,
@@ -430,6 +432,7 @@ void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
                               const uint32_t *allocations, uint32_t count);
 void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
                                uint32_t priority);
+void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes);
 void workload_builder_step(struct workload_builder *builder, const char *name);
 
 void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,

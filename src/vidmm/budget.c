@@ -1,0 +1,175 @@
+/*
+ * Budgets: how much memory of a group a process should have resident.
+ *
+ * A budget is advice, not a wall. What is resident of a process counts, in the group of the segment
+ * where it is: `used`; of that `idle` may be evicted and `going` is on its way out, so the rest is
+ * what the process itself holds. Three things follow from a limit: a request that would make more
+ * than that resident is refused with the bytes to trim, unless it says that it cannot trim; whoever
+ * holds more is asked to trim; and what is idle of a process that is over its limit is demoted
+ * before that of any other.
+ *
+ * Source     contract.md RES-004, RES-015, RES-016.
+ */
+#include "vidmm/private.h"
+
+static enum vidmm_budget_group group_of(const struct segment *segment)
+{
+    DXGK_SEGMENTFLAGS flags = {0};
+
+    if (segment->kind == SEGMENT_SYSTEM)
+        return VIDMM_BUDGET_NON_LOCAL;
+    flags.Value = segment->caps->flags;
+    if (flags.LocalBudgetGroup || flags.NonLocalBudgetGroup)
+        return flags.LocalBudgetGroup ? VIDMM_BUDGET_LOCAL : VIDMM_BUDGET_NON_LOCAL;
+    /* Drivers before WDDM 2.0 do not say. */
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES
+               ? VIDMM_BUDGET_LOCAL
+               : VIDMM_BUDGET_NON_LOCAL;
+}
+
+static struct budget *budget_of(const struct vidmm_allocation *allocation)
+{
+    return &allocation->device->process->budgets[group_of(allocation->segment)];
+}
+
+static uint64_t held(const struct budget *budget)
+{
+    return budget->used - budget->idle - budget->going;
+}
+
+void budget_init(struct vidmm_process *process)
+{
+    for (unsigned i = 0; i < ARRAY_COUNT(process->budgets); i++)
+        process->budgets[i] = (struct budget){.limit = UINT64_MAX};
+}
+
+/* Asks for what is too much, once for each time that the process gets over its limit. */
+static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group group)
+{
+    struct budget *budget = &process->budgets[group];
+    const struct vidmm_events *events = &process->vidmm->config.events;
+    bool is_over = held(budget) > budget->limit;
+
+    if (is_over && !budget->is_asked) {
+        process->vidmm->statistics.trim_requests++;
+        if (events->trim)
+            events->trim(events->context, process, group, held(budget) - budget->limit);
+    }
+    budget->is_asked = is_over;
+}
+
+void budget_placed(const struct vidmm_allocation *allocation, uint64_t bytes)
+{
+    budget_of(allocation)->used += bytes;
+    ask_to_trim(allocation->device->process, group_of(allocation->segment));
+}
+
+void budget_unplaced(const struct vidmm_allocation *allocation, uint64_t bytes)
+{
+    ASSERT(budget_of(allocation)->used >= bytes); /* RES-015 */
+    budget_of(allocation)->used -= bytes;
+}
+
+void budget_idle(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_idle)
+{
+    struct budget *budget = budget_of(allocation);
+
+    ASSERT(is_idle || budget->idle >= bytes);
+    budget->idle = is_idle ? budget->idle + bytes : budget->idle - bytes;
+    if (!is_idle)
+        ask_to_trim(allocation->device->process, group_of(allocation->segment));
+    else if (held(budget) <= budget->limit)
+        budget->is_asked = false;
+}
+
+void budget_going(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_going)
+{
+    struct budget *budget = budget_of(allocation);
+
+    ASSERT(is_going || budget->going >= bytes);
+    budget->going = is_going ? budget->going + bytes : budget->going - bytes;
+}
+
+bool budget_is_over(const struct vidmm_allocation *allocation)
+{
+    const struct budget *budget = budget_of(allocation);
+
+    return budget->used - budget->going > budget->limit;
+}
+
+void vidmm_set_budget(struct vidmm_process *process, enum vidmm_budget_group group, uint64_t bytes)
+{
+    struct vidmm *vidmm = process->vidmm;
+    struct budget *budget = &process->budgets[group];
+
+    vidmm->limited_budgets -= budget->limit != UINT64_MAX;
+    budget->limit = bytes ? bytes : UINT64_MAX;
+    vidmm->limited_budgets += budget->limit != UINT64_MAX;
+    budget->is_asked = false;
+    ask_to_trim(process, group);
+}
+
+void budget_fini(struct vidmm_process *process)
+{
+    for (unsigned i = 0; i < ARRAY_COUNT(process->budgets); i++) {
+        ASSERT(!process->budgets[i].used && !process->budgets[i].idle);
+        process->vidmm->limited_budgets -= process->budgets[i].limit != UINT64_MAX;
+    }
+}
+
+void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_group group,
+                       struct vidmm_budget_info *out_info)
+{
+    const struct budget *budget = &process->budgets[group];
+
+    *out_info = (struct vidmm_budget_info){
+        .budget = budget->limit == UINT64_MAX ? 0 : budget->limit,
+        .resident = budget->used,
+        .held = held(budget),
+    };
+}
+
+/* What the request would add to the group: each allocation counts where it wants to be, once. */
+static uint64_t added(struct vidmm *vidmm, unsigned count,
+                      struct vidmm_allocation *const *allocations, enum vidmm_budget_group group)
+{
+    uint64_t bytes = 0;
+    unsigned i, j;
+
+    for (i = 0; i < count; i++) {
+        struct vidmm_allocation *a = allocations[i];
+        const struct segment *segment =
+            a->segment ? a->segment : segment_by_id(vidmm, a->preference[0]);
+
+        if (a->holds || group_of(segment) != group)
+            continue;
+        for (j = 0; j < i && allocations[j] != a; j++)
+            ;
+        bytes += j == i ? segment_footprint(segment, a) : 0;
+    }
+    return bytes;
+}
+
+NTSTATUS vidmm_make_resident_in_budget(struct vidmm_device *device, unsigned count,
+                                       struct vidmm_allocation *const *allocations, vidmm_done done,
+                                       void *context, uint64_t *out_fence_value,
+                                       uint64_t *out_bytes_to_trim)
+{
+    unsigned group;
+
+    *out_fence_value = 0;
+    *out_bytes_to_trim = 0;
+    for (group = 0; group < ARRAY_COUNT(device->process->budgets); group++) {
+        const struct budget *budget = &device->process->budgets[group];
+        uint64_t bytes;
+
+        if (budget->limit == UINT64_MAX)
+            continue;
+        bytes = added(device->vidmm, count, allocations, (enum vidmm_budget_group)group);
+        if (bytes && held(budget) + bytes > budget->limit)
+            *out_bytes_to_trim += held(budget) + bytes - budget->limit;
+    }
+    if (*out_bytes_to_trim)
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    return vidmm_make_resident(device, count, allocations, done, context, out_fence_value);
+}
