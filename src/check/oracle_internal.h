@@ -151,7 +151,9 @@ struct oracle {
 
     bool has_paging_process;
     uint64_t paging_process;
-    struct id_map va_chunks; /* by VA / 2 MiB */
+    struct id_map va_chunks;     /* by VA / 2 MiB */
+    struct va_chunk *last_chunk; /* found last, under last_chunk_key */
+    uint64_t last_chunk_key;
 
     struct list parts;
     struct list packets;

@@ -399,10 +399,20 @@ static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entr
     return device_location(oracle, entry->PageAddress);
 }
 
+/* Addresses come in order: the chunk of the last one is the chunk of most. */
+static struct va_chunk *find_chunk(struct oracle *oracle, uint64_t key)
+{
+    if (!oracle->last_chunk || oracle->last_chunk_key != key) {
+        oracle->last_chunk = id_map_find(&oracle->va_chunks, key);
+        oracle->last_chunk_key = key;
+    }
+    return oracle->last_chunk;
+}
+
 static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t location)
 {
     uint64_t key = va_page / VA_CHUNK_PAGES;
-    struct va_chunk *chunk = id_map_find(&oracle->va_chunks, key);
+    struct va_chunk *chunk = find_chunk(oracle, key);
 
     if (!chunk) {
         if (location == LOCATION_UNKNOWN)
@@ -417,10 +427,10 @@ static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t locati
     chunk->locations[va_page % VA_CHUNK_PAGES] = location;
 }
 
-static uint64_t va_location(const struct oracle *oracle, uint64_t va)
+static uint64_t va_location(struct oracle *oracle, uint64_t va)
 {
     uint64_t page = va / PAGE_BYTES;
-    const struct va_chunk *chunk = id_map_find(&oracle->va_chunks, page / VA_CHUNK_PAGES);
+    const struct va_chunk *chunk = find_chunk(oracle, page / VA_CHUNK_PAGES);
 
     return chunk ? chunk->locations[page % VA_CHUNK_PAGES] : LOCATION_UNKNOWN;
 }
