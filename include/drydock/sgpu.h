@@ -330,9 +330,14 @@ struct sgpu_packet_fence {
  * the page at offset i pages from the page that address lies in gets the content named key + i
  * (bytes of a page are those of the named content at the same offset in the page). Names have 62
  * bits; higher ones are ignored. The token is passed to whoever observes the GPU.
+ *
+ * A render may come in several packets, each with some of the references, and others in between: all
+ * but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.
  */
-#define SGPU_REF_READ  (1u << 0)
-#define SGPU_REF_WRITE (1u << 1)
+#define SGPU_RENDER_GOES_ON   (1u << 0)
+#define SGPU_RENDER_CONTINUES (1u << 1)
+#define SGPU_REF_READ         (1u << 0)
+#define SGPU_REF_WRITE        (1u << 1)
 struct sgpu_render_ref {
     uint64_t address;
     uint64_t bytes;
@@ -379,8 +384,9 @@ struct sgpu_umd_ref {
     uint64_t offset;
     uint64_t bytes;
     uint64_t key;
-    uint32_t index; /* goes to struct sgpu_render_ref */
-    uint32_t reserved;
+    uint32_t index;        /* goes to struct sgpu_render_ref */
+    uint32_t starts_piece; /* 1: the render may be interrupted in front of this one; else 0. No
+                              allocation is referred to on both sides. */
 };
 struct sgpu_umd_render {
     uint32_t version; /* SGPU_UMD_VERSION */

@@ -127,6 +127,7 @@ struct vidmm_config {
     uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
+    bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
     uint64_t transfer_bytes;   /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
@@ -224,6 +225,7 @@ struct vidmm_statistics {
     uint64_t page_table_count; /* now */
     uint64_t page_table_entries_written;
     uint64_t trim_requests; /* times that a process was asked to trim */
+    uint64_t dma_buffer_splits; /* for lack of room */
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
     uint64_t preemptions;    /* asked for by vidmm_preempt() */
@@ -469,7 +471,9 @@ struct vidmm_reference {
 /*
  * Physical: hands the command buffer to DxgkDdiRender, pages the references in, patches, submits.
  * done comes when all of it has run; with STATUS_GRAPHICS_NO_VIDEO_MEMORY when the references do
- * not fit together (needed and available say how far off).
+ * not fit together, not even in the parts in which the driver lets the buffer be split (needed and
+ * available say how far off). When a part cannot be prepared, none behind it runs; if one before it
+ * has, the status is STATUS_UNSUCCESSFUL, whatever was missing: the call cannot be repeated.
  */
 NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
                       unsigned reference_count, const struct vidmm_reference *references,

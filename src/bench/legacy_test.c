@@ -83,6 +83,88 @@ static void lack_of_memory_is_survived_with_a_bridge(void **state)
     }
 }
 
+/* ---- Splitting ------------------------------------------------------------------------------------- */
+
+static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
+{
+    struct workload *workload = test_load("dma-split.case");
+
+    test_option(workload, "model", "physical");
+    test_option(workload, "aperture", "64K");
+    test_option(workload, "dma-split", splitting);
+    test_option(workload, "local-memory", local);
+    test_option(workload, "render-piece", piece);
+    return test_play(workload);
+}
+
+static void what_does_not_fit_at_once_runs_in_parts(void **state)
+{
+    static const char *const sizes[] = {"2M", "3M", "4M", "5M"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        struct run_result *result = play_split("needed", sizes[i], "2");
+
+        test_assert_clean(result);
+        assert_true(result->statistics.dma_buffer_splits >= 2);
+        assert_int_equal(result->submissions, 5);
+        test_finish(result);
+    }
+}
+
+static void what_fits_is_not_cut_unless_it_is_asked_for(void **state)
+{
+    struct run_result *result = play_split("needed", "8M", "1");
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.dma_buffer_splits, 0);
+    test_finish(result);
+    result = play_split("always", "8M", "1");
+    test_assert_clean(result);
+    /* Three fills in two parts, two draws in six. */
+    assert_int_equal(result->gpu.submissions - result->statistics.paging_submissions,
+                     3 * 2 + 2 * 6);
+    test_finish(result);
+}
+
+static void a_part_that_does_not_fit_fails_with_its_numbers(void **state)
+{
+    struct run_result *result = play_split("needed", "2M", "3");
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->failed_submissions, 2);
+    assert_int_equal(result->findings[0].needed, 3 * MiB);
+    assert_int_equal(result->findings[0].available, 2 * MiB);
+    assert_int_equal(result->mismatches, 0);
+    test_finish(result);
+}
+
+static void lack_of_memory_is_survived_while_splitting(void **state)
+{
+    bool has_failed = true;
+
+    for (uint64_t n = 1; has_failed; n++) {
+        struct workload *workload = test_load("dma-split.case");
+        struct run_config config;
+        struct run_result result;
+
+        test_option(workload, "aperture", "64K");
+        test_option(workload, "local-memory", "3M");
+        test_option(workload, "dma-split", n % 2 ? "needed" : "always");
+        run_config_defaults(&config);
+        run_config_from_workload(&config, workload);
+        config.model = RUN_PHYSICAL;
+        config.reference = RUN_REFERENCE_NEVER;
+        config.fail_allocation = n;
+        run_execute(&config, workload, &result);
+        assert_int_not_equal(result.outcome, RUN_BROKEN);
+        assert_int_equal(result.mismatches, 0);
+        assert_int_equal(result.finding_totals[RUN_FINDING_LEAK], 0);
+        has_failed = result.has_failed_allocation;
+        run_result_fini(&result);
+        workload_free(workload);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +172,10 @@ int main(void)
         cmocka_unit_test(an_agp_segment_gets_no_map_operations),
         cmocka_unit_test(without_a_bridge_nothing_is_flushed),
         cmocka_unit_test(lack_of_memory_is_survived_with_a_bridge),
+        cmocka_unit_test(what_does_not_fit_at_once_runs_in_parts),
+        cmocka_unit_test(what_fits_is_not_cut_unless_it_is_asked_for),
+        cmocka_unit_test(a_part_that_does_not_fit_fails_with_its_numbers),
+        cmocka_unit_test(lack_of_memory_is_survived_while_splitting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,6 +192,32 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
                                 (uint32_t)bytes, submission_done, submission);
 }
 
+/*
+ * Where the render may be interrupted: after at least so many references, as the run says, and where
+ * no allocation is referred to on both sides. The slots of the allocations follow each other in
+ * the order of their first reference.
+ */
+static void mark_pieces(const struct player *player, struct sgpu_umd_render *render)
+{
+    uint32_t piece = player->config.run->render_piece_refs;
+    uint32_t since = 0, next_slot = 0;
+
+    for (uint32_t i = 0; piece && i < render->ref_count; i++) {
+        uint32_t lowest = UINT32_MAX;
+
+        for (uint32_t j = i; since >= piece && j < render->ref_count; j++)
+            lowest = lowest < render->refs[j].allocation_index ? lowest
+                                                               : render->refs[j].allocation_index;
+        if (since >= piece && lowest >= next_slot) {
+            render->refs[i].starts_piece = 1;
+            since = 0;
+        }
+        since++;
+        if (render->refs[i].allocation_index >= next_slot)
+            next_slot = render->refs[i].allocation_index + 1;
+    }
+}
+
 /* The list of references for the manager, and the command that names them by their place in it. */
 static NTSTATUS submit_physical(struct player *player, struct submission *submission)
 {
@@ -232,6 +258,7 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
             .index = i,
         };
     }
+    mark_pieces(player, render);
     status = tell_oracle(player, submission);
     if (NT_SUCCESS(status))
         status = vidmm_render(submission->context->handle, render, (uint32_t)bytes,

@@ -205,6 +205,11 @@ static void on_render_write(void *context, uint64_t token, uint32_t index, uint6
                         bytes);
 }
 
+static void on_render_piece_end(void *context, uint64_t token)
+{
+    oracle_render_piece_end(((struct assembly *)context)->oracle, token);
+}
+
 static void on_render_end(void *context, uint64_t token)
 {
     oracle_render_end(((struct assembly *)context)->oracle, token);
@@ -300,6 +305,7 @@ static bool raise_oracle(struct assembly *run)
         .render_begin = on_render_begin,
         .render_read = on_render_read,
         .render_write = on_render_write,
+        .render_piece_end = on_render_piece_end,
         .render_end = on_render_end,
         .fault = on_gpu_fault,
     };
@@ -439,6 +445,7 @@ static bool raise_manager(struct assembly *run)
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
         .timeout_ns = config->timeout_ns,
+        .splits_dma_buffers = config->splits_dma_buffers,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
     };
     NTSTATUS status;

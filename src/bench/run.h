@@ -118,6 +118,8 @@ struct run_config {
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
     bool announces_idle;           /* AllocationIsIdle is set from the first call */
     bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */
+    unsigned render_piece_refs;    /* physical: split points after so many references; 0: none */
+    bool splits_dma_buffers;       /* at every one of them */
     uint64_t aperture_piece_bytes; /* of one map operation; 0: any */
     uint64_t timeout_ns;           /* of the manager's watchdog; 0: none, or 2 s if a node hangs */
     enum run_preserve preserve;

@@ -555,6 +555,22 @@ void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
                    (unsigned long long)offset);
 }
 
+void oracle_render_piece_end(struct oracle *oracle, uint64_t token)
+{
+    struct submission *submission = find_submission(oracle, token);
+
+    for (unsigned i = 0; submission && i < submission->reference_count; i++) {
+        struct submission_reference *reference = &submission->references[i];
+
+        if (!reference->told.is_written || reference->is_expected ||
+            reference->written_bytes != reference->told.bytes)
+            continue;
+        write_expected(oracle, reference->allocation, reference->told.offset, reference->told.bytes,
+                       reference->told.key);
+        reference->is_expected = true;
+    }
+}
+
 void oracle_render_end(struct oracle *oracle, uint64_t token)
 {
     struct submission *submission = find_submission(oracle, token);
@@ -563,11 +579,12 @@ void oracle_render_end(struct oracle *oracle, uint64_t token)
         return;
     submission->end_count++;
     for (unsigned i = 0; i < submission->reference_count; i++) {
-        const struct submission_reference *reference = &submission->references[i];
+        struct submission_reference *reference = &submission->references[i];
 
-        if (reference->told.is_written)
+        if (reference->told.is_written && !reference->is_expected)
             write_expected(oracle, reference->allocation, reference->told.offset,
                            reference->told.bytes, reference->told.key);
+        reference->is_expected = false;
     }
 }
 

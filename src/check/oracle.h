@@ -204,6 +204,8 @@ void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
 void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
                          uint64_t offset_in_ref, struct page_store *store, uint64_t address,
                          uint64_t bytes);
+/* A part of it has ended: the references written wholly so far are expected from now on. */
+void oracle_render_piece_end(struct oracle *oracle, uint64_t token);
 /* All runs of the writes have been told: what they wrote is expected from now on. */
 void oracle_render_end(struct oracle *oracle, uint64_t token);
 

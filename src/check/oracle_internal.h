@@ -72,6 +72,7 @@ struct submission_reference {
     struct oracle_allocation *allocation;
     uint64_t read_bytes; /* of the run that is going on, or of the last one */
     uint64_t written_bytes;
+    bool is_expected; /* what it wrote, since a piece of the render ended */
 };
 
 struct submission {

@@ -7,7 +7,8 @@
  *
  * Every packet starts at a multiple of SGPU_SUBMIT_ALIGN and needs nothing from earlier ones, so
  * the kernel may split the buffer in front of any of them (PATCH-012): SplitOffset of a reference
- * is the start of its packet.
+ * is the start of its packet. A command becomes one packet, or several where the user-mode half says
+ * that its render may be interrupted; paging may then run in between.
  */
 #include "adapter.h"
 #include "packet.h"
@@ -92,18 +93,91 @@ static void emit_ref(struct translation *translation, const struct sgpu_umd_ref 
     translation->locations_left--;
 }
 
+/* How many references, from first on, stand in front of the next place for a split. */
+static NTSTATUS piece_length(const UCHAR *refs, UINT first, UINT ref_count, UINT *out_length)
+{
+    struct sgpu_umd_ref ref;
+    NTSTATUS status;
+    UINT i;
+
+    for (i = first + 1; i < ref_count; i++) {
+        status = copy_from_user(&ref, refs + i * sizeof ref, sizeof ref);
+        if (!NT_SUCCESS(status))
+            return status;
+        if (ref.starts_piece)
+            break;
+    }
+    *out_length = i < ref_count ? i - first : ref_count - first;
+    return STATUS_SUCCESS;
+}
+
+static UINT piece_bytes(UINT length)
+{
+    return (UINT)(sizeof(struct sgpu_packet_render) + length * sizeof(struct sgpu_render_ref));
+}
+
+/* All pieces of a command go into one buffer or none does. */
+static NTSTATUS check_room(const struct translation *translation, const UCHAR *refs, UINT ref_count)
+{
+    UINT64 room = (UINT64)(translation->writer.end - translation->writer.next);
+    UINT64 bytes = 0;
+    UINT first = 0;
+
+    do {
+        UINT length;
+        NTSTATUS status = piece_length(refs, first, ref_count, &length);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        bytes += (piece_bytes(length) + SGPU_SUBMIT_ALIGN - 1) & ~(SGPU_SUBMIT_ALIGN - 1);
+        first += length;
+    } while (first < ref_count);
+    return bytes <= room && ref_count <= translation->locations_left
+               ? STATUS_SUCCESS
+               : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/* One packet: the references [first, first + length) of the command. */
+static NTSTATUS translate_piece(struct translation *translation,
+                                const struct sgpu_umd_render *command, const UCHAR *refs,
+                                UINT first, UINT length)
+{
+    BOOLEAN is_last = first + length == command->ref_count;
+    UINT packet_offset = packet_writer_end(&translation->writer);
+    struct sgpu_packet_render *packet =
+        packet_begin(&translation->writer, SGPU_OP_RENDER, piece_bytes(length));
+    UINT i;
+
+    if (!packet) /* the command has changed since its pieces were counted */
+        return STATUS_INVALID_USER_BUFFER;
+    packet->flags = (first ? SGPU_RENDER_CONTINUES : 0) | (is_last ? 0 : SGPU_RENDER_GOES_ON);
+    packet->token = command->token;
+    packet->duration_ns = is_last ? command->duration_ns : 0;
+    packet->ref_count = length;
+    packet->reserved = 0;
+    for (i = 0; i < length; i++) {
+        struct sgpu_umd_ref ref;
+        NTSTATUS status = copy_from_user(&ref, refs + (first + i) * sizeof ref, sizeof ref);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        if (!is_valid_ref(translation->args, &ref))
+            return STATUS_INVALID_USER_BUFFER;
+        emit_ref(translation, &ref, &packet->refs[i], packet_offset);
+    }
+    return STATUS_SUCCESS;
+}
+
 /* Translate the command at command_offset and step over it. */
 static NTSTATUS translate_one(struct translation *translation)
 {
     const DXGKARG_RENDER *args = translation->args;
     UINT left = args->CommandLength - translation->command_offset;
     const UCHAR *source = (const UCHAR *)args->pCommand + translation->command_offset;
+    const UCHAR *refs = source + sizeof(struct sgpu_umd_render);
     struct sgpu_umd_render command;
-    struct sgpu_packet_render *packet;
-    UINT packet_offset;
-    UINT packet_bytes;
     NTSTATUS status;
-    UINT i;
+    UINT first = 0;
 
     if (left < sizeof command)
         return STATUS_INVALID_USER_BUFFER;
@@ -112,33 +186,23 @@ static NTSTATUS translate_one(struct translation *translation)
         return status;
     if (command.version != SGPU_UMD_VERSION ||
         command.ref_count > (left - sizeof command) / sizeof(struct sgpu_umd_ref) ||
-        command.ref_count >
-            (REFKMD_DMA_BUFFER_BYTES - sizeof *packet) / sizeof(struct sgpu_render_ref))
+        command.ref_count > (REFKMD_DMA_BUFFER_BYTES - sizeof(struct sgpu_packet_render)) /
+                                sizeof(struct sgpu_render_ref))
         return STATUS_INVALID_USER_BUFFER;
-    packet_bytes = (UINT)(sizeof *packet + command.ref_count * sizeof(struct sgpu_render_ref));
-    if (command.ref_count > translation->locations_left)
-        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    packet_offset = packet_writer_end(&translation->writer);
-    packet = packet_begin(&translation->writer, SGPU_OP_RENDER, packet_bytes);
-    if (!packet)
-        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    packet->flags = 0;
-    packet->token = command.token;
-    packet->duration_ns = command.duration_ns;
-    packet->ref_count = command.ref_count;
-    packet->reserved = 0;
+    packet_writer_end(&translation->writer);
+    status = check_room(translation, refs, command.ref_count);
+    if (status != STATUS_SUCCESS)
+        return status;
+    do {
+        UINT length;
 
-    source += sizeof command;
-    for (i = 0; i < command.ref_count; i++) {
-        struct sgpu_umd_ref ref;
-
-        status = copy_from_user(&ref, source + i * sizeof ref, sizeof ref);
+        status = piece_length(refs, first, command.ref_count, &length);
+        if (NT_SUCCESS(status))
+            status = translate_piece(translation, &command, refs, first, length);
         if (!NT_SUCCESS(status))
             return status;
-        if (!is_valid_ref(args, &ref))
-            return STATUS_INVALID_USER_BUFFER;
-        emit_ref(translation, &ref, &packet->refs[i], packet_offset);
-    }
+        first += length;
+    } while (first < command.ref_count);
     translation->command_offset +=
         (UINT)(sizeof command + command.ref_count * sizeof(struct sgpu_umd_ref));
     return STATUS_SUCCESS;

@@ -70,6 +70,8 @@ struct sgpu_observer {
     /* Before the content is written; it will be key + i as drydock/sgpu.h says. */
     void (*render_write)(void *context, uint64_t token, uint32_t index, uint64_t offset_in_ref,
                          struct page_store *store, uint64_t address, uint64_t bytes);
+    /* A packet of it that goes on has ended: what it wrote is written. */
+    void (*render_piece_end)(void *context, uint64_t token);
     void (*render_end)(void *context, uint64_t token);
     void (*fault)(void *context, const struct sgpu_fault *fault);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */

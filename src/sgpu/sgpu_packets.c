@@ -512,7 +512,7 @@ static bool render_begin(struct sgpu_node *node, uint64_t *end_ns)
     struct sgpu_space space = packet_space(node, packet->flags);
     struct sgpu *gpu = node->gpu;
 
-    if (gpu->observer && gpu->observer->render_begin)
+    if (gpu->observer && gpu->observer->render_begin && !(packet->flags & SGPU_RENDER_CONTINUES))
         gpu->observer->render_begin(gpu->observer_context, packet->token, node->index);
     for (uint32_t i = 0; i < packet->ref_count; i++)
         if ((packet->refs[i].flags & SGPU_REF_READ) &&
@@ -532,8 +532,12 @@ static bool render_end(struct sgpu_node *node)
         if ((packet->refs[i].flags & SGPU_REF_WRITE) &&
             !render_write(node, &space, packet->token, &packet->refs[i]))
             return false;
-    if (gpu->observer && gpu->observer->render_end)
+    if (packet->flags & SGPU_RENDER_GOES_ON) {
+        if (gpu->observer && gpu->observer->render_piece_end)
+            gpu->observer->render_piece_end(gpu->observer_context, packet->token);
+    } else if (gpu->observer && gpu->observer->render_end) {
         gpu->observer->render_end(gpu->observer_context, packet->token);
+    }
     return true;
 }
 
@@ -562,7 +566,8 @@ static const struct packet_kind packet_kinds[] = {
                        short_begin, fence_end},
     [SGPU_OP_TOUCH] = {sizeof(struct sgpu_packet_touch), SGPU_TOUCH_WRITE | SGPU_PACKET_PHYSICAL,
                        touch_is_well_formed, short_begin, touch_end},
-    [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render), SGPU_PACKET_PHYSICAL,
+    [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render),
+                        SGPU_PACKET_PHYSICAL | SGPU_RENDER_GOES_ON | SGPU_RENDER_CONTINUES,
                         render_is_well_formed, render_begin, render_end},
 };
 

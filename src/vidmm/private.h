@@ -460,6 +460,8 @@ NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
                                    void *subject, struct request **out_request);
 void request_free(struct request *request);
 void request_queue(struct request *request);
+/* Before all that wait: in the place of a request that has just ended. */
+void request_queue_first(struct request *request);
 /* The device's paging fence has the request's value: ends it. */
 void request_signalled(struct request *request);
 bool residency_run(struct vidmm *vidmm);

@@ -4,7 +4,9 @@
  * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
  * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
  * request brings its references in, DxgkDdiPatch gives it their addresses just before it goes to
- * the driver, and they stay where they are until it has retired.
+ * the driver, and they stay where they are until it has retired. If they do not fit together although
+ * nothing else is in the way, the packet is cut at a split point of the driver's and both parts are
+ * prepared one after the other, as often as that helps.
  *
  * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
  */
@@ -20,15 +22,21 @@ struct dma_buffer {
     DXGK_ALLOCATIONLIST *allocation_list;
     uint32_t allocation_capacity;
     D3DDDI_PATCHLOCATIONLIST *patch_list;
+    uint32_t patch_count; /* filled by the driver */
+    unsigned shares;      /* parts of it that have not ended */
 };
 
 struct render_call {
     struct vidmm *vidmm;
     unsigned remaining;
+    bool has_run; /* a part of it */
     NTSTATUS status;
     uint64_t needed, available;
     vidmm_done done;
     void *context;
+    /* For splits, reserved when the driver gave the points: one and two of them each. */
+    struct submission *spare_submissions;
+    struct list spare_requests;
 };
 
 /* ---- DMA buffers ---------------------------------------------------------------------------------------- */
@@ -100,13 +108,28 @@ fail:
 
 static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
 {
-    if (!buffer)
+    if (!buffer || (buffer->shares && --buffer->shares))
         return;
     buffer->next = context->free_buffers;
     context->free_buffers = buffer;
 }
 
 /* ---- The end of a packet ---------------------------------------------------------------------------------- */
+
+static void free_call(struct render_call *call)
+{
+    struct list *link;
+
+    while (call->spare_submissions) {
+        struct submission *spare = call->spare_submissions;
+
+        call->spare_submissions = spare->next;
+        submission_free(spare);
+    }
+    while ((link = list_pop_front(&call->spare_requests)) != NULL)
+        request_free(container_of(link, struct request, link));
+    base_free(call->vidmm->services, call, sizeof *call);
+}
 
 static void finish_call_part(struct render_call *call, NTSTATUS status, uint64_t needed,
                              uint64_t available)
@@ -119,12 +142,17 @@ static void finish_call_part(struct render_call *call, NTSTATUS status, uint64_t
         call->needed = needed;
         call->available = available;
     }
+    if (NT_SUCCESS(status))
+        call->has_run = true;
     if (--call->remaining)
         return;
     status = call->status;
+    if (call->has_run &&
+        (status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY))
+        status = STATUS_UNSUCCESSFUL;
     needed = call->needed;
     available = call->available;
-    base_free(call->vidmm->services, call, sizeof *call);
+    free_call(call);
     if (done)
         done(context, status, needed, available);
 }
@@ -147,8 +175,10 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
     struct submission *submission = container_of(packet, struct submission, packet);
     unsigned i;
 
-    for (i = 0; i < submission->reference_count; i++)
-        allocation_unhold(submission->references[i].allocation);
+    for (i = 0; i < submission->reference_count; i++) {
+        if (submission->is_needed[i])
+            allocation_unhold(submission->references[i].allocation);
+    }
     if (status_means_reset(status))
         device_fail(submission->context->device, "its submission did not end");
     finish_submission(submission, status, 0, 0);
@@ -180,8 +210,10 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     unsigned i;
 
     for (i = 0; i < submission->reference_count; i++) {
-        ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
         describe(&submission->references[i], &buffer->allocation_list[i]);
+        if (!submission->is_needed[i])
+            continue;
+        ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
         if (submission->references[i].is_written &&
             submission->references[i].allocation->segment->kind == SEGMENT_AGP)
             submission->references[i].allocation->is_agp_dirty = true;
@@ -190,14 +222,16 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
     patch.pDmaBuffer = buffer->cpu;
     patch.DmaBufferSize = context->info.DmaBufferSize;
-    patch.DmaBufferSubmissionEndOffset = submission->dma_bytes;
+    patch.DmaBufferSubmissionStartOffset = submission->dma_start;
+    patch.DmaBufferSubmissionEndOffset = submission->dma_end;
     patch.pDmaBufferPrivateData = buffer->private_data;
     patch.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
     patch.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
     patch.pAllocationList = buffer->allocation_list;
     patch.AllocationListSize = submission->reference_count;
     patch.pPatchLocationList = buffer->patch_list;
-    patch.PatchLocationListSize = submission->patch_count;
+    patch.PatchLocationListSize = buffer->patch_count;
+    patch.PatchLocationListSubmissionStart = submission->patch_start;
     patch.PatchLocationListSubmissionLength = submission->patch_count;
     patch.SubmissionFenceId = packet->fence_id;
     return miniport_patch(miniport, NULL, &patch);
@@ -213,7 +247,8 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
     args.hContext = context->driver_context;
     args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
     args.DmaBufferSize = context->info.DmaBufferSize;
-    args.DmaBufferSubmissionEndOffset = submission->dma_bytes;
+    args.DmaBufferSubmissionStartOffset = submission->dma_start;
+    args.DmaBufferSubmissionEndOffset = submission->dma_end;
     args.pDmaBufferPrivateData = buffer->private_data;
     args.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
     args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
@@ -225,20 +260,197 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
                                                            render_retired};
 
+static void references_resident(void *context, NTSTATUS status, uint64_t needed,
+                                uint64_t available);
+
+/* A request for what the submission's part of the buffer refers to, in memory for all of the list. */
+static void fill_request(struct submission *submission, struct request *request)
+{
+    unsigned i;
+
+    request->count = 0;
+    request->context = submission;
+    for (i = 0; i < submission->reference_count; i++) {
+        if (submission->is_needed[i])
+            request->allocations[request->count++] = submission->references[i].allocation;
+    }
+    submission->request = request;
+}
+
+/* ---- Splitting ---------------------------------------------------------------------------------------------- */
+
+/* The location, as near to the middle as can be, in front of which the part may be split; 0: none. */
+static uint32_t find_split(const struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list + submission->patch_start;
+    uint32_t middle = submission->patch_count / 2;
+    uint32_t best = 0;
+    uint32_t i;
+
+    for (i = 1; i < submission->patch_count; i++) {
+        if (list[i].SplitOffset <= list[i - 1].SplitOffset ||
+            list[i].SplitOffset <= submission->dma_start ||
+            list[i].SplitOffset >= submission->dma_end)
+            continue;
+        if (!best || i <= middle)
+            best = i;
+    }
+    return best;
+}
+
+static void mark_needed(struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list + submission->patch_start;
+    uint32_t i;
+
+    memset(submission->is_needed, 0, submission->reference_count);
+    for (i = 0; i < submission->patch_count; i++) {
+        if (list[i].AllocationIndex < submission->reference_count)
+            submission->is_needed[list[i].AllocationIndex] = true;
+    }
+}
+
+/* Memory for every split that the driver's points allow: once it runs, nothing may fail. */
+static NTSTATUS reserve_splits(struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list;
+    struct render_call *call = submission->call;
+    uint32_t i;
+
+    for (i = 1; i < submission->patch_count; i++) {
+        struct submission *spare;
+        unsigned requests;
+
+        if (list[i].SplitOffset == list[i - 1].SplitOffset)
+            continue;
+        spare = submission_create(submission->context, submission->packet.ops,
+                                  submission->reference_count);
+        if (!spare)
+            return STATUS_NO_MEMORY;
+        spare->next = call->spare_submissions;
+        call->spare_submissions = spare;
+        for (requests = 0; requests < 2; requests++) {
+            struct request *request;
+            NTSTATUS status =
+                request_create(submission->context->device, submission->reference_count,
+                               references_resident, submission, &request);
+
+            if (!NT_SUCCESS(status))
+                return status;
+            list_push_back(&call->spare_requests, &request->link);
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static struct request *take_spare_request(struct render_call *call)
+{
+    struct list *link = list_pop_front(&call->spare_requests);
+
+    ASSERT(link);
+    return container_of(link, struct request, link);
+}
+
+/*
+ * Cuts the part in two at a split point that the driver gave (PATCH-012), each with a request of its
+ * own for what it refers to. The submission has no request. NULL, and nothing has changed: there is
+ * no such point.
+ */
+static struct submission *split(struct submission *submission)
+{
+    uint32_t at = find_split(submission);
+    struct render_call *call = submission->call;
+    struct submission *second = call->spare_submissions;
+    unsigned i;
+
+    if (!at)
+        return NULL;
+    ASSERT(second);
+    call->spare_submissions = second->next;
+    second->next = NULL;
+    for (i = 0; i < submission->reference_count; i++)
+        second->references[i] = submission->references[i];
+    second->call = call;
+    second->buffer = submission->buffer;
+    second->private_bytes = submission->private_bytes;
+    second->patch_start = submission->patch_start + at;
+    second->patch_count = submission->patch_count - at;
+    second->dma_start = submission->buffer->patch_list[second->patch_start].SplitOffset;
+    second->dma_end = submission->dma_end;
+    submission->dma_end = second->dma_start;
+    submission->patch_count = at;
+    mark_needed(submission);
+    mark_needed(second);
+    fill_request(submission, take_spare_request(call));
+    fill_request(second, take_spare_request(call));
+    submission->buffer->shares++;
+    call->remaining++;
+    return second;
+}
+
+/* What does not fit together may fit one after the other: nothing else is pending. */
 static void references_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
     struct submission *submission = context;
+    struct submission *second;
+    unsigned i;
 
     submission->request = NULL; /* ended: it frees itself */
-    if (NT_SUCCESS(status) && submission->context->device->is_in_error)
+    if (NT_SUCCESS(status) && submission->context->device->is_in_error) {
         render_retired(&submission->packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
-    else if (NT_SUCCESS(status))
+        return;
+    }
+    if (NT_SUCCESS(status) && NT_SUCCESS(submission->call->status)) {
         vidsch_submit(submission->context->scheduler, &submission->packet);
-    else
+        return;
+    }
+    if (NT_SUCCESS(status)) { /* an earlier part has failed: nothing runs behind it */
+        for (i = 0; i < submission->reference_count; i++) {
+            if (submission->is_needed[i])
+                allocation_unhold(submission->references[i].allocation);
+        }
+        finish_submission(submission, submission->call->status, 0, 0);
+        return;
+    }
+    second = status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? split(submission) : NULL;
+    if (!second) {
         finish_submission(submission, status, needed, available);
+        return;
+    }
+    submission->context->device->vidmm->statistics.dma_buffer_splits++;
+    submission_begin(second);
+    for (i = 0; i < second->reference_count; i++)
+        allocation_use(second->references[i].allocation);
+    request_queue_first(second->request);
+    request_queue_first(submission->request);
 }
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
+
+/* Locations must be of listed allocations, inside the buffer, behind split points that rise. */
+static bool check_locations(const struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list;
+    uint32_t i;
+
+    for (i = 0; i < submission->patch_count; i++) {
+        bool is_fine = list[i].AllocationIndex < submission->reference_count &&
+                       list[i].SplitOffset <= list[i].PatchOffset &&
+                       list[i].PatchOffset < submission->dma_end &&
+                       (i == 0 || list[i].SplitOffset >= list[i - 1].SplitOffset);
+
+        if (is_fine)
+            continue;
+        vidmm_driver_error(submission->context->device->vidmm, "PATCH-012",
+                           "DxgkDdiRender.pPatchLocationListOut[%u]: allocation %u of %u, "
+                           "SplitOffset %u, PatchOffset %u; the buffer has %u bytes, and "
+                           "SplitOffset must not fall",
+                           i, list[i].AllocationIndex, submission->reference_count,
+                           list[i].SplitOffset, list[i].PatchOffset, submission->dma_end);
+        return false;
+    }
+    return true;
+}
 
 /* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
 static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args, bool *out_more)
@@ -266,27 +478,29 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
 
-    submission->dma_bytes = (uint32_t)((uint8_t *)args->pDmaBuffer - buffer->cpu);
+    submission->dma_end = (uint32_t)((uint8_t *)args->pDmaBuffer - buffer->cpu);
     if (buffer->private_data)
         submission->private_bytes =
             (uint32_t)((uint8_t *)args->pDmaBufferPrivateData - buffer->private_data);
     submission->patch_count =
         (uint32_t)(((uintptr_t)args->pPatchLocationListOut - (uintptr_t)buffer->patch_list) /
                    sizeof *buffer->patch_list);
-    if (submission->dma_bytes > context->info.DmaBufferSize ||
+    if (submission->dma_end > context->info.DmaBufferSize ||
         submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
         submission->patch_count > context->info.PatchLocationListSize) {
         vidmm_driver_error(vidmm, "PATCH-014",
                            "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
                            "patch locations; %u, %u and %u were offered",
-                           submission->dma_bytes, submission->private_bytes,
-                           submission->patch_count, context->info.DmaBufferSize,
-                           context->info.DmaBufferPrivateDataSize,
+                           submission->dma_end, submission->private_bytes, submission->patch_count,
+                           context->info.DmaBufferSize, context->info.DmaBufferPrivateDataSize,
                            context->info.PatchLocationListSize);
         return STATUS_DRIVER_INTERNAL_ERROR;
     }
+    buffer->patch_count = submission->patch_count;
+    if (!check_locations(submission))
+        return STATUS_DRIVER_INTERNAL_ERROR;
     if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
-        if (submission->dma_bytes == 0 && args->MultipassOffset == multipass) {
+        if (submission->dma_end == 0 && args->MultipassOffset == multipass) {
             vidmm_driver_error(vidmm, "PATCH-014",
                                "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
                                context->info.DmaBufferSize);
@@ -311,21 +525,41 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     submission->buffer = take_buffer(context);
     if (!submission->buffer)
         goto free_submission;
-    *status = request_create(context->device, reference_count, references_resident, submission,
-                             &submission->request);
-    if (!NT_SUCCESS(*status))
-        goto give_back;
+    submission->buffer->shares = 1;
     for (i = 0; i < reference_count; i++) {
         submission->references[i] = references[i];
-        submission->request->allocations[i] = references[i].allocation;
+        submission->is_needed[i] = true;
     }
-    return submission;
+    *status = request_create(context->device, reference_count, references_resident, submission,
+                             &submission->request);
+    if (NT_SUCCESS(*status)) {
+        fill_request(submission, submission->request);
+        return submission;
+    }
 
-give_back:
     give_back_buffer(context, submission->buffer);
 free_submission:
     submission_free(submission);
     return NULL;
+}
+
+/* At every point that the driver gave; *tail is where the list of parts goes on. */
+static void split_everywhere(struct submission *part, struct submission ***tail)
+{
+    while (part) {
+        struct submission *second;
+
+        if (!find_split(part)) {
+            part = part->next;
+            continue;
+        }
+        request_free(part->request);
+        second = split(part);
+        second->next = part->next;
+        part->next = second;
+        if (*tail == &part->next)
+            *tail = &second->next;
+    }
 }
 
 NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
@@ -358,6 +592,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     call->vidmm = vidmm;
     call->done = done;
     call->context = done_context;
+    list_init(&call->spare_requests);
 
     args.pCommand = (VOID *)command;
     args.CommandLength = command_bytes;
@@ -372,6 +607,11 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
         status = render_part(part, &args, &more);
         if (!NT_SUCCESS(status))
             goto undo;
+        status = reserve_splits(part);
+        if (!NT_SUCCESS(status))
+            goto undo;
+        if (vidmm->config.splits_dma_buffers)
+            split_everywhere(part, &tail);
     }
 
     while (first) {
@@ -395,6 +635,6 @@ undo:
         give_back_buffer(context, part->buffer);
         submission_free(part);
     }
-    base_free(vidmm->services, call, sizeof *call);
+    free_call(call);
     return status;
 }

@@ -184,6 +184,18 @@ void request_queue(struct request *request)
     list_push_back(&request->vidmm->requests, &request->link);
 }
 
+void request_queue_first(struct request *request)
+{
+    unsigned i;
+
+    /* Until its turn comes it holds nothing; but what is destroyed meanwhile has to stay. */
+    for (i = 0; i < request->count; i++)
+        allocation_use(request->allocations[i]);
+    if (request->device)
+        request->device->pending_requests++;
+    list_push_front(&request->vidmm->requests, &request->link);
+}
+
 /* ---- Making room --------------------------------------------------------------------------------- */
 
 static struct vidmm_allocation *find_victim_among(struct segment *segment, unsigned first_class,

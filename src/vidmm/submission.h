@@ -29,9 +29,12 @@ struct submission {
     struct render_call *call;
     struct dma_buffer *buffer;
     struct request *request;
-    struct submission *next; /* of the same call */
-    uint32_t dma_bytes, private_bytes, patch_count;
-    unsigned reference_count;
+    struct submission *next;           /* of the same call */
+    uint32_t dma_start, dma_end;       /* its part of the buffer */
+    uint32_t patch_start, patch_count; /* ... and of the patch list */
+    uint32_t private_bytes;
+    bool *is_needed;          /* by reference: its part has locations of it */
+    unsigned reference_count; /* the allocation list, whole for every part */
     struct vidmm_reference references[];
 };
 

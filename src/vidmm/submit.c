@@ -225,8 +225,8 @@ struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count)
 {
     struct vidmm_device *device = context->device;
-    size_t bytes =
-        sizeof(struct submission) + (size_t)reference_count * sizeof(struct vidmm_reference);
+    size_t bytes = sizeof(struct submission) +
+                   (size_t)reference_count * (sizeof(struct vidmm_reference) + sizeof(bool));
     struct submission *submission = base_alloc(device->vidmm->services, bytes);
 
     if (!submission)
@@ -235,6 +235,7 @@ struct submission *submission_create(struct vidmm_context *context,
     submission->context = context;
     submission->packet.ops = ops;
     submission->reference_count = reference_count;
+    submission->is_needed = (bool *)(submission->references + reference_count);
     list_init(&submission->link);
     return submission;
 }
