@@ -118,6 +118,9 @@
 #define SGPU_NODE_FAULT_KIND  0x30u /* 4 r  SGPU_FAULT_*                                      */
 #define SGPU_NODE_QUEUED      0x34u /* 4 r  fence of the last submission queued               */
 #define SGPU_NODE_CONTROL     0x38u /* 4 w  SGPU_CONTROL_*                                    */
+#define SGPU_NODE_SAVE_AREA   0x80u /* 8 w  with SAVE: address of the context-save area       */
+#define SGPU_NODE_SAVE_RUNS   0x88u /* 8 w  with SAVE: what its runs must be, or ANY          */
+#define SGPU_NODE_SAVE_BYTES  0x90u /* 4 w  with SAVE: its size                               */
 
 #define SGPU_NODE_RENDER       0u
 #define SGPU_NODE_COPY         1u
@@ -126,18 +129,39 @@
 #define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
 #define SGPU_SUBMIT_PASID                                                                          \
-    (1u << 2)                          /* ROOT is a PASID: ADDRESS and all packet addresses
+    (1u << 2)                              /* ROOT is a PASID: ADDRESS and all packet addresses
                                             are that process's, through the IOMMU; not with
                                             VIRTUAL. Nothing of it is cached.                 */
-#define SGPU_CONTROL_RESET   (1u << 0) /* drop the queue and the running submission          */
-#define SGPU_CONTROL_PREEMPT (1u << 1) /* drop the queue behind the running submission       */
+#define SGPU_SUBMIT_SAVE         (1u << 8) /* run in a context-save area; see below             */
+#define SGPU_SUBMIT_SAVE_VIRTUAL (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
+#define SGPU_CONTROL_RESET       (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_PREEMPT     (1u << 1) /* drop the queue behind the running submission       */
 
 #define SGPU_FAULT_NONE       0u
-#define SGPU_FAULT_NOT_VALID  1u /* no valid translation                                     */
-#define SGPU_FAULT_READ_ONLY  2u /* write through a read-only entry                          */
-#define SGPU_FAULT_BUS        3u /* physical address that nothing answers                    */
-#define SGPU_FAULT_PACKET     4u /* malformed packet; FAULT_VA is its offset                 */
-#define SGPU_FAULT_NO_EXECUTE 5u /* command fetch through a no-execute entry                */
+#define SGPU_FAULT_NOT_VALID  1u  /* no valid translation                                     */
+#define SGPU_FAULT_READ_ONLY  2u  /* write through a read-only entry                          */
+#define SGPU_FAULT_BUS        3u  /* physical address that nothing answers                    */
+#define SGPU_FAULT_PACKET     4u  /* malformed packet; FAULT_VA is its offset                 */
+#define SGPU_FAULT_NO_EXECUTE 5u  /* command fetch through a no-execute entry                */
+#define SGPU_FAULT_SAVE_AREA  16u /* no context-save area, or not this context's           */
+
+/*
+ * Context-save area. A submission with SGPU_SUBMIT_SAVE starts by loading it and ends by storing it
+ * with runs one higher. Loading faults with SGPU_FAULT_SAVE_AREA unless magic, node and root are
+ * those of the submission, root_check is SGPU_SAVE_ROOT_CHECK(root), runs is SAVE_RUNS (unless that
+ * is SGPU_SAVE_RUNS_ANY), and the last 8 bytes of the area hold runs too. The driver makes the first
+ * image, with runs 0; what lies between head and tail is the node's own.
+ */
+#define SGPU_SAVE_MAGIC            0x56415353u /* "SSAV" */
+#define SGPU_SAVE_RUNS_ANY         (~0ull)
+#define SGPU_SAVE_ROOT_CHECK(root) ((root) ^ 0x5a5a5a5a5a5a5a5aull)
+struct sgpu_save_area {
+    uint32_t magic; /* SGPU_SAVE_MAGIC */
+    uint32_t node;
+    uint64_t root; /* as in SGPU_NODE_ROOT */
+    uint64_t root_check;
+    uint64_t runs; /* submissions that have run in it */
+};
 
 /* ---- Page tables ------------------------------------------------------------------------
  *
@@ -375,6 +399,15 @@ struct sgpu_umd_allocation {
     uint64_t bytes;
     uint32_t alignment; /* 0: a page */
     uint32_t priority;  /* 0: normal; else a D3DDDI allocation priority */
+};
+
+/* Private driver data of a context (DXGKARG_CREATECONTEXT.pPrivateDriverData); none: no area. */
+#define SGPU_UMD_SAVE_MAPPED (1u << 0) /* the GPU reaches it by virtual address     */
+#define SGPU_UMD_SAVE_LOCAL  (1u << 1) /* it lives in local memory, else in system  */
+struct sgpu_umd_context {
+    uint32_t version;    /* SGPU_UMD_VERSION */
+    uint32_t flags;      /* SGPU_UMD_SAVE_* */
+    uint64_t save_bytes; /* of the context-save area, a multiple of 8; 0: none */
 };
 
 /* Command buffer of the physical model (DXGKARG_RENDER.pCommand): one or more of these. */

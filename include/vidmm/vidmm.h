@@ -134,6 +134,8 @@ struct vidmm_config {
                                       multiple of a page; 0: 1 GiB */
     uint64_t timeout_ns;       /* of a packet, then of its preemption; 0: 2 s (TDR-012) */
     bool resets_whole_adapter; /* never one engine alone (DxgkDdiResetEngine) */
+    /* INIT_CONTEXT_RESOURCE names the driver's handle instead of ours (CTX-009). */
+    bool inits_contexts_by_driver_handle;
 };
 
 /* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */
@@ -244,6 +246,10 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
 void vidmm_process_destroy(struct vidmm_process *process);
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);
+/*
+ * Its contexts and allocations are destroyed, and the manager is idle since: what the driver had for
+ * the contexts ends behind them.
+ */
 void vidmm_device_destroy(struct vidmm_device *device);
 
 /* See events.device_error. */
@@ -254,8 +260,9 @@ bool vidmm_device_is_in_error(const struct vidmm_device *device);
  */
 void vidmm_device_clear_error(struct vidmm_device *device);
 
-NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
-                              struct vidmm_context **out_context);
+/* private_data, of the user-mode driver, goes to DxgkDdiCreateContext; may be NULL. */
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
+                              uint32_t private_data_bytes, struct vidmm_context **out_context);
 void vidmm_context_destroy(struct vidmm_context *context);
 
 /*
@@ -453,6 +460,37 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
 /* Where the process's root page table is, and its size; false before the first mapping. */
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
                         uint64_t *out_offset, uint64_t *out_entry_count);
+
+/* ---- Context allocations (callbacks of the driver) ------------------------------------------------ */
+
+/*
+ * DxgkCbCreateContextAllocation, DestroyContextAllocation and MapContextAllocation. Such an
+ * allocation gets its first content from the driver (INIT_CONTEXT_RESOURCE) and is resident whenever
+ * something runs in its context. hContext and hDevice are the handles that the driver was given.
+ *
+ * GpuMmu only: STATUS_NOT_SUPPORTED in the physical model, which this manager gives none.
+ * STATUS_INVALID_PARAMETER: not the context or device of a client, or what is asked for breaks a rule
+ * (told to driver_error). Mapping wants MapGpuVirtualAddress at creation; STATUS_NOT_SUPPORTED: no
+ * BaseAddress, and the address chosen is outside the range asked for.
+ */
+NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
+                                         DXGKARGCB_CREATECONTEXTALLOCATION *args);
+NTSTATUS vidmm_context_allocation_destroy(struct vidmm *vidmm, HANDLE allocation);
+NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
+                                      const DXGKARGCB_MAPCONTEXTALLOCATION *args, uint64_t *out_va);
+
+/*
+ * DxgkCbUpdateContextAllocation (GpuMmu): STATUS_PENDING, and done (may be NULL) comes when
+ * UPDATE_CONTEXT_ALLOCATION has run. The driver's call returns only then: the embedder lets its
+ * machine run meanwhile, if vidmm_can_wait(). Otherwise the driver was called from the midst of the
+ * manager's work, nothing can happen before it returns, and the embedder lets it return at once: no
+ * context of the process runs before the update has. STATUS_INVALID_DEVICE_REQUEST: called from
+ * DxgkDdiBuildPagingBuffer.
+ */
+bool vidmm_can_wait(const struct vidmm *vidmm);
+NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
+                                         const DXGKARGCB_UPDATECONTEXTALLOCATION *args,
+                                         vidmm_done done, void *context);
 
 /* ---- Submission ------------------------------------------------------------------------------------- */
 

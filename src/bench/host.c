@@ -246,14 +246,69 @@ static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
 static NTSTATUS create_context_allocation(struct miniport_host *base,
                                           DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
 {
-    note_unsupported(base, "DxgkCbCreateContextAllocation");
-    return STATUS_NOT_SUPPORTED;
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_context_allocation_create(host->vidmm, allocation)
+                       : STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS destroy_context_allocation(struct miniport_host *base, HANDLE allocation)
 {
-    note_unsupported(base, "DxgkCbDestroyContextAllocation");
-    return STATUS_NOT_SUPPORTED;
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_context_allocation_destroy(host->vidmm, allocation)
+                       : STATUS_INVALID_PARAMETER;
+}
+
+static D3DGPU_VIRTUAL_ADDRESS map_context_allocation(struct miniport_host *base,
+                                                     const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    struct bench_host *host = host_from(base);
+    uint64_t address = 0;
+
+    if (!host->vidmm || !NT_SUCCESS(vidmm_context_allocation_map(host->vidmm, map, &address)))
+        return 0;
+    return address;
+}
+
+struct update_wait {
+    bool is_over;
+    NTSTATUS status;
+};
+
+static void update_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct update_wait *wait = context;
+
+    wait->is_over = true;
+    wait->status = status;
+}
+
+/* The driver's thread sleeps here while the machine runs on; there is no other thread. */
+static NTSTATUS update_context_allocation(struct miniport_host *base,
+                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct bench_host *host = host_from(base);
+    struct update_wait wait = {0};
+    NTSTATUS status;
+
+    if (!host->vidmm)
+        return STATUS_INVALID_PARAMETER;
+    if (!vidmm_can_wait(host->vidmm)) {
+        status = vidmm_context_allocation_update(host->vidmm, update, NULL, NULL);
+        return status == STATUS_PENDING ? STATUS_SUCCESS : status;
+    }
+    status = vidmm_context_allocation_update(host->vidmm, update, update_done, &wait);
+    if (status != STATUS_PENDING)
+        return status;
+    while (!wait.is_over) {
+        if (!machine_run_next(host->machine)) {
+            /* Nothing will come: what is pending ends, and this call with it. */
+            vidmm_abort(host->vidmm, STATUS_UNSUCCESSFUL);
+            break;
+        }
+    }
+    return wait.is_over ? wait.status : STATUS_UNSUCCESSFUL;
 }
 
 static void write_log(struct miniport_host *base, const char *text)
@@ -276,6 +331,8 @@ static const struct miniport_host_ops host_ops = {
     .reserve_gpu_virtual_address_range = reserve_range,
     .create_context_allocation = create_context_allocation,
     .destroy_context_allocation = destroy_context_allocation,
+    .map_context_allocation = map_context_allocation,
+    .update_context_allocation = update_context_allocation,
     .log = write_log,
     .unsupported = note_unsupported,
 };

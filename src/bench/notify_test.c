@@ -251,6 +251,76 @@ static void wrong_notices_are_found(void **state)
     workload_free(workload);
 }
 
+/* ---- Context allocations ------------------------------------------------------------------------ */
+
+#define CONTEXT_CASE "sequences/S-20-context-allocation.case"
+
+/* CTX-005, CTX-008, CTX-010. */
+static void look_at_context(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (args->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE) {
+        assert_non_null(args->InitContextResource.hAllocation);
+        assert_null(args->InitContextResource.Destination.VirtualAddress);
+        assert_true(args->InitContextResource.Destination.GpuVirtualAddress != 0);
+        assert_true(args->InitContextResource.Destination.SegmentId != 0);
+    }
+    if (args->Operation == DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION) {
+        assert_int_equal(args->UpdateContextAllocation.ContextAllocation % PAGE_BYTES, 0);
+        assert_true(args->UpdateContextAllocation.ContextAllocationSize > 0);
+        assert_int_equal(args->UpdateContextAllocation.DriverPrivateDataSize, 8);
+    }
+}
+
+static void context_allocations_are_initialised_once_and_move(void **state)
+{
+    static const enum run_update_mode modes[] = {RUN_UPDATE_GPU_VIRTUAL, RUN_UPDATE_GPU_PHYSICAL,
+                                                 RUN_UPDATE_CPU};
+    struct workload *workload = load(CONTEXT_CASE);
+
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        for (uint32_t bytes = 64; bytes <= 4096; bytes *= 4) {
+            struct watcher watcher = {.swallowed = UINT_MAX, .look = look_at_context};
+            struct run_config config = config_for(workload);
+            struct run_result *result;
+
+            bool grows = modes[i] != RUN_UPDATE_CPU; /* its tables are in system memory: 4 KiB */
+
+            config.update_mode = modes[i];
+            if (!grows)
+                config.mmu.levels = 4;
+            config.paging_buffer_bytes = bytes;
+            config.add_layer = add_watcher;
+            config.layer_context = &watcher;
+            result = execute(&config, workload);
+            assert_outcome(result, RUN_CLEAN);
+            assert_int_equal(watcher.counts[DXGK_OPERATION_INIT_CONTEXT_RESOURCE], 3);
+            assert_int_equal(watcher.counts[DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION],
+                             grows ? 3 : 0);
+            finish(result);
+        }
+    }
+    workload_free(workload);
+}
+
+/* The GPU does not run a context in an area that is not the one it stored last. */
+static void a_wrong_save_area_is_found(void **state)
+{
+    static const unsigned operations[] = {DXGK_OPERATION_INIT_CONTEXT_RESOURCE,
+                                          DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION,
+                                          DXGK_OPERATION_NOTIFY_RESIDENCY};
+    struct workload *workload = load(CONTEXT_CASE);
+
+    for (size_t i = 0; i < ARRAY_COUNT(operations); i++) {
+        struct watcher watcher = {.swallowed = operations[i]};
+        struct run_result *result = watch(&watcher, workload);
+
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_true(result->finding_totals[RUN_FINDING_FAULT] > 0);
+        finish(result);
+    }
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +328,8 @@ int main(void)
         cmocka_unit_test(a_fence_that_is_not_written_is_found),
         cmocka_unit_test(residency_is_told_once_a_commit_and_once_an_eviction),
         cmocka_unit_test(wrong_notices_are_found),
+        cmocka_unit_test(context_allocations_are_initialised_once_and_move),
+        cmocka_unit_test(a_wrong_save_area_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,6 +350,8 @@ bool player_take_down(struct player *player)
             vidmm_context_destroy(player->contexts[i].handle);
         player->contexts[i].handle = NULL;
     }
+    if (!wait_idle(player)) /* what the driver had for its contexts */
+        return false;
     for (uint32_t i = 0; i < workload->device_count; i++) {
         if (player->devices[i])
             vidmm_device_destroy(player->devices[i]);

@@ -17,6 +17,12 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
 {
     const struct workload_context *source = &player->workload->contexts[id];
     struct player_context *context = &player->contexts[id];
+    const struct sgpu_umd_context data = {
+        .version = SGPU_UMD_VERSION,
+        .flags = (source->save.is_local ? SGPU_UMD_SAVE_LOCAL : 0u) |
+                 (source->save.is_mapped ? SGPU_UMD_SAVE_MAPPED : 0u),
+        .save_bytes = source->save.bytes,
+    };
     unsigned attempts = 0;
     NTSTATUS status;
 
@@ -24,8 +30,9 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
     context->device = source->device;
     context->process = player->workload->devices[source->device].process;
     do {
-        status =
-            vidmm_context_create(player->devices[source->device], source->node, &context->handle);
+        status = vidmm_context_create(player->devices[source->device], source->node,
+                                      source->save.bytes ? &data : NULL,
+                                      source->save.bytes ? sizeof data : 0, &context->handle);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status) || !player->is_virtual)
         return status;

@@ -223,6 +223,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         [SGPU_FAULT_READ_ONLY] = "write to a read-only page",
         [SGPU_FAULT_BUS] = "nothing answers",
         [SGPU_FAULT_PACKET] = "malformed packet",
+        [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
     };
     struct assembly *run = context;
     uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;

@@ -254,6 +254,20 @@ static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE
     return host->ops->destroy_context_allocation(host, allocation);
 }
 
+static D3DGPU_VIRTUAL_ADDRESS up_map_context_allocation(struct miniport_host *host,
+                                                        const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    host = upper_of(host);
+    return host->ops->map_context_allocation(host, map);
+}
+
+static NTSTATUS up_update_context_allocation(struct miniport_host *host,
+                                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    host = upper_of(host);
+    return host->ops->update_context_allocation(host, update);
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     host = upper_of(host);
@@ -278,6 +292,8 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .reserve_gpu_virtual_address_range = up_reserve_gpu_virtual_address_range,
     .create_context_allocation = up_create_context_allocation,
     .destroy_context_allocation = up_destroy_context_allocation,
+    .map_context_allocation = up_map_context_allocation,
+    .update_context_allocation = up_update_context_allocation,
     .log = up_log,
     .unsupported = up_unsupported,
 };

@@ -119,6 +119,12 @@ struct miniport_host_ops {
     NTSTATUS (*create_context_allocation)(struct miniport_host *host,
                                           DXGKARGCB_CREATECONTEXTALLOCATION *allocation);
     NTSTATUS (*destroy_context_allocation)(struct miniport_host *host, HANDLE allocation);
+    /* The address; 0: it failed. */
+    D3DGPU_VIRTUAL_ADDRESS (*map_context_allocation)(struct miniport_host *host,
+                                                     const DXGKARGCB_MAPCONTEXTALLOCATION *map);
+    /* Returns when the update has run. */
+    NTSTATUS (*update_context_allocation)(struct miniport_host *host,
+                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *update);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
     void (*unsupported)(struct miniport_host *host, const char *callback);

@@ -304,6 +304,19 @@ static NTSTATUS top_destroy_context_allocation(struct miniport_host *host, HANDL
     return note_up(host, __func__, allocation);
 }
 
+static D3DGPU_VIRTUAL_ADDRESS top_map_context_allocation(struct miniport_host *host,
+                                                         const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    note_up(host, __func__, map);
+    return 0x5000;
+}
+
+static NTSTATUS top_update_context_allocation(struct miniport_host *host,
+                                              const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    return note_up(host, __func__, update);
+}
+
 static void top_log(struct miniport_host *host, const char *text)
 {
     note_up(host, __func__, text);
@@ -326,6 +339,8 @@ static const struct miniport_host_ops top_ops = {
     .reserve_gpu_virtual_address_range = top_reserve_gpu_virtual_address_range,
     .create_context_allocation = top_create_context_allocation,
     .destroy_context_allocation = top_destroy_context_allocation,
+    .map_context_allocation = top_map_context_allocation,
+    .update_context_allocation = top_update_context_allocation,
     .log = top_log,
     .unsupported = top_unsupported,
 };
@@ -361,6 +376,10 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     REACHES(create_context_allocation(host, (void *)&thing), "top_create_context_allocation",
             &thing);
     REACHES(destroy_context_allocation(host, &thing), "top_destroy_context_allocation", &thing);
+    REACHES(update_context_allocation(host, (void *)&thing), "top_update_context_allocation",
+            &thing);
+    assert_int_equal(ops->map_context_allocation(host, (void *)&thing), 0x5000);
+    WAS("top_map_context_allocation", &thing);
     ops->notify_interrupt(host, (void *)&thing);
     WAS("top_notify_interrupt", &thing);
     ops->notify_dpc(host);

@@ -230,6 +230,22 @@ static NTSTATUS NTAPI destroy_context_allocation(const HANDLE handle, const HAND
                 : STATUS_INVALID_PARAMETER;
 }
 
+static D3DGPU_VIRTUAL_ADDRESS NTAPI
+map_context_allocation(const HANDLE handle, const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->map_context_allocation(host, map) : 0;
+}
+
+static NTSTATUS NTAPI update_context_allocation(const HANDLE handle,
+                                                const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->update_context_allocation(host, update) : STATUS_INVALID_PARAMETER;
+}
+
 static VOID NTAPI log_etw_event(LPCGUID guid, UCHAR type, USHORT size, PVOID buffer)
 {
     struct raw *raw = running;
@@ -280,8 +296,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(SetPowerComponentResidency, NOTHING)                                                         \
     X(CompleteFStateTransition, NOTHING)                                                           \
     X(CompletePStateTransition, NOTHING)                                                           \
-    X(MapContextAllocation, ZERO)                                                                  \
-    X(UpdateContextAllocation, STATUS)                                                             \
     X(HardwareContentProtectionTeardown, NOTHING)                                                  \
     X(MultiPlaneOverlayDisabled, NOTHING)                                                          \
     X(MitigatedRangeUpdate, STATUS)                                                                \
@@ -359,6 +373,8 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbLogEtwEvent = log_etw_event;
     kernel->DxgkCbCreateContextAllocation = create_context_allocation;
     kernel->DxgkCbDestroyContextAllocation = destroy_context_allocation;
+    kernel->DxgkCbMapContextAllocation = map_context_allocation;
+    kernel->DxgkCbUpdateContextAllocation = update_context_allocation;
     kernel->DxgkCbReserveGpuVirtualAddressRange = reserve_gpu_virtual_address_range;
     kernel->DxgkCbAcquireHandleData = acquire_handle_data;
     kernel->DxgkCbReleaseHandleData = release_handle_data;

@@ -529,6 +529,20 @@ static NTSTATUS host_destroy_context_allocation(struct miniport_host *base, HAND
     return STATUS_PENDING;
 }
 
+static D3DGPU_VIRTUAL_ADDRESS host_map_context_allocation(struct miniport_host *base,
+                                                          const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    note_up(base, "DxgkCbMapContextAllocation", map);
+    return 0x5000;
+}
+
+static NTSTATUS host_update_context_allocation(struct miniport_host *base,
+                                               const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    note_up(base, "DxgkCbUpdateContextAllocation", update);
+    return STATUS_PENDING;
+}
+
 static void host_log(struct miniport_host *base, const char *text)
 {
     note_up(base, text, NULL);
@@ -551,6 +565,8 @@ static const struct miniport_host_ops host_ops = {
     .reserve_gpu_virtual_address_range = host_reserve_gpu_virtual_address_range,
     .create_context_allocation = host_create_context_allocation,
     .destroy_context_allocation = host_destroy_context_allocation,
+    .map_context_allocation = host_map_context_allocation,
+    .update_context_allocation = host_update_context_allocation,
     .log = host_log,
     .unsupported = host_unsupported,
 };
@@ -605,6 +621,9 @@ static void callbacks_reach_the_host(void **state)
     allocation.hAdapter = handle;
     REACHES(CreateContextAllocation(&allocation), &allocation)
     REACHES(DestroyContextAllocation(handle, &thing), &thing)
+    REACHES(UpdateContextAllocation(handle, (void *)&thing), &thing)
+    assert_int_equal(kernel->DxgkCbMapContextAllocation(handle, (void *)&thing), 0x5000);
+    assert_ptr_equal(host.argument, &thing);
 #undef REACHES
     host.count = 0;
     assert_true(kernel->DxgkCbQueueDpc(handle));
@@ -698,6 +717,8 @@ static void call_unsupported_slot(char **columns, void *context)
         "DxgkCbLogEtwEvent",
         "DxgkCbCreateContextAllocation",
         "DxgkCbDestroyContextAllocation",
+        "DxgkCbMapContextAllocation",
+        "DxgkCbUpdateContextAllocation",
         "DxgkCbReserveGpuVirtualAddressRange",
         "DxgkCbAcquireHandleData",
         "DxgkCbReleaseHandleData",
@@ -729,7 +750,6 @@ static void every_other_callback_tells_its_name(void **state)
 {
     struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     const DXGKRNL_INTERFACE *kernel = &driver.kernel;
-    DXGKARGCB_MAPCONTEXTALLOCATION map = {0};
     DXGKARGCB_ENUMHANDLECHILDREN children = {0};
     struct slot_count count = {0};
 
@@ -737,15 +757,14 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     start(raw);
     read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 14);
-    assert_int_equal(count.unsupported, 56);
+    assert_int_equal(count.supported, 16);
+    assert_int_equal(count.unsupported, 54);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
 
     assert_int_equal(kernel->DxgkCbAllocatePagesForMdl(kernel->DeviceHandle, NULL),
                      STATUS_NOT_SUPPORTED);
-    assert_int_equal(kernel->DxgkCbMapContextAllocation(kernel->DeviceHandle, &map), 0);
     assert_int_equal(kernel->DxgkCbGetHandleParent(7), 0);
     assert_int_equal(kernel->DxgkCbEnumHandleChildren(&children), 0);
     miniport_destroy(raw);

@@ -499,6 +499,33 @@ static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE
     return status;
 }
 
+static D3DGPU_VIRTUAL_ADDRESS up_map_context_allocation(struct miniport_host *host,
+                                                        const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    struct trace *trace = trace_of_host(host);
+    D3DGPU_VIRTUAL_ADDRESS address;
+    struct trace_event event;
+
+    begin_up(trace, TRACE_CALLBACK_map_context_allocation, map, 0, 0, &event);
+    address = miniport_host_forward_ops.map_context_allocation(host, map);
+    event.object = address ? (HANDLE)(uintptr_t)address : NULL;
+    end_up(trace, address ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL, 0, &event);
+    return address;
+}
+
+static NTSTATUS up_update_context_allocation(struct miniport_host *host,
+                                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_update_context_allocation, update, 0, 0, &event);
+    status = miniport_host_forward_ops.update_context_allocation(host, update);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     struct trace *trace = trace_of_host(host);

@@ -37,6 +37,8 @@
     X(reserve_gpu_virtual_address_range, "DxgkCbReserveGpuVirtualAddressRange")                    \
     X(create_context_allocation, "DxgkCbCreateContextAllocation")                                  \
     X(destroy_context_allocation, "DxgkCbDestroyContextAllocation")                                \
+    X(map_context_allocation, "DxgkCbMapContextAllocation")                                        \
+    X(update_context_allocation, "DxgkCbUpdateContextAllocation")                                  \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
     X(unsupported, "unsupported")
 

@@ -566,6 +566,31 @@ static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERR
     }
 }
 
+static void put_map_context_allocation(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARGCB_MAPCONTEXTALLOCATION *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_hex(line, "address", (uint64_t)(uintptr_t)event->object);
+        return;
+    }
+    trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+    trace_put_hex(line, "BaseAddress", arg->BaseAddress);
+    trace_put_hex(line, "MinimumAddress", arg->MinimumAddress);
+    trace_put_hex(line, "MaximumAddress", arg->MaximumAddress);
+    trace_put_number(line, "OffsetInPages", arg->OffsetInPages);
+    trace_put_number(line, "SizeInPages", arg->SizeInPages);
+    trace_put_hex(line, "Protection", arg->Protection.Value);
+    trace_put_hex(line, "DriverProtection", arg->DriverProtection);
+}
+
+static void put_update_context_allocation(struct trace_line *line,
+                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *arg)
+{
+    trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+    trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+}
+
 static void put_create_context_allocation(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARGCB_CREATECONTEXTALLOCATION *arg = event->argument;
@@ -641,6 +666,13 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
     case TRACE_CALLBACK_destroy_context_allocation:
         if (is_before)
             trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, event->argument);
+        break;
+    case TRACE_CALLBACK_map_context_allocation:
+        put_map_context_allocation(line, event);
+        break;
+    case TRACE_CALLBACK_update_context_allocation:
+        if (is_before)
+            put_update_context_allocation(line, event->argument);
         break;
     case TRACE_CALLBACK_log:
     case TRACE_CALLBACK_unsupported:

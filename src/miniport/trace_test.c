@@ -249,6 +249,18 @@ static NTSTATUS top_destroy_context_allocation(struct miniport_host *host, HANDL
     return STATUS_SUCCESS;
 }
 
+static D3DGPU_VIRTUAL_ADDRESS top_map_context_allocation(struct miniport_host *host,
+                                                         const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    return 0x5000;
+}
+
+static NTSTATUS top_update_context_allocation(struct miniport_host *host,
+                                              const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    return STATUS_SUCCESS;
+}
+
 static void top_log(struct miniport_host *host, const char *text)
 {
 }

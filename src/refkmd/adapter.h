@@ -110,6 +110,8 @@ struct refkmd_adapter {
     /* ...and in a page-table entry. Ids that the contract can name and we have not are 0. */
     UINT64 pte_base[32];
 
+    struct refkmd_save_area *save_areas;
+
     struct refkmd_node nodes[REFKMD_MAX_NODES];
 };
 
@@ -131,6 +133,9 @@ struct refkmd_context {
     BOOLEAN is_virtual; /* its commands hold virtual addresses */
     UINT64 root;        /* physical address of its root page table, as the GPU names it */
     BOOLEAN has_root;
+    struct refkmd_save_area *save_area; /* NULL: none */
+    UINT64 runs;                        /* submissions that were given to the node */
+    BOOLEAN has_lost_count;             /* some of them have not run, or twice */
 };
 
 struct refkmd_allocation {
@@ -141,6 +146,20 @@ struct refkmd_allocation {
     BOOLEAN is_resident;
     UINT64 resident_address; /* physical, as the GPU names it */
     void *cpu_view;          /* its pages for the CPU while they are in the aperture, or NULL */
+};
+
+/*
+ * A context-save area: memory of the driver's own, behind the kernel's handle. It is an allocation
+ * first of all, because notices of residency name it like one (CTX-009).
+ */
+struct refkmd_save_area {
+    struct refkmd_allocation allocation;
+    struct refkmd_save_area *next; /* of the adapter */
+    HANDLE handle;                 /* the kernel's */
+    UINT node;
+    UINT64 va;              /* in the process; 0: by physical address */
+    UINT64 root;            /* that its content names, or will with the first image */
+    BOOLEAN is_initialised; /* the first image has been built */
 };
 
 /* What a device holds of an allocation. */
@@ -206,6 +225,15 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
                                    const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
                                        const DXGKARG_QUERYADAPTERINFO *query);
+
+/* ---- Context-save areas (save_area.c) ----------------------------------------------------- */
+
+/* As the private data of the context asks, which may be for none. */
+NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_CREATECONTEXT *args);
+void refkmd_save_area_destroy(struct refkmd_context *context);
+void refkmd_save_area_set_root(struct refkmd_context *context);
+/* As the GPU names it; virtual if the area has a va. */
+UINT64 refkmd_save_area_address(const struct refkmd_save_area *area);
 
 /* ---- Interrupts (interrupt.c) ------------------------------------------------------------- */
 

@@ -38,13 +38,17 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
 {
     struct refkmd_device *device = hDevice;
     struct refkmd_context *context;
+    NTSTATUS status;
 
-    args->hContext = NULL;
-    if (args->NodeOrdinal >= device->adapter->node_count)
+    if (args->NodeOrdinal >= device->adapter->node_count) {
+        args->hContext = NULL;
         return STATUS_INVALID_PARAMETER;
+    }
     context = refkmd_alloc(sizeof *context);
-    if (!context)
+    if (!context) {
+        args->hContext = NULL;
         return STATUS_NO_MEMORY;
+    }
     context->device = device;
     context->node = args->NodeOrdinal;
     context->is_virtual =
@@ -57,12 +61,19 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
         describe_virtual(&args->ContextInfo);
     else
         describe_physical(&args->ContextInfo);
+    status = refkmd_save_area_create(context, args);
+    if (!NT_SUCCESS(status)) {
+        refkmd_free(context);
+        args->hContext = NULL;
+        return status;
+    }
     args->hContext = context;
     return STATUS_SUCCESS;
 }
 
 NTSTATUS NTAPI RefKmdDestroyContext(IN_CONST_HANDLE hContext)
 {
+    refkmd_save_area_destroy(hContext);
     refkmd_free(hContext);
     return STATUS_SUCCESS;
 }

@@ -16,8 +16,10 @@ struct submission {
     UINT64 root;
     UINT bytes;
     UINT fence;
-    UINT operations; /* paging operations in it */
-    ULONG doorbell;  /* SGPU_SUBMIT_* */
+    UINT operations;                    /* paging operations in it */
+    ULONG doorbell;                     /* SGPU_SUBMIT_* */
+    struct refkmd_save_area *save_area; /* NULL: none */
+    UINT64 save_runs;
 };
 
 /*
@@ -44,6 +46,13 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     refkmd_write64(adapter, block + SGPU_NODE_ROOT, submission->root);
     refkmd_write(adapter, block + SGPU_NODE_SIZE, submission->bytes);
     refkmd_write(adapter, block + SGPU_NODE_FENCE, submission->fence);
+    if (submission->save_area) {
+        refkmd_write64(adapter, block + SGPU_NODE_SAVE_AREA,
+                       refkmd_save_area_address(submission->save_area));
+        refkmd_write64(adapter, block + SGPU_NODE_SAVE_RUNS, submission->save_runs);
+        refkmd_write(adapter, block + SGPU_NODE_SAVE_BYTES,
+                     (ULONG)submission->save_area->allocation.bytes);
+    }
     refkmd_write(adapter, block + SGPU_NODE_DOORBELL, submission->doorbell);
 }
 
@@ -101,6 +110,23 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
 }
 
 /*
+ * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
+ * area says as many runs as there were, which proves that no move has lost any; that count is given
+ * up when submissions come back, for they have not run in the order of the first time.
+ */
+static void run_in_save_area(struct refkmd_context *context, BOOLEAN is_resubmitted,
+                             struct submission *submission)
+{
+    if (is_resubmitted)
+        context->has_lost_count = TRUE;
+    submission->save_area = context->save_area;
+    submission->save_runs = context->has_lost_count ? SGPU_SAVE_RUNS_ANY : context->runs++;
+    submission->doorbell |= SGPU_SUBMIT_SAVE;
+    if (context->save_area->va)
+        submission->doorbell |= SGPU_SUBMIT_SAVE_VIRTUAL;
+}
+
+/*
  * The root of the context's address space goes with each submission (SUB-011), a resubmitted one
  * too (SUB-010). A buffer that cannot start where user mode says, or a context without an address
  * space, is STATUS_INVALID_PARAMETER; its fence completes in its turn, with nothing run (SUB-012).
@@ -123,6 +149,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
 
     if (!is_valid || args->Flags.NullRendering || !submission.bytes)
         submission.doorbell = SGPU_SUBMIT_FENCE_ONLY;
+    else if (context->save_area)
+        run_in_save_area(args->hContext, args->Flags.Resubmission, &submission);
     if (args->Flags.Paging) {
         submission.operations =
             paging_operations(args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);

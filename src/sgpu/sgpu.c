@@ -133,8 +133,15 @@ static void start_packet(void *context)
     struct machine *machine = node->gpu->machine;
     uint64_t end_ns;
 
-    if ((submission->flags & SGPU_SUBMIT_FENCE_ONLY) || node->offset == submission->size) {
+    if (submission->flags & SGPU_SUBMIT_FENCE_ONLY) {
         complete_submission(node);
+        return;
+    }
+    if (node->offset == 0 && !sgpu_load_save_area(node))
+        return;
+    if (node->offset == submission->size) {
+        if (sgpu_store_save_area(node))
+            complete_submission(node);
         return;
     }
     if (must_hang(node))
@@ -181,6 +188,9 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
         .size = node->size,
         .fence = node->fence,
         .flags = flags,
+        .save_area = node->save_area,
+        .save_bytes = node->save_bytes,
+        .save_runs = node->save_runs_wanted,
     };
     node->queue_count++;
     node->queued_fence = node->fence;
@@ -310,6 +320,17 @@ static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
     case SGPU_NODE_ROOT:
     case SGPU_NODE_ROOT + 4:
         set_half(&node->root_pa, offset, value);
+        break;
+    case SGPU_NODE_SAVE_AREA:
+    case SGPU_NODE_SAVE_AREA + 4:
+        set_half(&node->save_area, offset, value);
+        break;
+    case SGPU_NODE_SAVE_RUNS:
+    case SGPU_NODE_SAVE_RUNS + 4:
+        set_half(&node->save_runs_wanted, offset, value);
+        break;
+    case SGPU_NODE_SAVE_BYTES:
+        node->save_bytes = value;
         break;
     case SGPU_NODE_SIZE:
         node->size = value;

@@ -75,6 +75,9 @@ struct sgpu_submission {
     uint32_t size;
     uint32_t fence;
     uint32_t flags; /* SGPU_SUBMIT_* */
+    uint32_t save_bytes;
+    uint64_t save_area;
+    uint64_t save_runs;
 };
 
 struct sgpu_node {
@@ -85,6 +88,10 @@ struct sgpu_node {
     uint64_t root_pa;
     uint32_t size;
     uint32_t fence;
+
+    uint64_t save_area, save_runs_wanted;
+    uint32_t save_bytes;
+    uint64_t save_runs; /* of the area that is loaded */
 
     struct sgpu_submission queue[SGPU_QUEUE_SLOTS]; /* a ring */
     uint32_t queue_head;
@@ -184,6 +191,12 @@ bool sgpu_mmu_init(struct sgpu *gpu);
  * for va itself.
  */
 uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t *translations);
+
+/* ---- sgpu_save_area.c ----------------------------------------------------------------------- */
+
+/* At the start and end of the running submission; true also when it has none. */
+bool sgpu_load_save_area(struct sgpu_node *node);
+bool sgpu_store_save_area(struct sgpu_node *node);
 
 /* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
 

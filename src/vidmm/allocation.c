@@ -223,7 +223,7 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
         close.pOpenHandleList = &allocation->device_handle;
         miniport_close_allocation(vidmm->miniport, allocation->device->driver_device, &close);
     }
-    if (allocation->driver_handle) {
+    if (allocation->driver_handle && !allocation->is_for_context) {
         DXGKARG_DESTROYALLOCATION destroy = {0};
 
         destroy.NumAllocations = 1;
@@ -266,6 +266,19 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     return STATUS_SUCCESS;
 }
 
+static void init_links(struct vidmm_allocation *allocation, struct vidmm_device *device)
+{
+    allocation->vidmm = device->vidmm;
+    allocation->device = device;
+    list_init(&allocation->mappings);
+    list_init(&allocation->lru);
+    list_init(&allocation->dying);
+    list_init(&allocation->offered);
+    list_init(&allocation->reset);
+    list_init(&allocation->device_link);
+    list_init(&allocation->context_link);
+}
+
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation)
@@ -279,15 +292,8 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
     allocation = base_alloc(vidmm->services, sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
-    allocation->vidmm = vidmm;
-    allocation->device = device;
+    init_links(allocation, device);
     allocation->cookie = cookie;
-    list_init(&allocation->mappings);
-    list_init(&allocation->lru);
-    list_init(&allocation->dying);
-    list_init(&allocation->offered);
-    list_init(&allocation->reset);
-    list_init(&allocation->device_link);
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
         if (!private_copy)
@@ -324,6 +330,31 @@ NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priori
     allocation->priority_class = priority_class(priority);
     if (is_listed)
         segment_lru_add(allocation);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
+                                       struct vidmm_allocation **out_allocation)
+{
+    struct vidmm *vidmm = device->vidmm;
+    struct vidmm_allocation *allocation = base_alloc(vidmm->services, sizeof *allocation);
+    NTSTATUS status;
+
+    *out_allocation = NULL;
+    if (!allocation)
+        return STATUS_NO_MEMORY;
+    init_links(allocation, device);
+    allocation->is_for_context = true;
+    status = take_handle(vidmm, allocation);
+    if (NT_SUCCESS(status) && !accept_info(allocation, info))
+        status = STATUS_INVALID_PARAMETER;
+    if (!NT_SUCCESS(status)) {
+        release_handle(allocation);
+        base_free(vidmm->services, allocation, sizeof *allocation);
+        return status;
+    }
+    list_push_back(&device->allocations, &allocation->device_link);
+    *out_allocation = allocation;
     return STATUS_SUCCESS;
 }
 
@@ -373,6 +404,16 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
         (CSHORT)(mdl_bytes(allocation->page_count) < 0x7ff8 ? mdl_bytes(allocation->page_count)
                                                             : 0x7ff8);
     mdl->MdlFlags = MDL_PAGES_LOCKED;
+    if (allocation->wants_cpu_address) {
+        allocation->cpu_address =
+            platform->map_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+        if (!allocation->cpu_address) {
+            platform->release_pages(platform->context, allocation->page_count,
+                                    (uint64_t *)(mdl + 1));
+            base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
+            return STATUS_NO_MEMORY;
+        }
+    }
     mdl->ByteCount = bytes <= 0xfffff000u ? (ULONG)bytes : 0xfffff000u;
     allocation->mdl = mdl;
     return STATUS_SUCCESS;
@@ -385,6 +426,9 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
     if (!allocation->mdl)
         return;
     aperture_close_view(allocation);
+    if (allocation->cpu_address)
+        platform->unmap_pages(platform->context, allocation->cpu_address, allocation->page_count);
+    allocation->cpu_address = NULL;
     platform->release_pages(platform->context, allocation->page_count,
                             allocation_backing_pages(allocation));
     base_free(allocation->vidmm->services, allocation->mdl, mdl_bytes(allocation->page_count));

@@ -467,7 +467,9 @@ static enum build_result build(struct vidmm *vidmm)
     vidmm->statistics.build_calls++;
     if (args.MultipassOffset)
         vidmm->statistics.multipass_calls++;
+    queue->is_building = true;
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
+    queue->is_building = false;
 
     switch ((uint32_t)status) {
     case (uint32_t)STATUS_SUCCESS:

@@ -7,6 +7,7 @@
  *     system memory    enter   its mappings are made valid, pointing at the backing store
  *                      leave   its mappings are made invalid and flushed
  *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
+ *     of a context     without content: INIT_CONTEXT_RESOURCE, through scratch, instead of a fill
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
  *     any         die, drop    its mappings are made invalid and flushed; UNMAP from the aperture
@@ -31,6 +32,8 @@ enum phase {
     PHASE_CHUNK_MOVE,
     PHASE_CHUNK_UNMAP,
     PHASE_CHUNK_UNMAP_FLUSH,
+    PHASE_INIT,
+    PHASE_INITIALISED,
     PHASE_NOTICE,
     PHASE_MAP,
 };
@@ -278,6 +281,18 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     if (job->phase == PHASE_APERTURE &&
         aperture_op_map(allocation, allocation->segment, allocation->offset, args))
         return JOB_OPERATION;
+    if (allocation->is_for_context && !allocation->has_content && job->phase < PHASE_INITIALISED) {
+        enum job_step step;
+
+        if (job->phase < PHASE_INIT)
+            scratch_view_begin(&allocation->view, allocation, 0, allocation->page_count,
+                               context_allocation_init_view);
+        job->phase = PHASE_INIT;
+        step = scratch_view_next(&allocation->view, args);
+        if (step != JOB_DONE)
+            return step;
+        job->phase = PHASE_INITIALISED;
+    }
     if (job->phase >= PHASE_CHUNK && job->phase <= PHASE_CHUNK_UNMAP_FLUSH &&
         is_in_memory_segment(allocation)) {
         enum job_step step = next_of_chunks(allocation, true, args);

@@ -13,6 +13,8 @@
  *            | agp.c             | the bridge's aperture, and getting what is on its way through |
  *            | paging_physical.c | which operations move an allocation (physical model)          |
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
+ *            | context_allocation.c | memory of the driver's own that belongs to a context        |
+ *            | scratch_view.c    | an allocation in the paging process, for one operation         |
  *            | notice.c          | operations that tell the driver where things are              |
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | segment_tables.c  | pages for page tables                                         |
@@ -208,6 +210,7 @@ struct paging_queue {
     bool has_operation; /* operation is not complete yet */
     bool needs_buffer;  /* the driver found the current one too small */
     bool is_pumping;
+    bool is_building;                    /* the driver is in DxgkDdiBuildPagingBuffer */
     DXGKARG_BUILDPAGINGBUFFER operation; /* as the job gave it; repeated unchanged (PB-015) */
     unsigned fresh_failures; /* INSUFFICIENT on fresh buffers without progress (PB-012) */
     struct paging_buffer *buffers;
@@ -254,6 +257,25 @@ enum allocation_state {
     ALLOCATION_DYING,    /* destroyed; last operations    */
 };
 const char *allocation_state_name(enum allocation_state state);
+
+/*
+ * Part of an allocation in the paging process's scratch range, for one operation (scratch_view.c).
+ */
+struct scratch_view;
+typedef void scratch_view_use(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
+struct scratch_view {
+    struct vidmm_allocation *allocation;
+    uint64_t first_page, page_count;
+    uint64_t va;   /* good from use() on, until the operations that follow it */
+    uint64_t done; /* pages, of the current step */
+    unsigned step;
+    bool is_of_backing;    /* else of the placement */
+    scratch_view_use *use; /* fills the operation */
+};
+/* Where the pages are is decided now: a job that is queued now sees what is queued before it. */
+void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allocation,
+                        uint64_t first_page, uint64_t page_count, scratch_view_use *use);
+enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
 
 struct vidmm_allocation {
     struct vidmm *vidmm;
@@ -324,6 +346,13 @@ struct vidmm_allocation {
     uint64_t chunk_va;    /* source side; the destination follows it */
     uint64_t chunk_protection; /* driver protection of the chunk: 0, or a unique one (VX-012) */
 
+    /* Context allocations (context_allocation.c). */
+    bool is_for_context;
+    bool wants_cpu_address, is_gpu_va_wanted;
+    void *cpu_address; /* of the backing store, if wanted */
+    struct list context_link;
+    struct scratch_view view; /* of the job in progress */
+
     bool is_published;          /* ENTERING, and its user has been told that it is there */
     bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
     bool has_unique_protection; /* a mapping has had one */
@@ -378,6 +407,21 @@ void aperture_close_view(struct vidmm_allocation *allocation);
 
 /* What the device calls a system page: its number, or its logical page behind an IOMMU. */
 uint64_t device_page(const struct vidmm *vidmm, uint64_t page);
+
+/*
+ * Gives an allocation of the driver's own for a context of the device; info is what
+ * DxgkDdiCreateAllocation would have said. The driver is told nothing.
+ */
+NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
+                                       struct vidmm_allocation **out_allocation);
+/* Context allocations (context_allocation.c): INIT_CONTEXT_RESOURCE. */
+scratch_view_use context_allocation_init_view;
+/* Those of the context and those that all contexts of its device share. */
+unsigned context_allocations_count(const struct vidmm_context *context);
+void context_allocations_refer(const struct vidmm_context *context,
+                               struct vidmm_reference *references);
+/* What the driver has left in a list of context or device, when that goes. */
+void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 
 /* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
@@ -751,8 +795,9 @@ struct vidmm_device {
     HANDLE driver_device;
     struct list contexts;
     struct list allocations;
-    unsigned submission_count; /* not retired */
-    uint64_t requests_made;    /* last value of the device's paging fence that was promised */
+    struct list context_allocations; /* of them, shared by all contexts */
+    unsigned submission_count;       /* not retired */
+    uint64_t requests_made;          /* last value of the device's paging fence that was promised */
     struct monitored_fence paging_fence;
     uint64_t fence_owed; /* value of requests that failed, until the CPU may write it */
     unsigned pending_requests;
@@ -772,7 +817,8 @@ struct vidmm_context {
     unsigned node;
     struct vidsch_context *scheduler;
     bool root_is_set;
-    uint64_t paging_wait; /* submissions wait until the device's paging fence has this value */
+    struct list allocations; /* of the driver, for this context */
+    uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
     struct dma_buffer *free_buffers;
     struct list link;
 };

@@ -35,14 +35,20 @@ struct submission {
     uint32_t private_bytes;
     bool *is_needed;          /* by reference: its part has locations of it */
     unsigned reference_count; /* the allocation list, whole for every part */
+    unsigned held_count;      /* references, and behind them the allocations of the context */
     struct vidmm_reference references[];
 };
 
+/* With room for the references and for the allocations of the context, which are filled in. */
 struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count);
 /* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);
+/* A request for all that it holds; done has the submission as its context. */
+NTSTATUS submission_request(struct submission *submission, vidmm_done done,
+                            struct request **out_request);
+void submission_unhold(struct submission *submission);
 
 /* The packet was with a GPU that had to be reset, or its device was in error. */
 static inline bool status_means_reset(NTSTATUS status)

@@ -108,6 +108,7 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     device->process = process;
     list_init(&device->contexts);
     list_init(&device->allocations);
+    list_init(&device->context_allocations);
     status = monitored_fence_init(vidmm, &device->paging_fence);
     if (!NT_SUCCESS(status))
         goto free_device;
@@ -151,44 +152,61 @@ uint64_t submissions_retired(const struct vidmm *vidmm)
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------- */
 
-NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node,
-                              struct vidmm_context **out_context)
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
+                              uint32_t private_data_bytes, struct vidmm_context **out_context)
 {
     struct vidmm *vidmm = device->vidmm;
     DXGKARG_CREATECONTEXT create = {0};
     struct vidmm_context *context;
+    void *private_copy = NULL;
     NTSTATUS status;
     unsigned i;
 
     *out_context = NULL;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
+    if (private_data_bytes) {
+        private_copy = base_alloc(vidmm->services, private_data_bytes);
+        if (!private_copy)
+            return STATUS_NO_MEMORY;
+        memcpy(private_copy, private_data, private_data_bytes);
+    }
     context = base_alloc(vidmm->services, sizeof *context);
-    if (!context)
+    if (!context) {
+        base_free(vidmm->services, private_copy, private_data_bytes);
         return STATUS_NO_MEMORY;
+    }
     context->device = device;
     context->node = node;
+    list_init(&context->allocations);
+    status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
+    if (!NT_SUCCESS(status))
+        goto free_context;
+    for (i = 0; i < device->process->space.hold_count; i++)
+        vidsch_context_hold(context->scheduler);
+    /* Known from here on: the driver may ask for allocations of it. */
+    list_push_back(&device->contexts, &context->link);
     create.hContext = context;
+    create.pPrivateDriverData = private_copy;
+    create.PrivateDriverDataSize = private_data_bytes;
     create.NodeOrdinal = node;
     create.EngineAffinity = 1;
     create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
     status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
     if (!NT_SUCCESS(status))
-        goto free_context;
+        goto destroy_scheduler;
+    base_free(vidmm->services, private_copy, private_data_bytes);
     context->driver_context = create.hContext;
     context->info = create.ContextInfo;
-    status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
-    if (!NT_SUCCESS(status))
-        goto destroy_in_driver;
-    for (i = 0; i < device->process->space.hold_count; i++)
-        vidsch_context_hold(context->scheduler);
-    list_push_back(&device->contexts, &context->link);
     *out_context = context;
     return STATUS_SUCCESS;
 
-destroy_in_driver:
-    miniport_destroy_context(vidmm->miniport, context->driver_context);
+destroy_scheduler:
+    context_allocations_drop(vidmm, &context->allocations);
+    list_remove(&context->link);
+    vidsch_context_destroy(context->scheduler);
 free_context:
+    base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, context, sizeof *context);
     return status;
 }
@@ -200,6 +218,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
     dma_buffers_free(context);
     vidsch_context_destroy(context->scheduler);
     miniport_destroy_context(vidmm->miniport, context->driver_context);
+    context_allocations_drop(vidmm, &context->allocations);
     list_remove(&context->link);
     base_free(vidmm->services, context, sizeof *context);
 }
@@ -225,8 +244,9 @@ struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count)
 {
     struct vidmm_device *device = context->device;
-    size_t bytes = sizeof(struct submission) +
-                   (size_t)reference_count * (sizeof(struct vidmm_reference) + sizeof(bool));
+    unsigned held_count = reference_count + context_allocations_count(context);
+    size_t bytes = sizeof(struct submission) + (size_t)held_count * sizeof(struct vidmm_reference) +
+                   (size_t)reference_count * sizeof(bool);
     struct submission *submission = base_alloc(device->vidmm->services, bytes);
 
     if (!submission)
@@ -235,7 +255,9 @@ struct submission *submission_create(struct vidmm_context *context,
     submission->context = context;
     submission->packet.ops = ops;
     submission->reference_count = reference_count;
-    submission->is_needed = (bool *)(submission->references + reference_count);
+    submission->held_count = held_count;
+    context_allocations_refer(context, submission->references + reference_count);
+    submission->is_needed = (bool *)(submission->references + held_count);
     list_init(&submission->link);
     return submission;
 }
@@ -255,6 +277,26 @@ void submission_free(struct submission *submission)
         submission->context->device->submission_count--;
     list_remove(&submission->link);
     base_free(submission->context->device->vidmm->services, submission, submission->bytes);
+}
+
+NTSTATUS submission_request(struct submission *submission, vidmm_done done,
+                            struct request **out_request)
+{
+    NTSTATUS status = request_create(submission->context->device, submission->held_count, done,
+                                     submission, out_request);
+    unsigned i;
+
+    for (i = 0; NT_SUCCESS(status) && i < submission->held_count; i++)
+        (*out_request)->allocations[i] = submission->references[i].allocation;
+    return status;
+}
+
+void submission_unhold(struct submission *submission)
+{
+    unsigned i;
+
+    for (i = 0; i < submission->held_count; i++)
+        allocation_unhold(submission->references[i].allocation);
 }
 
 /* ---- Submissions, GpuMmu ------------------------------------------------------------------------------------ */
@@ -278,6 +320,7 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
     vidmm_done done = submission->done;
     void *context = submission->done_context;
 
+    submission_unhold(submission);
     if (status_means_reset(status))
         device_fail(submission->context->device, "its submission did not end");
     submission_free(submission);
@@ -369,11 +412,37 @@ void space_set_root(struct address_space *space)
     }
 }
 
+static void submit_now(struct submission *submission)
+{
+    submission_begin(submission);
+    vidsch_submit(submission->context->scheduler, &submission->packet);
+}
+
+/*
+ * The context's own allocations are there (CTX-003, CTX-004). Requests of a device end in the order
+ * in which they were made, so its submissions keep theirs.
+ */
+static void context_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct submission *submission = context;
+    vidmm_done done = submission->done;
+    void *done_context = submission->done_context;
+
+    if (NT_SUCCESS(status)) {
+        submit_now(submission);
+        return;
+    }
+    submission_free(submission);
+    if (done)
+        done(done_context, status, needed, available);
+}
+
 NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
                               vidmm_done done, void *done_context)
 {
     struct vidmm *vidmm = context->device->vidmm;
     struct submission *submission;
+    struct request *request = NULL;
     NTSTATUS status;
 
     if (!vidmm->caps.is_virtual)
@@ -386,6 +455,13 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
     submission = submission_create(context, &virtual_packet_ops, 0);
     if (!submission)
         return STATUS_NO_MEMORY;
+    if (submission->held_count) {
+        status = submission_request(submission, context_resident, &request);
+        if (!NT_SUCCESS(status)) {
+            submission_free(submission);
+            return status;
+        }
+    }
     submission->va = va;
     submission->va_bytes = bytes;
     submission->done = done;
@@ -394,7 +470,11 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
         submission->packet.wait_fence = &context->device->paging_fence.waiters;
         submission->packet.wait_value = context->paging_wait;
     }
-    submission_begin(submission);
-    vidsch_submit(context->scheduler, &submission->packet);
+    if (request) {
+        request_queue(request);
+        vidmm_pump(vidmm);
+    } else {
+        submit_now(submission);
+    }
     return STATUS_SUCCESS;
 }

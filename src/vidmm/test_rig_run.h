@@ -361,7 +361,7 @@ static inline NTSTATUS rig_open(struct rig *rig)
     if (NT_SUCCESS(status))
         status = vidmm_device_create(rig->process, &rig->device);
     if (NT_SUCCESS(status))
-        status = vidmm_context_create(rig->device, 0, &rig->context);
+        status = vidmm_context_create(rig->device, 0, NULL, 0, &rig->context);
     return status;
 }
 

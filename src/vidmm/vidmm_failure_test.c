@@ -176,7 +176,7 @@ static void fail_each(const struct rig_config *config, enum failure failure)
         AGAIN(rig, rig_start(rig));
         AGAIN(rig, vidmm_process_create(rig->vidmm, &rig->process));
         AGAIN(rig, vidmm_device_create(rig->process, &rig->device));
-        AGAIN(rig, vidmm_context_create(rig->device, 0, &rig->context));
+        AGAIN(rig, vidmm_context_create(rig->device, 0, NULL, 0, &rig->context));
         use_everything(rig);
         failed = has_failed(rig, failure);
         rig_free(rig);
@@ -221,13 +221,15 @@ static void a_device_that_the_driver_refuses_leaves_nothing(void **state)
     rig->fails_at_create = STATUS_INVALID_PARAMETER;
     assert_int_equal(vidmm_process_create(rig->vidmm, &process), STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_device_create(rig->process, &device), STATUS_INVALID_PARAMETER);
-    assert_int_equal(vidmm_context_create(rig->device, 0, &context), STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_context_create(rig->device, 0, NULL, 0, &context),
+                     STATUS_INVALID_PARAMETER);
     assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_INVALID_PARAMETER);
     assert_null(process);
     assert_null(device);
     assert_null(context);
     rig->fails_at_create = STATUS_SUCCESS;
-    assert_int_equal(vidmm_context_create(rig->device, 2, &context), STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_context_create(rig->device, 2, NULL, 0, &context),
+                     STATUS_INVALID_PARAMETER);
     rig_free(rig);
 }
 

@@ -359,7 +359,7 @@ static void run_seed(uint64_t seed)
     run->devices[0] = rig->device;
     run->contexts[0] = rig->context;
     EXPECT(vidmm_device_create(rig->process, &run->devices[1]) == STATUS_SUCCESS);
-    EXPECT(vidmm_context_create(run->devices[1], 0, &run->contexts[1]) == STATUS_SUCCESS);
+    EXPECT(vidmm_context_create(run->devices[1], 0, NULL, 0, &run->contexts[1]) == STATUS_SUCCESS);
     for (unsigned i = 0; i < STEP_COUNT; i++) {
         if (rng_chance(&rig->rng, 1, 3)) {
             for (uint64_t n = rng_below(&rig->rng, 8); n > 0; n--)

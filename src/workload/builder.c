@@ -571,6 +571,19 @@ uint32_t workload_builder_context(struct workload_builder *builder, const char *
     return out->view.context_count++;
 }
 
+void workload_builder_save_area(struct workload_builder *builder, uint32_t context,
+                                const struct workload_save_area *save)
+{
+    if (save->bytes % 8 || save->bytes < 64 || save->bytes > MiB) {
+        workload_builder_fail(builder,
+                              "a context-save area of %llu bytes is not possible (expected a "
+                              "multiple of 8 from 64 to 1M)",
+                              (unsigned long long)save->bytes);
+        return;
+    }
+    builder->out->contexts[context].save = *save;
+}
+
 bool workload_builder_end_header(struct workload_builder *builder)
 {
     const struct workload *view = &builder->out->view;

@@ -255,12 +255,31 @@ static void handle_device(struct parser *parser)
                             process);
 }
 
+/* A word that is the first or the second of two; the first where it is not there. */
+static bool choice(struct parser *parser, enum attribute attribute, const char *first,
+                   const char *second, bool *out_is_second)
+{
+    struct word word = parser->values[attribute];
+
+    *out_is_second = false;
+    if (!(parser->present & (1u << attribute)))
+        return true;
+    *out_is_second = word_is(word, second);
+    if (*out_is_second || word_is(word, first))
+        return true;
+    fail(parser, "'%.*s' is not known here (expected %s or %s)", shown(word), word.text, first,
+         second);
+    return false;
+}
+
 static void handle_context(struct parser *parser)
 {
     const struct workload *view = &parser->builder->out->view;
     char name[NAME_BUFFER];
     uint32_t device = 0;
     uint64_t node = parser->numbers[ATTR_NODE];
+    struct workload_save_area save = {.bytes = parser->numbers[ATTR_SAVE]};
+    uint32_t context;
 
     if ((parser->present & A(DEVICE)) &&
         !(word_is(parser->values[ATTR_DEVICE], "d0") && !view->device_count)) {
@@ -268,8 +287,14 @@ static void handle_context(struct parser *parser)
         if (device == WORKLOAD_NONE)
             return;
     }
-    workload_builder_context(parser->builder, terminate(parser->words[0], name, sizeof name),
-                             device, node > UINT32_MAX ? UINT32_MAX : (uint32_t)node);
+    if (!choice(parser, ATTR_SAVE_IN, "system", "local", &save.is_local) ||
+        !choice(parser, ATTR_SAVE_BY, "address", "va", &save.is_mapped))
+        return;
+    context =
+        workload_builder_context(parser->builder, terminate(parser->words[0], name, sizeof name),
+                                 device, node > UINT32_MAX ? UINT32_MAX : (uint32_t)node);
+    if (context != WORKLOAD_NONE && parser->present & A(SAVE))
+        workload_builder_save_area(parser->builder, context, &save);
 }
 
 static void handle_alloc(struct parser *parser)
@@ -733,8 +758,9 @@ static const struct directive directives[] = {
     {"option", "option KEY VALUE", 0, 0, 2, false, NULL, handle_option},
     {"process", "process NAME", 0, 0, 1, false, NULL, handle_process},
     {"device", "device NAME [process=P]", A(PROCESS), 0, 1, false, NULL, handle_device},
-    {"context", "context NAME [device=D] [node=N]", A(DEVICE) | A(NODE), 0, 1, false, NULL,
-     handle_context},
+    {"context",
+     "context NAME [device=D] [node=N] [save=S] [save-in=system|local] [save-by=address|va]",
+     A(DEVICE) | A(NODE) | A(SAVE) | A(SAVE_IN) | A(SAVE_BY), 0, 1, false, NULL, handle_context},
 };
 
 const struct directive *case_find_directive(struct word word)

@@ -21,6 +21,9 @@ static const struct {
     [ATTR_PROCESS] = {"process", TYPE_WORD},
     [ATTR_DEVICE] = {"device", TYPE_WORD},
     [ATTR_NODE] = {"node", TYPE_NUMBER},
+    [ATTR_SAVE] = {"save", TYPE_NUMBER},
+    [ATTR_SAVE_IN] = {"save-in", TYPE_WORD},
+    [ATTR_SAVE_BY] = {"save-by", TYPE_WORD},
     [ATTR_SIZE] = {"size", TYPE_NUMBER},
     [ATTR_ALIGN] = {"align", TYPE_NUMBER},
     [ATTR_PRIORITY] = {"priority", TYPE_WORD},
@@ -133,7 +136,8 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
     parser->directive = NULL;
     parser->word_count = 0;
     parser->present = 0;
-    parser->numbers[ATTR_NODE] = parser->numbers[ATTR_SIZE] = parser->numbers[ATTR_ALIGN] = 0;
+    parser->numbers[ATTR_SAVE] = parser->numbers[ATTR_NODE] = parser->numbers[ATTR_SIZE] =
+        parser->numbers[ATTR_ALIGN] = 0;
     parser->numbers[ATTR_OFFSET] = parser->numbers[ATTR_KEY] = parser->numbers[ATTR_DURATION] = 0;
     parser->numbers[ATTR_DRIVER_PROTECTION] = 0;
     parser->has_quoted = false;

@@ -42,6 +42,9 @@ enum attribute {
     ATTR_PAGES,
     ATTR_PAGE_SIZE,
     ATTR_AFTER,
+    ATTR_SAVE,
+    ATTR_SAVE_IN,
+    ATTR_SAVE_BY,
     ATTR_COUNT,
 };
 

@@ -124,16 +124,24 @@ static void print_header(struct printer *printer)
     if (w->process_count == 1 && w->device_count == 1 && w->context_count == 1 &&
         strcmp(workload_string(w, w->processes[0].name), "p0") == 0 &&
         strcmp(workload_string(w, w->devices[0].name), "d0") == 0 &&
-        strcmp(workload_string(w, w->contexts[0].name), "c0") == 0 && w->contexts[0].node == 0)
+        strcmp(workload_string(w, w->contexts[0].name), "c0") == 0 && w->contexts[0].node == 0 &&
+        !w->contexts[0].save.bytes)
         return;
     for (uint32_t i = 0; i < w->process_count; i++)
         putf(printer, "process %s\n", workload_string(w, w->processes[i].name));
     for (uint32_t i = 0; i < w->device_count; i++)
         putf(printer, "device %s process=%s\n", workload_string(w, w->devices[i].name),
              workload_string(w, w->processes[w->devices[i].process].name));
-    for (uint32_t i = 0; i < w->context_count; i++)
-        putf(printer, "context %s device=%s node=%u\n", workload_string(w, w->contexts[i].name),
+    for (uint32_t i = 0; i < w->context_count; i++) {
+        const struct workload_save_area *save = &w->contexts[i].save;
+
+        putf(printer, "context %s device=%s node=%u", workload_string(w, w->contexts[i].name),
              workload_string(w, w->devices[w->contexts[i].device].name), w->contexts[i].node);
+        if (save->bytes)
+            putf(printer, " save=%llu save-in=%s save-by=%s", (unsigned long long)save->bytes,
+                 save->is_local ? "local" : "system", save->is_mapped ? "va" : "address");
+        putf(printer, "\n");
+    }
 }
 
 /* Operations --------------------------------------------------------------------------------- */

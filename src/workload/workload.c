@@ -411,7 +411,10 @@ static bool same_header(const struct workload *a, const struct workload *b)
     for (uint32_t i = 0; i < a->context_count; i++) {
         if (!same_text(a, a->contexts[i].name, b, b->contexts[i].name) ||
             a->contexts[i].device != b->contexts[i].device ||
-            a->contexts[i].node != b->contexts[i].node)
+            a->contexts[i].node != b->contexts[i].node ||
+            a->contexts[i].save.bytes != b->contexts[i].save.bytes ||
+            a->contexts[i].save.is_local != b->contexts[i].save.is_local ||
+            a->contexts[i].save.is_mapped != b->contexts[i].save.is_mapped)
             return false;
     }
     return true;

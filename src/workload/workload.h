@@ -221,10 +221,18 @@ struct workload_device {
     uint32_t process;
 };
 
+/* GpuMmu: what the driver keeps of a context in memory of its own. */
+struct workload_save_area {
+    uint64_t bytes; /* 0: none; else a multiple of 8, at least 64 */
+    bool is_local;  /* in local memory, else in system memory */
+    bool is_mapped; /* the GPU reaches it by virtual address, else by physical address */
+};
+
 struct workload_context {
     uint32_t name;
     uint32_t device;
     uint32_t node; /* 0 = render */
+    struct workload_save_area save;
 };
 
 struct workload_option {
@@ -387,6 +395,9 @@ uint32_t workload_builder_device(struct workload_builder *builder, const char *n
                                  uint32_t process);
 uint32_t workload_builder_context(struct workload_builder *builder, const char *name,
                                   uint32_t device, uint32_t node);
+
+void workload_builder_save_area(struct workload_builder *builder, uint32_t context,
+                                const struct workload_save_area *save);
 
 /* Zero is a sensible value for every field but size; device 0 is d0. va 0 or AUTO: automatic. */
 struct workload_allocation_info {
