@@ -287,7 +287,18 @@ static void update_finished(struct job *job)
     end_update(update, status, 0, 0);
 }
 
-static const struct job_ops update_ops = {update_next, update_finished};
+static void begin_view(struct update *update)
+{
+    scratch_view_begin(&update->view, update->allocation, 0, update->allocation->page_count,
+                       use_view);
+}
+
+static void update_restarted(struct job *job)
+{
+    begin_view(container_of(job, struct update, job));
+}
+
+static const struct job_ops update_ops = {update_next, update_finished, update_restarted};
 
 /* The allocation is held and has content somewhere. Its contexts wait until the update has run. */
 static void queue_update(struct update *update)
@@ -295,7 +306,7 @@ static void queue_update(struct update *update)
     struct vidmm_allocation *allocation = update->allocation;
 
     space_hold(&allocation->device->process->space);
-    scratch_view_begin(&update->view, allocation, 0, allocation->page_count, use_view);
+    begin_view(update);
     paging_queue_add(allocation->vidmm, &update->job);
 }
 
