@@ -46,7 +46,7 @@ enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBU
             if (left) {
                 view->done += page_table_op_map(space, view->va + PAGE_BYTES_OF(view->done),
                                                 allocation, view->first_page + view->done, left,
-                                                view->is_of_backing, 0, 0, args);
+                                                view->is_of_backing, false, 0, 0, args);
                 return JOB_OPERATION;
             }
             view->step = STEP_FLUSH;
@@ -66,7 +66,7 @@ enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBU
         case STEP_HIDE:
             if (left) {
                 view->done += page_table_op_unmap(space, view->va + PAGE_BYTES_OF(view->done), left,
-                                                  allocation->driver_handle,
+                                                  false, allocation->driver_handle,
                                                   view->first_page + view->done, args);
                 return JOB_OPERATION;
             }
