@@ -82,6 +82,28 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
     return mapping;
 }
 
+/*
+ * The same for a line of the case, at an address that it may name: what was there before it went with
+ * a `free` or `unmap`, which the manager ends behind the work that still uses it. An address that is
+ * taken when nothing is under way any more stays so. False: stopped.
+ */
+static bool map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
+                         uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
+                         NTSTATUS *out_status)
+{
+    uint32_t device = player->workload->allocations[allocation].device;
+    uint32_t process = player->workload->devices[device].process;
+
+    while (!player_map(player, allocation, process, offset, bytes, va, protect, driver_protection,
+                       out_status) &&
+           *out_status == STATUS_RESOURCE_IN_USE &&
+           (player->needs_pump || !vidmm_is_idle(player->vidmm))) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
 /* ---- Allocations --------------------------------------------------------------------------------- */
 
 static bool is_local(uint8_t segment)
@@ -136,7 +158,6 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     struct player_allocation *entry = &player->allocations[id];
     struct sgpu_umd_allocation data = private_data_of(allocation);
     const char *name = workload_allocation_name(player->workload, id);
-    uint32_t process = player->workload->devices[allocation->device].process;
     unsigned attempts = 0;
     NTSTATUS status;
 
@@ -163,7 +184,9 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         uint64_t va =
             allocation->va == WORKLOAD_VA_AUTO ? player_choose_va(player, bytes) : allocation->va;
 
-        if (!player_map(player, id, process, 0, bytes, va, 0, 0, &status))
+        if (!map_for_line(player, id, 0, bytes, va, 0, 0, &status))
+            return false;
+        if (!NT_SUCCESS(status))
             player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status 0x%08x",
                           name, (unsigned long long)va, (unsigned)status);
     }
@@ -435,7 +458,6 @@ static uint32_t protection_of(uint8_t flags)
 bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
-    const struct workload_allocation *allocation = &player->workload->allocations[op->object];
     uint64_t va = op->value;
     uint64_t start = align_down(op->offset, PAGE_BYTES);
     uint64_t bytes = align_up(op->offset + op->size, PAGE_BYTES) - start;
@@ -446,11 +468,23 @@ bool player_play_map(struct player *player, uint32_t op_index)
         return true;
     if (va == WORKLOAD_VA_AUTO)
         va = player_choose_va(player, bytes);
-    if (!player_map(player, op->object, player->workload->devices[allocation->device].process,
-                    start, bytes, va, protection_of(op->flags), driver_protection, &status))
+    if (!map_for_line(player, op->object, start, bytes, va, protection_of(op->flags),
+                      driver_protection, &status))
+        return false;
+    if (!NT_SUCCESS(status))
         player_report(player, op_index, "map %s at 0x%llx failed with status 0x%08x",
                       workload_allocation_name(player->workload, op->object),
                       (unsigned long long)va, (unsigned)status);
+    return true;
+}
+
+/* For the end of what was asked for last, map or unmap. False: stopped. */
+static bool wait_mapping(const struct player_mapping *mapping)
+{
+    while (!mapping->is_ready) {
+        if (!player_advance(mapping->player))
+            return false;
+    }
     return true;
 }
 
@@ -475,14 +509,16 @@ bool player_play_unmap(struct player *player, uint32_t op_index)
             link = &mapping->next;
             continue;
         }
-        while (!mapping->is_ready) {
-            if (!player_advance(player))
-                return false;
-        }
+        if (!wait_mapping(mapping))
+            return false;
+        mapping->is_ready = false;
         do {
-            status =
-                vidmm_unmap_gpu_va(player->processes[mapping->process], mapping->va, NULL, NULL);
+            status = vidmm_unmap_gpu_va(player->processes[mapping->process], mapping->va,
+                                        player_mapping_done, mapping);
         } while (player_should_repeat(player, status, &attempts));
+        if (NT_SUCCESS(status) && !wait_mapping(mapping))
+            return false;
+        mapping->is_ready = true;
         if (!NT_SUCCESS(status)) {
             player_report(player, op_index, "unmap at 0x%llx failed with status 0x%08x",
                           (unsigned long long)mapping->va, (unsigned)status);

@@ -274,6 +274,31 @@ static void pressure_keeps_content_however_the_run_is_set_up(void **state)
     workload_free(workload);
 }
 
+/* Two allocations that live at the same time have no use for one address: that stays a finding. */
+static void an_address_that_stays_taken_is_a_finding_of_its_line(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "option local-memory 8M\n"
+                                      "alloc a size=64K segments=local va=0x300000000000\n"
+                                      "alloc b size=64K segments=local va=0x300000000000\n"
+                                      "submit c0 duration=1000 a:w\n"
+                                      "free a\n"
+                                      "alloc c size=64K segments=local va=0x300000000000\n"
+                                      "submit c0 duration=1000 c:w\n"
+                                      "unmap c\n"
+                                      "map b va=0x300000000000\n"
+                                      "submit c0 duration=1000 b:w\n");
+    struct run_config config = config_for(workload, RUN_GPUMMU);
+    struct run_result *result = execute(&config, workload);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->finding_totals[RUN_FINDING_SUBMISSION], 1);
+    assert_int_equal(find_finding(result, RUN_FINDING_SUBMISSION)->line, 4);
+    assert_int_equal(result->submissions, 3);
+    finish(result);
+    workload_free(workload);
+}
+
 static void a_slowdown_is_measured_against_a_run_without_paging(void **state)
 {
     struct workload *workload = load("working-set-cliff.case");
@@ -672,6 +697,7 @@ int main(void)
         cmocka_unit_test(the_page_table_case_checks_every_page),
         cmocka_unit_test(the_same_seed_gives_the_same_digest),
         cmocka_unit_test(pressure_keeps_content_however_the_run_is_set_up),
+        cmocka_unit_test(an_address_that_stays_taken_is_a_finding_of_its_line),
         cmocka_unit_test(a_slowdown_is_measured_against_a_run_without_paging),
         cmocka_unit_test(a_flipped_byte_of_local_memory_is_found_and_named),
         cmocka_unit_test(a_changed_page_is_found_and_named),
