@@ -202,8 +202,8 @@ struct sgpu_save_area {
 #define SGPU_MIN_INDEX_BITS 6    /* of every level but the root, which may have fewer */
 #define SGPU_MAX_INDEX_BITS 20   /* of any level */
 #define SGPU_TABLE_ENTRIES  512u /* in a page */
-#define SGPU_64K_BYTES            0x10000u
-#define SGPU_64K_ENTRIES    16u  /* 4 KiB entries to one of 64 KiB */
+#define SGPU_64K_BYTES      0x10000u
+#define SGPU_64K_ENTRIES    16u /* 4 KiB entries to one of 64 KiB */
 
 /* A root of 2^bits entries; bits 0: as many as its level can have. */
 #define SGPU_ROOT(address, bits)  ((uint64_t)(address) | (bits))
@@ -392,6 +392,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_NOTIFY_RESIDENCY    (1u << 16) /* needs ACCESSED_PHYSICALLY                 */
 #define SGPU_UMD_NOTIFY_EVICTION     (1u << 17) /* before it leaves system memory            */
 #define SGPU_UMD_NOTIFY_IOMMU_UNMAP  (1u << 18) /* before the device cannot reach it         */
+#define SGPU_UMD_NO_LARGE_PAGES      (1u << 21) /* never map it by large pages               */
 #define SGPU_UMD_APERTURE_CPU_VIEW   (1u << 20) /* the driver's CPU side sees it in the aperture */
 struct sgpu_umd_allocation {
     uint32_t version; /* SGPU_UMD_VERSION */

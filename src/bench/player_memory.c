@@ -138,6 +138,8 @@ static struct sgpu_umd_allocation private_data_of(const struct workload_allocati
         data.flags |= SGPU_UMD_CPU_VISIBLE;
     if (allocation->flags & WORKLOAD_ALLOCATION_CACHED)
         data.flags |= SGPU_UMD_CACHED;
+    if (allocation->flags & WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING)
+        data.flags |= SGPU_UMD_NO_LARGE_PAGES;
     if (allocation->flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY)
         data.flags |= SGPU_UMD_ACCESSED_PHYSICALLY;
     if (allocation->flags & WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION)

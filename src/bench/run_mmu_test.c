@@ -199,6 +199,25 @@ static void every_number_of_levels_plays_cleanly_with_64k_pages(void **state)
     }
 }
 
+static void every_number_of_levels_plays_cleanly_with_large_pages(void **state)
+{
+    static const char *const levels[] = {"2", "3", "4", "5", "6"};
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        struct workload *workloads[] = {load("evict-and-restore.case"), load("large-pages.case"),
+                                        generate("seed=5")};
+
+        for (size_t w = 0; w < ARRAY_COUNT(workloads); w++) {
+            set(workloads[w], "page-table-levels", levels[i]);
+            set(workloads[w], "page-tables", modes[(i + w) % ARRAY_COUNT(modes)]);
+            set(workloads[w], "large-pages", "yes");
+            assert_plays_cleanly(workloads[w]);
+            workload_free(workloads[w]);
+        }
+    }
+}
+
 /* PT-006: what the driver would need is not lawful, so the adapter does not start. */
 static void large_tables_in_system_memory_are_refused(void **state)
 {
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_64k_pages),
+        cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
     };

@@ -15,7 +15,7 @@
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
-     SGPU_UMD_APERTURE_CPU_VIEW)
+     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -122,6 +122,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
         info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
         info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
+        info->FlagsWddm2.DisableLargePageMapping =
+            refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1) &&
+            (request->flags & SGPU_UMD_NO_LARGE_PAGES) != 0;
         info->FlagsWddm2.ExplicitResidencyNotification =
             (request->flags & SGPU_UMD_NOTIFY_RESIDENCY) != 0;
         /* Only a kernel that was told of MapAperture2Supported knows the flag (ADL-012). */

@@ -204,6 +204,10 @@ static NTSTATUS query_mmu(struct caps_query *query)
     caps->update_requires_idle = mmu.PageTableUpdateRequireAddressSpaceIdle;
     caps->source_table_in_transfer = mmu.LegacyBehaviors.SourcePageTableVaInTransfer;
     caps->has_dual_pte = mmu.DualPteSupported;
+    caps->has_large_pages = mmu.LargePageSupported;
+    caps->allows_unaligned_large_pages =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_1) &&
+        mmu.AllowNonAlignedLargePageAddress;
     caps->leaf_64k_bytes = mmu.LeafPageTableSizeFor64KPagesInBytes;
     caps->has_64k_leaves = caps->leaf_64k_bytes != 0;
     if (!is_aligned(caps->leaf_64k_bytes, PAGE_BYTES))

@@ -79,6 +79,7 @@ struct vidmm_caps {
     uint32_t level_count;
     bool has_dual_pte; /* two tables to a level 1 entry; else one of 4 KiB or 64 KiB pages */
     bool has_64k_leaves;
+    bool has_large_pages, allows_unaligned_large_pages;
     uint32_t leaf_64k_bytes;                          /* LeafPageTableSizeFor64KPagesInBytes */
     bool root_is_resizable;                           /* levels[1] then says the most bits */
     struct vidmm_level_caps levels[VIDMM_MAX_LEVELS]; /* [0] is the leaf */

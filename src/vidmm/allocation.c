@@ -189,6 +189,9 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
     allocation->is_cached = info->Flags.Cached;
     if (vidmm->caps.is_virtual) {
         allocation->is_accessed_physically = info->FlagsWddm2.AccessedPhysically;
+        allocation->forbids_large_pages =
+            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_1 &&
+            info->FlagsWddm2.DisableLargePageMapping;
         allocation->wants_residency_notice = info->FlagsWddm2.ExplicitResidencyNotification;
     }
     if (vidmm->caps.is_virtual &&

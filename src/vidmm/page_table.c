@@ -220,7 +220,7 @@ static void collect(struct page_table *table, struct list *tables)
 
     list_remove(&table->fresh);
     list_push_back(tables, &table->fresh);
-    table->is_initialised = table->is_linked = false;
+    table->is_initialised = table->is_linked = table->is_shadowed = false;
     for (i = 0; i < table->child_count; i++) {
         if (table->children[i])
             collect(table->children[i], tables);
@@ -435,6 +435,46 @@ static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
     }
 }
 
+/*
+ * PT-033, PT-034: one piece of the allocation fills the range of a whole leaf table. Not for an entry
+ * of two words or of a root that grows, nor with a driver protection, which only leaf entries have
+ * (PT-027); and not before the leaf is linked, for linking it would end the large page.
+ */
+static bool can_be_large(const struct address_space *space, const struct page_table *leaf,
+                         uint64_t va, struct vidmm_allocation *allocation, uint64_t first_page,
+                         uint64_t page_count, uint64_t driver_protection)
+{
+    const struct vidmm_caps *caps = &space->vidmm->caps;
+    uint64_t bytes = page_table_coverage(space->vidmm, 1);
+    uint64_t offset;
+
+    if (!caps->has_large_pages || caps->has_64k_leaves || caps->root_is_resizable ||
+        space->is_paging_process || !leaf->is_linked || allocation->forbids_large_pages ||
+        driver_protection || !is_aligned(va, bytes) || PAGE_BYTES_OF(page_count) < bytes)
+        return false;
+    return PAGE_BYTES_OF(segment_run(allocation, first_page, &offset)) >= bytes &&
+           (caps->allows_unaligned_large_pages || is_aligned(offset, bytes));
+}
+
+/* The parent's entry of a leaf maps its whole range itself. */
+static uint64_t map_large(struct address_space *space, struct page_table *leaf,
+                          struct vidmm_allocation *allocation, uint64_t first_page,
+                          uint32_t protect, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, leaf->parent, args);
+    DXGK_PTE *entry = &update->pPageTableEntries[0];
+
+    leaf->is_shadowed = true;
+    update->hAllocation = allocation->driver_handle;
+    update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
+    set_entry(entry, allocation->segment->id,
+              segment_page_offset(allocation, first_page) / PAGE_BYTES);
+    set_protection(space->vidmm, entry, protect);
+    entry->LargePage = 1;
+    set_range(space->vidmm, update, leaf->first_va, leaf->index, 1);
+    return page_table_entries(space->vidmm, 0);
+}
+
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            struct vidmm_allocation *allocation, uint64_t first_page,
                            uint64_t page_count, bool from_backing, bool is_64k, uint32_t protect,
@@ -447,6 +487,9 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     unsigned index;
     uint64_t count = table_part(space, va, page_count, is_64k, &table, &index);
 
+    if (!from_backing &&
+        can_be_large(space, table, va, allocation, first_page, page_count, driver_protection))
+        return map_large(space, table, allocation, first_page, protect, args);
     update = begin_update(space, table, args);
     update->hAllocation = allocation->driver_handle;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
@@ -507,6 +550,11 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
 
     if (!table)
         return count;
+    if (table->is_shadowed) {
+        table->is_shadowed = false;
+        page_table_op_link(space, table, args);
+        return count;
+    }
     update = begin_update(space, table, args);
     update->hAllocation = driver_allocation;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);

@@ -291,6 +291,7 @@ struct vidmm_allocation {
     uint32_t eviction_set;
     unsigned priority_class;
     bool is_accessed_physically, is_cpu_visible, is_cached;
+    bool forbids_large_pages;    /* DisableLargePageMapping */
     bool wants_residency_notice; /* ExplicitResidencyNotification */
     bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
@@ -565,6 +566,7 @@ struct page_table {
     uint64_t first_va;
     bool is_64k;                    /* a leaf of 64 KiB pages */
     bool is_initialised, is_linked; /* in the order of the paging queue */
+    bool is_shadowed;               /* its parent's entry maps a large page instead */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */
     /* NULL at level 0. At level 1, where 64 KiB tables can stand beside, as many of those follow. */
     struct page_table **children;

@@ -166,6 +166,8 @@ const struct workload_option_info workload_options[] = {
     {"page-table-levels", WORKLOAD_OPTION_NUMBER, NULL, 2, 6, "levels of page tables"},
     {"pages-64k", WORKLOAD_OPTION_CHOICE, "none|dual", 0, 0,
      "whether local memory has 64 KiB pages, and how page tables name them"},
+    {"large-pages", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether entries above the leaf may map pages"},
     {"page-table-entries", WORKLOAD_OPTION_CHOICE, "full|plain", 0, 0,
      "whether entries know zero, read-only, no-execute and cache-coherent"},
     {NULL, WORKLOAD_OPTION_NUMBER, NULL, 0, 0, NULL},
