@@ -256,6 +256,8 @@ static uint32_t straps_of(const struct run_config *config)
            (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);
 }
 
+_Static_assert(WORKLOAD_MAX_NODES == SGPU_MAX_NODES, "cases name no node that no GPU has");
+
 static bool raise_hardware(struct assembly *run)
 {
     const struct run_config *config = run->config;

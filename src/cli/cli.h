@@ -64,7 +64,7 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 /* A case, or a trace that becomes one; NULL with a message. */
 struct workload *cli_load(const char *path, uint32_t steps);
 
-/* Saves under another name and renames; false with a message, and nothing half written is left. */
+/* Saves whole or not at all (workload/file.h); false with a message. */
 bool cli_save(const struct workload *workload, const char *path);
 
 /* For run_config.progress: draws on standard error when that is a terminal. */

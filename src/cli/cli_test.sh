@@ -81,7 +81,12 @@ expect 2 import junk.in -o junk.case
 expect 2 run empty.in
 leaves_nothing
 expect 2 run "$cases/first-page-in.case" --nodes 9
-says "9 nodes"
+says "expected a number from 2 to 4"
+expect 0 run "$cases/first-page-in.case" --nodes 4 --no-out
+for model in physical gpummu iommu; do
+    expect 0 run "$cases/first-page-in.case" --paging-buffer 64 --model $model --no-out
+done
+expect 2 run "$cases/first-page-in.case" --paging-buffer 63
 leaves_nothing
 
 # A run, its folder and its JSON.
@@ -137,6 +142,38 @@ expect 0 import random.case -o again.case
 cmp -s random.case again.case || fail "import changed a case"
 expect 0 import random.case -o -
 cmp -s random.case out || fail "import to standard output changed a case"
+
+# Output goes to what stands there; only files are replaced.
+mkdir elsewhere
+: >elsewhere/real.case
+chmod 640 elsewhere/real.case
+ln -s elsewhere/real.case link.case
+expect 0 gen random -o link.case
+[ -L link.case ] || fail "a link was replaced"
+cmp -s random.case elsewhere/real.case || fail "what the link leads to was not written"
+[ "$(stat -c %a elsewhere/real.case)" = 640 ] || fail "the mode of the file is another"
+ln -s elsewhere/new.case dangling.case
+expect 0 gen random -o dangling.case
+[ -L dangling.case ] || fail "a link to nothing was replaced"
+cmp -s random.case elsewhere/new.case || fail "what the link was to lead to was not written"
+mkfifo pipe.case
+cat pipe.case >piped.case &
+expect 0 import random.case -o pipe.case
+wait $!
+[ -p pipe.case ] || fail "a pipe was replaced"
+cmp -s random.case piped.case || fail "the pipe carried something else"
+if mknod full c 1 7 2>/dev/null; then # a device without room, where one can be made
+    expect 2 gen random -o full
+    says "cannot write: "
+    [ -c full ] || fail "a device was replaced"
+fi
+[ -z "$(find . -name '*.partial*')" ] || fail "a partial file is left"
+expect 0 gen random --json
+for key in generator case operations allocations steps peak_live_bytes; do
+    prints "\"$key\":"
+done
+expect 0 gen --json
+prints '"name": "transformer"'
 expect 0 ops "$cases/first-page-in.case"
 prints 'VIRTUAL_TRANSFER'
 expect 0 ops "$cases/first-page-in.case" --json

@@ -80,33 +80,12 @@ struct workload *cli_load(const char *path, uint32_t steps)
 
 bool cli_save(const struct workload *workload, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    int folder_length = slash ? (int)(slash - path + 1) : 0;
     struct workload_error error;
-    char partial[1024];
 
-    if (strcmp(path, "-") == 0) {
-        if (workload_save(workload, path, &error))
-            return true;
-        cli_error("%s", error.text);
-        return false;
-    }
-    if ((size_t)snprintf(partial, sizeof partial, "%.*s.partial-%ld-%s", folder_length, path,
-                         (long)getpid(), path + folder_length) >= sizeof partial) {
-        cli_error("the name of the output file is too long");
-        return false;
-    }
-    if (!workload_save(workload, partial, &error)) {
-        cli_error("%s", error.text);
-        unlink(partial);
-        return false;
-    }
-    if (rename(partial, path) != 0) {
-        cli_error("cannot write '%s'", path);
-        unlink(partial);
-        return false;
-    }
-    return true;
+    if (workload_save(workload, path, &error))
+        return true;
+    cli_error("%s", error.text);
+    return false;
 }
 
 /* Edit distance; words are short. */

@@ -4,13 +4,16 @@
 #include "workload/generate.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUT };
+enum { OPTION_OUT, OPTION_JSON };
 
 static const struct cli_option options[] = {
     [OPTION_OUT] = {"out", 'o', "FILE", "the case; - is standard output (NAME.case)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print what was made, or the list of generators, as JSON"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -28,6 +31,48 @@ static void list_generators(FILE *out)
             fprintf(out, "  %-28s %s\n", form, p->summary);
         }
     }
+}
+
+static void print_and_free(json_t *json)
+{
+    char *text = json_dumps(json, JSON_INDENT(2));
+
+    puts(text ? text : "{}");
+    free(text);
+    json_decref(json);
+}
+
+static void list_as_json(void)
+{
+    json_t *list = json_array();
+
+    for (const struct workload_generator *g = workload_generators; g->name; g++) {
+        json_t *params = json_array();
+
+        for (const struct workload_param *p = g->params; p->name; p++) {
+            json_t *param = json_pack("{ss ss}", "name", p->name, "summary", p->summary);
+
+            if (p->choices)
+                json_object_set_new(param, "choices", json_string(p->choices));
+            else
+                json_object_set_new(param, "default", json_integer((json_int_t)p->fallback));
+            json_array_append_new(params, param);
+        }
+        json_array_append_new(list, json_pack("{ss ss so}", "name", g->name, "summary", g->summary,
+                                              "parameters", params));
+    }
+    print_and_free(list);
+}
+
+static void report_as_json(const char *generator, const struct workload *workload,
+                           const struct workload_summary *summary, const char *output)
+{
+    print_and_free(json_pack("{ss ss sI sI sI sI sI}", "generator", generator, "case", output,
+                             "operations", (json_int_t)workload->op_count, "allocations",
+                             (json_int_t)workload->allocation_count, "steps",
+                             (json_int_t)summary->step_count, "peak_live_bytes",
+                             (json_int_t)summary->peak_live_bytes, "largest_submission_bytes",
+                             (json_int_t)summary->largest_submission_bytes));
 }
 
 static enum cli_status unknown_generator(const char *name)
@@ -55,7 +100,10 @@ static enum cli_status gen(const struct cli_arguments *arguments)
     bool done;
 
     if (arguments->rest_count == 0) {
-        list_generators(stdout);
+        if (arguments->values[OPTION_JSON])
+            list_as_json();
+        else
+            list_generators(stdout);
         return CLI_FINE;
     }
     if (!workload_find_generator(arguments->rest[0]))
@@ -70,7 +118,9 @@ static enum cli_status gen(const struct cli_arguments *arguments)
         snprintf(output, sizeof output, "%s", arguments->values[OPTION_OUT]);
     done = cli_save(workload, output);
     workload_summarise(workload, &summary);
-    if (done)
+    if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
+        report_as_json(arguments->rest[0], workload, &summary, output);
+    else if (done)
         fprintf(strcmp(output, "-") == 0 ? stderr : stdout,
                 "%s: %u operations, %u allocations, %s alive at the peak, written to %s\n",
                 arguments->rest[0], workload->op_count, workload->allocation_count,

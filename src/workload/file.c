@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 /* Reads to the end of the stream; a size that seems right cannot be trusted for a pipe. */
@@ -155,35 +157,72 @@ static bool ends_with(const char *text, const char *end)
     return text_length >= end_length && strcmp(text + text_length - end_length, end) == 0;
 }
 
-/* Writes all of data to path, or leaves path as it was. */
+static bool write_stream(FILE *file, const void *data, size_t size, bool is_closed)
+{
+    bool ok = file != NULL && fwrite(data, 1, size, file) == size;
+
+    if (file && is_closed)
+        ok = fclose(file) == 0 && ok;
+    else if (file)
+        ok = fflush(file) == 0 && ok;
+    return ok;
+}
+
+/* Writes a file beside path and puts it in path's place; mode is that of the file it replaces. */
+static bool write_beside(const char *path, const void *data, size_t size, const mode_t *mode)
+{
+    const char *slash = strrchr(path, '/');
+    int folder_length = slash ? (int)(slash - path + 1) : 0;
+    size_t length = strlen(path) + sizeof ".partial-" + 24;
+    char *partial = malloc(length);
+    FILE *file;
+    bool ok;
+    int reason;
+
+    if (!partial)
+        return false;
+    snprintf(partial, length, "%.*s.partial-%ld-%s", folder_length, path, (long)getpid(),
+             path + folder_length);
+    file = fopen(partial, "wb");
+    ok = file != NULL;
+    if (ok && mode)
+        ok = fchmod(fileno(file), *mode & 07777) == 0;
+    ok = write_stream(file, data, size, true) && ok;
+    if (ok)
+        ok = rename(partial, path) == 0;
+    reason = errno;
+    if (!ok && file)
+        remove(partial);
+    free(partial);
+    errno = reason;
+    return ok;
+}
+
+/*
+ * Writes all of data to path, or leaves path as it was. What is no file is written as it stands, and
+ * stays what it is: a device, a pipe, a link that leads nowhere yet. Behind a link to a file it is
+ * the file that is replaced.
+ */
 static bool write_plain(const char *path, const void *data, size_t size,
                         struct workload_error *error)
 {
-    bool is_stdout = strcmp(path, "-") == 0;
-    size_t length = strlen(path) + sizeof ".part";
-    char *part = malloc(length);
-    FILE *file;
+    struct stat status;
+    char *target;
     bool ok;
 
-    if (!part) {
-        workload_error_set(error, "%.200s: out of memory", path);
-        return false;
+    if (strcmp(path, "-") == 0) {
+        ok = write_stream(stdout, data, size, false);
+    } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        target = realpath(path, NULL);
+        ok = target && write_beside(target, data, size, &status.st_mode);
+        free(target);
+    } else if (lstat(path, &status) == 0) {
+        ok = write_stream(fopen(path, "wb"), data, size, true);
+    } else {
+        ok = write_beside(path, data, size, NULL);
     }
-    snprintf(part, length, "%s.part", path);
-    file = is_stdout ? stdout : fopen(part, "wb");
-    ok = file != NULL && fwrite(data, 1, size, file) == size;
-    if (file && is_stdout)
-        ok = fflush(file) == 0 && ok;
-    else if (file)
-        ok = fclose(file) == 0 && ok;
-    if (ok && !is_stdout)
-        ok = rename(part, path) == 0;
-    if (!ok) {
+    if (!ok)
         workload_error_set(error, "%.200s: cannot write: %s", path, strerror(errno));
-        if (file && !is_stdout)
-            remove(part);
-    }
-    free(part);
     return ok;
 }
 

@@ -4,7 +4,8 @@
  * Place      workload, private to the module; the only place that knows zstd.
  * Model      Reading looks at the content: a zstd frame is unpacked, whatever the name. Writing
  *            goes by the name: .zst is packed. "-" is standard input or output. A file is written
- *            beside its place and renamed, so a failed save leaves the old one.
+ *            beside its place and renamed, so a failed save leaves the old one; devices, pipes and
+ *            links stay what they are, and what they lead to is written.
  * Ownership  workload_file_read() gives a buffer, which the caller frees with free().
  * Errors     bool and struct workload_error; a file that unpacks to more than
  *            WORKLOAD_MAX_FILE_BYTES is an error, so a small bomb cannot fill memory.

@@ -408,7 +408,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
         return;
     }
     workload_builder_name(gen->builder, "random operations");
-    snprintf(name, sizeof name, "%u", (unsigned)values[NODES]);
+    snprintf(name, sizeof name, "%u", (unsigned)max_u64(values[NODES], 2)); /* of the GPU */
     workload_builder_option(gen->builder, "nodes", name);
     for (unsigned p = 0; p < values[PROCESSES]; p++) {
         snprintf(name, sizeof name, "p%u", p);

@@ -35,7 +35,7 @@
 #define WORKLOAD_MAX_ALLOCATION (1ull << 40)
 #define WORKLOAD_MAX_VA         (1ull << 48) /* a GPU VA range ends here at the latest */
 #define WORKLOAD_MAX_SEGMENTS   4
-#define WORKLOAD_MAX_NODES      64
+#define WORKLOAD_MAX_NODES      4 /* as many as the modelled GPU can have */
 
 struct workload_error {
     char text[512];
