@@ -226,6 +226,7 @@ struct vidmm_statistics {
     uint64_t discarded_bytes;
     uint64_t page_table_count; /* now */
     uint64_t page_table_entries_written;
+    uint64_t moved_bytes;   /* from a place in memory segments to another one */
     uint64_t trim_requests; /* times that a process was asked to trim */
     uint64_t dma_buffer_splits; /* for lack of room */
     uint64_t residency_requests;
@@ -391,6 +392,20 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
                        struct vidmm_allocation *const *allocations,
                        enum vidmm_reclaim_result *out_results, vidmm_done done, void *context,
                        uint64_t *out_fence_value);
+
+/*
+ * Moves a resident allocation that nobody uses to another memory segment that its driver allows, or
+ * within its segment to a better place (nearer to the start, or in fewer pieces). The content goes
+ * with it and never leaves the GPU's memory. Starts the move; what needs the allocation waits.
+ *
+ * STATUS_GRAPHICS_ALLOCATION_BUSY: in use, held or on its way already. STATUS_INVALID_PARAMETER: not
+ * resident in a memory segment, or not allowed in that one. STATUS_GRAPHICS_NO_VIDEO_MEMORY: no room,
+ * or no better place. STATUS_NOT_SUPPORTED: the segments have pages of different sizes.
+ */
+NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment);
+
+/* Where it is, 0 for system memory; true if it is resident. */
+bool vidmm_allocation_segment(const struct vidmm_allocation *allocation, unsigned *out_segment);
 
 /* Which allocations go first when room is needed, as AllocationPriority; from now on. */
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority);

@@ -202,6 +202,8 @@ static bool play_operation(struct player *player, uint32_t op_index)
         return player_play_offer(player, op_index);
     case WORKLOAD_OP_RECLAIM:
         return player_play_reclaim(player, op_index);
+    case WORKLOAD_OP_MOVE:
+        return player_play_move(player, op_index);
     case WORKLOAD_OP_BUDGET:
         return player_play_budget(player, op_index);
     case WORKLOAD_OP_PRIORITY:

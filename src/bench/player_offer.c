@@ -1,5 +1,5 @@
 /*
- * Offer and reclaim, and priorities and budgets that change.
+ * Offer and reclaim, priorities and budgets that change, and moves.
  *
  * An offer is made as soon as the manager has all earlier submissions that use the allocation, not
  * when they have run: that they still find the content is the manager's business. From then on the
@@ -128,5 +128,37 @@ bool player_play_budget(struct player *player, uint32_t op_index)
     const struct workload_op *op = player_op(player, op_index);
 
     vidmm_set_budget(player->processes[op->object], VIDMM_BUDGET_LOCAL, op->value);
+    return true;
+}
+
+bool player_play_move(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[op->object];
+    unsigned segment = 0;
+    NTSTATUS status;
+
+    while (entry->waiting_count || entry->running_count) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (!entry->handle)
+        return true;
+    if (!player_segment_id(player, op->segment, &segment)) {
+        player_report(player, op_index, "this machine has no %s memory",
+                      workload_segment_name(op->segment));
+        return true;
+    }
+    while ((status = vidmm_move(entry->handle, segment)) == STATUS_GRAPHICS_ALLOCATION_BUSY) {
+        if (entry->holds || !player_advance(player))
+            break;
+    }
+    if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && !entry->holds)
+        return false; /* stopped */
+    /* What is not resident, or has no better place, stays where it is. */
+    if (!NT_SUCCESS(status) && status != STATUS_INVALID_PARAMETER &&
+        status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+        player_report(player, op_index, "move %s failed with status 0x%08x",
+                      workload_allocation_name(player->workload, op->object), (unsigned)status);
     return true;
 }

@@ -199,6 +199,7 @@ bool player_play_offer(struct player *player, uint32_t op_index);
 bool player_play_reclaim(struct player *player, uint32_t op_index);
 bool player_play_priority(struct player *player, uint32_t op_index);
 bool player_play_budget(struct player *player, uint32_t op_index);
+bool player_play_move(struct player *player, uint32_t op_index);
 bool player_play_map(struct player *player, uint32_t op_index);
 bool player_play_unmap(struct player *player, uint32_t op_index);
 bool player_play_page_table(struct player *player, uint32_t op_index);

@@ -75,6 +75,7 @@ static json_t *paging_json(const struct vidmm_statistics *statistics)
     set(json, "buffer_bytes", statistics->paging_bytes);
     set(json, "filled_bytes", statistics->filled_bytes);
     set(json, "discarded_bytes", statistics->discarded_bytes);
+    set(json, "moved_bytes", statistics->moved_bytes);
     set(json, "trim_requests", statistics->trim_requests);
     set(json, "residency_requests", statistics->residency_requests);
     set(json, "residency_hits", statistics->residency_hits);

@@ -46,7 +46,11 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
         return true;
     tally->used[segment->id] += segment_footprint(segment, allocation);
     tally->count[segment->id]++;
-    if (allocation->state == ALLOCATION_LEAVING || allocation->state == ALLOCATION_DYING)
+    if (allocation->other.segment) { /* it moves: two places, and none is given up yet */
+        tally->used[allocation->other.segment->id] +=
+            segment_footprint(allocation->other.segment, allocation);
+        tally->count[allocation->other.segment->id]++;
+    } else if (allocation->state == ALLOCATION_LEAVING || allocation->state == ALLOCATION_DYING)
         tally->leaving[segment->id] += segment_footprint(segment, allocation);
     else if (allocation->is_destroyed)
         tally->doomed[segment->id] += segment_footprint(segment, allocation);

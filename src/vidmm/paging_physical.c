@@ -137,6 +137,21 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     }
 }
 
+/* From segment to segment (XFER-019). */
+static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+    const struct placement *target = &allocation->other;
+
+    if (!transfer(allocation, false, args))
+        return JOB_DONE;
+    args->Transfer.Destination.SegmentId = target->segment->id;
+    args->Transfer.Destination.SegmentAddress.QuadPart =
+        (LONGLONG)(target->segment->caps->base + target->offset);
+    args->Transfer.MdlOffset = 0;
+    return JOB_OPERATION;
+}
+
 static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
@@ -154,4 +169,5 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 const struct job_ops physical_enter_ops = {enter_next, allocation_entered, NULL};
 const struct job_ops physical_leave_ops = {leave_next, allocation_left, NULL};
 const struct job_ops physical_die_ops = {die_next, allocation_died, NULL};
+const struct job_ops physical_move_ops = {move_next, allocation_moved, NULL};
 const struct job_ops physical_drop_ops = {die_next, allocation_dropped, NULL};

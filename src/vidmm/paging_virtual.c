@@ -10,6 +10,8 @@
  *     of a context     without content: INIT_CONTEXT_RESOURCE, through scratch, instead of a fill
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
+ *     memory segment   move    its mappings are made invalid and flushed; chunk by chunk to the other
+ *                              place; its mappings are made valid there
  *     any         die, drop    its mappings are made invalid and flushed; UNMAP from the aperture
  *
  * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
@@ -124,9 +126,17 @@ static bool chunk_is_64k(const struct vidmm_allocation *allocation)
            is_aligned(allocation->job.cursor | allocation->chunk_pages, PAGES_64K);
 }
 
-static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_fill,
+/* Where the chunks of a job go. */
+enum way { WAY_IN, WAY_OUT, WAY_MOVE };
+
+static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool is_fill,
                        DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    static const DXGK_MEMORY_TRANSFER_DIRECTION directions[] = {
+        [WAY_IN] = DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL,
+        [WAY_OUT] = DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM,
+        [WAY_MOVE] = DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL,
+    };
     uint64_t bytes = PAGE_BYTES_OF(allocation->chunk_pages);
 
     if (is_fill) {
@@ -144,10 +154,9 @@ static void move_chunk(struct vidmm_allocation *allocation, bool is_in, bool is_
     args->TransferVirtual.TransferSizeInBytes = bytes;
     args->TransferVirtual.SourceVirtualAddress = allocation->chunk_va;
     args->TransferVirtual.DestinationVirtualAddress = allocation->chunk_va + bytes;
-    args->TransferVirtual.Flags.Src64KBPages = !is_in && chunk_is_64k(allocation);
-    args->TransferVirtual.Flags.Dst64KBPages = is_in && chunk_is_64k(allocation);
-    args->TransferVirtual.TransferDirection =
-        is_in ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL : DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
+    args->TransferVirtual.Flags.Src64KBPages = way != WAY_IN && chunk_is_64k(allocation);
+    args->TransferVirtual.Flags.Dst64KBPages = way != WAY_OUT && chunk_is_64k(allocation);
+    args->TransferVirtual.TransferDirection = directions[way];
 }
 
 /* One chunk, one protection: 0 but where the pages are mapped with a unique one (VX-012). */
@@ -163,13 +172,13 @@ static void limit_to_protection(struct vidmm_allocation *allocation)
 }
 
 /* One operation that takes a chunk out of scratch, from piece on; returns for how many pages. */
-static uint64_t unmap_chunk(struct vidmm_allocation *allocation, bool is_in, uint64_t sides,
+static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, uint64_t sides,
                             DXGKARG_BUILDPAGINGBUFFER *args)
 {
     uint64_t pages = allocation->chunk_pages;
     uint64_t piece = allocation->piece;
     uint64_t in_side = piece % pages;
-    bool is_local = sides == 1 || (piece >= pages) == is_in;
+    bool is_local = sides == 1 || way == WAY_MOVE || (piece >= pages) == (way == WAY_IN);
     bool is_split = chunk_is_64k(allocation);
 
     return page_table_op_unmap(
@@ -182,13 +191,13 @@ static uint64_t unmap_chunk(struct vidmm_allocation *allocation, bool is_in, uin
  * The next operation of the chunks; JOB_DONE when all have been generated. A fill has one side, a
  * transfer two, one behind the other in scratch.
  */
-static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is_in,
+static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum way way,
                                     DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = allocation->vidmm;
     struct address_space *space = &vidmm->paging.space;
     struct job *job = &allocation->job;
-    bool is_fill = is_in && !allocation->mdl;
+    bool is_fill = way == WAY_IN && !allocation->mdl;
     uint64_t sides = is_fill ? 1 : 2;
 
     for (;;) {
@@ -217,7 +226,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
             }
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation, job->cursor + piece,
-                pages - piece, is_in, !is_in && chunk_is_64k(allocation), 0,
+                pages - piece, way == WAY_IN, way != WAY_IN && chunk_is_64k(allocation), 0,
                 allocation->chunk_protection, args);
             return JOB_OPERATION;
 
@@ -226,10 +235,14 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
                 job->phase = PHASE_CHUNK_FLUSH;
                 break;
             }
+            if (way == WAY_MOVE)
+                move_swap(allocation);
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
-                allocation, job->cursor + piece, pages - piece, !is_in,
-                is_in && chunk_is_64k(allocation), 0, allocation->chunk_protection, args);
+                allocation, job->cursor + piece, pages - piece, way == WAY_OUT,
+                way != WAY_OUT && chunk_is_64k(allocation), 0, allocation->chunk_protection, args);
+            if (way == WAY_MOVE)
+                move_swap(allocation);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_FLUSH:
@@ -242,7 +255,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
         case PHASE_CHUNK_MOVE:
             allocation->piece = 0;
             job->phase = PHASE_CHUNK_UNMAP;
-            move_chunk(allocation, is_in, is_fill, args);
+            move_chunk(allocation, way, is_fill, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP:
@@ -250,7 +263,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, bool is
                 job->phase = PHASE_CHUNK_UNMAP_FLUSH;
                 break;
             }
-            allocation->piece += unmap_chunk(allocation, is_in, sides, args);
+            allocation->piece += unmap_chunk(allocation, way, sides, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP_FLUSH:
@@ -295,7 +308,7 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     }
     if (job->phase >= PHASE_CHUNK && job->phase <= PHASE_CHUNK_UNMAP_FLUSH &&
         is_in_memory_segment(allocation)) {
-        enum job_step step = next_of_chunks(allocation, true, args);
+        enum job_step step = next_of_chunks(allocation, WAY_IN, args);
 
         if (step != JOB_DONE)
             return step;
@@ -350,7 +363,7 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 
     if (step != JOB_DONE)
         return step;
-    return is_in_memory_segment(allocation) ? next_of_chunks(allocation, false, args) : JOB_DONE;
+    return is_in_memory_segment(allocation) ? next_of_chunks(allocation, WAY_OUT, args) : JOB_DONE;
 }
 
 static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
@@ -358,6 +371,32 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return next_of_retreat(job_allocation(job), args);
 }
 
+static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (job->phase < PHASE_NOTICE) {
+        enum job_step step = next_of_retreat(allocation, args);
+
+        if (step == JOB_DONE)
+            step = next_of_chunks(allocation, WAY_MOVE, args);
+        if (step != JOB_DONE)
+            return step;
+        move_swap(allocation); /* from here on, in the order of the queue, it is there */
+        job->phase = PHASE_NOTICE;
+        if (allocation->wants_residency_notice) {
+            notice_op_residency(allocation, true, args);
+            return JOB_OPERATION;
+        }
+    }
+    if (job->phase != PHASE_MAP) {
+        start_walk(allocation, PHASE_MAP);
+        allocation->entries_valid = true;
+    }
+    return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
+}
+
+const struct job_ops virtual_move_ops = {move_next, allocation_moved, NULL};
 const struct job_ops virtual_enter_ops = {enter_next, allocation_entered, NULL};
 const struct job_ops virtual_leave_ops = {leave_next, allocation_left, NULL};
 const struct job_ops virtual_die_ops = {die_next, allocation_died, NULL};

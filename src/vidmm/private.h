@@ -277,6 +277,20 @@ void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allo
                         uint64_t first_page, uint64_t page_count, scratch_view_use *use);
 enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
 
+struct run_position {
+    uint32_t run;
+    uint64_t first_page; /* of the allocation, that the run starts with */
+};
+
+/* Where an allocation is: its fields of the same names. */
+struct placement {
+    struct segment *segment;
+    uint64_t offset;
+    struct page_run *runs;
+    uint32_t run_count;
+    struct run_position position;
+};
+
 struct vidmm_allocation {
     struct vidmm *vidmm;
     struct vidmm_device *device;
@@ -313,10 +327,10 @@ struct vidmm_allocation {
     uint64_t offset;       /* CONTIGUOUS, APERTURE: bytes */
     struct page_run *runs; /* PAGES */
     uint32_t run_count;
-    struct run_position {
-        uint32_t run;
-        uint64_t first_page; /* of the allocation, that the run starts with */
-    } position;
+    struct run_position position;
+
+    /* While it moves (move.c): the place that is not in force. Its segment is NULL otherwise. */
+    struct placement other;
 
     /* Physical model: slots through which it leaves (EvictionSegmentSet); NULL: directly. */
     struct segment *eviction_aperture;
@@ -432,6 +446,7 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
 extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
 extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
 extern const struct job_ops physical_drop_ops, virtual_drop_ops;
+extern const struct job_ops physical_move_ops, virtual_move_ops;
 /* Out of its place after a reset, whatever state the job that was lost had left it in. */
 void allocation_cleaned_up(struct vidmm_allocation *allocation);
 void allocation_entered(struct job *job);
@@ -458,6 +473,14 @@ bool offer_drop_backing(struct vidmm *vidmm);
 void offer_cancel(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
+
+/* ---- Moves (move.c) --------------------------------------------------------------------------------- */
+
+/* The two places of a moving allocation change roles. */
+void move_swap(struct vidmm_allocation *allocation);
+/* Releases the place that is not in force; nothing if there is none. */
+void move_release_other(struct vidmm_allocation *allocation);
+void allocation_moved(struct job *job);
 
 /* ---- Budgets (budget.c) ----------------------------------------------------------------------------- */
 

@@ -123,6 +123,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
             lose_content(allocation);
         break;
     case ALLOCATION_LEAVING:
+        move_release_other(allocation);
         if ((is_in_local_memory(allocation) && !is_settled) || allocation->is_dropped)
             forget_content(allocation);
         return;

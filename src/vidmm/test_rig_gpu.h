@@ -340,10 +340,12 @@ static inline void rig_run_virtual_move(struct rig *rig, struct rig_operation *o
         EXPECT(rig_is_segment_page(rig, destination));
         return;
     }
-    EXPECT(args->TransferVirtual.TransferDirection == (rig_is_segment_page(rig, source)
-                                                           ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
-                                                           : DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL));
-    EXPECT(rig_is_segment_page(rig, source) != rig_is_segment_page(rig, destination));
+    EXPECT(args->TransferVirtual.TransferDirection ==
+           (!rig_is_segment_page(rig, source)       ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL
+            : rig_is_segment_page(rig, destination) ? DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL
+                                                    : DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM));
+    EXPECT(rig_is_segment_page(rig, source) || rig_is_segment_page(rig, destination));
+    EXPECT(source != destination);
     if (rig_is_segment_page(rig, source)) {
         EXPECT(source->owner == allocation->number && source->owner_page == page);
         source->owner = 0;
@@ -421,7 +423,8 @@ static inline void rig_run_transfer(struct rig *rig, struct rig_operation *opera
                  (uint64_t)args->Transfer.Destination.SegmentAddress.QuadPart, unit);
     uint32_t page = (uint32_t)(args->Transfer.TransferOffset / PAGE_BYTES + unit);
 
-    EXPECT(rig_is_segment_page(rig, source) != rig_is_segment_page(rig, destination));
+    EXPECT(rig_is_segment_page(rig, source) || rig_is_segment_page(rig, destination));
+    EXPECT(source != destination);
     EXPECT(!rig_is_alive(rig, destination->owner) || destination->owner == allocation->number);
     destination->content = source->content;
     rig_own(destination, allocation->number, page);

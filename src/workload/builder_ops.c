@@ -538,6 +538,23 @@ void workload_builder_priority(struct workload_builder *builder, uint32_t alloca
         op->value = priority;
 }
 
+void workload_builder_move(struct workload_builder *builder, uint32_t allocation,
+                           enum workload_segment segment)
+{
+    struct workload_op *op;
+
+    if (!check_not_offered(builder, &allocation, 1))
+        return;
+    if (segment != WORKLOAD_SEGMENT_LOCAL && segment != WORKLOAD_SEGMENT_LOCAL_INVISIBLE) {
+        workload_builder_fail(builder, "%s moves to %s memory (expected local or local-invisible)",
+                              name_of(builder, allocation), workload_segment_name(segment));
+        return;
+    }
+    op = workload_builder_op(builder, WORKLOAD_OP_MOVE, allocation);
+    if (op)
+        op->segment = (uint8_t)segment;
+}
+
 void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes)
 {
     struct workload_op *op;

@@ -515,6 +515,15 @@ static void handle_residency(struct parser *parser)
     }
 }
 
+static void handle_move(struct parser *parser)
+{
+    uint32_t id = find_allocation(parser, parser->words[0]);
+    uint8_t segment;
+
+    if (id != WORKLOAD_NONE && parse_segment(parser, parser->words[1], &segment))
+        workload_builder_move(parser->builder, id, (enum workload_segment)segment);
+}
+
 static void handle_priority(struct parser *parser)
 {
     uint32_t id = find_allocation(parser, parser->words[0]);
@@ -735,6 +744,7 @@ static const struct directive directives[] = {
      false, item_residency, handle_residency},
     {"reclaim", "reclaim [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,
      handle_residency},
+    {"move", "move NAME SEGMENT", 0, 0, 2, false, NULL, handle_move},
     {"budget", "budget PROCESS SIZE", 0, 0, 2, false, NULL, handle_budget},
     {"priority", "priority NAME P", 0, 0, 2, false, NULL, handle_priority},
     {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx] [driver-protection=N]",

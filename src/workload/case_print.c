@@ -316,6 +316,10 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_RECLAIM:
         print_residency(printer, op);
         break;
+    case WORKLOAD_OP_MOVE:
+        putf(printer, "move %s %s", workload_allocation_name(w, op->object),
+             workload_segment_name((enum workload_segment)op->segment));
+        break;
     case WORKLOAD_OP_BUDGET:
         putf(printer, "budget %s 0x%" PRIx64, workload_string(w, w->processes[op->object].name),
              op->value);

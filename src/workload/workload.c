@@ -26,6 +26,7 @@ const char *workload_op_name(enum workload_op_kind kind)
         [WORKLOAD_OP_RECLAIM] = "reclaim",
         [WORKLOAD_OP_PRIORITY] = "priority",
         [WORKLOAD_OP_BUDGET] = "budget",
+        [WORKLOAD_OP_MOVE] = "move",
         [WORKLOAD_OP_STEP] = "step",
         [WORKLOAD_OP_MAP] = "map",
         [WORKLOAD_OP_UNMAP] = "unmap",

@@ -117,6 +117,7 @@ enum workload_protection {
  *   OFFER       device                         priority  names       0 low, 1 normal, 2 high
  *   RECLAIM     device                                   names
  *   PRIORITY    allocation                     priority
+ *   MOVE        allocation                                           segment
  *   BUDGET      process                        bytes                 0: no limit
  *   STEP                                                             text = name of the phase
  *   MAP         allocation  offset     size    va        protection  flags = protection; with a
@@ -148,6 +149,7 @@ enum workload_op_kind {
     WORKLOAD_OP_RECLAIM,
     WORKLOAD_OP_PRIORITY,
     WORKLOAD_OP_BUDGET,
+    WORKLOAD_OP_MOVE,
     WORKLOAD_OP_STEP,
     WORKLOAD_OP_MAP,
     WORKLOAD_OP_UNMAP,
@@ -443,6 +445,8 @@ void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
                               const uint32_t *allocations, uint32_t count);
 void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
                                uint32_t priority);
+void workload_builder_move(struct workload_builder *builder, uint32_t allocation,
+                           enum workload_segment segment);
 void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes);
 void workload_builder_step(struct workload_builder *builder, const char *name);
 

@@ -1,0 +1,149 @@
+/*
+ * Moves: a resident allocation gets another place, in its segment or in another one, without going
+ * out to system memory.
+ *
+ * The new place is taken before anything moves and the old one released when the last packet has
+ * retired, so the two never overlap (XFER-019). Meanwhile the allocation is LEAVING for everybody
+ * else: requests wait, and find it resident.
+ *
+ *     physical   TRANSFER from segment to segment; the next packet is patched with the new address
+ *     GpuMmu     its mappings are made invalid and flushed; chunk by chunk through scratch, both
+ *                sides in local memory; its mappings are made valid at the new place
+ *
+ * Which place an allocation has is what its fields say; the other one waits in `other`. The
+ * generator of GpuMmu swaps the two for the destination side of a chunk, and for good before the
+ * mappings are written again.
+ *
+ * Source     contract.md XFER-019, RES-011; sequence S-11.
+ */
+#include "vidmm/private.h"
+
+static struct placement take_out(struct vidmm_allocation *allocation)
+{
+    const struct placement place = {allocation->segment, allocation->offset, allocation->runs,
+                                    allocation->run_count, allocation->position};
+
+    allocation->segment = NULL;
+    allocation->runs = NULL;
+    allocation->run_count = 0;
+    return place;
+}
+
+static void put_in(struct vidmm_allocation *allocation, const struct placement *place)
+{
+    allocation->segment = place->segment;
+    allocation->offset = place->offset;
+    allocation->runs = place->runs;
+    allocation->run_count = place->run_count;
+    allocation->position = place->position;
+}
+
+void move_swap(struct vidmm_allocation *allocation)
+{
+    const struct placement place = take_out(allocation);
+
+    put_in(allocation, &allocation->other);
+    allocation->other = place;
+}
+
+void move_release_other(struct vidmm_allocation *allocation)
+{
+    struct placement place;
+
+    if (!allocation->other.segment)
+        return;
+    place = take_out(allocation);
+    put_in(allocation, &allocation->other);
+    segment_unplace(allocation);
+    put_in(allocation, &place);
+    allocation->other = (struct placement){0};
+}
+
+void allocation_moved(struct job *job)
+{
+    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+
+    if (!allocation->vidmm->caps.is_virtual)
+        move_swap(allocation);
+    move_release_other(allocation);
+    allocation->vidmm->statistics.moved_bytes += PAGE_BYTES_OF(allocation->page_count);
+    allocation->state = ALLOCATION_RESIDENT;
+    if (allocation->is_destroyed)
+        segment_set_departure(allocation, DOOMED);
+    if (!allocation->holds)
+        segment_lru_add(allocation);
+    allocation_bury_if_dead(allocation);
+}
+
+static bool is_allowed_in(const struct vidmm_allocation *allocation, unsigned segment_id)
+{
+    unsigned i;
+
+    for (i = 0; i < allocation->preference_count; i++) {
+        if (allocation->preference[i] == segment_id)
+            return true;
+    }
+    return false;
+}
+
+static bool holds_content(const struct segment *segment)
+{
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES;
+}
+
+/* Of two places in one segment: nearer to the start, or in fewer pieces. */
+static bool is_better(const struct placement *place, const struct vidmm_allocation *allocation)
+{
+    return place->segment->kind == SEGMENT_PAGES ? place->run_count < allocation->run_count
+                                                 : place->offset < allocation->offset;
+}
+
+NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    struct segment *target;
+    struct placement old;
+    NTSTATUS status;
+
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (!segment_id || segment_id > vidmm->caps.segment_count)
+        return STATUS_INVALID_PARAMETER;
+    target = segment_by_id(vidmm, segment_id);
+    if (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING)
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    if (allocation->state != ALLOCATION_RESIDENT || !holds_content(allocation->segment) ||
+        !holds_content(target) || !is_allowed_in(allocation, segment_id))
+        return STATUS_INVALID_PARAMETER;
+    if (target->unit_pages != allocation->segment->unit_pages)
+        return STATUS_NOT_SUPPORTED; /* scratch would have to show pages of two sizes */
+    if (allocation->holds || allocation->uses || !allocation_is_idle(allocation))
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+
+    segment_lru_remove(allocation);
+    old = take_out(allocation);
+    status = segment_place(target, allocation);
+    if (!NT_SUCCESS(status)) {
+        put_in(allocation, &old);
+        segment_lru_add(allocation);
+        return status;
+    }
+    allocation->other = take_out(allocation);
+    put_in(allocation, &old);
+    if (target == old.segment && !is_better(&allocation->other, allocation)) {
+        move_release_other(allocation);
+        segment_lru_add(allocation);
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    }
+    allocation->state = ALLOCATION_LEAVING;
+    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
+    paging_queue_add(vidmm, &allocation->job);
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+}
+
+bool vidmm_allocation_segment(const struct vidmm_allocation *allocation, unsigned *out_segment)
+{
+    *out_segment = allocation->segment ? allocation->segment->id : 0;
+    return allocation->state == ALLOCATION_RESIDENT;
+}
