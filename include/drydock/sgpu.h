@@ -251,6 +251,7 @@ enum sgpu_opcode {
     SGPU_OP_FENCE = 0x09,      /* struct sgpu_packet_fence                  */
     SGPU_OP_RENDER = 0x0a,     /* struct sgpu_packet_render + references    */
     SGPU_OP_TOUCH = 0x20,      /* struct sgpu_packet_touch                  */
+    SGPU_OP_CLEAN = 0x21,      /* struct sgpu_packet_clean                  */
 };
 
 /* Copies [source, + bytes) to destination, any alignment; the ranges do not overlap. */
@@ -273,6 +274,19 @@ struct sgpu_packet_touch {
     uint64_t address;
     uint32_t bytes;
     uint32_t reserved; /* 0 */
+};
+
+/*
+ * Writes back and forgets what caches of the GPU hold of [address, + bytes), virtual through root, or
+ * through the submission's own where that is 0. This GPU has no such cache, but like one that has it
+ * looks every page up, and faults where there is none.
+ */
+struct sgpu_packet_clean {
+    uint32_t header;
+    uint32_t flags;
+    uint64_t root; /* as in SGPU_NODE_ROOT */
+    uint64_t address;
+    uint64_t bytes;
 };
 
 /* Writes pattern over [destination, + bytes); both multiples of 4. */

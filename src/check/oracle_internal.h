@@ -100,6 +100,7 @@ enum operation_effect {
     EFFECT_LEARN,   /* they are there, if nothing better was known                */
     EFFECT_DISCARD, /* they are no longer in local memory                         */
     EFFECT_NOTICE,  /* nothing: the driver is told that they are there            */
+    EFFECT_SHOWN,   /* nothing: the driver is shown them there, in the paging process */
     EFFECT_FAREWELL /* nothing: the driver is told that they go                   */
 };
 

@@ -513,6 +513,24 @@ static struct paging_operation *describe_virtual(struct oracle *oracle,
     return operation;
 }
 
+/* Eviction: the address is in the paging process. Addresses of other processes are not followed. */
+static struct paging_operation *describe_shown(struct oracle *oracle,
+                                               const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice = &arg->NotifyAllocation;
+    struct paging_operation *operation;
+
+    if (!notice->Flags.Eviction)
+        return NULL;
+    operation = new_operation(oracle, arg, notice->hAllocation, EFFECT_SHOWN,
+                              notice->OffsetInBytes / PAGE_BYTES,
+                              bytes_to_pages(notice->SizeInBytes), false);
+    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+        operation->locations[i] =
+            va_location(oracle, notice->GpuVirtualAddressAtOffset + i * PAGE_BYTES);
+    return operation;
+}
+
 /* What the call does to allocations, or NULL; aperture slots and scratch addresses change now. */
 static struct paging_operation *describe(struct oracle *oracle,
                                          const DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -526,6 +544,8 @@ static struct paging_operation *describe(struct oracle *oracle,
         return describe_fill(oracle, arg);
     case DXGK_OPERATION_DISCARD_CONTENT:
         return describe_discard(oracle, arg);
+    case DXGK_OPERATION_NOTIFY_ALLOC:
+        return describe_shown(oracle, arg);
     case DXGK_OPERATION_NOTIFY_RESIDENCY:
         return describe_notice(oracle, arg);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
@@ -566,7 +586,8 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
 {
     struct oracle_allocation *allocation = operation->allocation;
 
-    if (operation->effect == EFFECT_NOTICE || operation->effect == EFFECT_FAREWELL) {
+    if (operation->effect == EFFECT_NOTICE || operation->effect == EFFECT_SHOWN ||
+        operation->effect == EFFECT_FAREWELL) {
         publish_notice(oracle, operation);
         return;
     }
@@ -590,6 +611,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
                     allocation->backing[page] ? allocation->backing[page] : LOCATION_DROPPED;
             break;
         case EFFECT_NOTICE:
+        case EFFECT_SHOWN:
         case EFFECT_FAREWELL:
             break; /* above */
         }
@@ -623,7 +645,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
 
     if (operation->effect == EFFECT_DISCARD && (!allocation->is_live || allocation->is_offered))
         return; /* it goes with its content */
-    if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE)
+    if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE ||
+        operation->effect == EFFECT_SHOWN)
         return; /* judged when it was published */
     oracle->counters.operations_checked++;
     while (i < operation->page_count) {

@@ -118,6 +118,7 @@ struct refkmd_adapter {
 struct refkmd_process {
     struct refkmd_adapter *adapter;
     BOOLEAN is_system; /* the paging process */
+    UINT64 root;       /* of its contexts, as the GPU names it; 0: none yet */
     ULONG pasid;       /* IoMmu: its name before the IOMMU; 0: it has none */
 };
 

@@ -118,6 +118,11 @@ static void fill_info(const struct refkmd_adapter *adapter,
     info->AllocationPriority = request->priority ? request->priority : PRIORITY_NORMAL;
 
     if (adapter->model != REFKMD_PHYSICAL) {
+        if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_2)) {
+            info->Flags2.Value = 0;
+            info->Flags2.NotifyEviction = (request->flags & SGPU_UMD_NOTIFY_EVICTION) != 0;
+            info->Flags2.NotifyIoMmuUnmap = (request->flags & SGPU_UMD_NOTIFY_IOMMU_UNMAP) != 0;
+        }
         info->FlagsWddm2.Value = 0;
         info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;

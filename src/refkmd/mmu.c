@@ -155,5 +155,7 @@ VOID NTAPI RefKmdSetRootPageTable(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SE
         refkmd_physical_address(adapter, args->Address.SegmentId, args->Address.SegmentOffset),
         bits);
     context->has_root = TRUE;
+    if (context->device->process)
+        context->device->process->root = context->root;
     refkmd_save_area_set_root(context);
 }

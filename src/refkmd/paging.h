@@ -38,6 +38,7 @@ paging_builder paging_build_update_page_table;
 paging_builder paging_build_flush_tlb;
 paging_builder paging_build_signal_monitored_fence;
 paging_builder paging_build_notify_residency;
+paging_builder paging_build_notify_alloc;
 paging_builder paging_build_init_context_resource;
 paging_builder paging_build_update_context_allocation;
 

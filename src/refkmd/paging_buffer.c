@@ -48,7 +48,7 @@ static const struct paging_handler handlers[] = {
     [DXGK_OPERATION_MAP_MMU] = {"MAP_MMU", NULL},
     [DXGK_OPERATION_UNMAP_MMU] = {"UNMAP_MMU", NULL},
     [DXGK_OPERATION_NOTIFY_RESIDENCY2] = {"NOTIFY_RESIDENCY2", NULL},
-    [DXGK_OPERATION_NOTIFY_ALLOC] = {"NOTIFY_ALLOC", NULL},
+    [DXGK_OPERATION_NOTIFY_ALLOC] = {"NOTIFY_ALLOC", paging_build_notify_alloc},
 };
 
 NTSTATUS paging_build_units(struct paging_call *call, UINT64 unit_count,

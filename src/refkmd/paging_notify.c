@@ -43,3 +43,27 @@ NTSTATUS paging_build_notify_residency(struct paging_call *call)
                                     notice->PhysicalAddress.SegmentOffset);
     return STATUS_SUCCESS;
 }
+
+/*
+ * An allocation leaves system memory: whatever the GPU's caches hold of it is written back now. Before
+ * an eviction the address is in the paging process (NTF-016), before its pages leave the IOMMU it is
+ * in the process named (NTF-018); what is built later does not touch it (NTF-019). A process whose
+ * contexts have never run has nothing in a cache.
+ */
+NTSTATUS paging_build_notify_alloc(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice = &call->args->NotifyAllocation;
+    const struct refkmd_process *process = notice->hKmdProcessHandle;
+    struct sgpu_packet_clean *clean;
+
+    if (process && !process->root)
+        return STATUS_SUCCESS;
+    clean = packet_begin(&call->writer, SGPU_OP_CLEAN, sizeof *clean);
+    if (!clean)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    clean->flags = 0;
+    clean->root = process ? process->root : 0;
+    clean->address = notice->GpuVirtualAddressAtOffset;
+    clean->bytes = notice->SizeInBytes;
+    return STATUS_SUCCESS;
+}

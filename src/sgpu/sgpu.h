@@ -162,6 +162,7 @@ struct sgpu_statistics {
     uint64_t copied_bytes;
     uint64_t filled_bytes;
     uint64_t touches;         /* TOUCH packets */
+    uint64_t cleaned_bytes;   /* by CLEAN packets */
     uint64_t entries_written; /* page-table entries */
     uint64_t render_read_bytes;
     uint64_t render_written_bytes;

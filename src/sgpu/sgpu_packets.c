@@ -448,6 +448,32 @@ static bool touch_end(struct sgpu_node *node)
     return true;
 }
 
+/* ---- CLEAN ---------------------------------------------------------------------------------- */
+
+static bool clean_is_well_formed(struct sgpu_node *node)
+{
+    const struct sgpu_packet_clean *packet = (const void *)node->packet;
+
+    return node->packet_size == sizeof *packet && packet->bytes <= FIELD_LIMIT;
+}
+
+static bool clean_end(struct sgpu_node *node)
+{
+    const struct sgpu_packet_clean *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu_span span;
+
+    if (packet->root)
+        space = (struct sgpu_space){.is_virtual = true, .root_pa = packet->root};
+    for (uint64_t done = 0; done < packet->bytes; done += span.bytes) {
+        if (!sgpu_translate(node, &space, packet->address + done, packet->bytes - done,
+                            SGPU_ACCESS_READ, &span))
+            return raise(node, &span);
+    }
+    node->gpu->statistics.cleaned_bytes += packet->bytes;
+    return true;
+}
+
 /* ---- RENDER --------------------------------------------------------------------------------- */
 
 static bool render_is_well_formed(struct sgpu_node *node)
@@ -566,6 +592,8 @@ static const struct packet_kind packet_kinds[] = {
                        short_begin, fence_end},
     [SGPU_OP_TOUCH] = {sizeof(struct sgpu_packet_touch), SGPU_TOUCH_WRITE | SGPU_PACKET_PHYSICAL,
                        touch_is_well_formed, short_begin, touch_end},
+    [SGPU_OP_CLEAN] = {sizeof(struct sgpu_packet_clean), 0, clean_is_well_formed, short_begin,
+                       clean_end},
     [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render),
                         SGPU_PACKET_PHYSICAL | SGPU_RENDER_GOES_ON | SGPU_RENDER_CONTINUES,
                         render_is_well_formed, render_begin, render_end},

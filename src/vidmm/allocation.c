@@ -193,6 +193,10 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
             vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_1 &&
             info->FlagsWddm2.DisableLargePageMapping;
         allocation->wants_residency_notice = info->FlagsWddm2.ExplicitResidencyNotification;
+        if (vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2) {
+            allocation->wants_eviction_notice = info->Flags2.NotifyEviction;
+            allocation->wants_unmap_notice = info->Flags2.NotifyIoMmuUnmap;
+        }
     }
     if (vidmm->caps.is_virtual &&
         vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 &&

@@ -5,7 +5,11 @@
  * address an allocation is that is accessed physically, and once an eviction, before the first
  * operation that takes it away, that it goes. Destroying a resident allocation is an eviction, too.
  *
- * Source     contract.md NTF-001..006; steps of S-05, S-07.
+ * NOTIFY_ALLOC (WDDM 3.2) goes to drivers that keep content in caches of their own: before an
+ * allocation leaves system memory or an aperture, for each address of its owners (IoMmuUnmap, while
+ * the address is still good), and then chunk by chunk at an address in the paging process (Eviction).
+ *
+ * Source     contract.md NTF-001..006, NTF-015..020; steps of S-05, S-07; sequence S-26.
  */
 #include "vidmm/private.h"
 
@@ -24,4 +28,51 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
     notice->PhysicalAddress.SegmentOffset = allocation->segment->kind == SEGMENT_PAGES
                                                 ? segment_page_offset(allocation, 0)
                                                 : allocation->offset;
+}
+
+void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_NOTIFY_ALLOC;
+    args->NotifyAllocation.hAllocation = mapping->allocation->driver_handle;
+    args->NotifyAllocation.hKmdProcessHandle = mapping->process->space.driver_process;
+    args->NotifyAllocation.Flags.IoMmuUnmap = 1;
+    args->NotifyAllocation.OffsetInBytes = PAGE_BYTES_OF(mapping->first_page);
+    args->NotifyAllocation.SizeInBytes = PAGE_BYTES_OF(mapping->page_count);
+    args->NotifyAllocation.GpuVirtualAddressAtOffset = mapping->va;
+}
+
+static void use_view(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_NOTIFY_ALLOC;
+    args->NotifyAllocation.hAllocation = view->allocation->driver_handle;
+    args->NotifyAllocation.Flags.Eviction = 1;
+    args->NotifyAllocation.OffsetInBytes = PAGE_BYTES_OF(view->first_page);
+    args->NotifyAllocation.SizeInBytes = PAGE_BYTES_OF(view->page_count);
+    args->NotifyAllocation.GpuVirtualAddressAtOffset = view->va;
+}
+
+enum job_step notice_next_of_eviction(struct vidmm_allocation *allocation,
+                                      DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct scratch_view *view = &allocation->view;
+    struct job *job = &allocation->job;
+
+    for (;;) {
+        enum job_step step;
+
+        if (!view->use) {
+            uint64_t left = allocation->page_count - job->cursor;
+
+            if (!left)
+                return JOB_DONE;
+            scratch_view_begin(view, allocation, job->cursor,
+                               min_u64(left, paging_process_chunk_pages(allocation->vidmm)),
+                               use_view);
+        }
+        step = scratch_view_next(view, args);
+        if (step != JOB_DONE)
+            return step;
+        job->cursor += view->page_count;
+        view->use = NULL;
+    }
 }

@@ -8,6 +8,7 @@
  *                      leave   its mappings are made invalid and flushed
  *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
  *     of a context     without content: INIT_CONTEXT_RESOURCE, through scratch, instead of a fill
+ *     notices of WDDM 3.2: leave and die from system memory and apertures begin with NOTIFY_ALLOC
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
  *     memory segment   move    its mappings are made invalid and flushed; chunk by chunk to the other
@@ -25,6 +26,8 @@
 
 enum phase {
     PHASE_START,
+    PHASE_TELL_UNMAP,
+    PHASE_TELL_EVICTION,
     PHASE_APERTURE,
     PHASE_UNMAP,
     PHASE_CHUNK,
@@ -48,6 +51,12 @@ static struct vidmm_allocation *job_allocation(struct job *job)
 static bool is_in_memory_segment(const struct vidmm_allocation *allocation)
 {
     return allocation->segment && allocation->segment->kind == SEGMENT_PAGES;
+}
+
+/* It is resident in system memory, directly or through an aperture (NTF-017). */
+static bool shows_backing(const struct vidmm_allocation *allocation)
+{
+    return allocation->segment && allocation->segment->kind != SEGMENT_PAGES;
 }
 
 /* The next mapping after this one (NULL: the first) whose tables are linked. */
@@ -332,6 +341,16 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
     struct job *job = &allocation->job;
 
     if (job->phase == PHASE_START) {
+        start_walk(allocation, PHASE_TELL_UNMAP);
+        allocation->view.use = NULL;
+    }
+    if (job->phase == PHASE_TELL_UNMAP) {
+        if (allocation->wants_unmap_notice && shows_backing(allocation) &&
+            allocation->entries_valid && allocation->walk) {
+            notice_op_iommu_unmap(allocation->walk, args);
+            allocation->walk = next_live_mapping(allocation, allocation->walk);
+            return JOB_OPERATION;
+        }
         start_walk(allocation, PHASE_UNMAP);
         if (!allocation->entries_valid)
             allocation->walk = NULL;
@@ -343,6 +362,16 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
         if (allocation->is_noticed) {
             notice_op_residency(allocation, false, args);
             return JOB_OPERATION;
+        }
+        job->phase = PHASE_TELL_EVICTION;
+    }
+    if (job->phase == PHASE_TELL_EVICTION) {
+        if (allocation->wants_eviction_notice && shows_backing(allocation)) {
+            enum job_step step = notice_next_of_eviction(allocation, args);
+
+            if (step != JOB_DONE)
+                return step;
+            job->cursor = 0;
         }
         job->phase = PHASE_CHUNK;
         if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)

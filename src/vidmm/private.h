@@ -307,6 +307,8 @@ struct vidmm_allocation {
     bool is_accessed_physically, is_cpu_visible, is_cached;
     bool forbids_large_pages;    /* DisableLargePageMapping */
     bool wants_residency_notice; /* ExplicitResidencyNotification */
+    bool wants_eviction_notice;  /* NotifyEviction: before it leaves system memory */
+    bool wants_unmap_notice;     /* NotifyIoMmuUnmap */
     bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
     enum allocation_state state;
@@ -441,6 +443,11 @@ void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 /* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
                          DXGKARG_BUILDPAGINGBUFFER *args);
+struct mapping;
+void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args);
+/* Chunk by chunk through scratch; view.use is NULL and job.cursor 0 at first. */
+enum job_step notice_next_of_eviction(struct vidmm_allocation *allocation,
+                                      DXGKARG_BUILDPAGINGBUFFER *args);
 
 /* The generators for struct vidmm_allocation.job. */
 extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;

@@ -109,6 +109,8 @@ static uint32_t random_flags(struct random *r)
         flags |= WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY;
     if ((flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY) && rng_chance(r->rng, 1, 2))
         flags |= WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION;
+    if ((flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY) && rng_chance(r->rng, 1, 2))
+        flags |= WORKLOAD_ALLOCATION_NOTIFY_EVICTION | WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP;
     if (rng_chance(r->rng, 1, 16))
         flags |= WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT;
     if (rng_chance(r->rng, 1, 32))
