@@ -83,6 +83,77 @@ static void lack_of_memory_is_survived_with_a_bridge(void **state)
     }
 }
 
+/* ---- Alternate virtual addresses ------------------------------------------------------------------- */
+
+static uint64_t ddi_calls(const struct run_result *result, const char *name)
+{
+    for (unsigned i = 0; i < result->ddi_count; i++) {
+        if (strcmp(result->ddi_names[i], name) == 0)
+            return result->ddi_calls[i];
+    }
+    fail_msg("no DDI is called %s", name);
+    return 0;
+}
+
+static void an_alternate_address_goes_with_its_allocation(void **state)
+{
+    static const char *const buffers[] = {"256", "4K", "64K"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(buffers); i++) {
+        struct run_result *result =
+            play_physical("sequences/S-19-special-lock-transfer.case", "1.1", buffers[i]);
+
+        test_assert_clean(result);
+        /* Out and back twice; acquired by the first access and each time that it is back. */
+        assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 4);
+        assert_int_equal(ddi_calls(result, "DxgkDdiAcquireSwizzlingRange"), 3);
+        assert_int_equal(ddi_calls(result, "DxgkDdiReleaseSwizzlingRange"), 2);
+        test_finish(result);
+    }
+}
+
+static const char three_primaries[] = "drydock-case 1\n"
+                                      "option model physical\n"
+                                      "option local-memory 4M\n"
+                                      "alloc a size=1M segments=local "
+                                      "flags=cpu-visible,use-alternate-va\n"
+                                      "alloc b size=1M segments=local "
+                                      "flags=cpu-visible,use-alternate-va\n"
+                                      "alloc c size=1M segments=local "
+                                      "flags=cpu-visible,use-alternate-va\n"
+                                      "alloc big size=4M segments=local\n"
+                                      "submit c0 a:w b:w c:w\nwait all\n"
+                                      "write a\nread b\nwrite c\nread c\n"
+                                      "submit c0 big:w\nwait all\n"
+                                      "read a\nread b\nread c\n"
+                                      "submit c0 a:rw b:rw c:rw\nwait all\n"
+                                      "read a\nread b\nread c\n";
+
+/* The driver has two: the third takes one from who does not need it now. */
+static void there_may_be_more_allocations_than_ranges(void **state)
+{
+    struct run_result *result = test_play(test_parse(three_primaries));
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 4);
+    assert_int_equal(test_count(result, DXGK_OPERATION_TRANSFER), 2 + 1); /* and big out */
+    test_finish(result);
+}
+
+static void wddm_2_knows_no_swizzling_range(void **state)
+{
+    struct workload *workload = test_parse(three_primaries);
+    struct run_result *result;
+
+    test_option(workload, "model", "gpummu");
+    test_option(workload, "local-memory", "8M");
+    result = test_play(workload);
+    test_assert_clean(result);
+    assert_int_equal(ddi_calls(result, "DxgkDdiAcquireSwizzlingRange"), 0);
+    assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 0);
+    test_finish(result);
+}
+
 /* ---- Splitting ------------------------------------------------------------------------------------- */
 
 static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
@@ -172,6 +243,9 @@ int main(void)
         cmocka_unit_test(an_agp_segment_gets_no_map_operations),
         cmocka_unit_test(without_a_bridge_nothing_is_flushed),
         cmocka_unit_test(lack_of_memory_is_survived_with_a_bridge),
+        cmocka_unit_test(an_alternate_address_goes_with_its_allocation),
+        cmocka_unit_test(there_may_be_more_allocations_than_ranges),
+        cmocka_unit_test(wddm_2_knows_no_swizzling_range),
         cmocka_unit_test(what_does_not_fit_at_once_runs_in_parts),
         cmocka_unit_test(what_fits_is_not_cut_unless_it_is_asked_for),
         cmocka_unit_test(a_part_that_does_not_fit_fails_with_its_numbers),

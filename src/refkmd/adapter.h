@@ -82,6 +82,14 @@ struct refkmd_node {
     BOOLEAN preemption_is_pending;
 };
 
+#define REFKMD_SWIZZLING_RANGES 2u
+
+/* Whose a swizzling range is: not acquired while allocation is NULL. */
+struct refkmd_range {
+    HANDLE allocation;
+    UINT data; /* PrivateDriverData of the acquisition */
+};
+
 struct refkmd_adapter {
     enum refkmd_model model;
     DXGKRNL_INTERFACE dxgkrnl; /* the kernel's callbacks; valid from StartDevice on */
@@ -103,7 +111,8 @@ struct refkmd_adapter {
     UINT va_bits;
 
     UINT segment_count; /* reported ones */
-    UINT agp_segment;   /* the last of them if there is an AGP bridge, or 0 */
+    struct refkmd_range ranges[REFKMD_SWIZZLING_RANGES];
+    UINT agp_segment; /* the last of them if there is an AGP bridge, or 0 */
 
     /* By segment id: what the GPU adds to an offset in the segment, to reach it physically... */
     UINT64 segment_base[REFKMD_SEGMENT_COUNT];
@@ -297,6 +306,8 @@ DXGKDDI_UNMAPCPUHOSTAPERTURE RefKmdUnmapCpuHostAperture;
 DXGKDDI_SETROOTPAGETABLE RefKmdSetRootPageTable;
 
 DXGKDDI_BUILDPAGINGBUFFER RefKmdBuildPagingBuffer;
+DXGKDDI_ACQUIRESWIZZLINGRANGE RefKmdAcquireSwizzlingRange;
+DXGKDDI_RELEASESWIZZLINGRANGE RefKmdReleaseSwizzlingRange;
 DXGKDDI_RENDER RefKmdRender;
 DXGKDDI_PATCH RefKmdPatch;
 DXGKDDI_SUBMITCOMMAND RefKmdSubmitCommand;

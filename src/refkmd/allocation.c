@@ -15,7 +15,7 @@
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
-     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES)
+     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -138,6 +138,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
             (request->flags & SGPU_UMD_APERTURE_CPU_VIEW) != 0;
     } else {
         info->Flags.Value = 0;
+        info->Flags.UseAlternateVA = (request->flags & SGPU_UMD_ALTERNATE_VA) != 0;
         info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->Flags.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
     }

@@ -25,6 +25,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     RtlZeroMemory(&caps, sizeof caps);
     caps.HighestAcceptableAddress.QuadPart = (LONGLONG)(SGPU_PA_SYSTEM - 1);
     caps.MaxAllocationListSlotId = 1;
+    caps.NumberOfSwizzlingRanges = adapter->model == REFKMD_PHYSICAL ? REFKMD_SWIZZLING_RANGES : 0;
     caps.ApertureSegmentCommitLimit = adapter->aperture_bytes;
     caps.SchedulingCaps.MultiEngineAware = 1;
     caps.SchedulingCaps.PreemptionAware = 1;

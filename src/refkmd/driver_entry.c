@@ -55,6 +55,8 @@ static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_p
     fill_common(&table);
     table.Version = version;
     table.DxgkDdiAddDevice = RefKmdAddDevicePhysical;
+    table.DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
+    table.DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
     table.DxgkDdiRender = RefKmdRender;
     table.DxgkDdiPatch = RefKmdPatch;
     return DxgkInitialize(driver, registry_path, &table);

@@ -29,6 +29,7 @@ paging_builder paging_build_fill;
 paging_builder paging_build_discard_content;
 paging_builder paging_build_virtual_transfer;
 paging_builder paging_build_virtual_fill;
+paging_builder paging_build_special_lock_transfer;
 paging_builder paging_build_read_physical;
 paging_builder paging_build_write_physical;
 paging_builder paging_build_map_aperture_segment;

@@ -124,6 +124,11 @@ static NTSTATUS query_driver(struct caps_query *query)
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
     query->caps->resets_engines = driver.SupportPerEngineTDR;
     query->caps->max_slot_id = driver.MaxAllocationListSlotId;
+    if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) &&
+        miniport_has(query->miniport, MINIPORT_DDI_AcquireSwizzlingRange) &&
+        miniport_has(query->miniport, MINIPORT_DDI_ReleaseSwizzlingRange))
+        query->caps->swizzling_range_count =
+            (uint32_t)min_u64(driver.NumberOfSwizzlingRanges, VIDMM_MAX_SWIZZLING_RANGES);
     query->caps->maps_aperture2 = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9) &&
                                   driver.MemoryManagementCaps.MapAperture2Supported;
     status = choose_model(query, &driver.MemoryManagementCaps);

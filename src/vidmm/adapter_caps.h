@@ -20,6 +20,8 @@
 #define VIDMM_MAX_SEGMENTS 31 /* SEG-008: five bits name a segment */
 #define VIDMM_MAX_LEVELS   6
 
+#define VIDMM_MAX_SWIZZLING_RANGES 16 /* of the driver's, that are used */
+
 struct vidmm_invalid_range {
     uint64_t offset;
     uint64_t size;
@@ -63,9 +65,10 @@ struct vidmm_caps {
     bool resets_engines;            /* SupportPerEngineTDR */
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
-    uint32_t max_slot_id; /* MaxAllocationListSlotId */
-    bool maps_aperture2;  /* MapAperture2Supported: address descriptor lists */
-    bool can_remap;       /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
+    uint32_t max_slot_id;           /* MaxAllocationListSlotId */
+    uint32_t swizzling_range_count; /* below WDDM 2.0 (SWZ-010) */
+    bool maps_aperture2;            /* MapAperture2Supported: address descriptor lists */
+    bool can_remap;                 /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
 
     uint32_t segment_count;
     struct vidmm_segment_caps segments[VIDMM_MAX_SEGMENTS]; /* [i] has id i + 1 */

@@ -198,6 +198,8 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
             allocation->wants_unmap_notice = info->Flags2.NotifyIoMmuUnmap;
         }
     }
+    allocation->uses_alternate_va =
+        !vidmm->caps.is_virtual && info->Flags.UseAlternateVA && vidmm->caps.swizzling_range_count;
     if (vidmm->caps.is_virtual &&
         vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 &&
         info->FlagsWddm2.MapApertureCpuVisible) {
@@ -519,6 +521,7 @@ void allocation_entered(struct job *job)
     }
     allocation->has_content = true;
     allocation->state = ALLOCATION_RESIDENT;
+    alternate_va_entered(allocation);
     if (!allocation->holds)
         segment_lru_add(allocation);
     allocation_bury_if_dead(allocation);
@@ -535,7 +538,8 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
         if (!NT_SUCCESS(status))
             return status;
     }
-    if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment))
+    if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment) &&
+        !allocation->has_range)
         segment_take_eviction_slots(allocation);
     segment_lru_remove(allocation);
     allocation->state = ALLOCATION_LEAVING;
@@ -555,6 +559,7 @@ void allocation_left(struct job *job)
     if (holds_content_itself(allocation->segment))
         allocation->vidmm->statistics.moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
     segment_release_eviction_slots(allocation);
+    alternate_va_left(allocation);
     segment_unplace(allocation);
     allocation->state = ALLOCATION_BACKED;
     offer_enlist(allocation);
@@ -583,6 +588,7 @@ static void free_allocation(struct vidmm_allocation *allocation)
 
     while (!list_is_empty(&allocation->mappings))
         mapping_free(container_of(allocation->mappings.next, struct mapping, allocation_link));
+    alternate_va_close(allocation);
     if (allocation->segment)
         segment_unplace(allocation);
     allocation_release_backing(allocation);
@@ -698,6 +704,7 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
     case ALLOCATION_RESIDENT:
         if (agp_flush(allocation))
             return STATUS_GRAPHICS_ALLOCATION_BUSY;
+        alternate_va_open(allocation);
         if (make_reachable(allocation))
             break;
         if (allocation->holds)
@@ -725,6 +732,8 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, ui
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->segment || !holds_content_itself(allocation->segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
+    if (allocation->range_is_acquired)
+        return allocation->range_address + PAGE_BYTES_OF(page);
     if (allocation->host_slots)
         return host_aperture_address(allocation->segment, allocation->host_slots[page]);
     return allocation->segment->caps->cpu_address +

@@ -36,6 +36,8 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     uint64_t offset = allocation->job.cursor;
     uint64_t size = min_u64(total - offset, allocation->vidmm->config.transfer_bytes);
 
+    if (allocation->has_range)
+        return alternate_va_op_transfer(allocation, is_in, args);
     if (offset == total)
         return false;
     args->Operation = DXGK_OPERATION_TRANSFER;

@@ -10,6 +10,7 @@
  *            | residency.c       | requests; who must leave so that they fit                     |
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
  *            | aperture.c        | slots of apertures: which operations fill and empty them      |
+ *            | alternate_va.c    | allocations that the CPU sees through swizzling ranges        |
  *            | agp.c             | the bridge's aperture, and getting what is on its way through |
  *            | paging_physical.c | which operations move an allocation (physical model)          |
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
@@ -353,7 +354,12 @@ struct vidmm_allocation {
                             that wait for memory for their tables */
     uint64_t busy_until;  /* GpuMmu: vidmm->submitted when the last hold went */
 
-    bool is_agp_dirty; /* the GPU wrote it through the bridge since it was flushed */
+    bool uses_alternate_va;
+    bool has_range; /* its number is reserved, and acquired while it is resident */
+    bool range_is_acquired;
+    unsigned range_id, range_data;
+    uint64_t range_address; /* where the CPU sees it through the range */
+    bool is_agp_dirty;      /* the GPU wrote it through the bridge since it was flushed */
     bool is_flushing;
     struct job flush_job;
     struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
@@ -770,6 +776,18 @@ bool mapping_is_64k(const struct mapping *mapping);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 
+/* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------------------- */
+
+/* A range for a resident allocation that is being locked, if it wants one and there is one. */
+void alternate_va_open(struct vidmm_allocation *allocation);
+void alternate_va_close(struct vidmm_allocation *allocation);
+/* It has left its segment, or has come (back) to one. */
+void alternate_va_left(struct vidmm_allocation *allocation);
+void alternate_va_entered(struct vidmm_allocation *allocation);
+/* SPECIAL_LOCK_TRANSFER in the place of its transfer; false: that was all. */
+bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
+                              DXGKARG_BUILDPAGINGBUFFER *args);
+
 /* ---- AGP (agp.c) ---------------------------------------------------------------------------------------- */
 
 /* Shows the scratch page at the start of the segment. agp_close() undoes it, whole or half done. */
@@ -895,9 +913,10 @@ struct vidmm {
     unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
 
     struct segment system;
-    struct segment *segments; /* [i] has id i + 1 */
-    struct segment *agp;      /* NULL: none */
-    uint64_t agp_scratch;     /* system page that WRITE_PHYSICAL goes to */
+    struct segment *segments;                                              /* [i] has id i + 1 */
+    struct vidmm_allocation *swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES]; /* who has it */
+    struct segment *agp;                                                   /* NULL: none */
+    uint64_t agp_scratch; /* system page that WRITE_PHYSICAL goes to */
     bool has_agp_scratch;
     uint64_t dummy_page; /* system page behind unmapped aperture slots */
 

@@ -206,6 +206,7 @@ static bool clean_up(struct vidmm_allocation *allocation, struct job *job,
         job->phase = CLEANUP_NOTICE;
         /* fall through */
     case CLEANUP_NOTICE:
+        alternate_va_close(allocation);
         if (!allocation->is_noticed)
             return false;
         notice_op_residency(allocation, false, args);

@@ -147,8 +147,7 @@ static void finish_call_part(struct render_call *call, NTSTATUS status, uint64_t
     if (--call->remaining)
         return;
     status = call->status;
-    if (call->has_run &&
-        (status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY))
+    if (call->has_run && (status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY))
         status = STATUS_UNSUCCESSFUL;
     needed = call->needed;
     available = call->available;

@@ -1,0 +1,163 @@
+/*
+ * Alternate virtual addresses: a primary that the CPU sees through a swizzling range, and goes on
+ * seeing when it is evicted (WDDM 1.x, UseAlternateVA).
+ *
+ * The first lock while the allocation is in a memory segment that the CPU can see acquires one of the
+ * driver's ranges for it. From then on, whether it is locked or not, the alternate address stays set up:
+ * when the allocation leaves, SPECIAL_LOCK_TRANSFER takes the place of TRANSFER and the range is
+ * released behind it; when it comes back, the same number is acquired again. A range that another one
+ * wants is taken from an allocation that is not locked, which has no alternate address after that.
+ *
+ * Source     contract.md SWZ-001..006, SWZ-010, SLT-001..007; sequence S-19.
+ */
+#include "vidmm/private.h"
+
+static void release(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    DXGKARG_RELEASESWIZZLINGRANGE args = {0};
+    NTSTATUS status;
+
+    if (!allocation->range_is_acquired)
+        return;
+    allocation->range_is_acquired = false;
+    args.hAllocation = allocation->driver_handle;
+    args.PrivateDriverData = allocation->range_data;
+    args.RangeId = allocation->range_id;
+    status = miniport_release_swizzling_range(vidmm->miniport, NULL, &args);
+    if (status != STATUS_SUCCESS)
+        vidmm_driver_error(vidmm, "SWZ-004",
+                           "DxgkDdiReleaseSwizzlingRange(range %u) returned 0x%08x", args.RangeId,
+                           (unsigned)status);
+}
+
+static NTSTATUS acquire(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    const struct segment *segment = allocation->segment;
+    DXGKARG_ACQUIRESWIZZLINGRANGE args = {0};
+    NTSTATUS status;
+
+    args.hAllocation = allocation->driver_handle;
+    args.PrivateDriverData = allocation->range_data;
+    args.RangeId = allocation->range_id;
+    args.SegmentId = segment->id;
+    args.RangeSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
+    args.CPUTranslatedAddress.QuadPart =
+        (LONGLONG)(segment->caps->cpu_address + allocation->offset);
+    status = miniport_acquire_swizzling_range(vidmm->miniport, NULL, &args);
+    if (status == STATUS_SUCCESS) {
+        allocation->range_is_acquired = true;
+        allocation->range_address = (uint64_t)args.CPUTranslatedAddress.QuadPart;
+    } else if (status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE &&
+               status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED) {
+        vidmm_driver_error(vidmm, "SWZ-003",
+                           "DxgkDdiAcquireSwizzlingRange(range %u) returned 0x%08x, which is not "
+                           "lawful",
+                           args.RangeId, (unsigned)status);
+    }
+    return status;
+}
+
+void alternate_va_close(struct vidmm_allocation *allocation)
+{
+    if (!allocation->has_range)
+        return;
+    release(allocation);
+    allocation->vidmm->swizzling_ranges[allocation->range_id] = NULL;
+    allocation->has_range = false;
+}
+
+/* A number nobody has, or that of an allocation that can do without; false: none. */
+static bool take_range(struct vidmm *vidmm, unsigned *out_id)
+{
+    unsigned id;
+
+    for (id = 0; id < vidmm->caps.swizzling_range_count; id++) {
+        *out_id = id;
+        if (!vidmm->swizzling_ranges[id])
+            return true;
+    }
+    for (id = 0; id < vidmm->caps.swizzling_range_count; id++) {
+        struct vidmm_allocation *owner = vidmm->swizzling_ranges[id];
+
+        *out_id = id;
+        if (owner->lock_count || owner->state != ALLOCATION_RESIDENT)
+            continue;
+        alternate_va_close(owner);
+        return true;
+    }
+    return false;
+}
+
+void alternate_va_open(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    const struct segment *segment = allocation->segment;
+    unsigned id, tries;
+
+    if (!allocation->uses_alternate_va || allocation->has_range || !segment ||
+        segment->kind != SEGMENT_CONTIGUOUS || !segment->caps->is_cpu_visible)
+        return;
+    for (tries = 0; tries < vidmm->caps.swizzling_range_count && take_range(vidmm, &id); tries++) {
+        NTSTATUS status;
+
+        allocation->range_id = id;
+        allocation->range_data = allocation->handle; /* the client's name for this lock */
+        allocation->has_range = true;
+        vidmm->swizzling_ranges[id] = allocation;
+        status = acquire(allocation);
+        if (status == STATUS_SUCCESS)
+            return;
+        alternate_va_close(allocation);
+        if (status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE) {
+            allocation->uses_alternate_va = false; /* and never will (SWZ-003) */
+            return;
+        }
+    }
+}
+
+void alternate_va_left(struct vidmm_allocation *allocation)
+{
+    if (allocation->has_range)
+        release(allocation);
+}
+
+void alternate_va_entered(struct vidmm_allocation *allocation)
+{
+    if (!allocation->has_range)
+        return;
+    if (allocation->segment->kind != SEGMENT_CONTIGUOUS ||
+        !allocation->segment->caps->is_cpu_visible || acquire(allocation) != STATUS_SUCCESS)
+        alternate_va_close(allocation);
+}
+
+/* The MDL has no offset here, so that the allocation moves at once (SLT-003). */
+bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
+                              DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
+    LONGLONG address = (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+
+    if (allocation->job.cursor == bytes)
+        return false;
+    allocation->job.cursor = bytes;
+    args->Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
+    args->SpecialLockTransfer.hAllocation = allocation->driver_handle;
+    args->SpecialLockTransfer.TransferSize = (SIZE_T)bytes;
+    if (is_in) {
+        args->SpecialLockTransfer.Source.pMdl = allocation->mdl;
+        args->SpecialLockTransfer.Destination.SegmentId = allocation->segment->id;
+        args->SpecialLockTransfer.Destination.SegmentAddress.QuadPart = address;
+    } else {
+        args->SpecialLockTransfer.Source.SegmentId = allocation->segment->id;
+        args->SpecialLockTransfer.Source.SegmentAddress.QuadPart = address;
+        args->SpecialLockTransfer.Destination.pMdl = allocation->mdl;
+    }
+    args->SpecialLockTransfer.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
+    args->SpecialLockTransfer.Flags.TransferStart = 1;
+    args->SpecialLockTransfer.Flags.TransferEnd = 1;
+    args->SpecialLockTransfer.SwizzlingRangeId = allocation->range_id;
+    args->SpecialLockTransfer.SwizzlingRangeData = allocation->range_data;
+    return true;
+}
