@@ -178,6 +178,18 @@ static bool find_system_page(void *context, uint64_t page, uint64_t *out_page)
            machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page);
 }
 
+static bool find_slot_page(void *context, const struct oracle_segment *segment, uint64_t slot,
+                           uint64_t *out_page)
+{
+    struct assembly *run = context;
+    uint64_t page = SGPU_NO_PAGE;
+
+    *out_page = 0;
+    if (segment->base >= SGPU_PA_APERTURE)
+        page = sgpu_aperture_page(run->gpu, (segment->base - SGPU_PA_APERTURE) / PAGE_BYTES + slot);
+    return page != SGPU_NO_PAGE && find_system_page(run, page, out_page);
+}
+
 static void on_oracle_report(void *context, const struct oracle_report *report)
 {
     struct assembly *run = context;
@@ -221,6 +233,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         [SGPU_FAULT_NONE] = "no fault",
         [SGPU_FAULT_NOT_VALID] = "no valid translation",
         [SGPU_FAULT_READ_ONLY] = "write to a read-only page",
+        [SGPU_FAULT_NO_EXECUTE] = "commands fetched from a no-execute page",
         [SGPU_FAULT_BUS] = "nothing answers",
         [SGPU_FAULT_PACKET] = "malformed packet",
         [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
@@ -333,6 +346,7 @@ static bool raise_oracle(struct assembly *run)
             .context = run,
             .report = on_oracle_report,
             .system_page = find_system_page,
+            .slot_page = find_slot_page,
         },
         &run->oracle);
     if (!NT_SUCCESS(status))

@@ -1,7 +1,7 @@
 /*
  * Oracle internals, shared by oracle.c (life, the workload and the GPU), oracle_compare.c (looking
- * and reporting), oracle_paging.c (the shadow: operations, packets, places) and oracle_layer.c
- * (the miniport).
+ * and reporting), oracle_paging.c (the shadow: operations, packets, places), oracle_slots.c (apertures)
+ * and oracle_layer.c (the miniport).
  *
  * Place   check. Nobody else includes this.
  * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page, from
@@ -86,7 +86,9 @@ struct submission {
 
 struct aperture {
     uint64_t *slots; /* a location each; NULL before the first map */
+    bool *is_told; /* an operation said what the slot shows, and nothing has taken it away since */
     uint64_t slot_count;
+    uint64_t new_start, new_end; /* slots told since the last look lie in here */
 };
 
 /* 512 pages of the paging process's address space. */
@@ -150,6 +152,8 @@ struct oracle {
     struct oracle_segment segments[MAX_SEGMENTS]; /* by id - 1 */
     unsigned segment_count;
     struct aperture apertures[MAX_SEGMENTS];
+    uint64_t dummy_page; /* what the last UNMAP_APERTURE_SEGMENT left in its slots, a location */
+    uint8_t dummy_content[PAGE_BYTES];
 
     bool has_paging_process;
     uint64_t paging_process;
@@ -225,6 +229,12 @@ bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocatio
 
 /* ---- oracle_paging.c ---- */
 
+/* An operation cannot be followed for want of memory: places are not known any more. */
+void lose_operation(struct oracle *oracle);
+
+/* NULL: the driver reported none with that number. */
+const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id);
+
 struct page_store *location_store(const struct oracle *oracle, uint64_t location);
 
 /* The address in local memory of part of a memory segment; bytes may be 0. */
@@ -251,7 +261,21 @@ void oracle_drop_operations(struct oracle *oracle);
 /* The adapter has been reset. */
 void oracle_was_reset(struct oracle *oracle);
 
-/* ---- oracle_paging.c ---- */
+/* ---- oracle_slots.c ---- */
+
+/* NULL: it is none, or there is no memory to follow it. */
+struct aperture *open_aperture(struct oracle *oracle, unsigned id);
+void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
+/* Slots without an owner show it from now on, and nothing of the run may write it. */
+void keep_dummy_page(struct oracle *oracle, uint64_t location);
+
+/* Nothing is built and under way: what the GPU's slots show against what they were told. */
+void check_new_slots(struct oracle *oracle);
+void check_all_slots(struct oracle *oracle);
+
+/* The board may have lost them; what is told from now on holds. */
+void forget_slots(struct oracle *oracle);
+void free_slots(struct oracle *oracle);
 
 /* ---- oracle_notice.c ---- */
 

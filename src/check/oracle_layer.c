@@ -1,5 +1,5 @@
 /*
- * Oracle: the layer. Looks at seven DDIs and one callback and hands everything on unchanged. What
+ * Oracle: the layer. Looks at nine DDIs and one callback and hands everything on unchanged. What
  * goes down is looked at after the driver has answered, except a submission: its packet must
  * be known before the driver can report it complete.
  */
@@ -193,6 +193,16 @@ static NTSTATUS watch_reset_from_timeout(struct miniport *self, HANDLE object)
     return status;
 }
 
+/* Apertures need not survive a sleep. */
+static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
+                                      DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    oracle_of(self)->event_count++;
+    if (state != PowerDeviceD0)
+        forget_slots(oracle_of(self));
+    return miniport_set_power_state(self->next, device_uid, state, action);
+}
+
 static void watch_notify_interrupt(struct miniport_host *host,
                                    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -250,6 +260,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
     layer->ops.reset_from_timeout = watch_reset_from_timeout;
+    layer->ops.set_power_state = watch_set_power_state;
     layer->host_ops = miniport_host_forward_ops;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host.host.ops = &layer->host_ops;

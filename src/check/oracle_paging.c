@@ -66,7 +66,7 @@ bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocatio
 
 /* ---- Segments ---- */
 
-static const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id)
+const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id)
 {
     return id && id <= oracle->segment_count ? &oracle->segments[id - 1] : NULL;
 }
@@ -116,7 +116,7 @@ static void free_operation(struct oracle *oracle, struct paging_operation *opera
     base_free(oracle->services, operation, operation_bytes(operation->location_count));
 }
 
-static void lose_operation(struct oracle *oracle)
+void lose_operation(struct oracle *oracle)
 {
     oracle->counters.lost_operations++;
     oracle->is_blind = true;
@@ -286,32 +286,6 @@ static struct paging_operation *describe_notice(struct oracle *oracle,
 
 /* ---- Apertures ---- */
 
-static struct aperture *open_aperture(struct oracle *oracle, unsigned id)
-{
-    const struct oracle_segment *segment = find_segment(oracle, id);
-    struct aperture *aperture;
-
-    if (!segment || !segment->is_aperture || segment->size < PAGE_BYTES)
-        return NULL;
-    aperture = &oracle->apertures[id - 1];
-    if (!aperture->slots) {
-        aperture->slots = base_alloc_array(oracle->services, (size_t)(segment->size / PAGE_BYTES),
-                                           sizeof *aperture->slots);
-        if (!aperture->slots) {
-            lose_operation(oracle);
-            return NULL;
-        }
-        aperture->slot_count = segment->size / PAGE_BYTES;
-    }
-    return aperture;
-}
-
-static void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location)
-{
-    if (slot < aperture->slot_count)
-        aperture->slots[slot] = location;
-}
-
 /*
  * A page list of the whole allocation says where its pages are; one of a part does not say of
  * which part.
@@ -386,6 +360,8 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
     for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
         set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
                  device_location(oracle, dummy));
+    if (aperture)
+        keep_dummy_page(oracle, device_location(oracle, dummy));
 }
 
 /* ---- Page tables ---- */
@@ -709,6 +685,8 @@ void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node)
         free_packet(oracle, packet);
         oracle->counters.packets++;
     }
+    if (list_is_empty(&oracle->packets) && list_is_empty(&oracle->parts))
+        check_new_slots(oracle);
 }
 
 /* ---- Building and submitting ---- */
@@ -838,11 +816,7 @@ void oracle_forget_paging(struct oracle *oracle)
     size_t position = 0;
 
     oracle_drop_operations(oracle);
-    for (unsigned i = 0; i < MAX_SEGMENTS; i++) {
-        base_free_array(oracle->services, oracle->apertures[i].slots,
-                        (size_t)oracle->apertures[i].slot_count, sizeof(uint64_t));
-        oracle->apertures[i] = (struct aperture){0};
-    }
+    free_slots(oracle);
     while ((chunk = id_map_next(&oracle->va_chunks, &position)))
         base_free(oracle->services, chunk, sizeof *chunk);
     id_map_fini(&oracle->va_chunks);
@@ -905,6 +879,7 @@ bool oracle_final_check(struct oracle *oracle)
     uint64_t problems = 0;
 
     check_unfinished(oracle);
+    check_all_slots(oracle);
     list_for_each (allocation, &oracle->allocations, struct oracle_allocation, link) {
         if (allocation->is_live && !oracle->is_blind)
             check_allocation(oracle, allocation);

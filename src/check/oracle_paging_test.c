@@ -467,6 +467,103 @@ static void content_that_changes_behind_everyone_is_found_at_the_end(void **stat
     close_bench(&bench);
 }
 
+/* ---- Aperture slots ---- */
+
+#define DUMMY_PAGE 777u
+
+/* Half of the texture's pages from 4 on in slots 8..15, then slots 8..11 back to the dummy page. */
+static void map_and_unmap(struct bench *bench, struct pages *home)
+{
+    DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
+    DXGKARG_BUILDPAGINGBUFFER unmap = {.Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT};
+    DXGKARG_BUILDPAGINGBUFFER arg;
+
+    make_texture(bench, home);
+    map.MapApertureSegment.hAllocation = HANDLE_OF(TEXTURE);
+    map.MapApertureSegment.SegmentId = 2;
+    map.MapApertureSegment.OffsetInPages = 8;
+    map.MapApertureSegment.NumberOfPages = 8;
+    map.MapApertureSegment.pMdl = &home->mdl;
+    map.MapApertureSegment.MdlOffset = MDL_POISON + 4;
+    build(bench, &map);
+    unmap.UnmapApertureSegment.hAllocation = HANDLE_OF(TEXTURE);
+    unmap.UnmapApertureSegment.SegmentId = 2;
+    unmap.UnmapApertureSegment.OffsetInPages = 8;
+    unmap.UnmapApertureSegment.NumberOfPages = 4;
+    unmap.UnmapApertureSegment.DummyPage.QuadPart = (LONGLONG)PAGE_NUMBER(DUMMY_PAGE);
+    build(bench, &unmap);
+    arg = fill(TEXTURE + 1, 80, 0); /* of nobody; it makes a packet */
+    build(bench, &arg);
+    submit(bench);
+}
+
+static void slots_show_what_operations_put_there_or_are_reported(void **state)
+{
+    static const struct {
+        enum defect defect;
+        const char *text; /* of the report; NULL: none */
+    } cases[] = {
+        {NO_DEFECT, NULL},
+        {KEEPS_SLOTS, "the dummy page, there (slots wrong: 4)"},
+        {IGNORES_MDL_OFFSET, "slot 0xc"}, /* the first that the unmap did not put right */
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct pages home;
+        struct bench bench;
+
+        open_bench(&bench, cases[i].defect);
+        map_and_unmap(&bench, &home);
+        assert_int_equal(bench.report_count, 0); /* not while it is under way */
+        complete(&bench, bench.fence);
+        assert_int_equal(bench.report_count, cases[i].text != NULL);
+        if (cases[i].text) {
+            assert_int_equal(bench.last.problem, ORACLE_SLOT);
+            assert_non_null(strstr(bench.text, cases[i].text));
+            oracle_final_check(bench.oracle);
+            assert_int_equal(bench.report_count, 1); /* told once */
+        } else {
+            assert_silent(&bench);
+        }
+        close_bench(&bench);
+    }
+}
+
+static void a_slot_that_changes_by_itself_is_found_at_the_end(void **state)
+{
+    for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+        struct pages home;
+        struct bench bench;
+
+        open_bench(&bench, NO_DEFECT);
+        map_and_unmap(&bench, &home);
+        complete(&bench, bench.fence);
+        bench.driver->slots[9] = 0;
+        if (sleeps)
+            miniport_set_power_state(bench.top, 0, PowerDeviceD3, PowerActionSleep);
+        assert_int_equal(oracle_final_check(bench.oracle), sleeps);
+        assert_int_equal(bench.report_count, !sleeps);
+        if (!sleeps)
+            assert_non_null(strstr(bench.text, "slot 0x9: shows nothing"));
+        close_bench(&bench);
+    }
+}
+
+static void a_write_to_the_dummy_page_is_reported(void **state)
+{
+    struct pages home;
+    struct bench bench;
+
+    open_bench(&bench, NO_DEFECT);
+    map_and_unmap(&bench, &home);
+    complete(&bench, bench.fence);
+    page_store_fill(bench.ram, PAGE_NUMBER(DUMMY_PAGE) + 100, 4, 1);
+    assert_false(oracle_final_check(bench.oracle));
+    assert_int_equal(bench.last.problem, ORACLE_SLOT);
+    assert_non_null(strstr(bench.text, "dummy page"));
+    close_bench(&bench);
+}
+
 /* ---- What never ends ---- */
 
 static void operations_that_nobody_submits_or_completes_are_reported(void **state)
@@ -565,6 +662,9 @@ int main(void)
         cmocka_unit_test(every_defect_is_reported_once_and_in_its_place),
         cmocka_unit_test(the_same_flows_without_a_defect_are_silent),
         cmocka_unit_test(content_that_changes_behind_everyone_is_found_at_the_end),
+        cmocka_unit_test(slots_show_what_operations_put_there_or_are_reported),
+        cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
+        cmocka_unit_test(a_write_to_the_dummy_page_is_reported),
         cmocka_unit_test(operations_that_nobody_submits_or_completes_are_reported),
         cmocka_unit_test(an_allocation_may_go_before_its_operation_retires),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),

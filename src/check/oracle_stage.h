@@ -44,6 +44,7 @@ enum defect {
     IGNORES_OFFSET,     /* TransferOffset is not added to the segment side        */
     OFFSET_ON_MDL,      /* TransferOffset is added to the MDL side too            */
     IGNORES_MDL_OFFSET, /* the MDL is used from its first page                    */
+    KEEPS_SLOTS,        /* UNMAP_APERTURE_SEGMENT does nothing                    */
     RESTARTS,           /* a repeat starts from the beginning of the destination  */
 };
 
@@ -67,6 +68,7 @@ struct driver {
     struct command commands[4096];
     unsigned built_count;
     unsigned done_count;
+    uint64_t slots[64];     /* of the aperture: system page; set when built */
     uint64_t va_pages[256]; /* local page, or 1 << 32 | system page, of the scratch range */
 };
 
@@ -196,6 +198,24 @@ static uint64_t page_count_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
+static void map_slots(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const PFN_NUMBER *pfns = MmGetMdlPfnArray(arg->MapApertureSegment.pMdl);
+    uint64_t first = driver->defect == IGNORES_MDL_OFFSET ? 0 : arg->MapApertureSegment.MdlOffset;
+
+    for (uint64_t i = 0; i < arg->MapApertureSegment.NumberOfPages; i++)
+        driver->slots[arg->MapApertureSegment.OffsetInPages + i] = pfns[first + i];
+}
+
+static void unmap_slots(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const uint64_t dummy = (uint64_t)arg->UnmapApertureSegment.DummyPage.QuadPart / PAGE_BYTES;
+
+    for (uint64_t i = 0;
+         driver->defect != KEEPS_SLOTS && i < arg->UnmapApertureSegment.NumberOfPages; i++)
+        driver->slots[arg->UnmapApertureSegment.OffsetInPages + i] = dummy;
+}
+
 static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct driver *driver = driver_of(self);
@@ -216,6 +236,10 @@ static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILD
         }
         return STATUS_SUCCESS;
     }
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT)
+        map_slots(driver, arg);
+    if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)
+        unmap_slots(driver, arg);
     if (driver->defect == SWALLOWED)
         return STATUS_SUCCESS;
     for (; arg->MultipassOffset < count; arg->MultipassOffset++) {
@@ -274,6 +298,12 @@ static NTSTATUS driver_submit_virtual(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS driver_set_power_state(struct miniport *self, ULONG device_uid,
+                                       DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    return STATUS_SUCCESS;
+}
+
 static struct driver *new_driver(struct page_store *ram, struct page_store *local)
 {
     struct driver *driver = calloc(1, sizeof *driver);
@@ -289,6 +319,7 @@ static struct driver *new_driver(struct page_store *ram, struct page_store *loca
     driver->ops.create_allocation = driver_create_allocation;
     driver->ops.destroy_allocation = driver_destroy_allocation;
     driver->ops.build_paging_buffer = driver_build;
+    driver->ops.set_power_state = driver_set_power_state;
     driver->ops.submit_command = driver_submit;
     driver->ops.submit_command_virtual = driver_submit_virtual;
     driver->miniport.ops = &driver->ops;
@@ -336,6 +367,16 @@ static bool resolve(void *context, const struct oracle_segment *segment, uint64_
     return true;
 }
 
+static bool slot_page(void *context, const struct oracle_segment *segment, uint64_t slot,
+                      uint64_t *out_page)
+{
+    const struct bench *bench = context;
+
+    assert_int_equal(segment->id, 2);
+    *out_page = bench->driver->slots[slot];
+    return *out_page != 0;
+}
+
 static void count_interrupt(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     container_of(host, struct bench, host)->interrupt_count++;
@@ -362,6 +403,7 @@ static NTSTATUS open_with(struct bench *bench, const struct base_services *servi
         .expected_bytes = 4 * PAGE_NUMBER(STORE_PAGES),
         .context = bench,
         .resolve = resolve,
+        .slot_page = slot_page,
         .report = keep_report,
     };
     NTSTATUS status;
