@@ -144,11 +144,8 @@ bool player_play_move(struct player *player, uint32_t op_index)
     }
     if (!entry->handle)
         return true;
-    if (!player_segment_id(player, op->segment, &segment)) {
-        player_report(player, op_index, "this machine has no %s memory",
-                      workload_segment_name(op->segment));
-        return true;
-    }
+    if (!player_segment_id(player, op->segment, &segment))
+        return true; /* this machine has no such memory: it stays where it is */
     while ((status = vidmm_move(entry->handle, segment)) == STATUS_GRAPHICS_ALLOCATION_BUSY) {
         if (entry->holds || !player_advance(player))
             break;

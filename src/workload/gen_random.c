@@ -25,6 +25,7 @@ enum {
     NODES,
     MAPS,
     PTES,
+    MEMORY,
 };
 
 #define MAX_REFS 256
@@ -40,6 +41,7 @@ const struct workload_param gen_random_params[] = {
     {"nodes", NULL, 2, 1, WORKLOAD_MAX_NODES, "engines that the contexts are on"},
     {"maps", "no|yes", 1, 0, 0, "map and unmap lines, allocations with nomap or a fixed va"},
     {"ptes", "no|yes", 0, 0, 0, "pte, vm-reserve and vm-release lines"},
+    {"memory", "no|yes", 1, 0, 0, "offer, reclaim, priority, budget and move lines"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -61,6 +63,7 @@ struct live {
     uint32_t id, device;
     uint64_t size;
     bool shared, cpu_visible, nomap, written;
+    bool is_offered;
     bool is_held;       /* by a resident line, since it was allocated */
     bool is_mapped;     /* nomap: by a map line of the whole */
     uint64_t mapped_va; /* of a map line with a VA of its own; 0: none */
@@ -176,13 +179,23 @@ static void random_range(struct random *r, uint64_t size, uint64_t *offset, uint
     *length = 1 + below(r, size - *offset);
 }
 
+/* What is offered is reclaimed before it is used; its content may be gone then. */
+static void reclaim(struct random *r, struct live *live)
+{
+    if (!live->is_offered)
+        return;
+    workload_builder_reclaim(r->builder, WORKLOAD_NONE, &live->id, 1);
+    live->is_offered = false;
+}
+
 static void random_cpu_access(struct random *r, bool is_write)
 {
-    const struct live *live = &r->live[below(r, r->live_count)];
+    struct live *live = &r->live[below(r, r->live_count)];
     uint64_t offset, length;
 
     if (!live->cpu_visible)
         return;
+    reclaim(r, live);
     random_range(r, live->size, &offset, &length);
     if (!is_write)
         workload_builder_read(r->builder, live->id, offset, length);
@@ -244,6 +257,7 @@ static void random_submit(struct random *r)
         if ((ref.live->device != device && (!ref.live->shared || ref.live->nomap)) ||
             (ref.live->nomap && !ref.live->is_mapped))
             continue;
+        reclaim(r, ref.live);
         order_access(r, ref.live, context, (ref.access & WORKLOAD_ACCESS_WRITE) != 0);
         refs[used++] = ref;
     }
@@ -278,6 +292,8 @@ static void random_residency(struct random *r)
         if ((live->device != device && !live->shared) ||
             (!is_evict && !live->is_held && r->held_count == MAX_HELD))
             continue;
+        if (!is_evict)
+            reclaim(r, live);
         if (!is_evict && !live->is_held)
             r->held_count++;
         live->is_held |= !is_evict;
@@ -289,6 +305,41 @@ static void random_residency(struct random *r)
         workload_builder_resident(r->builder, device, ids, count);
     else
         workload_builder_evict(r->builder, device, ids, count);
+}
+
+static void random_memory(struct random *r)
+{
+    static const uint32_t priorities[] = {WORKLOAD_PRIORITY_MIN, WORKLOAD_PRIORITY_LOW,
+                                          WORKLOAD_PRIORITY_NORMAL, WORKLOAD_PRIORITY_MAX};
+    struct live *live = &r->live[below(r, r->live_count)];
+
+    switch (below(r, 8)) {
+    case 0:
+        workload_builder_priority(r->builder, live->id,
+                                  priorities[below(r, ARRAY_COUNT(priorities))]);
+        break;
+    case 1:
+        workload_builder_budget(r->builder, (uint32_t)below(r, r->values[PROCESSES]),
+                                rng_chance(r->rng, 1, 3) ? 0 : below(r, 16 * r->values[MAX_SIZE]));
+        break;
+    case 2:
+    case 3:
+        /* What is held does not move. */
+        if (!live->is_offered && !live->is_held)
+            workload_builder_move(r->builder, live->id,
+                                  rng_chance(r->rng, 1, 2) ? WORKLOAD_SEGMENT_LOCAL
+                                                           : WORKLOAD_SEGMENT_LOCAL_INVISIBLE);
+        break;
+    case 4:
+        reclaim(r, live);
+        break;
+    default:
+        if (live->is_offered)
+            break;
+        workload_builder_offer(r->builder, WORKLOAD_NONE, &live->id, 1, (uint32_t)below(r, 3));
+        live->is_offered = true;
+        break;
+    }
 }
 
 /* Never read-only: any mapping may serve any access. */
@@ -379,6 +430,8 @@ static void random_op(struct random *r, uint64_t index)
         random_submit(r);
     else if (dice < 87)
         random_wait(r);
+    else if (dice < 92 && rng_chance(r->rng, 1, 2) && r->values[MEMORY])
+        random_memory(r);
     else if (dice < 92)
         random_residency(r);
     else if (dice < 95 && r->values[MAPS])
