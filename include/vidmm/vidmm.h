@@ -226,8 +226,8 @@ struct vidmm_statistics {
     uint64_t discarded_bytes;
     uint64_t page_table_count; /* now */
     uint64_t page_table_entries_written;
-    uint64_t moved_bytes;   /* from a place in memory segments to another one */
-    uint64_t trim_requests; /* times that a process was asked to trim */
+    uint64_t moved_bytes;       /* from a place in memory segments to another one */
+    uint64_t trim_requests;     /* times that a process was asked to trim */
     uint64_t dma_buffer_splits; /* for lack of room */
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
@@ -385,7 +385,8 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
 /*
  * Takes the offers back; out_results, one for each, say what became of the content. What has
  * residency references and is not resident is paged in: STATUS_PENDING, and done is called as by
- * vidmm_make_resident(); on failure the references that were put aside for it are gone.
+ * vidmm_make_resident(); on failure the references are
+ * still there, but it is not resident.
  * STATUS_SUCCESS: done is not called. STATUS_INVALID_PARAMETER: one is not offered.
  */
 NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,

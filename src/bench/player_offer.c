@@ -54,6 +54,17 @@ bool player_play_offer(struct player *player, uint32_t op_index)
     return goes_on;
 }
 
+static void note_reclaimed(struct player *player, uint32_t id, bool is_discarded)
+{
+    player->result->reclaims++;
+    player->result->reclaims_discarded += is_discarded;
+    if (!player->oracle)
+        return;
+    oracle_content_offered(player->oracle, id, false);
+    if (is_discarded)
+        oracle_content_lost(player->oracle, id);
+}
+
 static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -69,32 +80,27 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         status = vidmm_reclaim(player->devices[op->object], 1, &entry->handle, &result,
                                player_request_done, player, &fence_value);
     } while (player_should_repeat(player, status, &attempts));
-    if (status == STATUS_PENDING) {
-        if (!player_wait_request(player))
-            return false;
-        if (!NT_SUCCESS(player->request_status))
-            player_report(player, op_index,
-                          "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, "
-                          "%llu are available",
-                          name, (unsigned)player->request_status,
-                          (unsigned long long)player->request_needed,
-                          (unsigned long long)player->request_available);
-    } else if (!NT_SUCCESS(status)) {
+    if (NT_SUCCESS(status) && result == VIDMM_RECLAIM_NOT_COMMITTED) {
+        player_report(player, op_index, "reclaim %s: there is no memory for it", name);
+        return true;
+    }
+    if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "reclaim %s failed with status 0x%08x", name,
                       (unsigned)status);
         return true;
     }
-    if (result == VIDMM_RECLAIM_NOT_COMMITTED) {
-        player_report(player, op_index, "reclaim %s: there is no memory for it", name);
+    note_reclaimed(player, id, result == VIDMM_RECLAIM_DISCARDED);
+    if (status != STATUS_PENDING)
         return true;
-    }
-    player->result->reclaims++;
-    player->result->reclaims_discarded += result == VIDMM_RECLAIM_DISCARDED;
-    if (player->oracle) {
-        oracle_content_offered(player->oracle, id, false);
-        if (result == VIDMM_RECLAIM_DISCARDED)
-            oracle_content_lost(player->oracle, id);
-    }
+    if (!player_wait_request(player))
+        return false;
+    if (!NT_SUCCESS(player->request_status))
+        player_report(player, op_index,
+                      "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, %llu "
+                      "are available",
+                      name, (unsigned)player->request_status,
+                      (unsigned long long)player->request_needed,
+                      (unsigned long long)player->request_available);
     return true;
 }
 

@@ -619,8 +619,10 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
     const uint64_t *locations = allocation->locations + operation->first_page;
     uint64_t i = 0;
 
-    if (operation->effect == EFFECT_DISCARD && (!allocation->is_live || allocation->is_offered))
+    if (operation->effect == EFFECT_DISCARD && !allocation->is_live)
         return; /* it goes with its content */
+    if (allocation->is_offered)
+        return; /* the content may be gone: what is expected is known when it is reclaimed */
     if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE ||
         operation->effect == EFFECT_SHOWN)
         return; /* judged when it was published */

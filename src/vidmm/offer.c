@@ -174,12 +174,9 @@ void offer_cancel(struct vidmm_allocation *allocation)
 
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident)
 {
-    if (!is_resident) {
-        allocation->offered_holds = 0;
-        return;
-    }
     restore_references(allocation);
-    allocation_unhold(allocation); /* the request's own */
+    if (is_resident)
+        allocation_unhold(allocation); /* the request's own, which a failed one has given back */
 }
 
 /*
