@@ -21,7 +21,7 @@
  * Errors     NTSTATUS. On failure nothing has changed and out parameters hold zero.
  *            STATUS_NO_MEMORY: the embedder's allocator failed.
  * Units      Bytes (uint64_t) unless a name says _pages (4 KiB) or _ns.
- * Source     contract.md; sequences S-01 to S-13, S-15, S-17, S-22, S-23.
+ * Source     contract.md; sequences S-01 to S-13, S-15 to S-17, S-22, S-23.
  */
 #ifndef VIDMM_VIDMM_H
 #define VIDMM_VIDMM_H
@@ -133,10 +133,17 @@ struct vidmm_config {
     uint64_t transfer_bytes;   /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */
     uint64_t timeout_ns;       /* of a packet, then of its preemption; 0: 2 s (TDR-012) */
+    bool keeps_straddling;     /* PWR-005: hibernation keeps what begins in the part kept */
     bool resets_whole_adapter; /* never one engine alone (DxgkDdiResetEngine) */
     /* INIT_CONTEXT_RESOURCE names the driver's handle instead of ours (CTX-009). */
     bool inits_contexts_by_driver_handle;
 };
+
+/*
+ * Called when a request has ended. needed and available say, on STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+ * what the request had to place and what the segment could give.
+ */
+typedef void (*vidmm_done)(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
 /* Why the adapter did not start: the field, what it holds, and the rule that it breaks. */
 struct vidmm_failure {
@@ -189,6 +196,24 @@ NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
  * fails with STATUS_GRAPHICS_ADAPTER_WAS_RESET, local memory counts as lost, everything else stays.
  */
 void vidmm_reset(struct vidmm *vidmm);
+
+/*
+ * Puts the adapter to sleep (S-16): drains the GPU, evicts what the sleep would take (by each
+ * segment's Preserved flags), and calls DxgkDdiSetPowerState(D3). done then says STATUS_SUCCESS, and
+ * the power may be taken; STATUS_NO_MEMORY: there is no system memory for what must leave, and
+ * everything goes on as before. Until vidmm_power_up() submissions and requests stand in line, and
+ * addresses are neither mapped nor unmapped.
+ *
+ * STATUS_INVALID_DEVICE_STATE: it sleeps, or is on its way. STATUS_NOT_SUPPORTED: a process has
+ * mappings of physical pages (vidmm_map_physical()), and the sleep would take its page tables; the
+ * manager could not make those mappings again.
+ */
+enum vidmm_sleep { VIDMM_SLEEP_STANDBY, VIDMM_SLEEP_HIBERNATE, VIDMM_SLEEP_D3 };
+NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_done done,
+                          void *context);
+
+/* The power is back. STATUS_INVALID_DEVICE_STATE: it is on. */
+NTSTATUS vidmm_power_up(struct vidmm *vidmm);
 
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);
@@ -306,12 +331,6 @@ void vidmm_unlock(struct vidmm_allocation *allocation);
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);
 
 /* ---- Residency (GpuMmu) --------------------------------------------------------------------- */
-
-/*
- * Called when a request has ended. needed and available say, on STATUS_GRAPHICS_NO_VIDEO_MEMORY,
- * what the request had to place and what the segment could give.
- */
-typedef void (*vidmm_done)(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
 /*
  * Adds one residency reference to each allocation, and pages in what is not resident (all or

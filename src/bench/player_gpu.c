@@ -73,6 +73,65 @@ void player_revive_devices(struct player *player)
     }
 }
 
+/* ---- Power ---- */
+
+static void power_is_down(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct player *player = context;
+
+    player->is_request_reported = true;
+    player->request_status = status;
+    player->needs_pump = true;
+}
+
+/* Sleeps and stays asleep. False: stopped. */
+static bool sleep(struct player *player, uint32_t op_index, enum workload_power power)
+{
+    static const struct {
+        enum vidmm_sleep manager;
+        enum sgpu_sleep gpu;
+    } kinds[WORKLOAD_POWER_COUNT] = {
+        [WORKLOAD_POWER_STANDBY] = {VIDMM_SLEEP_STANDBY, SGPU_SLEEP_STANDBY},
+        [WORKLOAD_POWER_HIBERNATE] = {VIDMM_SLEEP_HIBERNATE, SGPU_SLEEP_HIBERNATE},
+        [WORKLOAD_POWER_D3] = {VIDMM_SLEEP_D3, SGPU_SLEEP_D3},
+    };
+    NTSTATUS status;
+    unsigned attempts = 0;
+
+    do {
+        player->is_request_reported = false;
+        status = vidmm_power_down(player->vidmm, kinds[power].manager, power_is_down, player);
+        while (NT_SUCCESS(status) && !player->is_request_reported) {
+            if (!player_advance(player))
+                return false;
+        }
+        if (NT_SUCCESS(status))
+            status = player->request_status;
+    } while (player_should_repeat(player, status, &attempts));
+    player->is_asleep = NT_SUCCESS(status);
+    if (player->is_asleep)
+        sgpu_power_off(player->config.gpu, kinds[power].gpu);
+    else
+        player_report(player, op_index, "power %s failed with status 0x%08x",
+                      workload_power_name(power), (unsigned)status);
+    return true;
+}
+
+static bool play_power(struct player *player, uint32_t op_index)
+{
+    enum workload_power power = (enum workload_power)player_op(player, op_index)->flags;
+
+    if (power != WORKLOAD_POWER_ON)
+        return sleep(player, op_index, power);
+    if (!player->is_asleep)
+        return true; /* it could not fall asleep, which has been reported */
+    player->is_asleep = false;
+    sgpu_power_on(player->config.gpu);
+    vidmm_power_up(player->vidmm);
+    player->needs_pump = true;
+    return true;
+}
+
 /* ---- Operations ---- */
 
 bool player_play_gpu(struct player *player, uint32_t op_index)
@@ -84,6 +143,8 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
         return true;
     }
     switch ((enum workload_op_kind)op->kind) {
+    case WORKLOAD_OP_POWER:
+        return play_power(player, op_index);
     case WORKLOAD_OP_HANG:
         sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
         break;

@@ -135,6 +135,7 @@ struct player {
     uint64_t request_needed, request_available;
 
     struct machine_event watchdog;
+    bool is_asleep; /* the GPU, since a `power` line */
 
     uint8_t *command; /* a command buffer being made */
     size_t command_room;

@@ -39,11 +39,13 @@ void vidmm_pump(struct vidmm *vidmm)
     vidmm->is_pumping = true;
     do {
         vidmm->pump_again = false;
-        if (allocations_bury(vidmm))
+        if (vidmm->power.state == POWER_ON && allocations_bury(vidmm))
             vidmm->pump_again = true;
-        if (paging_queue_run(vidmm))
+        if (vidmm->power.state != POWER_OFF && paging_queue_run(vidmm))
             vidmm->pump_again = true;
-        if (residency_run(vidmm))
+        if (vidmm->power.state == POWER_ON && residency_run(vidmm))
+            vidmm->pump_again = true;
+        if (power_run(vidmm))
             vidmm->pump_again = true;
     } while (vidmm->pump_again);
     vidmm->is_pumping = false;

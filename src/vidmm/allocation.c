@@ -527,12 +527,12 @@ void allocation_entered(struct job *job)
     allocation_bury_if_dead(allocation);
 }
 
-NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason)
+static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason)
 {
     struct vidmm *vidmm = allocation->vidmm;
     NTSTATUS status;
 
-    ASSERT(allocation->state == ALLOCATION_RESIDENT && !allocation->holds);
+    ASSERT(allocation->state == ALLOCATION_RESIDENT);
     if (holds_content_itself(allocation->segment)) {
         status = allocation_take_backing(allocation);
         if (!NT_SUCCESS(status))
@@ -541,7 +541,9 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
     if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment) &&
         !allocation->has_range)
         segment_take_eviction_slots(allocation);
-    segment_lru_remove(allocation);
+    if (!allocation->holds)
+        segment_lru_remove(allocation);
+    list_remove(&allocation->dying);
     allocation->state = ALLOCATION_LEAVING;
     segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
@@ -552,6 +554,42 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
     return STATUS_SUCCESS;
 }
 
+NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason)
+{
+    ASSERT(!allocation->holds);
+    return leave(allocation, reason);
+}
+
+NTSTATUS allocation_park(struct vidmm_allocation *allocation)
+{
+    NTSTATUS status = leave(allocation, "power");
+
+    allocation->is_parked = NT_SUCCESS(status);
+    return status;
+}
+
+void allocation_map_again(struct vidmm_allocation *allocation)
+{
+    if (!allocation->holds)
+        segment_lru_remove(allocation);
+    list_remove(&allocation->dying);
+    allocation->entries_valid = false;
+    allocation->state = ALLOCATION_ENTERING;
+    allocation->is_published = false;
+    allocation->job.ops = &virtual_map_again_ops;
+    paging_queue_add(allocation->vidmm, &allocation->job);
+}
+
+void allocation_mapped_again(struct job *job)
+{
+    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+
+    allocation->state = ALLOCATION_RESIDENT;
+    if (!allocation->holds)
+        segment_lru_add(allocation);
+    allocation_bury_if_dead(allocation);
+}
+
 void allocation_left(struct job *job)
 {
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
@@ -560,7 +598,10 @@ void allocation_left(struct job *job)
         allocation->vidmm->statistics.moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
     segment_release_eviction_slots(allocation);
     alternate_va_left(allocation);
-    segment_unplace(allocation);
+    if (allocation->is_parked)
+        segment_set_departure(allocation, allocation->is_destroyed ? DOOMED : STAYS);
+    else
+        segment_unplace(allocation);
     allocation->state = ALLOCATION_BACKED;
     offer_enlist(allocation);
     allocation_bury_if_dead(allocation);
@@ -685,7 +726,7 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered)
         return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
-    if (is_in_use(allocation))
+    if (is_in_use(allocation) || allocation->vidmm->power.state != POWER_ON)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     switch (allocation->state) {
     case ALLOCATION_ENTERING:

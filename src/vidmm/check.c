@@ -31,7 +31,8 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
                         !list_is_linked(&allocation->dying);
 
     if (allocation->state != ALLOCATION_DYING &&
-        (segment != NULL) != (is_moving || allocation->state == ALLOCATION_RESIDENT))
+        (segment != NULL) !=
+            (is_moving || allocation->state == ALLOCATION_RESIDENT || allocation->is_parked))
         return broken("placement and state disagree", allocation->handle, allocation->state);
     if (allocation->state == ALLOCATION_BACKED && !allocation->mdl)
         return broken("backed without backing store", allocation->handle, 0);

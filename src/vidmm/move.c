@@ -110,7 +110,8 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
     if (!segment_id || segment_id > vidmm->caps.segment_count)
         return STATUS_INVALID_PARAMETER;
     target = segment_by_id(vidmm, segment_id);
-    if (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING)
+    if (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING ||
+        vidmm->power.state != POWER_ON)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     if (allocation->state != ALLOCATION_RESIDENT || !holds_content(allocation->segment) ||
         !holds_content(target) || !is_allowed_in(allocation, segment_id))

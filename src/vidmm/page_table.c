@@ -344,6 +344,16 @@ static void set_pointer(const struct vidmm *vidmm, DXGK_PTE *entry, const struct
         set_entry(entry, child->memory.segment, table_memory_device_page(vidmm, &child->memory));
 }
 
+void page_table_op_farewell(struct address_space *space, struct page_table *table,
+                            DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table, args);
+
+    update->pPageTableEntries = NULL;
+    update->Flags.NotifyEviction = 1;
+    set_range(space->vidmm, update, table->first_va, 0, 0);
+}
+
 void page_table_op_link(struct address_space *space, struct page_table *table,
                         DXGKARG_BUILDPAGINGBUFFER *args)
 {

@@ -430,3 +430,16 @@ const struct job_ops virtual_enter_ops = {enter_next, allocation_entered, NULL};
 const struct job_ops virtual_leave_ops = {leave_next, allocation_left, NULL};
 const struct job_ops virtual_die_ops = {die_next, allocation_died, NULL};
 const struct job_ops virtual_drop_ops = {die_next, allocation_dropped, NULL};
+
+static enum job_step map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_allocation *allocation = job_allocation(job);
+
+    if (job->phase != PHASE_MAP) {
+        start_walk(allocation, PHASE_MAP);
+        allocation->entries_valid = true;
+    }
+    return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
+}
+
+const struct job_ops virtual_map_again_ops = {map_again_next, allocation_mapped_again, NULL};

@@ -28,6 +28,7 @@
  *            | host_aperture.c   | the CPU's way to memory that it does not see                  |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | recovery.c        | time-outs, resets, and building everything up again          |
+ *            | power.c           | sleeps: what must leave for them                             |
  *            | check.c           | the invariant walk                                            |
  *
  *            Work flows one way: a request (residency.c) places allocations and queues jobs; a job
@@ -376,6 +377,7 @@ struct vidmm_allocation {
     struct list context_link;
     struct scratch_view view; /* of the job in progress */
 
+    bool is_parked;             /* keeps its place through a sleep: BACKED, or on its way there */
     bool is_published;          /* ENTERING, and its user has been told that it is there */
     bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
     bool has_unique_protection; /* a mapping has had one */
@@ -460,6 +462,19 @@ extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die
 extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
 extern const struct job_ops physical_drop_ops, virtual_drop_ops;
 extern const struct job_ops physical_move_ops, virtual_move_ops;
+extern const struct job_ops virtual_map_again_ops;
+/* It waits for its burial, and nothing that is queued uses it. */
+static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
+{
+    return allocation->is_destroyed && !allocation->holds && !allocation->uses &&
+           allocation_is_idle(allocation);
+}
+/* Like allocation_leave(), of an allocation that is held or used: it keeps its place. */
+NTSTATUS allocation_park(struct vidmm_allocation *allocation);
+/* Its page tables are new: writes the entries of all its mappings. State ENTERING meanwhile. */
+void allocation_map_again(struct vidmm_allocation *allocation);
+void allocation_mapped_again(struct job *job);
+void allocation_moved(struct job *job);
 /* Out of its place after a reset, whatever state the job that was lost had left it in. */
 void allocation_cleaned_up(struct vidmm_allocation *allocation);
 void allocation_entered(struct job *job);
@@ -476,7 +491,8 @@ void allocation_dropped(struct job *job);
 static inline bool job_is_of_allocation(const struct job *job)
 {
     return job->ops->finished == allocation_entered || job->ops->finished == allocation_left ||
-           job->ops->finished == allocation_died || job->ops->finished == allocation_dropped;
+           job->ops->finished == allocation_died || job->ops->finished == allocation_dropped ||
+           job->ops->finished == allocation_mapped_again || job->ops->finished == allocation_moved;
 }
 /* An offered allocation has become BACKED: its system pages may be dropped. */
 void offer_enlist(struct vidmm_allocation *allocation);
@@ -493,7 +509,6 @@ void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident)
 void move_swap(struct vidmm_allocation *allocation);
 /* Releases the place that is not in force; nothing if there is none. */
 void move_release_other(struct vidmm_allocation *allocation);
-void allocation_moved(struct job *job);
 
 /* ---- Budgets (budget.c) ----------------------------------------------------------------------------- */
 
@@ -655,6 +670,9 @@ struct page_table *page_table_find_64k(const struct address_space *space, uint64
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
 uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level);
 
+/* The table is about to leave memory (PT-037): no entries come with it. */
+void page_table_op_farewell(struct address_space *space, struct page_table *table,
+                            DXGKARG_BUILDPAGINGBUFFER *args);
 /* Operations. They fill *args; the entries last until the next one is filled. */
 void page_table_op_initialise(struct address_space *space, struct page_table *table,
                               DXGKARG_BUILDPAGINGBUFFER *args);
@@ -890,16 +908,37 @@ struct recovery {
     struct list unfinished;  /* jobs of such packets, in order */
     struct list allocations; /* whose places are to be cleaned up */
     struct list *at;         /* where the clean-up job is in them */
+    bool maps_again;         /* mappings of what is resident are to be written */
     struct job cleanup_job;
     struct job restored_job;
 };
 void recovery_init(struct vidmm *vidmm);
+/*
+ * Builds up again what is gone: the page tables, if they were lost, what has kept its place without
+ * being there, and the mappings of what is there. Rendering goes on when that has retired.
+ */
+void recovery_restore(struct vidmm *vidmm, bool lost_tables);
 /* A node does not answer: resets it, or everything. */
 void recovery_timed_out(void *context, unsigned node);
 /* Takes the jobs of a paging packet that a reset aborted. */
 void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
 /* What the device has queued will fail, what it submits is refused. */
 void device_fail(struct vidmm_device *device, const char *reason);
+
+/* ---- Power (power.c) -------------------------------------------------------------------------------------- */
+
+enum power_state { POWER_ON, POWER_DRAINING, POWER_PURGING, POWER_TABLES, POWER_OFF };
+
+struct power {
+    enum power_state state;
+    enum vidmm_sleep sleep;
+    NTSTATUS status; /* of the purge */
+    vidmm_done done;
+    void *context;
+};
+/* Goes on with a power-down when the queues are empty. True if it did anything. */
+bool power_run(struct vidmm *vidmm);
+enum job_step power_farewell_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
 
 struct vidmm {
     struct miniport *miniport;
@@ -924,6 +963,7 @@ struct vidmm {
     struct paging_process paging;
     struct monitored_fences fences;
     struct recovery recovery;
+    struct power power;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     DXGK_PTE entry_64k, immediate_entry_64k; /* pPageTableEntries64KB of each */

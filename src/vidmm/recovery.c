@@ -119,14 +119,19 @@ static void settle_allocation(struct vidmm_allocation *allocation)
             forget_content(allocation);
         break;
     case ALLOCATION_ENTERING:
-        if (is_in_local_memory(allocation) && allocation->is_published)
+        if (is_in_local_memory(allocation) && allocation->has_content && !allocation->mdl)
+            forget_content(allocation); /* kept through a sleep, its mappings were being written */
+        else if (is_in_local_memory(allocation) && allocation->is_published)
             lose_content(allocation);
         break;
     case ALLOCATION_LEAVING:
         move_release_other(allocation);
         if ((is_in_local_memory(allocation) && !is_settled) || allocation->is_dropped)
             forget_content(allocation);
-        return;
+        if (!allocation->is_parked)
+            return;
+        segment_set_departure(allocation, allocation->is_destroyed ? DOOMED : STAYS);
+        break;
     default:
         return;
     }
@@ -156,10 +161,25 @@ static void for_each_allocation(struct vidmm *vidmm,
     }
 }
 
+/* It has kept its place: its content comes, or, when it is there, its mappings do. */
 static void enter_again(struct vidmm_allocation *allocation)
 {
-    if (allocation->segment && allocation->state == ALLOCATION_BACKED)
+    struct vidmm *vidmm = allocation->vidmm;
+    bool is_wanted = allocation->holds || !allocation_is_idle(allocation);
+
+    if (!allocation->segment)
+        return;
+    if (allocation->state == ALLOCATION_RESIDENT && vidmm->recovery.maps_again &&
+        !allocation_is_dead(allocation)) {
+        allocation_map_again(allocation);
+    } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
+        list_remove(&allocation->dying);
+        allocation->is_parked = false;
         allocation_enter(allocation);
+    } else if (allocation->state == ALLOCATION_BACKED) {
+        allocation->is_parked = false;
+        segment_unplace(allocation);
+    }
 }
 
 /* ---- The clean-up ----------------------------------------------------------------------------- */
@@ -293,7 +313,8 @@ static void restored_finished(struct job *job)
 {
     struct vidmm *vidmm = container_of(job, struct vidmm, recovery.restored_job);
 
-    vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
+    if (vidmm->power.state == POWER_ON)
+        vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
 }
 
 static const struct job_ops restored_ops = {restored_next, restored_finished, NULL};
@@ -357,7 +378,8 @@ void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
 
 static bool is_own_job(const struct job *job)
 {
-    return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops;
+    return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops ||
+           job->ops->next == power_farewell_next;
 }
 
 /*
@@ -387,6 +409,23 @@ static void queue_unfinished(struct vidmm *vidmm)
         paging_queue_add(vidmm, container_of(link, struct job, link));
 }
 
+void recovery_restore(struct vidmm *vidmm, bool lost_tables)
+{
+    if (lost_tables) {
+        NTSTATUS status = paging_process_rebuild(vidmm);
+
+        if (!NT_SUCCESS(status))
+            vidmm_driver_error(vidmm, "PWR-009",
+                               "the paging process could not be set up again: 0x%08x",
+                               (unsigned)status);
+        rebuild_tables(vidmm);
+    }
+    vidmm->recovery.maps_again = lost_tables;
+    for_each_allocation(vidmm, enter_again);
+    paging_queue_add(vidmm, &vidmm->recovery.restored_job);
+    vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);
+}
+
 /* S-17, steps 3 to 6. */
 static void reset_adapter(struct vidmm *vidmm)
 {
@@ -413,18 +452,10 @@ static void reset_adapter(struct vidmm *vidmm)
         vidmm_driver_error(vidmm, "TDR-005", "DxgkDdiRestartFromTimeout returned 0x%08x",
                            (unsigned)status);
 
-    if (vidmm->caps.has_page_tables) {
-        status = paging_process_rebuild(vidmm);
-        if (!NT_SUCCESS(status))
-            vidmm_driver_error(vidmm, "PWR-009",
-                               "the paging process could not be set up again: 0x%08x",
-                               (unsigned)status);
-        rebuild_tables(vidmm);
-    }
-    for_each_allocation(vidmm, enter_again);
-    paging_queue_add(vidmm, &recovery->restored_job);
+    if (vidmm->power.state != POWER_ON)
+        vidmm->power.state = POWER_DRAINING; /* once more */
+    recovery_restore(vidmm, vidmm->caps.has_page_tables);
     queue_unfinished(vidmm);
-    vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);
 }
 
 /* ---- One engine ------------------------------------------------------------------------------- */
