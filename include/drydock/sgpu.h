@@ -408,6 +408,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_NOTIFY_IOMMU_UNMAP  (1u << 18) /* before the device cannot reach it         */
 #define SGPU_UMD_NO_LARGE_PAGES      (1u << 21) /* never map it by large pages               */
 #define SGPU_UMD_ALTERNATE_VA        (1u << 22) /* the CPU keeps seeing it when it is evicted */
+#define SGPU_UMD_PERMANENT           (1u << 23) /* keeps its system memory while it is in local */
 #define SGPU_UMD_APERTURE_CPU_VIEW   (1u << 20) /* the driver's CPU side sees it in the aperture */
 struct sgpu_umd_allocation {
     uint32_t version; /* SGPU_UMD_VERSION */

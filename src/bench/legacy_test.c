@@ -154,6 +154,36 @@ static void wddm_2_knows_no_swizzling_range(void **state)
     test_finish(result);
 }
 
+/* ---- Permanent system memory ------------------------------------------------------------------------ */
+
+static void what_nobody_wrote_leaves_without_being_copied(void **state)
+{
+    struct run_result *result = play_physical("sequences/S-08-clean-eviction.case", NULL, NULL);
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_DISCARD_CONTENT), 1);
+    assert_int_equal(result->statistics.discarded_bytes, 2 * MiB);
+    /* texture in three times and out once, other out once and in once: cut nowhere. */
+    assert_int_equal(test_count(result, DXGK_OPERATION_TRANSFER), 5);
+    test_finish(result);
+}
+
+static void what_the_cpu_may_have_written_is_copied(void **state)
+{
+    struct run_result *result =
+        test_play(test_parse("drydock-case 1\noption model physical\noption local-memory 4M\n"
+                             "alloc t size=2M segments=local flags=cpu-visible,permanent-sysmem\n"
+                             "alloc other size=3M segments=local\n"
+                             "write t\nsubmit c0 t:r\nwait all\n"
+                             "write t offset=8K size=4K\n" /* where it is: in local memory */
+                             "submit c0 other:w\nwait all\nread t\n"));
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_DISCARD_CONTENT), 0);
+    assert_int_equal(result->statistics.moved_out_bytes, 2 * MiB);
+    test_finish(result);
+}
+
 /* ---- Splitting ------------------------------------------------------------------------------------- */
 
 static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
@@ -246,6 +276,8 @@ int main(void)
         cmocka_unit_test(an_alternate_address_goes_with_its_allocation),
         cmocka_unit_test(there_may_be_more_allocations_than_ranges),
         cmocka_unit_test(wddm_2_knows_no_swizzling_range),
+        cmocka_unit_test(what_nobody_wrote_leaves_without_being_copied),
+        cmocka_unit_test(what_the_cpu_may_have_written_is_copied),
         cmocka_unit_test(what_does_not_fit_at_once_runs_in_parts),
         cmocka_unit_test(what_fits_is_not_cut_unless_it_is_asked_for),
         cmocka_unit_test(a_part_that_does_not_fit_fails_with_its_numbers),

@@ -15,7 +15,8 @@
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
-     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA)
+     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA |                \
+     SGPU_UMD_PERMANENT)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -57,7 +58,7 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 }
 
 /*
- * Keeps ALLOC-009 (Cached needs CpuVisible), NTF-002 (notices of residency are about physical
+ * Keeps ALLOC-009 (Cached and PermanentSysMem need CpuVisible), NTF-002 (notices of residency are about physical
  * addresses) and RES-013 (what the CPU may touch must be somewhere
  * that it can).
  */
@@ -74,7 +75,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
 
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
-        ((flags & SGPU_UMD_CACHED) && !(flags & SGPU_UMD_CPU_VISIBLE)) || contradicts ||
+        ((flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT)) && !(flags & SGPU_UMD_CPU_VISIBLE)) ||
+        contradicts ||
         ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
         is_out_of_reach)
         return STATUS_INVALID_PARAMETER;
@@ -138,6 +140,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
             (request->flags & SGPU_UMD_APERTURE_CPU_VIEW) != 0;
     } else {
         info->Flags.Value = 0;
+        info->Flags.PermanentSysMem = (request->flags & SGPU_UMD_PERMANENT) != 0;
         info->Flags.UseAlternateVA = (request->flags & SGPU_UMD_ALTERNATE_VA) != 0;
         info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->Flags.Cached = (request->flags & SGPU_UMD_CACHED) != 0;

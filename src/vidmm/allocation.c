@@ -198,6 +198,11 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
             allocation->wants_unmap_notice = info->Flags2.NotifyIoMmuUnmap;
         }
     }
+    allocation->is_permanent = !vidmm->caps.is_virtual && info->Flags.PermanentSysMem;
+    if (allocation->is_permanent && !info->Flags.CpuVisible) {
+        vidmm_driver_error(vidmm, "ALLOC-009", "%s.Flags.PermanentSysMem without CpuVisible", ddi);
+        return false;
+    }
     allocation->uses_alternate_va =
         !vidmm->caps.is_virtual && info->Flags.UseAlternateVA && vidmm->caps.swizzling_range_count;
     if (vidmm->caps.is_virtual &&
@@ -517,7 +522,9 @@ void allocation_entered(struct job *job)
             statistics->moved_in_bytes += bytes;
         else
             statistics->filled_bytes += bytes;
-        allocation_release_backing(allocation);
+        allocation->is_dirty = !allocation->mdl;
+        if (!allocation->is_permanent)
+            allocation_release_backing(allocation);
     }
     allocation->has_content = true;
     allocation->state = ALLOCATION_RESIDENT;
@@ -533,13 +540,13 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason)
     NTSTATUS status;
 
     ASSERT(allocation->state == ALLOCATION_RESIDENT);
-    if (holds_content_itself(allocation->segment)) {
+    if (holds_content_itself(allocation->segment) && !allocation->mdl) {
         status = allocation_take_backing(allocation);
         if (!NT_SUCCESS(status))
             return status;
     }
     if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment) &&
-        !allocation->has_range)
+        !allocation->has_range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
     if (!allocation->holds)
         segment_lru_remove(allocation);
@@ -593,9 +600,12 @@ void allocation_mapped_again(struct job *job)
 void allocation_left(struct job *job)
 {
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
+    struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
 
-    if (holds_content_itself(allocation->segment))
-        allocation->vidmm->statistics.moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
+    if (holds_content_itself(allocation->segment) && allocation_is_clean(allocation))
+        statistics->discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
+    else if (holds_content_itself(allocation->segment))
+        statistics->moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
     segment_release_eviction_slots(allocation);
     alternate_va_left(allocation);
     if (allocation->is_parked)
@@ -746,8 +756,10 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
         if (agp_flush(allocation))
             return STATUS_GRAPHICS_ALLOCATION_BUSY;
         alternate_va_open(allocation);
-        if (make_reachable(allocation))
+        if (make_reachable(allocation)) {
+            allocation->is_dirty = true; /* the CPU may write where it is */
             break;
+        }
         if (allocation->holds)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
         status = allocation_leave(allocation, "CPU access");

@@ -2,7 +2,8 @@
  * Paging operations of the physical model: how an allocation enters, leaves and dies.
  *
  *     memory segment   enter   FILL without content, else TRANSFER from the backing store
- *                      leave   TRANSFER to the backing store, directly or, with an eviction segment,
+ *                      leave   DISCARD_CONTENT where the backing store is still good, else
+ *                              TRANSFER to the backing store, directly or, with an eviction segment,
  *                              through aperture slots that show it: MAP, TRANSFER, UNMAP
  *                      die, drop an offered one   DISCARD_CONTENT
  *     AGP              the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get
@@ -111,6 +112,12 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         return allocation->is_agp_dirty && agp_op_flush(allocation, &job->phase, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
+    if (allocation_is_clean(allocation)) {
+        if (job->phase++)
+            return JOB_DONE;
+        discard(allocation, args);
+        return JOB_OPERATION;
+    }
     if (!allocation->eviction_aperture)
         return transfer(allocation, false, args) ? JOB_OPERATION : JOB_DONE;
 

@@ -355,6 +355,8 @@ struct vidmm_allocation {
                             that wait for memory for their tables */
     uint64_t busy_until;  /* GpuMmu: vidmm->submitted when the last hold went */
 
+    /* PermanentSysMem: the backing store stays while it is in memory, and is good until it is written. */
+    bool is_permanent, is_dirty;
     bool uses_alternate_va;
     bool has_range; /* its number is reserved, and acquired while it is resident */
     bool range_is_acquired;
@@ -396,6 +398,11 @@ static inline bool allocation_is_placed(const struct vidmm_allocation *allocatio
 bool allocation_is_idle(const struct vidmm_allocation *allocation);
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
 void allocation_release_backing(struct vidmm_allocation *allocation);
+/* Its backing store holds what it holds itself, in a memory segment (ALLOC-012). */
+static inline bool allocation_is_clean(const struct vidmm_allocation *allocation)
+{
+    return allocation->is_permanent && allocation->mdl && !allocation->is_dirty;
+}
 static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
 {
     return (uint64_t *)(allocation->mdl + 1);

@@ -115,7 +115,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
     case ALLOCATION_RESIDENT:
         if (!allocation->holds)
             segment_lru_remove(allocation);
-        if (is_in_local_memory(allocation))
+        if (is_in_local_memory(allocation) && !allocation_is_clean(allocation))
             forget_content(allocation);
         break;
     case ALLOCATION_ENTERING:

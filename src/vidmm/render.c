@@ -213,6 +213,8 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
         if (!submission->is_needed[i])
             continue;
         ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
+        if (submission->references[i].is_written)
+            submission->references[i].allocation->is_dirty = true;
         if (submission->references[i].is_written &&
             submission->references[i].allocation->segment->kind == SEGMENT_AGP)
             submission->references[i].allocation->is_agp_dirty = true;
