@@ -461,6 +461,62 @@ static void physical_operations_stay_physical_in_a_virtual_submission(void **sta
     test_mdl_fini(&kernel, &mdl);
 }
 
+/* ---- COPY_PAGE_TABLE_ENTRIES ---------------------------------------------------------------- */
+
+/* CPTE-002, CPTE-006: as they are, one range behind the other, whatever fits into the buffer. */
+static void entries_are_copied_verbatim_and_in_order(void **state)
+{
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[] = {
+        {.NumPageTableEntries = 3, .SrcStartPteIndex = 0, .DstStartPteIndex = 100},
+        {.NumPageTableEntries = 0, .SrcStartPteIndex = 0, .DstStartPteIndex = 300},
+        {.NumPageTableEntries = 2, .SrcStartPteIndex = 101, .DstStartPteIndex = 200},
+        {.NumPageTableEntries = 1, .SrcStartPteIndex = 5, .DstStartPteIndex = 200},
+    };
+    uint64_t words[] = {0x11, 0x2222, UINT64_C(0x8000000000333333), 4, 5, 6};
+
+    for (UINT i = 0; i < RTL_NUMBER_OF(ranges); i++) {
+        ranges[i].SrcPageTableAddress = SCRATCH_VA;
+        ranges[i].DstPageTableAddress = SCRATCH_VA;
+    }
+    FOR_EACH_BUFFER_SIZE(dma_bytes)
+    {
+        DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+        invalidate_scratch();
+        page_store_write(local(), SCRATCH_TABLE, words, sizeof words);
+        args.CopyPageTableEntries.NumRanges = RTL_NUMBER_OF(ranges);
+        args.CopyPageTableEntries.pRanges = ranges;
+        test_build(&kernel, &args, dma_bytes);
+        for (UINT i = 0; i < 3; i++)
+            assert_int_equal(table_entry(SCRATCH_TABLE, 100 + i), words[i]);
+        assert_int_equal(table_entry(SCRATCH_TABLE, 200), words[5]);
+        assert_int_equal(table_entry(SCRATCH_TABLE, 201), words[2]);
+        assert_true(page_store_is_fill(local(), SCRATCH_TABLE + 103 * 8, 97 * 8, GUARD, NULL));
+        assert_true(page_store_is_fill(local(), SCRATCH_TABLE + 202 * 8, 310 * 8, GUARD, NULL));
+    }
+}
+
+/* CPTE-003: what is copied is what is there when the buffer runs. */
+static void copied_entries_are_read_when_the_buffer_runs(void **state)
+{
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE range = {.NumPageTableEntries = 1,
+                                               .SrcPageTableAddress = SCRATCH_VA,
+                                               .DstPageTableAddress = SCRATCH_VA,
+                                               .DstStartPteIndex = 9};
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+    uint64_t before = 1, after = 2;
+
+    page_store_write(local(), SCRATCH_TABLE, &before, sizeof before);
+    args.CopyPageTableEntries.NumRanges = 1;
+    args.CopyPageTableEntries.pRanges = &range;
+    args.pDmaBuffer = kernel.buffer;
+    args.DmaSize = PAGE;
+    assert_int_equal(kernel.ddi.DxgkDdiBuildPagingBuffer(kernel.adapter, &args), STATUS_SUCCESS);
+    page_store_write(local(), SCRATCH_TABLE, &after, sizeof after);
+    test_run_paging(&kernel, 0, (UINT)((uint8_t *)args.pDmaBuffer - kernel.buffer), 0);
+    assert_int_equal(table_entry(SCRATCH_TABLE, 9), after);
+}
+
 /* ---- FLUSH_TLB ---------------------------------------------------------------------------- */
 
 static void fill_page_at(D3DGPU_VIRTUAL_ADDRESS va, UINT pattern)
@@ -642,6 +698,8 @@ int main(void)
         TEST(virtual_fill_covers_its_range_and_no_more),
         TEST(monitored_fence_gets_its_value_and_an_interrupt),
         TEST(physical_operations_stay_physical_in_a_virtual_submission),
+        TEST(entries_are_copied_verbatim_and_in_order),
+        TEST(copied_entries_are_read_when_the_buffer_runs),
         TEST(a_flush_covers_its_range_however_the_end_is_meant),
         TEST(a_flush_is_ordered_behind_table_writes),
         TEST(a_virtual_context_submits_by_virtual_address),

@@ -37,6 +37,7 @@ paging_builder paging_build_map_aperture_segment2;
 paging_builder paging_build_unmap_aperture_segment;
 paging_builder paging_build_update_page_table;
 paging_builder paging_build_flush_tlb;
+paging_builder paging_build_copy_page_table_entries;
 paging_builder paging_build_signal_monitored_fence;
 paging_builder paging_build_notify_residency;
 paging_builder paging_build_notify_alloc;

@@ -1,5 +1,5 @@
 /*
- * Paging operations on page tables: UPDATE_PAGE_TABLE and FLUSH_TLB.
+ * Paging operations on page tables: UPDATE_PAGE_TABLE, COPY_PAGE_TABLE_ENTRIES and FLUSH_TLB.
  *
  * The kernel describes entries in its own format, DXGK_PTE; the driver writes the hardware's. It
  * keeps no copy of any table, so it need not know which process a table belongs to, and nothing
@@ -173,6 +173,42 @@ NTSTATUS paging_build_update_page_table(struct paging_call *call)
         return build_repeated_entry(call);
     return paging_build_units(call, (UINT64)update->NumPageTableEntries * entry_words(call),
                               build_entries);
+}
+
+/* A table, and an index in it, as the address of the entry. */
+static UINT64 entry_address(D3DGPU_VIRTUAL_ADDRESS table, UINT index)
+{
+    return table + (UINT64)index * sizeof(UINT64);
+}
+
+static UINT build_copies(struct paging_call *call, UINT64 first, UINT64 limit)
+{
+    const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copy = &call->args->CopyPageTableEntries;
+    UINT built = 0;
+
+    for (; built < limit; built++) {
+        const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &copy->pRanges[first + built];
+
+        if (range->NumPageTableEntries &&
+            !packet_copy(&call->writer, 0,
+                         entry_address(range->SrcPageTableAddress, range->SrcStartPteIndex),
+                         entry_address(range->DstPageTableAddress, range->DstStartPteIndex),
+                         (UINT64)range->NumPageTableEntries * sizeof(UINT64)))
+            break;
+    }
+    return built;
+}
+
+/*
+ * Leaf entries are words that the copy engine moves as they are, and reads when it runs (CPTE-002,
+ * CPTE-003). Tables are named by addresses in the space that the buffer runs in. Ranges go one
+ * behind the other (CPTE-006); MultipassOffset counts them.
+ */
+NTSTATUS paging_build_copy_page_table_entries(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copy = &call->args->CopyPageTableEntries;
+
+    return copy->pRanges ? paging_build_units(call, copy->NumRanges, build_copies) : STATUS_SUCCESS;
 }
 
 /*
