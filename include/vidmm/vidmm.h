@@ -128,6 +128,7 @@ struct vidmm_config {
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
+    bool frees_empty_tables;       /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
     uint64_t transfer_bytes;   /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
@@ -268,7 +269,10 @@ const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm);
 /* ---- Objects ------------------------------------------------------------------------------------ */
 
 NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process);
-/* Its devices are destroyed and the manager is idle. */
+/*
+ * Its devices are destroyed and the manager is idle; which it is not until the page tables are gone,
+ * where the driver reports ExplicitPageTableInvalidation (PT-035).
+ */
 void vidmm_process_destroy(struct vidmm_process *process);
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);

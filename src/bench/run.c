@@ -457,6 +457,7 @@ static bool raise_manager(struct assembly *run)
         .paging_buffer_count = config->paging_buffer_count,
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,
+        .frees_empty_tables = config->mmu.frees_tables,
         .local_limit = config->local_limit,
         .transfer_bytes = config->transfer_piece_bytes,
         .announces_idle = config->announces_idle,

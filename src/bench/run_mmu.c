@@ -33,6 +33,7 @@ void run_mmu_from_workload(struct run_mmu *mmu, const struct workload *workload)
     mmu->levels = (unsigned)workload_option_number(workload, "page-table-levels", mmu->levels);
     mmu->has_plain_entries = says(workload, "page-table-entries", "plain", mmu->has_plain_entries);
     mmu->has_large_pages = says(workload, "large-pages", "yes", mmu->has_large_pages);
+    mmu->frees_tables = says(workload, "free-page-tables", "yes", mmu->frees_tables);
     mmu->clears_tables = says(workload, "clear-page-tables", "yes", mmu->clears_tables);
     mmu->has_idle_updates = says(workload, "idle-updates", "yes", mmu->has_idle_updates);
     if (pages)

@@ -218,6 +218,30 @@ static void every_number_of_levels_plays_cleanly_with_large_pages(void **state)
     }
 }
 
+static void tables_that_go_early_or_cleared_play_cleanly(void **state)
+{
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical", "cpu"};
+    static const char *const answers[][2] = {{"yes", "no"}, {"no", "yes"}, {"yes", "yes"}};
+    static const char *const pages[] = {"none", "dual", "none"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(answers); i++) {
+        for (size_t mode = 0; mode < ARRAY_COUNT(modes); mode++) {
+            struct workload *workloads[] = {load("two-processes.case"), generate("seed=6"),
+                                            generate("seed=7")};
+
+            for (size_t w = 0; w < ARRAY_COUNT(workloads); w++) {
+                set(workloads[w], "page-tables", modes[mode]);
+                set(workloads[w], "free-page-tables", answers[i][0]);
+                set(workloads[w], "clear-page-tables", answers[i][1]);
+                set(workloads[w], "pages-64k", pages[w]);
+                set(workloads[w], "page-table-levels", w == 2 ? "6" : "4");
+                assert_plays_cleanly(workloads[w]);
+                workload_free(workloads[w]);
+            }
+        }
+    }
+}
+
 /* PT-006: what the driver would need is not lawful, so the adapter does not start. */
 static void large_tables_in_system_memory_are_refused(void **state)
 {
@@ -251,6 +275,7 @@ int main(void)
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_64k_pages),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
+        cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
     };

@@ -86,6 +86,8 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
     caps->NoExecuteMemorySupported = has_bits;
     caps->ZeroInPteSupported = has_bits;
     caps->CacheCoherentMemorySupported = has_bits;
+    /* PT-035: the walker of such a board may have read ahead in a table that is gone. */
+    caps->ExplicitPageTableInvalidation = (adapter->straps & SGPU_STRAP_CLEAR_TABLES) != 0;
     caps->LargePageSupported = (adapter->straps & SGPU_STRAP_LARGE_PAGES) != 0;
     caps->AllowNonAlignedLargePageAddress =
         caps->LargePageSupported && refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1);

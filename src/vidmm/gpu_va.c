@@ -50,6 +50,17 @@ enum phase {
     PHASE_END,
 };
 
+static bool has_used_slot(const struct list *fresh)
+{
+    const struct page_table *table;
+
+    list_for_each (table, fresh, struct page_table, fresh) {
+        if (table->memory.slot_is_used)
+            return true;
+    }
+    return false;
+}
+
 /*
  * The next operation that makes the tables of fresh, in the phases before PHASE_ENTRIES. *at walks
  * the list. JOB_DONE: on to the entries.
@@ -78,9 +89,8 @@ static enum job_step next_of_tables(struct address_space *space, struct job *job
             *at = fresh->next;
             job->phase = PHASE_INITIALISE;
             if (!is_shown || list_is_empty(fresh) ||
-                (vidmm->caps.invalid_not_cached && !vidmm->paging.window_is_stale))
+                (vidmm->caps.invalid_not_cached && !has_used_slot(fresh)))
                 break;
-            vidmm->paging.window_is_stale = false;
             page_table_op_flush(&vidmm->paging.space, vidmm->paging.window_va,
                                 PAGE_BYTES_OF(vidmm->paging.window_next), args);
             return JOB_OPERATION;
@@ -135,6 +145,7 @@ void mapping_free(struct mapping *mapping)
 
     iommu_hide_mapping(mapping);
     release_range(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
+    tables_bury_empty(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
     list_remove(&mapping->allocation_link);
     list_remove(&mapping->process_link);
     base_free(vidmm->services, mapping, sizeof *mapping);

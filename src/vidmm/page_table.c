@@ -41,7 +41,9 @@ static void destroy_table(struct address_space *space, struct page_table *table)
 {
     struct vidmm *vidmm = space->vidmm;
 
-    if (table->parent)
+    if (table->is_detached)
+        ; /* it is not there, and its parent may be gone */
+    else if (table->parent)
         table->parent->children[table->index] = NULL;
     else if (space->root == table)
         space->root = NULL;
@@ -123,6 +125,14 @@ static NTSTATUS create_root(struct address_space *space, uint64_t end, struct li
     if (NT_SUCCESS(status))
         list_push_back(fresh, &root->fresh);
     return status;
+}
+
+void page_table_free_detached(struct address_space *space, struct page_table *table)
+{
+    ASSERT(table->is_detached);
+    if (space->root == table)
+        space->root = NULL;
+    destroy_table(space, table);
 }
 
 void page_tables_abandon(struct address_space *space, struct list *fresh)
@@ -354,8 +364,9 @@ void page_table_op_farewell(struct address_space *space, struct page_table *tabl
     set_range(space->vidmm, update, table->first_va, 0, 0);
 }
 
-void page_table_op_link(struct address_space *space, struct page_table *table,
-                        DXGKARG_BUILDPAGINGBUFFER *args)
+/* Writes the parent's entry for a table by what is in its place in the tree now. */
+static void point(struct address_space *space, struct page_table *table,
+                  DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
     const struct page_table *parent = table->parent;
@@ -363,11 +374,35 @@ void page_table_op_link(struct address_space *space, struct page_table *table,
     unsigned entries = (unsigned)page_table_entries(vidmm, parent->level);
     unsigned index = table->is_64k ? table->index - entries : table->index;
 
-    table->is_linked = true;
     set_pointer(vidmm, &update->pPageTableEntries[0], parent->children[index]);
     if (update->pPageTableEntries64KB)
         set_pointer(vidmm, update->pPageTableEntries64KB, parent->children[entries + index]);
     set_range(vidmm, update, table->first_va, index, 1);
+}
+
+void page_table_op_link(struct address_space *space, struct page_table *table,
+                        DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    table->is_linked = true;
+    point(space, table, args);
+}
+
+void page_table_op_unlink(struct address_space *space, struct page_table *table,
+                          DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    point(space, table, args);
+}
+
+void page_table_op_clear(struct address_space *space, struct page_table *table,
+                         DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = space->vidmm;
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, table, args);
+
+    memset(&update->pPageTableEntries[0], 0, sizeof(DXGK_PTE));
+    update->Flags.Repeat = 1;
+    update->Flags.NotifyEviction = 1;
+    set_range(vidmm, update, table->first_va, 0, table->memory.entry_count);
 }
 
 void page_table_op_show(struct address_space *space, struct page_table *table,

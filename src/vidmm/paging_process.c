@@ -150,7 +150,8 @@ static NTSTATUS extend_window(struct vidmm *vidmm)
     return STATUS_SUCCESS;
 }
 
-NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot)
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot,
+                                  bool *out_is_used)
 {
     struct paging_process *process = &vidmm->paging;
     uint64_t room = UINT64_C(1) << log2_ceil_u64(page_count);
@@ -160,6 +161,7 @@ NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint
     *out_slot = 0;
     if (room > page_table_entries(vidmm, 0) / 2)
         return STATUS_NOT_SUPPORTED;
+    *out_is_used = stack->count != 0;
     if (stack->count) {
         *out_slot = stack->slots[--stack->count];
         return STATUS_SUCCESS;
@@ -186,7 +188,6 @@ void paging_process_release_slot(struct vidmm *vidmm, uint64_t page_count, uint3
 
     ASSERT(stack->count < stack->given);
     stack->slots[stack->count++] = slot;
-    vidmm->paging.window_is_stale = true;
 }
 
 /* 64 KiB pages are seen through 64 KiB tables where those can stand beside the others (VX-007). */
@@ -197,8 +198,8 @@ static bool has_64k_scratch(const struct vidmm *vidmm)
 
 static NTSTATUS show_leaf(struct vidmm *vidmm, struct page_table *table)
 {
-    NTSTATUS status =
-        paging_process_take_slot(vidmm, table->memory.page_count, &table->memory.window_slot);
+    NTSTATUS status = paging_process_take_slot(
+        vidmm, table->memory.page_count, &table->memory.window_slot, &table->memory.slot_is_used);
 
     if (NT_SUCCESS(status))
         show_now(vidmm, table);
@@ -379,7 +380,6 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
             show_now(vidmm, container_of(link, struct page_table, fresh));
     }
     process->scratch_next = 0;
-    process->window_is_stale = false;
     end_bootstrap(vidmm, was_ready);
     return set_system_root(vidmm);
 }

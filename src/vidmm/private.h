@@ -20,6 +20,7 @@
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | segment_tables.c  | pages for page tables                                         |
  *            | table_memory.c    | the memory that page tables lie in                            |
+ *            | table_burial.c    | page tables that nothing needs any more                       |
  *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
@@ -611,6 +612,7 @@ struct table_memory {
     uint64_t page_count;  /* 0: none yet */
     uint32_t window_slot; /* GPU_VIRTUAL: where the paging process sees it; 0: none */
     uint32_t host_slot;   /* through which the CPU sees it, plus 1; 0: none */
+    bool slot_is_used;    /* it has shown another table before */
     void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
     uint64_t entry_count;
     uint64_t alignment_pages;
@@ -625,6 +627,7 @@ struct page_table {
     bool is_64k;                    /* a leaf of 64 KiB pages */
     bool is_initialised, is_linked; /* in the order of the paging queue */
     bool is_shadowed;               /* its parent's entry maps a large page instead */
+    bool is_detached;               /* out of the tree; a burial has it */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */
     /* NULL at level 0. At level 1, where 64 KiB tables can stand beside, as many of those follow. */
     struct page_table **children;
@@ -706,6 +709,29 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
 void page_table_op_flush(struct address_space *space, uint64_t va, uint64_t bytes,
                          DXGKARG_BUILDPAGINGBUFFER *args);
 
+/* Of a table that a burial has: its entry in its parent, or all of its own, become invalid. */
+void page_table_op_unlink(struct address_space *space, struct page_table *table,
+                          DXGKARG_BUILDPAGINGBUFFER *args);
+void page_table_op_clear(struct address_space *space, struct page_table *table,
+                         DXGKARG_BUILDPAGINGBUFFER *args);
+void page_table_free_detached(struct address_space *space, struct page_table *table);
+
+/* ---- Tables that go (table_burial.c) --------------------------------------------------------------- */
+
+struct table_burial {
+    struct job job;
+    struct address_space *space;
+    struct list tables; /* by fresh, parents before children */
+    struct list *at;
+    uint64_t va, bytes;
+    bool is_moot;                  /* the adapter was reset */
+    struct vidmm_process *process; /* that goes with its tables; else NULL */
+};
+/* Buries all tables of the process, then the process itself; false: there is no need. */
+bool tables_bury_all(struct vidmm_process *process);
+/* Buries the tables of a range that has become free, as far as nothing else is in theirs. */
+void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes);
+
 /* ---- Growing roots (root_change.c) ----------------------------------------------------------------- */
 
 /*
@@ -737,7 +763,6 @@ struct paging_process {
     uint64_t window_va;    /* GPU_VIRTUAL: page tables are seen here, one slot each */
     uint32_t window_next;  /* slots never used start here */
     struct window_stack window_stacks[WINDOW_STACKS];
-    bool window_is_stale; /* a slot was released since the last flush */
 };
 
 /*
@@ -757,9 +782,12 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm);
 void paging_process_fini(struct vidmm *vidmm);
 /*
  * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
- * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that.
+ * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that. A used slot
+ * has shown another table before, so what it is to show now needs a flush: the GPU may have cached it
+ * with its neighbours at any time.
  */
-NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot);
+NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot,
+                                  bool *out_is_used);
 void paging_process_release_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t slot);
 static inline uint64_t paging_process_slot_va(const struct paging_process *process, uint32_t slot)
 {
@@ -860,8 +888,12 @@ struct vidmm_process {
     uint32_t pasid;
     struct list devices;
     struct list mappings;
+    struct table_burial burial;
     struct list link;
 };
+
+/* The end of vidmm_process_destroy(), when its tables need nothing more. */
+void process_free(struct vidmm_process *process);
 
 struct vidmm_device {
     bool is_in_error; /* until its owner says otherwise, nothing more is submitted */

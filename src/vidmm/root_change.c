@@ -105,9 +105,8 @@ static enum job_step change_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
 
         case PHASE_SHOW_FLUSH:
             job->phase = PHASE_INITIALISE;
-            if (vidmm->caps.invalid_not_cached && !vidmm->paging.window_is_stale)
+            if (vidmm->caps.invalid_not_cached && !root->memory.slot_is_used)
                 break;
-            vidmm->paging.window_is_stale = false;
             page_table_op_flush(&vidmm->paging.space, vidmm->paging.window_va,
                                 PAGE_BYTES_OF(vidmm->paging.window_next), args);
             return JOB_OPERATION;

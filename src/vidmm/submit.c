@@ -64,6 +64,18 @@ free_process:
     return status;
 }
 
+void process_free(struct vidmm_process *process)
+{
+    struct vidmm *vidmm = process->vidmm;
+
+    page_tables_free(&process->space);
+    range_allocator_fini(&process->space.ranges);
+    if (process->space.driver_process)
+        miniport_destroy_process(vidmm->miniport, process->space.driver_process);
+    iommu_close_process(process);
+    base_free(vidmm->services, process, sizeof *process);
+}
+
 void vidmm_process_destroy(struct vidmm_process *process)
 {
     struct vidmm *vidmm = process->vidmm;
@@ -71,13 +83,11 @@ void vidmm_process_destroy(struct vidmm_process *process)
     ASSERT(list_is_empty(&process->devices));
     ASSERT(list_is_empty(&process->mappings));
     budget_fini(process);
-    page_tables_free(&process->space);
-    range_allocator_fini(&process->space.ranges);
-    if (process->space.driver_process)
-        miniport_destroy_process(vidmm->miniport, process->space.driver_process);
-    iommu_close_process(process);
     list_remove(&process->link);
-    base_free(vidmm->services, process, sizeof *process);
+    if (tables_bury_all(process))
+        vidmm_pump(vidmm);
+    else
+        process_free(process);
 }
 
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,

@@ -83,7 +83,8 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
         return status;
     memory.page_count = page_count;
     if (needs_slot) {
-        status = paging_process_take_slot(vidmm, page_count, &memory.window_slot);
+        status =
+            paging_process_take_slot(vidmm, page_count, &memory.window_slot, &memory.slot_is_used);
         if (!NT_SUCCESS(status))
             goto release;
     }
