@@ -313,6 +313,17 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
  */
 void vidmm_allocation_destroy(struct vidmm_allocation *allocation);
 
+/*
+ * Opens an allocation of another device in this one, which may then refer to it in its submissions;
+ * what the private data says is the driver's business. STATUS_INVALID_PARAMETER: it is the owner, or
+ * has opened it already. An opening that is left goes with the device or the allocation.
+ */
+NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocation *allocation,
+                               const void *private_data, uint32_t private_data_bytes);
+
+/* STATUS_GRAPHICS_ALLOCATION_BUSY: the device has submissions that have not ended. */
+NTSTATUS vidmm_allocation_close(struct vidmm_device *device, struct vidmm_allocation *allocation);
+
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation);
 uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation); /* page multiple */
 bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);

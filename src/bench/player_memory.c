@@ -157,6 +157,30 @@ static struct sgpu_umd_allocation private_data_of(const struct workload_allocati
     return data;
 }
 
+/* What is shared is opened in every device. */
+static bool open_in_other_devices(struct player *player, uint32_t id,
+                                  const struct sgpu_umd_allocation *data)
+{
+    const struct workload_allocation *allocation = &player->workload->allocations[id];
+
+    if (!(allocation->flags & WORKLOAD_ALLOCATION_SHARED))
+        return true;
+    for (uint32_t i = 0; i < player->workload->device_count; i++) {
+        unsigned attempts = 0;
+        NTSTATUS status;
+
+        if (i == allocation->device)
+            continue;
+        do {
+            status = vidmm_allocation_open(player->devices[i], player->allocations[id].handle, data,
+                                           sizeof *data);
+        } while (player_should_repeat(player, status, &attempts));
+        if (!NT_SUCCESS(status))
+            return false;
+    }
+    return true;
+}
+
 bool player_play_alloc(struct player *player, uint32_t op_index)
 {
     uint32_t id = player_op(player, op_index)->object;
@@ -185,6 +209,8 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         return true;
     }
     player->live_handles[id] = entry->handle;
+    if (!open_in_other_devices(player, id, &data))
+        player_report(player, op_index, "alloc %s cannot be opened in every device", name);
     if (player->is_virtual && !(allocation->flags & WORKLOAD_ALLOCATION_NOMAP)) {
         uint64_t bytes = vidmm_allocation_size(entry->handle);
         uint64_t va =

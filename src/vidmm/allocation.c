@@ -230,6 +230,7 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
 
+    openings_close_of_allocation(allocation);
     if (allocation->device_handle) {
         DXGKARG_CLOSEALLOCATION close = {0};
 
@@ -288,6 +289,7 @@ static void init_links(struct vidmm_allocation *allocation, struct vidmm_device 
     list_init(&allocation->lru);
     list_init(&allocation->dying);
     list_init(&allocation->offered);
+    list_init(&allocation->openings);
     list_init(&allocation->reset);
     list_init(&allocation->device_link);
     list_init(&allocation->context_link);

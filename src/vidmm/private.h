@@ -325,6 +325,7 @@ struct vidmm_allocation {
     bool had_content;       /* when it was offered */
     unsigned offer_class;   /* LOW first */
     uint32_t offered_holds; /* residency references put aside */
+    struct list openings;   /* in other devices (sharing.c) */
     struct list offered;    /* in vidmm->offered while it is BACKED */
 
     /* Where: valid while segment is not NULL. */
@@ -510,6 +511,14 @@ bool offer_drop_backing(struct vidmm *vidmm);
 void offer_cancel(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
+
+/* ---- Sharing (sharing.c) ---------------------------------------------------------------------------- */
+
+/* The driver's handle of the allocation in a device: of its opening, or else its owner's. */
+HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
+                            const struct vidmm_device *device);
+void openings_close_of_allocation(struct vidmm_allocation *allocation);
+void openings_close_of_device(struct vidmm_device *device);
 
 /* ---- Moves (move.c) --------------------------------------------------------------------------------- */
 
@@ -902,6 +911,7 @@ struct vidmm_device {
     HANDLE driver_device;
     struct list contexts;
     struct list allocations;
+    struct list openings;            /* of allocations of other devices (sharing.c) */
     struct list context_allocations; /* of them, shared by all contexts */
     unsigned submission_count;       /* not retired */
     uint64_t requests_made;          /* last value of the device's paging fence that was promised */

@@ -186,12 +186,13 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 /* ---- Patch and submit --------------------------------------------------------------------------------------- */
 
 /* What a list entry says of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
-static void describe(const struct vidmm_reference *reference, DXGK_ALLOCATIONLIST *entry)
+static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
+                     DXGK_ALLOCATIONLIST *entry)
 {
     const struct vidmm_allocation *allocation = reference->allocation;
 
     memset(entry, 0, sizeof *entry);
-    entry->hDeviceSpecificAllocation = allocation->device_handle;
+    entry->hDeviceSpecificAllocation = allocation_handle_in(allocation, device);
     entry->WriteOperation = reference->is_written;
     if (allocation->state != ALLOCATION_RESIDENT)
         return;
@@ -209,7 +210,8 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     unsigned i;
 
     for (i = 0; i < submission->reference_count; i++) {
-        describe(&submission->references[i], &buffer->allocation_list[i]);
+        describe(submission->context->device, &submission->references[i],
+                 &buffer->allocation_list[i]);
         if (!submission->is_needed[i])
             continue;
         ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
@@ -465,7 +467,8 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
 
     *out_more = false;
     for (i = 0; i < submission->reference_count; i++)
-        describe(&submission->references[i], &buffer->allocation_list[i]);
+        describe(submission->context->device, &submission->references[i],
+                 &buffer->allocation_list[i]);
     args->pDmaBuffer = buffer->cpu;
     args->DmaSize = context->info.DmaBufferSize;
     args->pDmaBufferPrivateData = buffer->private_data;

@@ -119,6 +119,7 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     list_init(&device->contexts);
     list_init(&device->allocations);
     list_init(&device->context_allocations);
+    list_init(&device->openings);
     status = monitored_fence_init(vidmm, &device->paging_fence);
     if (!NT_SUCCESS(status))
         goto free_device;
@@ -147,6 +148,7 @@ void vidmm_device_destroy(struct vidmm_device *device)
     ASSERT(list_is_empty(&device->contexts));
     ASSERT(list_is_empty(&device->allocations));
     ASSERT(!device->submission_count);
+    openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
     monitored_fence_fini(vidmm, &device->paging_fence);
     list_remove(&device->link);

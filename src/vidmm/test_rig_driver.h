@@ -287,7 +287,7 @@ static inline NTSTATUS rig_open_allocation(struct miniport *self, HANDLE device,
 {
     struct rig *rig = rig_of(self);
 
-    EXPECT(open->NumAllocations == 1 && open->Flags.Create);
+    EXPECT(open->NumAllocations == 1); /* without Create: another device opens the newest one */
     if (!NT_SUCCESS(rig->fails_at_create))
         return rig->fails_at_create;
     open->pOpenAllocation->hDeviceSpecificAllocation = rig->allocations[rig->allocation_count - 1];

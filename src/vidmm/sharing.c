@@ -1,0 +1,115 @@
+/*
+ * Sharing: an allocation that other devices than its own have opened.
+ *
+ * The driver's allocation belongs to the adapter (ALLOC-017); each device that uses it has an opening
+ * of its own, with a handle from DxgkDdiOpenAllocation, and the allocation lists of its packets carry
+ * that handle. All openings are closed before DxgkDdiDestroyAllocation (ALLOC-018).
+ *
+ * Source     contract.md ALLOC-017 to ALLOC-019.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+struct opening {
+    struct list allocation_link, device_link;
+    struct vidmm_allocation *allocation;
+    struct vidmm_device *device;
+    HANDLE handle; /* hDeviceSpecificAllocation */
+};
+
+static struct opening *find_opening(const struct vidmm_allocation *allocation,
+                                    const struct vidmm_device *device)
+{
+    struct opening *opening;
+
+    list_for_each (opening, &allocation->openings, struct opening, allocation_link) {
+        if (opening->device == device)
+            return opening;
+    }
+    return NULL;
+}
+
+HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
+                            const struct vidmm_device *device)
+{
+    const struct opening *opening =
+        device == allocation->device ? NULL : find_opening(allocation, device);
+
+    return opening ? opening->handle : allocation->device_handle;
+}
+
+static void close_opening(struct opening *opening)
+{
+    struct vidmm *vidmm = opening->device->vidmm;
+    DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 1, .pOpenHandleList = &opening->handle};
+
+    miniport_close_allocation(vidmm->miniport, opening->device->driver_device, &close);
+    list_remove(&opening->allocation_link);
+    list_remove(&opening->device_link);
+    base_free(vidmm->services, opening, sizeof *opening);
+}
+
+NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocation *allocation,
+                               const void *private_data, uint32_t private_data_bytes)
+{
+    struct vidmm *vidmm = device->vidmm;
+    DXGK_OPENALLOCATIONINFO info = {.hAllocation = allocation->handle};
+    DXGKARG_OPENALLOCATION open = {.NumAllocations = 1, .pOpenAllocation = &info};
+    struct opening *opening;
+    void *copy;
+    NTSTATUS status;
+
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (device == allocation->device || find_opening(allocation, device))
+        return STATUS_INVALID_PARAMETER;
+    opening = base_alloc(vidmm->services, sizeof *opening);
+    copy = private_data_bytes ? base_alloc(vidmm->services, private_data_bytes) : NULL;
+    if (!opening || (private_data_bytes && !copy)) {
+        base_free(vidmm->services, copy, private_data_bytes);
+        base_free(vidmm->services, opening, sizeof *opening);
+        return STATUS_NO_MEMORY;
+    }
+    if (copy)
+        memcpy(copy, private_data, private_data_bytes);
+    info.pPrivateDriverData = copy;
+    info.PrivateDriverDataSize = private_data_bytes;
+    status = miniport_open_allocation(vidmm->miniport, device->driver_device, &open);
+    base_free(vidmm->services, copy, private_data_bytes);
+    if (!NT_SUCCESS(status)) {
+        base_free(vidmm->services, opening, sizeof *opening);
+        return status;
+    }
+    opening->allocation = allocation;
+    opening->device = device;
+    opening->handle = info.hDeviceSpecificAllocation;
+    list_push_back(&allocation->openings, &opening->allocation_link);
+    list_push_back(&device->openings, &opening->device_link);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_allocation_close(struct vidmm_device *device, struct vidmm_allocation *allocation)
+{
+    struct opening *opening = find_opening(allocation, device);
+
+    if (!opening)
+        return STATUS_INVALID_PARAMETER;
+    /* A packet that has not been patched yet will carry the handle. */
+    if (device->submission_count)
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    close_opening(opening);
+    return STATUS_SUCCESS;
+}
+
+void openings_close_of_allocation(struct vidmm_allocation *allocation)
+{
+    while (!list_is_empty(&allocation->openings))
+        close_opening(list_first_entry(&allocation->openings, struct opening, allocation_link));
+}
+
+void openings_close_of_device(struct vidmm_device *device)
+{
+    while (!list_is_empty(&device->openings))
+        close_opening(list_first_entry(&device->openings, struct opening, device_link));
+}
