@@ -138,6 +138,9 @@ struct vidmm_config {
     bool resets_whole_adapter; /* never one engine alone (DxgkDdiResetEngine) */
     /* INIT_CONTEXT_RESOURCE names the driver's handle instead of ours (CTX-009). */
     bool inits_contexts_by_driver_handle;
+    /* Drivers of WDDM 3.2, where documents are silent (docs/contract-choices.md). */
+    uint64_t residency_part_pages; /* NOTIFY_RESIDENCY2 for parts of so many pages; 0: op 15 */
+    unsigned auxiliary_mmus;       /* MMUs that MAP_MMU and UNMAP_MMU are about; 0: none */
 };
 
 /*

@@ -374,6 +374,63 @@ static void a_wrong_announcement_is_found(void **state)
     workload_free(workload);
 }
 
+/* ---- Operations 19 to 21 ------------------------------------------------------------------------ */
+
+/* Parts rise from page 0 to the end; the address goes with them. */
+static void look_at_parts(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &args->NotifyResidency2;
+
+    if (args->Operation == DXGK_OPERATION_MAP_MMU) {
+        assert_in_range(args->MmapMmu.MmuId, 1, 2);
+        assert_true(args->MmapMmu.Adl.PageCount > 0 && args->MmapMmu.Adl.Pages != NULL);
+    }
+    if (args->Operation == DXGK_OPERATION_UNMAP_MMU) {
+        assert_in_range(args->UnmapMmu.MmuId, 1, 2);
+        assert_true(args->UnmapMmu.NumberOfPages > 0);
+    }
+    if (args->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY2)
+        return;
+    assert_int_equal(notice->SegmentId != 0, notice->Resident);
+    if (notice->AllocationOffsetInPages)
+        assert_int_equal(notice->AllocationOffsetInPages, watcher->last_value);
+    watcher->last_value = notice->AllocationOffsetInPages + notice->SizeInPages;
+}
+
+static void silent_operations_follow_the_reading_written_down(void **state)
+{
+    struct workload *workload = load("parts-and-auxiliary-mmus.case");
+    struct watcher watcher = {.swallowed = UINT_MAX, .look = look_at_parts};
+    struct run_result *result = watch(&watcher, workload);
+
+    assert_outcome(result, RUN_CLEAN);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_NOTIFY_RESIDENCY], 0);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_NOTIFY_RESIDENCY2], 16);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_MAP_MMU], 18);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_UNMAP_MMU], 18);
+    finish(result);
+    workload_free(workload);
+}
+
+static bool name_another_part(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY2 && args->NotifyResidency2.Resident)
+        args->NotifyResidency2.PhysicalAddress.SegmentOffset += PAGE_BYTES;
+    return false;
+}
+
+static void a_wrong_part_is_found(void **state)
+{
+    struct workload *workload = load("parts-and-auxiliary-mmus.case");
+    struct watcher watcher = {.swallowed = UINT_MAX, .bend = name_another_part};
+    struct run_result *result = watch(&watcher, workload);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_non_null(strstr(result->findings[0].text, "NOTIFY_RESIDENCY2 names another place"));
+    finish(result);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +442,8 @@ int main(void)
         cmocka_unit_test(a_wrong_save_area_is_found),
         cmocka_unit_test(allocations_are_announced_before_they_leave_system_memory),
         cmocka_unit_test(a_wrong_announcement_is_found),
+        cmocka_unit_test(silent_operations_follow_the_reading_written_down),
+        cmocka_unit_test(a_wrong_part_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

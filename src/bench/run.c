@@ -465,6 +465,8 @@ static bool raise_manager(struct assembly *run)
         .timeout_ns = config->timeout_ns,
         .splits_dma_buffers = config->splits_dma_buffers,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
+        .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
+        .auxiliary_mmus = config->auxiliary_mmus,
     };
     NTSTATUS status;
 

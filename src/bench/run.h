@@ -100,8 +100,10 @@ struct run_config {
     uint64_t link_bytes_per_second;
     uint64_t local_bytes_per_second;
     enum machine_scatter scatter;
-    uint64_t agp_bytes; /* of an AGP bridge's window; 0: there is none */
-    bool remaps_dma;    /* an IOMMU gives the device addresses of its own */
+    uint64_t agp_bytes;            /* of an AGP bridge's window; 0: there is none */
+    uint64_t residency_part_bytes; /* NOTIFY_RESIDENCY2 by parts of so many bytes (3.2); 0: no */
+    unsigned auxiliary_mmus;       /* MAP_MMU and UNMAP_MMU for so many (3.2) */
+    bool remaps_dma;               /* an IOMMU gives the device addresses of its own */
     unsigned node_count;
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;

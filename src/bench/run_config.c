@@ -115,6 +115,10 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->visible_bytes = local;
     }
     config->aperture_bytes = workload_option_number(workload, "aperture", config->aperture_bytes);
+    config->residency_part_bytes =
+        workload_option_number(workload, "residency-part", config->residency_part_bytes);
+    config->auxiliary_mmus =
+        (unsigned)workload_option_number(workload, "auxiliary-mmus", config->auxiliary_mmus);
     config->ram_bytes = workload_option_number(workload, "system-memory", config->ram_bytes);
     config->paging_buffer_bytes =
         (uint32_t)workload_option_number(workload, "paging-buffer", config->paging_buffer_bytes);

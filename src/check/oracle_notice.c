@@ -43,7 +43,9 @@ void publish_notice(struct oracle *oracle, const struct paging_operation *operat
     bool is_resident = operation->effect == EFFECT_NOTICE;
 
     if (operation->effect == EFFECT_SHOWN) {
-        check_places(oracle, operation, "NOTIFY_ALLOC");
+        check_places(oracle, operation,
+                     operation->operation == DXGK_OPERATION_NOTIFY_ALLOC ? "NOTIFY_ALLOC"
+                                                                         : "NOTIFY_RESIDENCY2");
         return;
     }
     if (allocation->is_noticed == is_resident)

@@ -489,6 +489,23 @@ static struct paging_operation *describe_virtual(struct oracle *oracle,
     return operation;
 }
 
+/* Parts are looked at one by one; that all of them came is not. */
+static struct paging_operation *describe_part(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &arg->NotifyResidency2;
+    struct paging_operation *operation;
+
+    if (!notice->Resident || !notice->SegmentId)
+        return NULL;
+    operation = new_operation(oracle, arg, notice->hAllocation, EFFECT_SHOWN,
+                              notice->AllocationOffsetInPages, notice->SizeInPages, false);
+    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+        operation->locations[i] = segment_location(
+            oracle, notice->SegmentId, notice->PhysicalAddress.SegmentOffset + i * PAGE_BYTES);
+    return operation;
+}
+
 /* Eviction: the address is in the paging process. Addresses of other processes are not followed. */
 static struct paging_operation *describe_shown(struct oracle *oracle,
                                                const DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -520,6 +537,8 @@ static struct paging_operation *describe(struct oracle *oracle,
         return describe_fill(oracle, arg);
     case DXGK_OPERATION_DISCARD_CONTENT:
         return describe_discard(oracle, arg);
+    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
+        return describe_part(oracle, arg);
     case DXGK_OPERATION_NOTIFY_ALLOC:
         return describe_shown(oracle, arg);
     case DXGK_OPERATION_NOTIFY_RESIDENCY:

@@ -67,3 +67,34 @@ NTSTATUS paging_build_notify_alloc(struct paging_call *call)
     clean->bytes = notice->SizeInBytes;
     return STATUS_SUCCESS;
 }
+
+/*
+ * The same for a part of an allocation. The first part tells where it begins; it is contiguous, so
+ * that says where the rest is (ALLOC-016). The field set differs between kits: this is the newest
+ * public one (NTF-014).
+ */
+NTSTATUS paging_build_notify_residency2(struct paging_call *call)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &call->args->NotifyResidency2;
+    struct refkmd_allocation *allocation = notice->hAllocation;
+
+    if (notice->AllocationOffsetInPages)
+        return STATUS_SUCCESS;
+    allocation->is_resident = notice->Resident != 0;
+    allocation->resident_address = 0;
+    if (notice->Resident && notice->SegmentId)
+        allocation->resident_address = refkmd_physical_address(
+            call->adapter, notice->SegmentId, notice->PhysicalAddress.SegmentOffset);
+    return STATUS_SUCCESS;
+}
+
+/*
+ * MAP_MMU and UNMAP_MMU are about MMUs beside that of the engines, NOTIFY_FENCE_RESIDENCY about native
+ * fences. The GPU has neither, and the driver reports neither; a kernel that asks all the same is
+ * answered without harm (NTF-013).
+ */
+NTSTATUS paging_build_for_absent_hardware(struct paging_call *call)
+{
+    UNREFERENCED_PARAMETER(call);
+    return STATUS_SUCCESS;
+}

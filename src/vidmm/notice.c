@@ -5,6 +5,8 @@
  * address an allocation is that is accessed physically, and once an eviction, before the first
  * operation that takes it away, that it goes. Destroying a resident allocation is an eviction, too.
  *
+ * config.residency_part_pages has drivers of WDDM 3.2 told by NOTIFY_RESIDENCY2, part by part, instead.
+ *
  * NOTIFY_ALLOC (WDDM 3.2) goes to drivers that keep content in caches of their own: before an
  * allocation leaves system memory or an aperture, for each address of its owners (IoMmuUnmap, while
  * the address is still good), and then chunk by chunk at an address in the paging process (Eviction).
@@ -13,21 +15,64 @@
  */
 #include "vidmm/private.h"
 
+static D3DGPU_PHYSICAL_ADDRESS address_of(struct vidmm_allocation *allocation, uint64_t page)
+{
+    return (D3DGPU_PHYSICAL_ADDRESS){
+        .SegmentId = allocation->segment->id,
+        .SegmentOffset = allocation->segment->kind == SEGMENT_PAGES
+                             ? segment_page_offset(allocation, page)
+                             : allocation->offset + PAGE_BYTES_OF(page),
+    };
+}
+
+static bool is_in_parts(const struct vidmm *vidmm)
+{
+    return vidmm->config.residency_part_pages &&
+           vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2;
+}
+
+/* NOTIFY_RESIDENCY2 says the same of one part after the other. */
+static void tell_part(struct vidmm_allocation *allocation, bool is_resident,
+                      DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &args->NotifyResidency2;
+    uint64_t first = allocation->notice_cursor;
+    uint64_t count =
+        min_u64(allocation->vidmm->config.residency_part_pages, allocation->page_count - first);
+    bool is_last = first + count == allocation->page_count;
+
+    args->Operation = DXGK_OPERATION_NOTIFY_RESIDENCY2;
+    notice->hAllocation = allocation->driver_handle;
+    notice->AllocationOffsetInPages = (UINT)first;
+    notice->SizeInPages = (UINT)count;
+    notice->Resident = is_resident;
+    if (is_resident) {
+        notice->SegmentId = (UINT16)allocation->segment->id;
+        notice->PhysicalAddress = address_of(allocation, first);
+    }
+    allocation->notice_cursor = is_last ? 0 : first + count;
+    allocation->is_noticed = is_resident || !is_last;
+}
+
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
                          DXGKARG_BUILDPAGINGBUFFER *args)
 {
     DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &args->NotifyResidency;
 
+    if (allocation->notice_is_resident != is_resident)
+        allocation->notice_cursor = 0;
+    allocation->notice_is_resident = is_resident;
+    if (is_in_parts(allocation->vidmm)) {
+        tell_part(allocation, is_resident, args);
+        return;
+    }
     args->Operation = DXGK_OPERATION_NOTIFY_RESIDENCY;
     notice->hAllocation = allocation->driver_handle;
     notice->Resident = is_resident;
     allocation->is_noticed = is_resident;
     if (!is_resident)
         return; /* address (0, 0): NTF-004 */
-    notice->PhysicalAddress.SegmentId = allocation->segment->id;
-    notice->PhysicalAddress.SegmentOffset = allocation->segment->kind == SEGMENT_PAGES
-                                                ? segment_page_offset(allocation, 0)
-                                                : allocation->offset;
+    notice->PhysicalAddress = address_of(allocation, 0);
 }
 
 void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args)

@@ -28,6 +28,7 @@ enum phase {
     PHASE_START,
     PHASE_TELL_UNMAP,
     PHASE_TELL_EVICTION,
+    PHASE_AUXILIARY,
     PHASE_APERTURE,
     PHASE_UNMAP,
     PHASE_CHUNK,
@@ -300,9 +301,16 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         if (allocation->segment->kind == SEGMENT_APERTURE)
             job->phase = PHASE_APERTURE;
     }
-    if (job->phase == PHASE_APERTURE &&
-        aperture_op_map(allocation, allocation->segment, allocation->offset, args))
-        return JOB_OPERATION;
+    if (job->phase == PHASE_APERTURE) {
+        if (aperture_op_map(allocation, allocation->segment, allocation->offset, args))
+            return JOB_OPERATION;
+        job->phase = PHASE_AUXILIARY;
+    }
+    if (job->phase == PHASE_AUXILIARY) {
+        if (auxiliary_mmu_next(allocation, true, args))
+            return JOB_OPERATION;
+        job->phase = PHASE_CHUNK;
+    }
     if (allocation->is_for_context && !allocation->has_content && job->phase < PHASE_INITIALISED) {
         enum job_step step;
 
@@ -322,7 +330,7 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         if (step != JOB_DONE)
             return step;
     }
-    if (job->phase < PHASE_NOTICE && allocation->wants_residency_notice) {
+    if (job->phase <= PHASE_NOTICE && notice_is_due(allocation)) {
         job->phase = PHASE_NOTICE;
         notice_op_residency(allocation, true, args);
         return JOB_OPERATION;
@@ -375,7 +383,12 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
         }
         job->phase = PHASE_CHUNK;
         if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
-            job->phase = PHASE_APERTURE;
+            job->phase = PHASE_AUXILIARY;
+    }
+    if (job->phase == PHASE_AUXILIARY) {
+        if (auxiliary_mmu_next(allocation, false, args))
+            return JOB_OPERATION;
+        job->phase = PHASE_APERTURE;
     }
     if (job->phase == PHASE_APERTURE) {
         if (aperture_op_unmap(allocation, allocation->segment, allocation->offset, args))
@@ -413,10 +426,10 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
             return step;
         move_swap(allocation); /* from here on, in the order of the queue, it is there */
         job->phase = PHASE_NOTICE;
-        if (allocation->wants_residency_notice) {
-            notice_op_residency(allocation, true, args);
-            return JOB_OPERATION;
-        }
+    }
+    if (job->phase == PHASE_NOTICE && notice_is_due(allocation)) {
+        notice_op_residency(allocation, true, args);
+        return JOB_OPERATION;
     }
     if (job->phase != PHASE_MAP) {
         start_walk(allocation, PHASE_MAP);

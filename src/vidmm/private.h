@@ -16,6 +16,7 @@
  *            | paging_virtual.c  | the same for GpuMmu, through the paging process's scratch     |
  *            | context_allocation.c | memory of the driver's own that belongs to a context        |
  *            | scratch_view.c    | an allocation in the paging process, for one operation         |
+ *            | auxiliary_mmu.c   | mappings in MMUs beside that of the engines                   |
  *            | notice.c          | operations that tell the driver where things are              |
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | segment_tables.c  | pages for page tables                                         |
@@ -312,6 +313,8 @@ struct vidmm_allocation {
     bool wants_residency_notice; /* ExplicitResidencyNotification */
     bool wants_eviction_notice;  /* NotifyEviction: before it leaves system memory */
     bool wants_unmap_notice;     /* NotifyIoMmuUnmap */
+    bool notice_is_resident;     /* NOTIFY_RESIDENCY2: what the last part was about, ... */
+    uint64_t notice_cursor;      /* ... and the first page of the next; 0: none is due */
     bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
     enum allocation_state state;
@@ -460,6 +463,15 @@ void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 /* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
                          DXGKARG_BUILDPAGINGBUFFER *args);
+/* The driver has not been told all of it. */
+static inline bool notice_is_due(const struct vidmm_allocation *allocation)
+{
+    return allocation->wants_residency_notice &&
+           (!allocation->is_noticed || allocation->notice_cursor);
+}
+/* MAP_MMU and UNMAP_MMU, counted by job.cursor (auxiliary_mmu.c); false, and 0: no more. */
+bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
+                        DXGKARG_BUILDPAGINGBUFFER *args);
 struct mapping;
 void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args);
 /* Chunk by chunk through scratch; view.use is NULL and job.cursor 0 at first. */
