@@ -399,7 +399,7 @@ static void look_at_parts(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFF
 
 static void silent_operations_follow_the_reading_written_down(void **state)
 {
-    struct workload *workload = load("parts-and-auxiliary-mmus.case");
+    struct workload *workload = load("sequences/S-05-S-07-parts-and-mmus.case");
     struct watcher watcher = {.swallowed = UINT_MAX, .look = look_at_parts};
     struct run_result *result = watch(&watcher, workload);
 
@@ -421,7 +421,7 @@ static bool name_another_part(DXGKARG_BUILDPAGINGBUFFER *args)
 
 static void a_wrong_part_is_found(void **state)
 {
-    struct workload *workload = load("parts-and-auxiliary-mmus.case");
+    struct workload *workload = load("sequences/S-05-S-07-parts-and-mmus.case");
     struct watcher watcher = {.swallowed = UINT_MAX, .bend = name_another_part};
     struct run_result *result = watch(&watcher, workload);
 
