@@ -1,0 +1,239 @@
+/*
+ * Whole runs in which the GPU is preempted, hangs, is reset and loses its power: no allocation that
+ * may be kept loses a byte, and what is lost was only where the reset took it.
+ */
+#include "bench/test_run.h"
+
+#include "base/rng.h"
+
+#define ALLOCATIONS 8u
+#define OPERATIONS  60u
+#define TEXT_BYTES  16384u
+
+enum trouble {
+    PREEMPTIONS = 1 << 0,
+    SLEEPS = 1 << 1,
+    RESETS = 1 << 2, /* and hangs */
+};
+
+struct writer {
+    char text[TEXT_BYTES];
+    size_t length;
+    struct rng rng;
+};
+
+static void put(struct writer *writer, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    writer->length += (size_t)vsnprintf(writer->text + writer->length, TEXT_BYTES - writer->length,
+                                        format, arguments);
+    va_end(arguments);
+    assert_true(writer->length < TEXT_BYTES);
+}
+
+static unsigned below(struct writer *writer, unsigned bound)
+{
+    return (unsigned)rng_below(&writer->rng, bound);
+}
+
+static void put_trouble(struct writer *writer, unsigned troubles)
+{
+    static const char *const sleeps[] = {"standby", "hibernate", "d3"};
+
+    switch (below(writer, 12)) {
+    case 0:
+    case 1:
+        if (troubles & PREEMPTIONS)
+            put(writer, "preempt %u\n", below(writer, 2));
+        break;
+    case 2:
+        if (troubles & PREEMPTIONS)
+            put(writer, "lose-interrupt %u\n", below(writer, 2));
+        break;
+    case 3:
+        if (troubles & SLEEPS)
+            put(writer, "power %s\npower on\n", sleeps[below(writer, 3)]);
+        break;
+    case 4:
+        if (troubles & RESETS)
+            put(writer, "hang %u after=%u\n", below(writer, 2), below(writer, 5));
+        break;
+    case 5:
+        if (troubles & RESETS)
+            put(writer, "reset\n");
+        break;
+    default:
+        break;
+    }
+}
+
+/* Allocations of three times the local memory, in every kind of place, used at random. */
+static void write_case(struct writer *writer, uint64_t seed, unsigned troubles)
+{
+    static const char *const places[] = {"local", "local", "local,aperture", "aperture"};
+    static const char *const boards[] = {"nothing", "standby", "hibernate", "part"};
+
+    *writer = (struct writer){0};
+    rng_init(&writer->rng, seed);
+    put(writer,
+        "drydock-case 1\noption local-memory 2M\noption aperture 4M\noption system-memory 64M\n"
+        "option timeout 300000\noption seed %llu\noption preserve %s\noption queue-depth 6\n",
+        (unsigned long long)seed, boards[below(writer, 4)]);
+    if (below(writer, 3) == 0)
+        put(writer, "option paging-buffer %u\n", 2048 + 64 * below(writer, 64));
+    put(writer, "context c0\ncontext c1 node=1\n");
+    for (unsigned i = 0; i < ALLOCATIONS; i++)
+        put(writer, "alloc a%u size=%uK segments=%s flags=cpu-visible\nwrite a%u\n", i,
+            64 + 4 * below(writer, 160), places[below(writer, 4)], i);
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        unsigned first = below(writer, ALLOCATIONS), second = below(writer, ALLOCATIONS);
+
+        switch (below(writer, 6)) {
+        case 0:
+            put(writer, "write a%u\n", first);
+            break;
+        case 1:
+            put(writer, "read a%u\n", first);
+            break;
+        case 2:
+            put(writer, "wait all\n");
+            break;
+        default:
+            put(writer, "submit c%u duration=%u a%u:r a%u:rw\nwait c%u\n", 0u,
+                1000 + below(writer, 60000), first, second, 0u);
+            put(writer, "submit c1 duration=%u\n", 500 + below(writer, 20000));
+            break;
+        }
+        put_trouble(writer, troubles);
+    }
+    put(writer, "wait all\n");
+    for (unsigned i = 0; i < ALLOCATIONS; i++)
+        put(writer, "read a%u\n", i);
+}
+
+static struct run_result *play(uint64_t seed, unsigned troubles, const char *model,
+                               const char *page_tables)
+{
+    static struct writer writer;
+    struct workload *workload;
+
+    write_case(&writer, seed, troubles);
+    workload = test_parse(writer.text);
+    test_option(workload, "model", model);
+    if (page_tables)
+        test_option(workload, "page-tables", page_tables);
+    return test_play(workload);
+}
+
+static void campaign(unsigned troubles, bool may_lose)
+{
+    static const char *const updates[] = {"gpu-virtual", "gpu-physical", "cpu"};
+    uint64_t lost = 0;
+
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        for (unsigned model = 0; model < 2; model++) {
+            struct run_result *result = play(seed, troubles, model ? "gpummu" : "physical",
+                                             model ? updates[seed % 3] : NULL);
+
+            test_assert_clean(result);
+            if (!may_lose)
+                assert_int_equal(result->lost_pages, 0);
+            lost += result->lost_pages;
+            test_finish(result);
+        }
+    }
+    assert_int_equal(lost != 0, may_lose);
+}
+
+static void preemptions_lose_nothing(void **state)
+{
+    campaign(PREEMPTIONS, false);
+}
+
+static void sleeps_lose_nothing(void **state)
+{
+    campaign(SLEEPS | PREEMPTIONS, false);
+}
+
+static void resets_lose_only_what_was_in_local_memory(void **state)
+{
+    campaign(RESETS | SLEEPS | PREEMPTIONS, true);
+}
+
+static void the_same_seed_gives_the_same_run(void **state)
+{
+    for (unsigned model = 0; model < 2; model++) {
+        const char *name = model ? "gpummu" : "physical";
+        struct run_result *one = play(5, RESETS | SLEEPS | PREEMPTIONS, name, NULL);
+        struct run_result *two = play(5, RESETS | SLEEPS | PREEMPTIONS, name, NULL);
+
+        assert_true(one->digest == two->digest);
+        test_finish(one);
+        test_finish(two);
+    }
+}
+
+/* The case of that name, both models: what it says happens. */
+static void a_reset_aborts_and_goes_on(void **state)
+{
+    for (unsigned model = 0; model < 2; model++) {
+        struct workload *workload = test_load("sequences/S-17-tdr-in-the-middle-of-paging.case");
+        struct run_result *result;
+
+        test_option(workload, "model", model ? "gpummu" : "physical");
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->statistics.timeouts, 1);
+        assert_int_equal(result->statistics.engine_resets, 1);
+        assert_int_equal(result->statistics.adapter_resets, 1);
+        assert_true(result->statistics.lost_allocations > 0);
+        assert_true(result->lost_pages > 0);
+        assert_true(result->device_errors > 0);
+        test_finish(result);
+    }
+}
+
+/* An engine that renders is reset alone: its packet is aborted, nothing is lost. */
+static void a_hung_render_takes_one_engine(void **state)
+{
+    for (unsigned model = 0; model < 2; model++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "option timeout 100000\noption local-memory 4M\n"
+                                               "alloc a size=1M segments=local flags=cpu-visible\n"
+                                               "alloc b size=1M segments=local flags=cpu-visible\n"
+                                               "write a\nwrite b\n"
+                                               "submit c0 duration=1000 a:rw\nwait all\n"
+                                               "hang 0\n"
+                                               "submit c0 duration=1000 a:rw\n"
+                                               "wait all\n"
+                                               "submit c0 duration=1000 a:r b:rw\n"
+                                               "wait all\nread a\nread b\n");
+        struct run_result *result;
+
+        test_option(workload, "model", model ? "gpummu" : "physical");
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->aborted_submissions, 1);
+        assert_int_equal(result->submissions, 2);
+        assert_int_equal(result->statistics.engine_resets, 1);
+        assert_int_equal(result->statistics.adapter_resets, 0);
+        assert_int_equal(result->lost_pages, 0);
+        test_finish(result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(preemptions_lose_nothing),
+        cmocka_unit_test(sleeps_lose_nothing),
+        cmocka_unit_test(resets_lose_only_what_was_in_local_memory),
+        cmocka_unit_test(the_same_seed_gives_the_same_run),
+        cmocka_unit_test(a_reset_aborts_and_goes_on),
+        cmocka_unit_test(a_hung_render_takes_one_engine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
