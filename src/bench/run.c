@@ -293,7 +293,7 @@ static bool raise_hardware(struct assembly *run)
     machine_config.visible_bytes = config->visible_bytes;
     machine_config.aperture_bytes = config->aperture_bytes;
     machine_config.scatter = config->scatter;
-    machine_config.jitter_ns = 100;
+    machine_config.jitter_ns = config->jitter_ns;
     if (config->link_bytes_per_second)
         machine_config.pcie_bytes_per_second = config->link_bytes_per_second;
     if (config->local_bytes_per_second)

@@ -104,6 +104,7 @@ struct run_config {
     uint64_t residency_part_bytes; /* NOTIFY_RESIDENCY2 by parts of so many bytes (3.2); 0: no */
     unsigned auxiliary_mmus;       /* MAP_MMU and UNMAP_MMU for so many (3.2) */
     bool remaps_dma;               /* an IOMMU gives the device addresses of its own */
+    uint64_t jitter_ns;            /* longest random delay of an interrupt or transfer; 0: 100 */
     unsigned node_count;
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;

@@ -10,6 +10,7 @@
 #define DEFAULT_QUEUE_DEPTH  4u
 #define DEFAULT_LOCAL_BYTES  (4 * GiB)
 #define DEFAULT_APERTURE     (4 * GiB)
+#define DEFAULT_JITTER_NS    UINT64_C(100)
 #define DEFAULT_EVENTS_LIMIT UINT64_C(200000)
 #define RAM_UNIT             (2 * MiB)
 
@@ -212,6 +213,8 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
     config->ram_bytes = align_up(max_u64(config->ram_bytes, 2 * RAM_UNIT), RAM_UNIT);
     if (!config->node_count)
         config->node_count = choose_nodes(workload);
+    if (!config->jitter_ns)
+        config->jitter_ns = DEFAULT_JITTER_NS;
     if (!config->queue_depth)
         config->queue_depth = DEFAULT_QUEUE_DEPTH;
     if (!config->events_limit)

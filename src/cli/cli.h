@@ -53,7 +53,7 @@ struct cli_verb {
     enum cli_status (*run)(const struct cli_arguments *arguments);
 };
 
-extern const struct cli_verb cli_run, cli_import, cli_gen, cli_ops, cli_bench;
+extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench;
 
 /* "drydock: " and the message, to standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,276 @@
+#include "cli/cli.h"
+
+#include "bench/campaign.h"
+#include "report/campaign_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OPTION_DRIVER,
+    OPTION_MODEL,
+    OPTION_SEEDS,
+    OPTION_FIRST_SEED,
+    OPTION_JOBS,
+    OPTION_REPEAT,
+    OPTION_MAX_FINDINGS,
+    OPTION_TIME_LIMIT,
+    OPTION_RUN_LIMIT,
+    OPTION_OUT,
+    OPTION_RESUME,
+    OPTION_SHARD,
+    OPTION_JSON,
+};
+
+static const struct cli_option options[] = {
+    [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
+    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
+    [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play, each with every case (100)"},
+    [OPTION_FIRST_SEED] = {"first-seed", 0, "S", "the first of them (1)"},
+    [OPTION_JOBS] = {"jobs", 'j', "J", "worker processes (the processors of this machine)"},
+    [OPTION_REPEAT] = {"repeat", 0, "N", "play every N-th seed twice; 0: none (32)"},
+    [OPTION_MAX_FINDINGS] = {"max-findings", 0, "M", "stop after so many runs with findings"},
+    [OPTION_TIME_LIMIT] = {"time-limit", 0, "S", "begin no run after so many seconds"},
+    [OPTION_RUN_LIMIT] = {"run-limit", 0, "S", "seconds after which one run counts as hung (60)"},
+    [OPTION_OUT] = {"out", 'o', "DIR", "folder for results and findings (none is written)"},
+    [OPTION_RESUME] = {"resume", 0, NULL, "go on with the folder: what it has is not played again"},
+    [OPTION_SHARD] = {"shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+struct request {
+    struct campaign_options options;
+    struct workload *cases[CLI_MAX_ARGUMENTS];
+    struct campaign_store *store; /* NULL: nothing is written */
+    struct campaign_summary summary;
+    double started, drawn; /* wall times */
+    uint64_t first_done;   /* known from the folder */
+    bool is_json;
+};
+
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- Options ------------------------------------------------------------------------------------ */
+
+static bool get_number(const struct cli_arguments *arguments, int option, uint64_t min,
+                       uint64_t max, uint64_t fallback, uint64_t *out)
+{
+    *out = fallback;
+    return !arguments->values[option] ||
+           cli_number(options[option].name, arguments->values[option], min, max, out);
+}
+
+static bool get_shard(const char *text, struct campaign_options *out)
+{
+    unsigned shard = 1, count = 1;
+    char behind;
+
+    if (text &&
+        (sscanf(text, "%u/%u%c", &shard, &count, &behind) != 2 || !shard || shard > count)) {
+        cli_error("option --shard: '%s' is no shard (expected I/N, I from 1 to N)", text);
+        return false;
+    }
+    out->shard = shard - 1;
+    out->shard_count = count;
+    return true;
+}
+
+static bool get_options(const struct cli_arguments *arguments, struct campaign_options *out)
+{
+    const char *const *values = arguments->values;
+    uint64_t jobs, repeat, time_limit, run_limit;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    *out = (struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    if (values[OPTION_DRIVER] && strcmp(values[OPTION_DRIVER], "ref") != 0) {
+        cli_error("option --driver: unknown word '%s' (expected ref)", values[OPTION_DRIVER]);
+        return false;
+    }
+    if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &out->model)) {
+        cli_error("option --model: unknown word '%s' (expected physical, gpummu, iommu, all)",
+                  values[OPTION_MODEL]);
+        return false;
+    }
+    if (values[OPTION_RESUME] && !values[OPTION_OUT]) {
+        cli_error("--resume needs the folder to go on with (--out)");
+        return false;
+    }
+    if (!get_number(arguments, OPTION_SEEDS, 1, UINT64_C(1) << 40, 100, &out->seed_count) ||
+        !get_number(arguments, OPTION_FIRST_SEED, 0, INT64_MAX, 1, &out->first_seed) ||
+        !get_number(arguments, OPTION_JOBS, 1, 256, processors > 0 ? (uint64_t)processors : 1,
+                    &jobs) ||
+        !get_number(arguments, OPTION_REPEAT, 0, UINT32_MAX, 32, &repeat) ||
+        !get_number(arguments, OPTION_MAX_FINDINGS, 1, UINT64_MAX, 0, &out->max_findings) ||
+        !get_number(arguments, OPTION_TIME_LIMIT, 1, 1u << 30, 0, &time_limit) ||
+        !get_number(arguments, OPTION_RUN_LIMIT, 1, 1u << 30, 60, &run_limit) ||
+        !get_shard(values[OPTION_SHARD], out))
+        return false;
+    out->jobs = (unsigned)jobs;
+    out->repeat_every = (unsigned)repeat;
+    out->time_limit_seconds = (double)time_limit;
+    out->run_limit_seconds = (double)run_limit;
+    return true;
+}
+
+static bool load_cases(const struct cli_arguments *arguments, struct request *request)
+{
+    for (size_t i = 0; i < arguments->rest_count; i++) {
+        request->cases[i] = cli_load(arguments->rest[i], 0);
+        if (!request->cases[i])
+            return false;
+        request->options.case_count++;
+    }
+    request->options.cases = (const struct workload *const *)request->cases;
+    return true;
+}
+
+/* ---- Watching ----------------------------------------------------------------------------------- */
+
+static bool is_known(void *context, uint64_t seed, size_t case_index)
+{
+    const struct request *request = context;
+
+    return request->store &&
+           campaign_store_has(request->store, seed,
+                              request->options.case_count ? request->cases[case_index]->path : "");
+}
+
+static void take_known(void *context, const struct campaign_record *record)
+{
+    struct request *request = context;
+
+    request->first_done++;
+    campaign_summary_add(&request->summary, record);
+}
+
+/* A new cause is told at once; a further run with it is only counted. */
+static bool take_record(void *context, const struct campaign_record *record)
+{
+    struct request *request = context;
+    size_t causes = request->summary.cause_count;
+    char error[512];
+
+    campaign_summary_add(&request->summary, record);
+    if (request->summary.cause_count > causes && !request->is_json) {
+        cli_progress_end();
+        for (size_t i = causes; i < request->summary.cause_count; i++)
+            campaign_report_cause(stderr, &request->summary.causes[i]);
+    }
+    if (!request->store || campaign_store_add(request->store, record, error))
+        return true;
+    cli_error("%s", error);
+    return false;
+}
+
+static void draw_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct request *request = context;
+    double now = wall_now();
+    char what[96];
+
+    if (now - request->drawn < 0.1)
+        return;
+    request->drawn = now;
+    snprintf(what, sizeof what,
+             "%" PRIu64 " of %" PRIu64 " runs, %.0f a second, %" PRIu64 " with findings", done,
+             total,
+             (double)(request->summary.runs - request->first_done) / (now - request->started),
+             request->summary.findings);
+    cli_progress(NULL, what, done, total);
+}
+
+/* ---- The verb ----------------------------------------------------------------------------------- */
+
+static enum cli_status finish(const struct request *request, enum campaign_stop stop)
+{
+    static const char *const reasons[] = {
+        [CAMPAIGN_DONE] = NULL,
+        [CAMPAIGN_STOPPED_BY_FINDINGS] = "findings",
+        [CAMPAIGN_STOPPED_BY_TIME] = "time",
+        [CAMPAIGN_STOPPED_BY_CALLER] = "error",
+        [CAMPAIGN_NO_WORKERS] = "error",
+    };
+    const struct campaign_summary *summary = &request->summary;
+    double seconds = wall_now() - request->started;
+
+    if (request->is_json) {
+        char *json = campaign_report_json(summary, seconds, reasons[stop]);
+
+        puts(json ? json : "{}");
+        free(json);
+    } else {
+        campaign_report_summary(stdout, summary, request->first_done ? 0 : seconds);
+        if (stop == CAMPAIGN_STOPPED_BY_FINDINGS || stop == CAMPAIGN_STOPPED_BY_TIME)
+            printf("  stopped   by --%s\n",
+                   stop == CAMPAIGN_STOPPED_BY_TIME ? "time-limit" : "max-findings");
+    }
+    if (stop == CAMPAIGN_NO_WORKERS)
+        cli_error("worker processes cannot be made");
+    if (stop == CAMPAIGN_NO_WORKERS || stop == CAMPAIGN_STOPPED_BY_CALLER)
+        return CLI_INTERNAL;
+    return summary->findings ? CLI_FINDINGS : CLI_FINE;
+}
+
+static enum cli_status run_campaign(struct request *request, const char *folder, bool is_resumed)
+{
+    const struct campaign_watcher watcher = {request, is_known, take_record, draw_progress};
+    enum campaign_stop stop;
+    char error[512];
+
+    if (folder && !campaign_store_open(folder, &request->options, is_resumed, take_known, request,
+                                       &request->store, error)) {
+        cli_error("%s", error);
+        return CLI_USAGE;
+    }
+    request->started = wall_now();
+    stop = campaign_run(&request->options, &watcher);
+    cli_progress_end();
+    campaign_store_close(request->store);
+    return finish(request, stop);
+}
+
+static enum cli_status check(const struct cli_arguments *arguments)
+{
+    struct request *request = calloc(1, sizeof *request);
+    enum cli_status status = CLI_USAGE;
+
+    if (!request || !campaign_summary_init(&request->summary)) {
+        free(request);
+        cli_error("no memory");
+        return CLI_INTERNAL;
+    }
+    request->is_json = arguments->values[OPTION_JSON] != NULL;
+    if (get_options(arguments, &request->options) && load_cases(arguments, request))
+        status = run_campaign(request, arguments->values[OPTION_OUT],
+                              arguments->values[OPTION_RESUME] != NULL);
+    for (size_t i = 0; i < request->options.case_count; i++)
+        workload_free(request->cases[i]);
+    campaign_summary_fini(&request->summary);
+    free(request);
+    return status;
+}
+
+const struct cli_verb cli_check = {
+    .name = "check",
+    .usage = "[CASE...] [options]",
+    .summary = "Plays many seeds, each a case in a configuration that it draws",
+    .details =
+        "A seed draws the level of the driver, the sizes of paging buffers, how page tables are\n"
+        "updated, how system pages are scattered and more (docs/campaigns.md), and without a CASE\n"
+        "also a case of random operations. A run that crashes or hangs is a finding like any\n"
+        "other. What a seed gives depends on driver, case and model only.",
+    .options = options,
+    .repeated_option = -1,
+    .run = check,
+};

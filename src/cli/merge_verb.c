@@ -1,0 +1,179 @@
+#include "cli/cli.h"
+
+#include "bench/campaign.h"
+#include "report/campaign_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_OUT, OPTION_JSON };
+
+static const struct cli_option options[] = {
+    [OPTION_OUT] = {"out", 'o', "DIR", "folder for the results of all (none is written)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+/* What stands in the results of an item that was met before. */
+struct known {
+    uint64_t key, digest;
+    enum campaign_outcome outcome;
+};
+
+struct merge {
+    struct campaign_summary summary;
+    struct campaign_store *store; /* NULL: nothing is written */
+    const char *folder;           /* that is read now */
+    struct known *known;          /* open addressing, key 0: free */
+    size_t known_count, known_room;
+    uint64_t repeated, different;
+    bool has_failed;
+};
+
+static struct known *find_known(struct known *known, size_t room, uint64_t key)
+{
+    size_t at = key % room;
+
+    while (known[at].key && known[at].key != key)
+        at = (at + 1) % room;
+    return &known[at];
+}
+
+static bool make_room(struct merge *merge)
+{
+    size_t room = merge->known_room ? 2 * merge->known_room : 4096;
+    struct known *known;
+
+    if (2 * (merge->known_count + 1) <= merge->known_room)
+        return true;
+    known = calloc(room, sizeof *known);
+    if (!known)
+        return false;
+    for (size_t i = 0; i < merge->known_room; i++) {
+        if (merge->known[i].key)
+            *find_known(known, room, merge->known[i].key) = merge->known[i];
+    }
+    free(merge->known);
+    merge->known = known;
+    merge->known_room = room;
+    return true;
+}
+
+/* Two folders have the item: they have to agree. A crash or a hang has no digest to compare. */
+static void compare(struct merge *merge, const struct known *known,
+                    const struct campaign_record *record)
+{
+    merge->repeated++;
+    if (known->digest == record->digest && known->outcome == record->outcome)
+        return;
+    merge->different++;
+    cli_error("%s: seed %" PRIu64 ", %s %s: %s with digest %016" PRIx64
+              ", but another folder has %s with %016" PRIx64,
+              merge->folder, record->seed, campaign_model_name(record->model), record->case_path,
+              campaign_outcome_name(record->outcome), record->digest,
+              campaign_outcome_name(known->outcome), known->digest);
+}
+
+static bool take_record(void *context, const struct campaign_record *record)
+{
+    struct merge *merge = context;
+    uint64_t key = campaign_record_key(record);
+    struct known *known;
+    char error[512];
+
+    key = key ? key : 1;
+    if (!make_room(merge)) {
+        cli_error("no memory");
+        merge->has_failed = true;
+        return false;
+    }
+    known = find_known(merge->known, merge->known_room, key);
+    if (known->key) {
+        compare(merge, known, record);
+        return true;
+    }
+    *known = (struct known){key, record->digest, record->outcome};
+    merge->known_count++;
+    campaign_summary_add(&merge->summary, record);
+    if (merge->store && !campaign_store_add(merge->store, record, error)) {
+        cli_error("%s", error);
+        merge->has_failed = true;
+    }
+    return !merge->has_failed;
+}
+
+static enum cli_status finish(const struct merge *merge, bool is_json)
+{
+    if (is_json) {
+        char *json = campaign_report_json(&merge->summary, 0, NULL);
+
+        puts(json ? json : "{}");
+        free(json);
+    } else {
+        campaign_report_summary(stdout, &merge->summary, 0);
+        printf("  merged    %" PRIu64 " runs were there more than once, %" PRIu64
+               " of them with different results\n",
+               merge->repeated, merge->different);
+    }
+    return merge->summary.findings || merge->different ? CLI_FINDINGS : CLI_FINE;
+}
+
+/* The folder of the result is a campaign's like any other, of all models and no case in particular. */
+static bool open_result(struct merge *merge, const char *path)
+{
+    const struct campaign_options campaign = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    char error[512];
+
+    if (!path || campaign_store_open(path, &campaign, false, NULL, NULL, &merge->store, error))
+        return true;
+    cli_error("%s", error);
+    return false;
+}
+
+static enum cli_status merge_folders(const struct cli_arguments *arguments)
+{
+    struct merge merge = {0};
+    enum cli_status status = CLI_USAGE;
+    char error[512];
+    size_t i = 0;
+
+    if (arguments->rest_count == 0) {
+        cli_error("merge takes folders of drydock check --out (drydock merge --help)");
+        return CLI_USAGE;
+    }
+    if (!campaign_summary_init(&merge.summary)) {
+        cli_error("no memory");
+        return CLI_INTERNAL;
+    }
+    if (open_result(&merge, arguments->values[OPTION_OUT])) {
+        for (; i < arguments->rest_count && !merge.has_failed; i++) {
+            merge.folder = arguments->rest[i];
+            if (!campaign_store_read(merge.folder, take_record, &merge, error)) {
+                cli_error("%s", error);
+                break;
+            }
+        }
+        if (merge.has_failed)
+            status = CLI_INTERNAL;
+        else if (i == arguments->rest_count)
+            status = finish(&merge, arguments->values[OPTION_JSON] != NULL);
+    }
+    campaign_store_close(merge.store);
+    campaign_summary_fini(&merge.summary);
+    free(merge.known);
+    return status;
+}
+
+const struct cli_verb cli_merge = {
+    .name = "merge",
+    .usage = "DIR... [options]",
+    .summary = "Puts the results of several campaigns together, and compares what they share",
+    .details = "Each DIR was written by drydock check --out. Shards of one campaign give the\n"
+               "summary of the whole; two builds that played the same seeds have to agree on each\n"
+               "of them, or the exit status is 1.",
+    .options = options,
+    .repeated_option = -1,
+    .run = merge_folders,
+};

@@ -1,0 +1,68 @@
+/*
+ * Campaign report: what a campaign leaves for people, for programs and for the next campaign.
+ *
+ * Place      report. Uses the bench's campaign records; jansson for JSON.
+ * Model      A folder
+ *
+ *                DIR/campaign.json                 which campaign: driver, model, cases
+ *                    results.jsonl                 a line for each item, in the order of their ends
+ *                    findings/MODEL-SEED.txt       each item with findings, for people
+ *                    findings/MODEL-SEED.case      its random case
+ *
+ *            A line is complete when it ends: what a campaign left half written when it was ended
+ *            is cut off when the folder is opened again. The lines of several folders may be put
+ *            together in any order.
+ * Ownership  A store is given by open() and ended by close(). Texts given are freed with free().
+ * Errors     bool and one line in the caller's text.
+ */
+#ifndef DRYDOCK_REPORT_CAMPAIGN_REPORT_H
+#define DRYDOCK_REPORT_CAMPAIGN_REPORT_H
+
+#include "bench/campaign.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* ---- Lines -------------------------------------------------------------------------------------- */
+
+char *campaign_record_json(const struct campaign_record *record); /* NULL: no memory */
+/* False: it is no such line. */
+bool campaign_record_parse(const char *text, struct campaign_record *out_record);
+
+/* ---- The folder --------------------------------------------------------------------------------- */
+
+struct campaign_store;
+
+/*
+ * Makes the folder, or goes on in one that is there: then each record in it is handed to known, and
+ * driver, model and cases have to be those that it was made with.
+ */
+bool campaign_store_open(const char *path, const struct campaign_options *options, bool is_resumed,
+                         void (*known)(void *context, const struct campaign_record *record),
+                         void *context, struct campaign_store **out_store, char error[512]);
+void campaign_store_close(struct campaign_store *store);
+
+/* Whether the folder has a record of the item. */
+bool campaign_store_has(const struct campaign_store *store, uint64_t seed, const char *case_path);
+
+/* Appends a line; with findings, also their files. */
+bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,
+                        char error[512]);
+
+/* Each record of a folder, in the order of its lines; the callback says whether to go on. */
+bool campaign_store_read(const char *path,
+                         bool (*record)(void *context, const struct campaign_record *record),
+                         void *context, char error[512]);
+
+/* ---- Summaries ---------------------------------------------------------------------------------- */
+
+/* The first line of a cause: what, where, with which seed. */
+void campaign_report_cause(FILE *out, const struct campaign_cause *cause);
+
+/* All causes, then the totals. seconds 0: not told. */
+void campaign_report_summary(FILE *out, const struct campaign_summary *summary, double seconds);
+/* The same as an object; the caller frees it. NULL: no memory. */
+char *campaign_report_json(const struct campaign_summary *summary, double seconds,
+                           const char *stopped_by);
+
+#endif
