@@ -23,7 +23,7 @@ enum stream {
     STREAM_PRIVATE_DATA,
     STREAM_PAGES,
     STREAM_QUEUES,
-    STREAM_VISIBLE,
+    STREAM_HIDDEN,
     STREAM_TIMING,
     STREAM_SWITCHES,
     STREAM_PIECES,
@@ -87,10 +87,11 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     contexts = 1 + rng_below(&rng, 2);
     snprintf(settings[0], sizeof settings[0], "seed=%" PRIu64, rng_next(&rng));
     snprintf(settings[1], sizeof settings[1], "ops=%" PRIu64, 150 + rng_below(&rng, 300));
-    snprintf(settings[2], sizeof settings[2], "allocations=%" PRIu64, magnitude(&rng, 4, 128));
-    snprintf(settings[3], sizeof settings[3], "max-size=%" PRIu64, magnitude(&rng, 4 * KiB, MiB));
-    snprintf(settings[4], sizeof settings[4], "pressure=%" PRIu64, magnitude(&rng, 50, 1600));
-    snprintf(settings[5], sizeof settings[5], "refs=%" PRIu64, magnitude(&rng, 1, 12));
+    snprintf(settings[2], sizeof settings[2], "allocations=%" PRIu64, magnitude(&rng, 8, 128));
+    snprintf(settings[3], sizeof settings[3], "max-size=%" PRIu64,
+             magnitude(&rng, 16 * KiB, 2 * MiB));
+    snprintf(settings[4], sizeof settings[4], "pressure=%" PRIu64, magnitude(&rng, 100, 1600));
+    snprintf(settings[5], sizeof settings[5], "refs=%" PRIu64, magnitude(&rng, 1, 6));
     snprintf(settings[6], sizeof settings[6], "processes=%" PRIu64, processes);
     snprintf(settings[7], sizeof settings[7], "contexts=%" PRIu64, contexts);
     snprintf(settings[8], sizeof settings[8], "maps=%s", rng_chance(&rng, 3, 4) ? "yes" : "no");
@@ -195,17 +196,22 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
         config->aperture_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
 }
 
-/* Behind the options of the case: they say how much local memory there is. */
-static void draw_visible(uint64_t seed, const struct workload *workload, struct run_config *config)
+/*
+ * Behind the options of the case, which say how much local memory the case needs: more of it, that
+ * the CPU cannot see, so that there is a segment more.
+ */
+static void draw_hidden(uint64_t seed, const struct workload *workload, struct run_config *config)
 {
     struct rng rng;
 
-    stream_of(seed, STREAM_VISIBLE, &rng);
+    stream_of(seed, STREAM_HIDDEN, &rng);
     if (!config->local_bytes || workload_option(workload, "local-invisible") ||
         rng_chance(&rng, 1, 2))
         return;
-    config->visible_bytes =
-        align_up(config->local_bytes * (1 + rng_below(&rng, 100)) / 100, PAGE_BYTES);
+    config->visible_bytes = align_up(config->local_bytes, PAGE_BYTES);
+    config->local_bytes =
+        config->visible_bytes +
+        align_up(config->visible_bytes / 64 * (1 + rng_below(&rng, 64)), PAGE_BYTES);
 }
 
 static void say(struct campaign_setup *setup, const char *format, ...)
@@ -283,6 +289,6 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
         if ((config->wddm < 20) != (drawn.model == RUN_PHYSICAL))
             config->wddm = drawn.wddm;
     }
-    draw_visible(seed, workload, config);
+    draw_hidden(seed, workload, config);
     describe(out_setup);
 }

@@ -336,7 +336,7 @@ static void submission_failed(struct player *player, struct submission *submissi
         submission_remove(player, submission);
         return;
     }
-    if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY) {
+    if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && submission->needed) {
         finding = player_report(
             player, submission->op_index,
             "submission on context '%s' does not fit: its %u allocations need %llu bytes, %llu are "
@@ -510,7 +510,10 @@ static bool hand_over(struct player *player, struct submission *submission)
     status = player->is_virtual ? submit_virtual(player, submission)
                                 : submit_physical(player, submission);
     if (!NT_SUCCESS(status)) {
-        submission->state = player->is_virtual ? SUBMISSION_READY : SUBMISSION_WAITING;
+        /* From the start: one that must run alone would wait for what this one holds resident. */
+        submission->state = SUBMISSION_WAITING;
+        leave_request(player, submission);
+        release_residency(player, submission);
         submission_refused(player, submission, status);
         return false;
     }

@@ -491,12 +491,21 @@ static struct submission_reference *enter_run(struct oracle *oracle, uint64_t to
     return reference;
 }
 
+/* Page by page: an access may begin where something was learnt before, and go on where nothing was. */
 static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *allocation,
                              uint64_t offset, struct page_store *store, uint64_t address,
                              uint64_t bytes)
 {
-    if (!allocation->locations || allocation->locations[offset / PAGE_BYTES] == LOCATION_UNKNOWN)
-        learn(oracle, allocation, offset, store, address, bytes);
+    uint64_t page = offset / PAGE_BYTES;
+    uint64_t end = div_round_up(offset + bytes, PAGE_BYTES);
+    uint64_t location = location_in(oracle, store, address / PAGE_BYTES);
+
+    if (!location || !ensure_locations(oracle, allocation))
+        return;
+    for (; page < end; page++, location++) {
+        if (allocation->locations[page] == LOCATION_UNKNOWN)
+            allocation->locations[page] = location;
+    }
 }
 
 /* Written where a packet that has not retired yet brought it: the content is there now. */

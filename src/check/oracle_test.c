@@ -225,6 +225,33 @@ static void cpu_accesses_are_compared_and_tell_where_pages_are(void **state)
     close_bench(&bench);
 }
 
+static void an_access_tells_of_all_its_pages_whatever_was_known(void **state)
+{
+    struct oracle_reference first = whole(7, PAGE_NUMBER(2), 5, "w");
+    struct page_store *store;
+    struct bench bench;
+    uint64_t page;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(4));
+    run(&bench, 1, first, bench.ram, PAGE_NUMBER(8));
+    run(&bench, 2, whole(7, PAGE_NUMBER(4), 6, "w"), bench.ram, PAGE_NUMBER(8));
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_true(oracle_find_page(bench.oracle, 7, i, &store, &page));
+        assert_int_equal(page, 8 + i);
+    }
+    /* What is known stays: this one goes elsewhere, and only page 0 of the next was unknown. */
+    create(&bench, 8, PAGE_NUMBER(2));
+    oracle_cpu_write(bench.oracle, 8, PAGE_BYTES, bench.ram, PAGE_NUMBER(21), 16, 70);
+    page_store_write_tag(bench.ram, PAGE_NUMBER(21), 16, 70);
+    run(&bench, 3, whole(8, PAGE_NUMBER(2), 0, "r"), bench.ram, PAGE_NUMBER(30));
+    assert_true(oracle_find_page(bench.oracle, 8, 0, &store, &page));
+    assert_int_equal(page, 30);
+    assert_true(oracle_find_page(bench.oracle, 8, 1, &store, &page));
+    assert_int_equal(page, 21);
+    close_bench(&bench);
+}
+
 static void written_content_that_is_nowhere_is_reported(void **state)
 {
     struct oracle_reference elsewhere = whole(7, PAGE_NUMBER(1), 5, "w");
@@ -477,6 +504,7 @@ int main(void)
         cmocka_unit_test(stale_content_is_reported_once_with_its_place),
         cmocka_unit_test(a_zero_entry_reads_as_zero_and_loses_writes),
         cmocka_unit_test(cpu_accesses_are_compared_and_tell_where_pages_are),
+        cmocka_unit_test(an_access_tells_of_all_its_pages_whatever_was_known),
         cmocka_unit_test(written_content_that_is_nowhere_is_reported),
         cmocka_unit_test(lost_content_is_not_expected_until_it_is_written),
         cmocka_unit_test(a_gap_an_overlap_and_a_short_run_are_coverage),
