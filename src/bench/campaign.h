@@ -34,8 +34,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* IOMMU is GpuMmu behind an IOMMU that gives the device addresses of its own. */
-enum campaign_model { CAMPAIGN_PHYSICAL, CAMPAIGN_GPUMMU, CAMPAIGN_IOMMU, CAMPAIGN_ALL_MODELS };
+/* Those of a run, by the same numbers, and all of them. */
+enum campaign_model {
+    CAMPAIGN_PHYSICAL = RUN_PHYSICAL,
+    CAMPAIGN_GPUMMU = RUN_GPUMMU,
+    CAMPAIGN_IOMMU = RUN_IOMMU,
+    CAMPAIGN_ALL_MODELS
+};
 
 enum campaign_outcome {
     CAMPAIGN_CLEAN,

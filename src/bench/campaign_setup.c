@@ -27,6 +27,7 @@ enum stream {
     STREAM_TIMING,
     STREAM_SWITCHES,
     STREAM_PIECES,
+    STREAM_BOARD,
     STREAM_WORKLOAD,
 };
 
@@ -78,7 +79,7 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
     struct rng rng;
-    char settings[10][40];
+    char settings[12][40];
     const char *pointers[ARRAY_COUNT(settings)];
     uint64_t processes, contexts;
 
@@ -96,6 +97,8 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     snprintf(settings[7], sizeof settings[7], "contexts=%" PRIu64, contexts);
     snprintf(settings[8], sizeof settings[8], "maps=%s", rng_chance(&rng, 3, 4) ? "yes" : "no");
     snprintf(settings[9], sizeof settings[9], "ptes=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
+    snprintf(settings[10], sizeof settings[10], "full=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
+    snprintf(settings[11], sizeof settings[11], "held=%" PRIu64, rng_below(&rng, 4));
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         pointers[i] = settings[i];
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
@@ -104,53 +107,111 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 /* ---- The configuration -------------------------------------------------------------------------- */
 
 /* A level of the driver that has the model; 0: none. */
-static unsigned draw_level(struct rng *rng, enum campaign_model model)
+static unsigned draw_level(struct rng *rng, enum run_model model)
 {
     unsigned found[32], count = 0, wddm;
     enum run_model has;
 
     for (unsigned i = 0; run_driver_level(i, &has, &wddm) && count < ARRAY_COUNT(found); i++) {
-        if ((has == RUN_PHYSICAL) == (model == CAMPAIGN_PHYSICAL) &&
-            (model != CAMPAIGN_IOMMU || wddm >= FIRST_REMAPPING_LEVEL))
+        if (has == model)
             found[count++] = wddm;
     }
     return count ? found[rng_below(rng, count)] : 0;
 }
 
-static enum campaign_model draw_model(uint64_t seed, enum campaign_model model,
-                                      const struct workload *workload)
+/* The model that a level of the driver belongs to, the first that has it. */
+static enum campaign_model model_of_level(unsigned level)
 {
-    const char *of_case = workload_option(workload, "model");
-    const char *remapping = workload_option(workload, "dma-remapping");
-    const char *level = workload_option(workload, "wddm");
-    struct rng rng;
+    enum run_model model;
+    unsigned wddm;
 
-    if (model != CAMPAIGN_ALL_MODELS)
-        return model;
-    if (remapping && strcmp(remapping, "yes") == 0)
-        return CAMPAIGN_IOMMU;
-    if (of_case)
-        return strcmp(of_case, "physical") == 0 ? CAMPAIGN_PHYSICAL : CAMPAIGN_GPUMMU;
-    if (level)
-        return level[0] == '1' ? CAMPAIGN_PHYSICAL : CAMPAIGN_GPUMMU;
-    stream_of(seed, STREAM_MODEL, &rng);
-    return (enum campaign_model)rng_below(&rng, CAMPAIGN_ALL_MODELS);
+    for (unsigned i = 0; run_driver_level(i, &model, &wddm); i++) {
+        if (wddm == level)
+            return (enum campaign_model)model;
+    }
+    return CAMPAIGN_ALL_MODELS;
 }
 
-static void draw_level_and_tables(uint64_t seed, struct campaign_setup *setup)
+static enum campaign_model draw_model(uint64_t seed, const struct workload *workload)
+{
+    const char *name = workload_option(workload, "model");
+    enum campaign_model model = CAMPAIGN_ALL_MODELS;
+    struct run_config of_case = {0};
+    struct rng rng;
+
+    run_config_from_workload(&of_case, workload);
+    if (name)
+        campaign_find_model(name, &model);
+    else if (of_case.wddm)
+        model = model_of_level(of_case.wddm);
+    stream_of(seed, STREAM_MODEL, &rng);
+    return model != CAMPAIGN_ALL_MODELS ? model
+                                        : (enum campaign_model)rng_below(&rng, CAMPAIGN_ALL_MODELS);
+}
+
+static bool has_raw_entries(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_PTE_MAP)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Tables of more than a page, which 2 and 3 levels have, are in local memory (PT-006), where the
+ * processor does not write them. Where a leaf table has entries of one size, a case that writes
+ * entries of its own would ask for two in one table.
+ */
+static void draw_mmu(struct rng *rng, const struct workload *workload, struct run_config *config)
+{
+    static const unsigned levels[] = {0, 2, 3, 4, 5, 6};
+    struct run_mmu *mmu = &config->mmu;
+
+    mmu->levels = levels[rng_below(rng, ARRAY_COUNT(levels))];
+    if ((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
+        (mmu->levels == 2 || mmu->levels == 3))
+        mmu->levels = 0;
+    mmu->has_plain_entries = rng_chance(rng, 1, 8);
+    mmu->pages_64k = (enum run_pages_64k)rng_below(rng, 3);
+    if (mmu->pages_64k == RUN_PAGES_64K_SINGLE && has_raw_entries(workload))
+        mmu->pages_64k = RUN_PAGES_64K_NONE;
+    mmu->has_large_pages = rng_chance(rng, 1, 4);
+    mmu->clears_tables = rng_chance(rng, 1, 4);
+    mmu->has_idle_updates = rng_chance(rng, 1, 4);
+}
+
+static void draw_level_and_tables(uint64_t seed, const struct workload *workload,
+                                  struct campaign_setup *setup)
 {
     struct run_config *config = &setup->config;
     struct rng rng;
 
     stream_of(seed, STREAM_LEVEL, &rng);
-    config->model = setup->model == CAMPAIGN_PHYSICAL ? RUN_PHYSICAL : RUN_GPUMMU;
-    config->remaps_dma = setup->model == CAMPAIGN_IOMMU;
-    config->wddm = draw_level(&rng, setup->model);
+    config->model = (enum run_model)setup->model;
+    config->wddm = draw_level(&rng, config->model);
+    config->remaps_dma = config->model == RUN_GPUMMU && config->wddm >= FIRST_REMAPPING_LEVEL &&
+                         rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PAGE_TABLES, &rng);
-    if (setup->model == CAMPAIGN_PHYSICAL)
+    if (config->model != RUN_GPUMMU)
         return;
     config->update_mode = (enum run_update_mode)rng_below(&rng, run_update_mode_count());
     config->has_tables_in_system_memory = rng_chance(&rng, 1, 3);
+    if (rng_chance(&rng, 1, 2))
+        draw_mmu(&rng, workload, config);
+}
+
+/* What one kind of board has and others have not. */
+static void draw_board(uint64_t seed, struct campaign_setup *setup)
+{
+    struct run_config *config = &setup->config;
+    struct rng rng;
+
+    stream_of(seed, STREAM_BOARD, &rng);
+    if (config->model == RUN_PHYSICAL)
+        config->agp_bytes = rng_chance(&rng, 1, 4) ? 16 * MiB << rng_below(&rng, 5) : 0;
+    else
+        config->has_host_aperture = rng_chance(&rng, 1, 4);
 }
 
 static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
@@ -226,6 +287,26 @@ static void say(struct campaign_setup *setup, const char *format, ...)
     va_end(arguments);
 }
 
+static void describe_tables(struct campaign_setup *setup)
+{
+    static const char *const pages_64k[] = {
+        [RUN_PAGES_64K_NONE] = "",
+        [RUN_PAGES_64K_SINGLE] = ", 64 KiB pages",
+        [RUN_PAGES_64K_DUAL] = ", dual tables",
+    };
+    const struct run_config *config = &setup->config;
+    const struct run_mmu *mmu = &config->mmu;
+
+    say(setup, ", %s updates%s", run_update_mode_name(config->update_mode),
+        config->has_tables_in_system_memory ? ", tables in system memory" : "");
+    if (mmu->levels)
+        say(setup, ", %u levels", mmu->levels);
+    say(setup, "%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
+        pages_64k[mmu->pages_64k], mmu->has_large_pages ? ", large pages" : "",
+        mmu->clears_tables ? ", tables cleared" : "",
+        mmu->has_idle_updates ? ", idle updates" : "");
+}
+
 static void describe(struct campaign_setup *setup)
 {
     static const char *const scatters[] = {
@@ -237,9 +318,14 @@ static void describe(struct campaign_setup *setup)
 
     say(setup, "wddm %u.%u, %s pages", config->wddm / 10, config->wddm % 10,
         scatters[config->scatter]);
-    if (config->model != RUN_PHYSICAL)
-        say(setup, ", %s updates%s", run_update_mode_name(config->update_mode),
-            config->has_tables_in_system_memory ? ", tables in system memory" : "");
+    if (config->model == RUN_GPUMMU)
+        describe_tables(setup);
+    if (config->remaps_dma)
+        say(setup, ", remapped");
+    if (config->agp_bytes)
+        say(setup, ", AGP %" PRIu64 " MiB", config->agp_bytes / MiB);
+    if (config->has_host_aperture)
+        say(setup, ", host aperture");
     if (config->paging_buffer_bytes)
         say(setup, ", paging buffers of %u", config->paging_buffer_bytes);
     if (config->paging_buffer_count)
@@ -271,24 +357,22 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     struct run_config drawn;
 
     memset(out_setup, 0, sizeof *out_setup);
-    out_setup->model = draw_model(seed, model, workload);
+    out_setup->model = model == CAMPAIGN_ALL_MODELS ? draw_model(seed, workload) : model;
     run_config_defaults(config);
     config->seed = seed;
     config->reference = RUN_REFERENCE_NEVER;
     config->check_interval = 16;
-    draw_level_and_tables(seed, out_setup);
+    draw_level_and_tables(seed, workload, out_setup);
+    draw_board(seed, out_setup);
     draw_buffers(seed, out_setup);
     draw_machine(seed, out_setup);
     drawn = *config;
     run_config_from_workload(config, workload);
     /* The campaign's business, whatever the case says. */
     config->seed = seed;
-    if (model != CAMPAIGN_ALL_MODELS) {
-        config->model = drawn.model;
-        config->remaps_dma = drawn.remaps_dma;
-        if ((config->wddm < 20) != (drawn.model == RUN_PHYSICAL))
-            config->wddm = drawn.wddm;
-    }
+    config->model = drawn.model;
+    if (model_of_level(config->wddm) != out_setup->model)
+        config->wddm = drawn.wddm;
     draw_hidden(seed, workload, config);
     describe(out_setup);
 }

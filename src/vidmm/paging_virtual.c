@@ -357,8 +357,14 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
             allocation->entries_valid && allocation->walk) {
             notice_op_iommu_unmap(allocation->walk, args);
             allocation->walk = next_live_mapping(allocation, allocation->walk);
+            job->cursor = 1; /* told */
             return JOB_OPERATION;
         }
+        /* Entries that the driver writes at once would go before the GPU has seen the notice. */
+        if (job->cursor && writes_tables_at_once(allocation->vidmm) &&
+            !paging_queue_is_drained(allocation->vidmm))
+            return JOB_WAIT;
+        job->cursor = 0;
         start_walk(allocation, PHASE_UNMAP);
         if (!allocation->entries_valid)
             allocation->walk = NULL;

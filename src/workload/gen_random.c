@@ -26,10 +26,12 @@ enum {
     MAPS,
     PTES,
     MEMORY,
+    FULL,
+    HELD,
 };
 
-#define MAX_REFS 256
-#define MAX_HELD 4
+#define MAX_REFS  256
+#define MOST_HELD 64
 
 const struct workload_param gen_random_params[] = {
     {"ops", NULL, 2000, 1, 100000000, "operations"},
@@ -42,6 +44,8 @@ const struct workload_param gen_random_params[] = {
     {"maps", "no|yes", 1, 0, 0, "map and unmap lines, allocations with nomap or a fixed va"},
     {"ptes", "no|yes", 0, 0, 0, "pte, vm-reserve and vm-release lines"},
     {"memory", "no|yes", 1, 0, 0, "offer, reclaim, priority, budget and move lines"},
+    {"full", "no|yes", 0, 0, 0, "as many allocations alive as there may be"},
+    {"held", NULL, 4, 0, MOST_HELD, "allocations that resident lines hold at once, at most"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -290,7 +294,7 @@ static void random_residency(struct random *r)
         struct live *live = &r->live[below(r, r->live_count)];
 
         if ((live->device != device && !live->shared) ||
-            (!is_evict && !live->is_held && r->held_count == MAX_HELD))
+            (!is_evict && !live->is_held && r->held_count >= r->values[HELD]))
             continue;
         if (!is_evict)
             reclaim(r, live);
@@ -418,7 +422,8 @@ static void random_op(struct random *r, uint64_t index)
     uint64_t dice = below(r, 100);
     char text[32];
 
-    if (r->live_count == 0 || (dice < 18 && r->live_count < r->values[ALLOCATIONS]))
+    if (r->live_count == 0 ||
+        (dice < (r->values[FULL] ? 70u : 18u) && r->live_count < r->values[ALLOCATIONS]))
         random_alloc(r);
     else if (dice < 28)
         random_free(r);
