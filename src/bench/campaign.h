@@ -128,6 +128,9 @@ struct campaign_options {
     uint64_t max_findings;       /* items with findings, then it stops; 0: no limit */
     double time_limit_seconds;   /* no new item after it; 0: no limit */
     double run_limit_seconds;    /* of one item; 0: no limit */
+    /* What a worker does with an item; NULL: campaign_play(). */
+    void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                 struct campaign_record *out_record);
 };
 
 /* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there

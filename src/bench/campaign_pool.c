@@ -118,7 +118,8 @@ _Noreturn static void work(const struct campaign_options *options, int socket, i
     while (record && transfer_all(socket, &item, sizeof item, false)) {
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
-        campaign_play(options, item.seed, item.case_index, record);
+        (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
+                                                        record);
         if (!transfer_all(socket, record, sizeof *record, true))
             break;
     }

@@ -153,7 +153,7 @@ static bool has_raw_entries(const struct workload *workload)
 {
     for (uint32_t i = 0; i < workload->op_count; i++) {
         if (workload->ops[i].kind == WORKLOAD_OP_PTE_MAP)
-            return true;
+            return true; /* of any page size, protected, or zero */
     }
     return false;
 }
@@ -172,9 +172,11 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     if ((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
         (mmu->levels == 2 || mmu->levels == 3))
         mmu->levels = 0;
-    mmu->has_plain_entries = rng_chance(rng, 1, 8);
+    mmu->has_plain_entries = rng_chance(rng, 1, 8) && !has_raw_entries(workload);
     mmu->pages_64k = (enum run_pages_64k)rng_below(rng, 3);
     if (mmu->pages_64k == RUN_PAGES_64K_SINGLE && has_raw_entries(workload))
+        mmu->pages_64k = RUN_PAGES_64K_NONE;
+    if (mmu->levels == 2) /* its root grows, in units of 4 KiB and of one word */
         mmu->pages_64k = RUN_PAGES_64K_NONE;
     mmu->has_large_pages = rng_chance(rng, 1, 4);
     mmu->clears_tables = rng_chance(rng, 1, 4);
@@ -258,8 +260,23 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
 }
 
 /*
- * Behind the options of the case, which say how much local memory the case needs: more of it, that
- * the CPU cannot see, so that there is a segment more.
+ * Behind the options of the case, which say how much local memory the case needs on an ordinary
+ * board: roots of a megabyte and pages that have to lie in 64 KiB take more.
+ */
+static void make_room(const struct workload *workload, struct run_config *config)
+{
+    if (!config->local_bytes || config->model != RUN_GPUMMU)
+        return;
+    if (config->mmu.levels == 2 || config->mmu.levels == 3)
+        config->local_bytes += workload->process_count * (MiB + 256 * KiB) + MiB;
+    if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages)
+        config->local_bytes += config->local_bytes / 2 + MiB;
+    if (!workload_option(workload, "local-invisible"))
+        config->visible_bytes = config->local_bytes;
+}
+
+/*
+ * More local memory than the case needs, which the CPU cannot see, so that there is a segment more.
  */
 static void draw_hidden(uint64_t seed, const struct workload *workload, struct run_config *config)
 {
@@ -373,6 +390,7 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     config->model = drawn.model;
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
+    make_room(workload, config);
     draw_hidden(seed, workload, config);
     describe(out_setup);
 }

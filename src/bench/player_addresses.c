@@ -14,6 +14,8 @@
 
 #define LOWEST_VA (4 * GiB)
 #define VA_UNIT   (64 * KiB)
+/* What the largest leaf table of any board translates: physical mappings own whole leaf tables. */
+#define LARGEST_LEAF (8 * MiB)
 
 struct named_range {
     uint64_t start, end;
@@ -33,6 +35,9 @@ static bool named_by(const struct workload *workload, const struct workload_op *
     switch ((enum workload_op_kind)op->kind) {
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:
+        *out = (struct named_range){align_down(op->offset, LARGEST_LEAF),
+                                    align_up(op->offset + op->size, LARGEST_LEAF)};
+        return true;
     case WORKLOAD_OP_VM_RESERVE:
         *out = (struct named_range){op->offset, op->offset + op->size};
         return true;

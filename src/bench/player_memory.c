@@ -331,12 +331,18 @@ static void access_locked(struct player *player, uint32_t op_index, uint64_t off
         uint64_t in_page = offset % PAGE_BYTES;
         uint64_t pa = vidmm_locked_page_address(handle, page);
         uint64_t pages = 1;
+        struct machine_target target;
         uint64_t bytes;
 
         while ((page + pages) * PAGE_BYTES < end &&
                vidmm_locked_page_address(handle, page + pages) == pa + pages * PAGE_BYTES)
             pages++;
         bytes = min_u64(pages * PAGE_BYTES - in_page, end - offset);
+        /* Neighbours in a CPU host aperture may be strangers in local memory. */
+        if (pages > 1 && !machine_bus_find(player->machine, pa + in_page, bytes, &target)) {
+            pages = 1;
+            bytes = PAGE_BYTES - in_page;
+        }
         if (!access_piece(player, op_index, offset, pa + in_page, bytes, is_write, tag))
             return;
         offset += bytes;

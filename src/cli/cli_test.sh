@@ -43,7 +43,7 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run import gen ops bench; do
+for verb in run check merge import gen ops bench; do
     expect 0 $verb --help
     prints "drydock $verb"
 done

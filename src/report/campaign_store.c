@@ -274,7 +274,8 @@ static bool check_identity(const struct campaign_options *options, const char *n
         snprintf(error, 512, "'%.400s' is there already (--resume goes on with it)", name);
         is_fine = false;
     } else if (found && !json_equal(wanted, found)) {
-        snprintf(error, 512, "'%.400s' is of another campaign: driver, model or cases differ", name);
+        snprintf(error, 512, "'%.400s' is of another campaign: driver, model or cases differ",
+                 name);
         is_fine = false;
     } else if (!found && json_dump_file(wanted, name, JSON_INDENT(2) | JSON_SORT_KEYS) != 0) {
         is_fine = fail(error, "cannot write", name);

@@ -1,0 +1,4 @@
+# A campaign of random cases in random configurations over the reference driver: no findings.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME cli/campaign COMMAND drydock check --seeds 200 --jobs 2 --repeat 8)
+endif()

@@ -1,0 +1,334 @@
+/*
+ * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
+ */
+#include "bench/campaign.h"
+#include "bench/test_run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define MAX_SEEN 64
+
+struct seen {
+    const struct campaign_options *options;
+    struct campaign_summary summary;
+    uint64_t seeds[MAX_SEEN];
+    unsigned count;
+    uint64_t known; /* seeds below it were played before */
+    uint64_t stop_at;
+    struct campaign_record last_bad;
+};
+
+static bool is_known(void *context, uint64_t seed, size_t case_index)
+{
+    return seed < ((struct seen *)context)->known;
+}
+
+static bool take(void *context, const struct campaign_record *record)
+{
+    struct seen *seen = context;
+
+    assert_true(seen->count < MAX_SEEN);
+    seen->seeds[seen->count++] = record->seed;
+    campaign_summary_add(&seen->summary, record);
+    if (record->outcome != CAMPAIGN_CLEAN)
+        seen->last_bad = *record;
+    return !seen->stop_at || seen->count < seen->stop_at;
+}
+
+static struct campaign_options some_seeds(uint64_t count, unsigned jobs)
+{
+    return (struct campaign_options){
+        .driver = "ref",
+        .model = CAMPAIGN_ALL_MODELS,
+        .first_seed = 1,
+        .seed_count = count,
+        .shard_count = 1,
+        .jobs = jobs,
+        .run_limit_seconds = 60,
+    };
+}
+
+static enum campaign_stop run_seen(const struct campaign_options *options, struct seen *seen)
+{
+    const struct campaign_watcher watcher = {.context = seen, .is_known = is_known, .record = take};
+
+    assert_true(campaign_summary_init(&seen->summary));
+    return campaign_run(options, &watcher);
+}
+
+/* ---- What a seed draws -------------------------------------------------------------------------- */
+
+static void a_seed_draws_the_same_case_and_setup_again(void **state)
+{
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct campaign_setup first, second;
+        struct workload *a, *b;
+        struct workload_error error;
+
+        assert_true(campaign_draw_workload(seed, &a, &error));
+        assert_true(campaign_draw_workload(seed, &b, &error));
+        assert_true(workload_equal(a, b));
+        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, a, &first);
+        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, b, &second);
+        assert_string_equal(first.text, second.text);
+        /* Naming the model that was drawn changes nothing: replays do. */
+        campaign_draw_setup(seed, first.model, b, &second);
+        assert_string_equal(first.text, second.text);
+        assert_int_equal(first.config.model, second.config.model);
+        workload_free(a);
+        workload_free(b);
+    }
+}
+
+static void seeds_reach_every_model_level_and_size(void **state)
+{
+    bool has_model[CAMPAIGN_ALL_MODELS] = {0}, has_none = false, has_least = false,
+         has_page = false;
+    unsigned modes = 0, scatters = 0, patches = 0;
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        struct campaign_setup setup;
+        unsigned bytes;
+
+        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, workload, &setup);
+        bytes = setup.config.paging_buffer_bytes;
+        has_model[setup.model] = true;
+        assert_true(bytes == 0 || (bytes >= 64 && bytes <= 4096));
+        has_least |= bytes && bytes <= 72;
+        has_page |= bytes >= 4088;
+        has_none |= setup.has_private_bytes && setup.private_bytes == 0;
+        modes |= 1u << setup.config.update_mode;
+        scatters |= 1u << setup.config.scatter;
+        patches |= 1u << setup.config.skips_paging_patch;
+    }
+    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++)
+        assert_true(has_model[i]);
+    assert_true(has_none && has_least && has_page);
+    assert_int_equal(modes, 7);
+    assert_int_equal(scatters, 7);
+    assert_int_equal(patches, 3);
+    workload_free(workload);
+}
+
+static void options_of_a_case_win(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "option paging-buffer 512\noption scatter no\n"
+                                           "alloc a size=4K\n");
+
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct campaign_setup setup;
+
+        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, workload, &setup);
+        assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
+        assert_int_equal(setup.config.paging_buffer_bytes, 512);
+        assert_int_equal(setup.config.scatter, MACHINE_CONTIGUOUS);
+        campaign_draw_setup(seed, CAMPAIGN_GPUMMU, workload, &setup);
+        assert_int_equal(setup.config.model, RUN_GPUMMU);
+        assert_true(setup.config.wddm >= 20);
+    }
+    workload_free(workload);
+}
+
+/* ---- Many --------------------------------------------------------------------------------------- */
+
+static void records_do_not_depend_on_the_number_of_workers(void **state)
+{
+    struct campaign_options one = some_seeds(12, 1), three = some_seeds(12, 3);
+    struct seen a = {0}, b = {0};
+    struct campaign_record alone;
+
+    assert_int_equal(run_seen(&one, &a), CAMPAIGN_DONE);
+    assert_int_equal(run_seen(&three, &b), CAMPAIGN_DONE);
+    assert_int_equal(a.count, 12);
+    assert_int_equal(b.count, 12);
+    assert_int_equal(a.summary.findings, 0);
+    assert_true(a.summary.operations && a.summary.pages_checked);
+    assert_true(a.summary.digest == b.summary.digest);
+    campaign_summary_fini(&a.summary);
+    /* Nor on the process. */
+    assert_true(campaign_summary_init(&a.summary));
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        campaign_play(&one, seed, 0, &alone);
+        campaign_summary_add(&a.summary, &alone);
+    }
+    assert_true(a.summary.digest == b.summary.digest);
+    campaign_summary_fini(&a.summary);
+    campaign_summary_fini(&b.summary);
+}
+
+static void play_nothing(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                         struct campaign_record *out_record)
+{
+    *out_record = (struct campaign_record){.seed = seed, .digest = seed * 3};
+}
+
+static void shards_and_known_items_add_up_to_the_whole(void **state)
+{
+    struct campaign_options options = some_seeds(20, 2);
+    uint64_t digest;
+    struct seen whole = {0}, parts = {0};
+
+    options.play = play_nothing;
+    assert_int_equal(run_seen(&options, &whole), CAMPAIGN_DONE);
+    digest = whole.summary.digest;
+    campaign_summary_fini(&whole.summary);
+    assert_int_equal(whole.count, 20);
+
+    options.shard_count = 3;
+    assert_true(campaign_summary_init(&parts.summary));
+    for (options.shard = 0; options.shard < 3; options.shard++) {
+        const struct campaign_watcher watcher = {.context = &parts, .record = take};
+
+        assert_int_equal(campaign_run(&options, &watcher), CAMPAIGN_DONE);
+    }
+    assert_int_equal(parts.count, 20);
+    assert_true(parts.summary.digest == digest);
+    campaign_summary_fini(&parts.summary);
+
+    options = some_seeds(20, 2);
+    options.play = play_nothing;
+    parts = (struct seen){.known = 15};
+    assert_int_equal(run_seen(&options, &parts), CAMPAIGN_DONE);
+    assert_int_equal(parts.count, 6);
+    campaign_summary_fini(&parts.summary);
+}
+
+static void play_badly(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                       struct campaign_record *out_record)
+{
+    if (seed == 3) {
+        signal(SIGSEGV, SIG_DFL);
+        fprintf(stderr, "before the end\nsomewhere.c:1: assertion failed: true\n");
+        raise(SIGSEGV);
+    }
+    if (seed == 5)
+        _exit(7);
+    while (seed == 7)
+        pause();
+    play_nothing(options, seed, case_index, out_record);
+}
+
+static void a_campaign_survives_crashes_and_hangs(void **state)
+{
+    struct campaign_options options = some_seeds(12, 2);
+    struct seen seen = {0};
+
+    options.play = play_badly;
+    options.run_limit_seconds = 0.3;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_DONE);
+    assert_int_equal(seen.count, 12);
+    assert_int_equal(seen.summary.findings, 3);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_CRASHED], 2);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_HUNG], 1);
+    assert_int_equal(seen.summary.cause_count, 3);
+    for (size_t i = 0; i < seen.summary.cause_count; i++) {
+        const struct campaign_record *record = &seen.summary.causes[i].first;
+        const char *text = record->findings[0].text;
+        char replay[256];
+
+        if (record->seed == 3) {
+            assert_non_null(strstr(text, "signal 11"));
+            assert_non_null(strstr(text, "somewhere.c:1: assertion failed: true"));
+            assert_non_null(strstr(record->detail, "before the end"));
+        } else if (record->seed == 5) {
+            assert_non_null(strstr(text, "exit status 7"));
+        } else {
+            assert_int_equal(record->seed, 7);
+            assert_non_null(strstr(text, "no end within 0.3 s"));
+        }
+        campaign_replay_command(record, replay, sizeof replay);
+        assert_non_null(strstr(replay, "--seeds 1"));
+    }
+    campaign_summary_fini(&seen.summary);
+}
+
+static void a_campaign_stops_when_it_is_told(void **state)
+{
+    struct campaign_options options = some_seeds(40, 1);
+    struct seen seen = {0};
+
+    options.play = play_badly;
+    options.max_findings = 2;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_STOPPED_BY_FINDINGS);
+    assert_int_equal(seen.summary.findings, 2);
+    campaign_summary_fini(&seen.summary);
+
+    options.max_findings = 0;
+    options.play = play_nothing;
+    seen = (struct seen){.stop_at = 4};
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_STOPPED_BY_CALLER);
+    assert_int_equal(seen.count, 4);
+    campaign_summary_fini(&seen.summary);
+}
+
+static void findings_that_differ_in_numbers_have_one_cause(void **state)
+{
+    struct campaign_record record = {.seed = 9,
+                                     .outcome = CAMPAIGN_FINDINGS,
+                                     .finding_count = 1,
+                                     .findings = {{.kind = "content", .text = "a7, page 12: bad"}}};
+    struct campaign_summary summary;
+
+    assert_true(campaign_summary_init(&summary));
+    campaign_summary_add(&summary, &record);
+    record.seed = 4;
+    snprintf(record.findings[0].text, sizeof record.findings[0].text, "a131, page 0x7: bad");
+    campaign_summary_add(&summary, &record);
+    assert_int_equal(summary.cause_count, 1);
+    assert_int_equal(summary.causes[0].count, 2);
+    assert_int_equal(summary.causes[0].first.seed, 4);
+    snprintf(record.findings[0].text, sizeof record.findings[0].text, "a131, page 0x7: worse");
+    campaign_summary_add(&summary, &record);
+    assert_int_equal(summary.cause_count, 2);
+    campaign_summary_fini(&summary);
+}
+
+/* ---- What campaigns have found ------------------------------------------------------------------ */
+
+/*
+ * A mapping without room for its tables fails every submission that uses it. Such a one, resident
+ * already, was tried again for ever, while the one that was to run alone waited for it.
+ */
+static void a_submission_that_cannot_run_does_not_keep_others_waiting(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\noption local-memory 584K\noption local-invisible 2488K\n"
+                   "process p0\nprocess p1\nprocess p2\n"
+                   "device d0 process=p0\ndevice d1 process=p1\ndevice d2 process=p2\n"
+                   "context c0 device=d0 node=0\ncontext c1 device=d0 node=1\n"
+                   "context c2 device=d1 node=0\ncontext c3 device=d1 node=1\n"
+                   "context c4 device=d2 node=0\ncontext c5 device=d2 node=1\n"
+                   "alloc a10 size=88662 device=d1 segments=local,aperture flags=shared\n"
+                   "alloc a12 size=505692 device=d1 align=16K segments=aperture,local\n"
+                   "alloc a13 size=536267 align=64K segments=local\n"
+                   "alloc a14 size=382474 device=d1 segments=local flags=cpu-visible\n"
+                   "submit c3 a14@159717+204771:rw\nsubmit c5 a10@33934+26665:w\n"
+                   "pte p2 zero va=0x4002200000 pages=2048\n"
+                   "alloc a15 size=487952 align=32K segments=aperture,local\n"
+                   "submit c1 a10@29765+45508:r\n");
+    struct run_result *result = test_play(workload);
+
+    assert_int_not_equal(result->outcome, RUN_BROKEN);
+    test_finish(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
+        cmocka_unit_test(seeds_reach_every_model_level_and_size),
+        cmocka_unit_test(options_of_a_case_win),
+        cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),
+        cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),
+        cmocka_unit_test(a_campaign_survives_crashes_and_hangs),
+        cmocka_unit_test(a_campaign_stops_when_it_is_told),
+        cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
+        cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
