@@ -316,6 +316,24 @@ static void a_submission_that_cannot_run_does_not_keep_others_waiting(void **sta
     test_finish(result);
 }
 
+/*
+ * A notice names an address that is good until the GPU has seen it (NTF-018): page tables that the
+ * processor writes at once have to wait for it.
+ */
+static void a_notice_is_seen_before_the_processor_clears_its_entries(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\noption wddm 3.2\noption page-tables cpu\n"
+                   "alloc a size=3261 segments=aperture,local flags=notify-iommu-unmap\n"
+                   "submit c0 a:r\nwait all\nfree a\nstep \"after\"\n");
+    struct run_result *result = test_play(workload);
+
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    assert_int_equal(result->statistics.operations[DXGK_OPERATION_NOTIFY_ALLOC], 1);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_campaign_stops_when_it_is_told),
         cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
         cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
+        cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
