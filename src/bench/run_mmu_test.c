@@ -242,6 +242,23 @@ static void tables_that_go_early_or_cleared_play_cleanly(void **state)
     }
 }
 
+static void updates_of_idle_address_spaces_play_cleanly(void **state)
+{
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical", "cpu"};
+
+    for (size_t mode = 0; mode < ARRAY_COUNT(modes); mode++) {
+        struct workload *workloads[] = {load("evict-and-restore.case"), load("two-processes.case"),
+                                        generate("seed=8")};
+
+        for (size_t w = 0; w < ARRAY_COUNT(workloads); w++) {
+            set(workloads[w], "page-tables", modes[mode]);
+            set(workloads[w], "idle-updates", "yes");
+            assert_plays_cleanly(workloads[w]);
+            workload_free(workloads[w]);
+        }
+    }
+}
+
 /* PT-006: what the driver would need is not lawful, so the adapter does not start. */
 static void large_tables_in_system_memory_are_refused(void **state)
 {
@@ -276,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_64k_pages),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),
+        cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
     };

@@ -88,6 +88,8 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
     caps->CacheCoherentMemorySupported = has_bits;
     /* PT-035: the walker of such a board may have read ahead in a table that is gone. */
     caps->ExplicitPageTableInvalidation = (adapter->straps & SGPU_STRAP_CLEAR_TABLES) != 0;
+    /* PT-036 */
+    caps->PageTableUpdateRequireAddressSpaceIdle = (adapter->straps & SGPU_STRAP_IDLE_UPDATES) != 0;
     caps->LargePageSupported = (adapter->straps & SGPU_STRAP_LARGE_PAGES) != 0;
     caps->AllowNonAlignedLargePageAddress =
         caps->LargePageSupported && refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1);

@@ -566,6 +566,8 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->has_operation = true;
             queue->fresh_failures = 0;
         }
+        if (!idle_updates_may_go(vidmm, &queue->operation))
+            break;
 
         if (current_buffer(queue)->used == current_buffer(queue)->bytes &&
             !list_is_empty(&queue->idle))
@@ -588,5 +590,7 @@ bool paging_queue_run(struct vidmm *vidmm)
     if (!list_is_empty(&queue->idle))
         submit_built(vidmm);
     queue->is_pumping = false;
+    if (!queue->has_operation && paging_queue_is_drained(vidmm))
+        idle_updates_end(vidmm);
     return did_anything;
 }

@@ -21,6 +21,7 @@
  *            | page_table.c      | trees of page tables and the operations that write them      |
  *            | segment_tables.c  | pages for page tables                                         |
  *            | table_memory.c    | the memory that page tables lie in                            |
+ *            | idle_updates.c    | page tables that change only while nobody uses them           |
  *            | table_burial.c    | page tables that nothing needs any more                       |
  *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
@@ -661,6 +662,7 @@ struct address_space {
     struct page_table *root;       /* NULL before the first table */
     struct vidmm_process *process; /* NULL: the paging process */
     unsigned hold_count;           /* of its contexts */
+    bool is_held_for_updates;      /* one of them is idle_updates.c's */
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
     uint64_t ranges_start;
     bool is_paging_process;
@@ -736,6 +738,13 @@ void page_table_op_unlink(struct address_space *space, struct page_table *table,
 void page_table_op_clear(struct address_space *space, struct page_table *table,
                          DXGKARG_BUILDPAGINGBUFFER *args);
 void page_table_free_detached(struct address_space *space, struct page_table *table);
+
+/* ---- Tables that change only while nobody uses them (idle_updates.c) -------------------------------- */
+
+/* False: not yet; contexts are held, ask again. */
+bool idle_updates_may_go(struct vidmm *vidmm, const DXGKARG_BUILDPAGINGBUFFER *args);
+/* Everything that was built has retired. */
+void idle_updates_end(struct vidmm *vidmm);
 
 /* ---- Tables that go (table_burial.c) --------------------------------------------------------------- */
 

@@ -177,6 +177,8 @@ const struct workload_option_info workload_options[] = {
      "whether page tables go with the last mapping in their range"},
     {"clear-page-tables", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver wants every entry invalid before its table goes"},
+    {"idle-updates", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether page tables may change only while no context uses them"},
     {"page-table-entries", WORKLOAD_OPTION_CHOICE, "full|plain", 0, 0,
      "whether entries know zero, read-only, no-execute and cache-coherent"},
     {NULL, WORKLOAD_OPTION_NUMBER, NULL, 0, 0, NULL},
