@@ -3,6 +3,7 @@
 #include "bench/manager_bench.h"
 #include "bench/page_bench.h"
 #include "bench/range_bench.h"
+#include "bench/scaling_bench.h"
 #include "report/report.h"
 #include "sgpu/sgpu_bench.h"
 
@@ -227,6 +228,44 @@ static enum cli_status bench_replay(struct output *out)
     return CLI_FINE;
 }
 
+/* Ten and a hundred times as many operations, with as many allocations alive. */
+static enum cli_status bench_scaling(struct output *out)
+{
+    static const uint64_t lengths[] = {1000, 10000, 100000};
+    size_t length_count = out->is_quick ? 2 : 3;
+    bool is_first = true;
+
+    begin(out, "scaling", "scaling: what an operation costs as a run grows");
+    for (int m = RUN_PHYSICAL; m <= RUN_IOMMU; m++) {
+        double shortest = 0;
+
+        for (size_t i = 0; i < length_count; i++) {
+            struct scaling_bench r;
+            double each;
+
+            if (!scaling_bench_run((enum run_model)m, lengths[i], &r))
+                return failed("scaling");
+            each = r.seconds / (double)r.operations;
+            shortest = i ? shortest : each;
+            if (out->as_json)
+                printf("%s\n    {\"model\": \"%s\", \"operations\": %" PRIu64
+                       ", \"paging_operations\": %" PRIu64
+                       ", \"seconds\": %.6f, \"us_per_operation\": %.3f, \"ratio\": %.3f}",
+                       is_first ? "" : ",", run_model_name((enum run_model)m), r.operations,
+                       r.paging_operations, r.seconds, each * 1e6, each / shortest);
+            else
+                printf("  %-9s %8" PRIu64 " operations  %9" PRIu64
+                       " paging operations  %8.3f s  %7.2f us each  %5.2f times the shortest\n",
+                       run_model_name((enum run_model)m), r.operations, r.paging_operations,
+                       r.seconds, each * 1e6, each / shortest);
+            fflush(stdout);
+            is_first = false;
+        }
+    }
+    end(out);
+    return CLI_FINE;
+}
+
 static const struct {
     const char *name;
     enum cli_status (*run)(struct output *out);
@@ -234,6 +273,7 @@ static const struct {
     {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
     {"ranges", bench_ranges},           {"pages", bench_pages},
     {"residency", bench_residency},     {"replay", bench_replay},
+    {"scaling", bench_scaling},
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
@@ -255,8 +295,8 @@ static bool names_are_known(const struct cli_arguments *arguments)
             j++;
         if (j == BENCH_COUNT) {
             cli_error(
-                "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency "
-                "or replay)",
+                "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency, "
+                "replay or scaling)",
                 arguments->rest[i]);
             return false;
         }
@@ -287,7 +327,7 @@ static enum cli_status bench(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_bench = {
     .name = "bench",
-    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay]",
+    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
     .details = "Figures depend on the machine; ratios much less. Without names, all of them.",
     .options = options,
