@@ -218,8 +218,25 @@ static json_t *submissions_json(const struct run_result *result)
 
     set(json, "completed", result->submissions);
     set(json, "failed", result->failed_submissions);
+    set(json, "aborted", result->aborted_submissions);
     set(json, "retried", result->retried_submissions);
     set(json, "kernel_ns", result->kernel_ns);
+    return json;
+}
+
+/* Preemptions and resets, and what they took. */
+static json_t *recovery_json(const struct run_result *result)
+{
+    json_t *json = json_object();
+
+    set(json, "preemptions", result->statistics.preemptions);
+    set(json, "timeouts", result->statistics.timeouts);
+    set(json, "engine_resets", result->statistics.engine_resets);
+    set(json, "adapter_resets", result->statistics.adapter_resets);
+    set(json, "device_errors", result->device_errors);
+    set(json, "lost_allocations", result->statistics.lost_allocations);
+    set(json, "lost_bytes", result->statistics.lost_bytes);
+    set(json, "lost_pages_read", result->lost_pages_read);
     return json;
 }
 
@@ -264,6 +281,7 @@ static json_t *result_json(const struct run_result *result)
     json_object_set_new(json, "content", content_json(result));
     json_object_set_new(json, "page_tables", page_tables_json(result));
     json_object_set_new(json, "submissions", submissions_json(result));
+    json_object_set_new(json, "recovery", recovery_json(result));
     set(json, "operations_played", result->operations_played);
     set(json, "reclaims", result->reclaims);
     set(json, "reclaims_discarded", result->reclaims_discarded);

@@ -159,13 +159,15 @@ CELL(cell_packets)
 
 CELL(cell_submissions)
 {
-    char count[REPORT_NUMBER_BYTES], failed[REPORT_NUMBER_BYTES];
+    char number[REPORT_NUMBER_BYTES];
+    int length = snprintf(text, size, "%s", report_count(number, result->submissions));
 
     if (result->failed_submissions)
-        snprintf(text, size, "%s, %s failed", report_count(count, result->submissions),
-                 report_count(failed, result->failed_submissions));
-    else
-        snprintf(text, size, "%s", report_count(count, result->submissions));
+        length += snprintf(text + length, size - (size_t)length, ", %s failed",
+                           report_count(number, result->failed_submissions));
+    if (result->aborted_submissions)
+        snprintf(text + length, size - (size_t)length, ", %s aborted",
+                 report_count(number, result->aborted_submissions));
 }
 
 CELL(cell_checked)

@@ -146,9 +146,6 @@ enum sgpu_sleep { SGPU_SLEEP_STANDBY, SGPU_SLEEP_HIBERNATE, SGPU_SLEEP_D3 };
 void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep);
 void sgpu_power_on(struct sgpu *gpu);
 
-/* Pulled out of its slot: without power for good. */
-void sgpu_remove(struct sgpu *gpu);
-
 /* ---- State ----------------------------------------------------------------------------------- */
 
 struct sgpu_statistics {

@@ -52,13 +52,6 @@ void sgpu_power_on(struct sgpu *gpu)
     gpu->is_off = false;
 }
 
-void sgpu_remove(struct sgpu *gpu)
-{
-    gpu->is_off = true;
-    reset_nodes(gpu);
-    lose_local_memory(gpu, 0);
-}
-
 /* ---- Misfortune ----------------------------------------------------------------------------- */
 
 void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before)
