@@ -80,6 +80,7 @@
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
+#define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 
@@ -409,6 +410,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_NO_LARGE_PAGES      (1u << 21) /* never map it by large pages               */
 #define SGPU_UMD_ALTERNATE_VA        (1u << 22) /* the CPU keeps seeing it when it is evicted */
 #define SGPU_UMD_PERMANENT           (1u << 23) /* keeps its system memory while it is in local */
+#define SGPU_UMD_FROM_END            (1u << 27) /* placed from the end of its segment        */
 #define SGPU_UMD_APERTURE_CPU_VIEW   (1u << 20) /* the driver's CPU side sees it in the aperture */
 struct sgpu_umd_allocation {
     uint32_t version; /* SGPU_UMD_VERSION */

@@ -184,6 +184,55 @@ static void what_the_cpu_may_have_written_is_copied(void **state)
     test_finish(result);
 }
 
+/* ---- Banks ----------------------------------------------------------------------------------------- */
+
+struct seen {
+    uint64_t offsets[8];
+};
+
+static void look_where(void *context, const struct run_live *live)
+{
+    struct seen *seen = context;
+
+    for (uint32_t i = 0; i < live->workload->allocation_count && i < 8; i++) {
+        if (!live->allocations[i] || !NT_SUCCESS(vidmm_lock(live->allocations[i])))
+            continue;
+        seen->offsets[i] =
+            vidmm_locked_page_address(live->allocations[i], 0) - machine_bar1_pa(live->machine);
+        vidmm_unlock(live->allocations[i]);
+    }
+}
+
+static void hints_of_banks_and_directions_are_followed(void **state)
+{
+    static const char *const levels[] = {"1.1", "1.3"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        struct workload *workload = test_load("banks.case");
+        struct seen seen = {{0}};
+        const struct run_tamper tamper = {.op_index = 10, .fn = look_where, .context = &seen};
+        struct run_config config;
+        struct run_result result;
+
+        test_option(workload, "wddm", levels[i]);
+        run_config_defaults(&config);
+        run_config_from_workload(&config, workload);
+        config.model = RUN_PHYSICAL;
+        config.reference = RUN_REFERENCE_NEVER;
+        config.tamper = &tamper;
+        run_execute(&config, workload, &result);
+        test_assert_clean(&result);
+        assert_int_equal(seen.offsets[0], 0);                   /* the start of bank 1 */
+        assert_int_equal(seen.offsets[1], MiB);                 /* the start of bank 2 */
+        assert_int_equal(seen.offsets[2], 3 * MiB - 768 * KiB); /* the end of bank 3 */
+        assert_int_equal(seen.offsets[3], 4 * MiB - 64 * KiB);  /* the end of bank 4 */
+        assert_int_equal(seen.offsets[4], 4 * MiB - 128 * KiB);
+        assert_int_equal(seen.offsets[5], 4 * MiB - 256 * KiB);
+        run_result_fini(&result);
+        workload_free(workload);
+    }
+}
+
 /* ---- Splitting ------------------------------------------------------------------------------------- */
 
 static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
@@ -276,6 +325,7 @@ int main(void)
         cmocka_unit_test(an_alternate_address_goes_with_its_allocation),
         cmocka_unit_test(there_may_be_more_allocations_than_ranges),
         cmocka_unit_test(wddm_2_knows_no_swizzling_range),
+        cmocka_unit_test(hints_of_banks_and_directions_are_followed),
         cmocka_unit_test(what_nobody_wrote_leaves_without_being_copied),
         cmocka_unit_test(what_the_cpu_may_have_written_is_copied),
         cmocka_unit_test(what_does_not_fit_at_once_runs_in_parts),

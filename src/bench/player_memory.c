@@ -148,6 +148,8 @@ static struct sgpu_umd_allocation private_data_of(const struct workload_allocati
         data.flags |= SGPU_UMD_NOTIFY_EVICTION;
     if (allocation->flags & WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP)
         data.flags |= SGPU_UMD_NOTIFY_IOMMU_UNMAP;
+    if (allocation->flags & WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT)
+        data.flags |= SGPU_UMD_FROM_END;
     if (allocation->flags & WORKLOAD_ALLOCATION_PERMANENT_SYSMEM)
         data.flags |= SGPU_UMD_PERMANENT;
     if (allocation->flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA)

@@ -96,6 +96,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     uint64_t hidden = workload_option_number(workload, "local-invisible", 0);
     const char *model = workload_option(workload, "model");
     const char *wddm = workload_option(workload, "wddm");
+    const char *banks = workload_option(workload, "banks");
     const char *splitting = workload_option(workload, "dma-split");
     const char *remapping = workload_option(workload, "dma-remapping");
     const char *host = workload_option(workload, "host-aperture");
@@ -137,6 +138,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         (unsigned)workload_option_number(workload, "render-piece", config->render_piece_refs);
     if (splitting)
         config->splits_dma_buffers = strcmp(splitting, "always") == 0;
+    if (banks)
+        config->has_banks = strcmp(banks, "yes") == 0;
     config->agp_bytes = workload_option_number(workload, "agp", config->agp_bytes);
     if (remapping)
         config->remaps_dma = strcmp(remapping, "no") != 0;

@@ -82,6 +82,7 @@ struct refkmd_node {
     BOOLEAN preemption_is_pending;
 };
 
+#define REFKMD_BANKS            4u
 #define REFKMD_SWIZZLING_RANGES 2u
 
 /* Whose a swizzling range is: not acquired while allocation is NULL. */
@@ -111,6 +112,8 @@ struct refkmd_adapter {
     UINT va_bits;
 
     UINT segment_count; /* reported ones */
+    SIZE_T
+        bank_ends[REFKMD_BANKS]; /* of the first segment; the kernel keeps the pointer (BANK-002) */
     struct refkmd_range ranges[REFKMD_SWIZZLING_RANGES];
     UINT agp_segment; /* the last of them if there is an AGP bridge, or 0 */
 

@@ -16,7 +16,7 @@
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
      SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA |                \
-     SGPU_UMD_PERMANENT)
+     SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -84,6 +84,30 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
 }
 
 /*
+ * Large allocations each have a bank to themselves as long as there is room, from its start; small ones
+ * share the last bank, from its end (BANK-004, BANK-005).
+ */
+static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter,
+                                            const struct sgpu_umd_allocation *request)
+{
+    DXGK_SEGMENTBANKPREFERENCE hint;
+
+    hint.Value = 0;
+    if (!(adapter->straps & SGPU_STRAP_BANKS) || adapter->model != REFKMD_PHYSICAL)
+        return hint;
+    if (request->bytes < adapter->bank_ends[0] / 2) {
+        hint.Bank0 = REFKMD_BANKS;
+        hint.Direction0 = 1;
+        return hint;
+    }
+    hint.Bank0 = 1;
+    hint.Bank1 = 2;
+    hint.Bank2 = 3;
+    hint.Direction2 = 1;
+    return hint;
+}
+
+/*
  * Keeps ALLOC-001, ALLOC-003..ALLOC-005, ALLOC-008. The GPU reaches scattered system pages itself,
  * so eviction needs no segment in between (ALLOC-007). Both shapes of the flags have the bits that
  * are set here in the same places, except that AccessedPhysically came with WDDM 2.0.
@@ -107,8 +131,10 @@ static void fill_info(const struct refkmd_adapter *adapter,
             info->Alignment = SGPU_64K_BYTES;
     }
     info->PitchAlignedSize = 0;
-    info->HintedBank.Value = 0;
+    info->HintedBank = hint_bank(adapter, request);
     info->PreferredSegment.Value = 0;
+    info->PreferredSegment.Direction0 = (request->flags & SGPU_UMD_FROM_END) != 0;
+    info->PreferredSegment.Direction1 = info->PreferredSegment.Direction0;
     info->PreferredSegment.SegmentId0 = placement.ids[0];
     info->PreferredSegment.SegmentId1 = placement.ids[1];
     info->PreferredSegment.SegmentId2 = placement.ids[2];

@@ -169,6 +169,24 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
 }
 
 /*
+ * Banks of equal size, where the board has them and the kernel is of WDDM 1: all of local memory's
+ * first segment, without gaps (BANK-001, BANK-002).
+ */
+static UINT describe_banks(struct refkmd_adapter *adapter, UINT id, struct segment *segment)
+{
+    UINT i;
+
+    if (id != REFKMD_SEGMENT_LOCAL || !(adapter->straps & SGPU_STRAP_BANKS))
+        return 0;
+    for (i = 0; i < REFKMD_BANKS; i++)
+        adapter->bank_ends[i] =
+            (SIZE_T)((segment->bytes / REFKMD_BANKS * (i + 1)) & ~(UINT64)(SGPU_PAGE_BYTES - 1));
+    adapter->bank_ends[REFKMD_BANKS - 1] = (SIZE_T)segment->bytes;
+    segment->flags.UseBanking = 1;
+    return REFKMD_BANKS;
+}
+
+/*
  * The three versions of the query have the same shape: asked without a place for descriptors, the
  * driver says how many there are and writes nothing else (SEG-001, SEG-002); asked again, it fills
  * in all of them and describes the paging buffer. That lies in contiguous system memory (PB-018,
@@ -190,8 +208,11 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
     for (i = 0; i < adapter->segment_count; i++) {
         struct segment segment = segment_at(adapter, i + 1);
         DXGK_SEGMENTDESCRIPTOR *descriptor = &out->pSegmentDescriptor[i];
+        UINT banks = describe_banks(adapter, i + 1, &segment);
 
         RtlZeroMemory(descriptor, sizeof *descriptor);
+        descriptor->NbOfBanks = banks;
+        descriptor->pBankRangeTable = banks ? adapter->bank_ends : NULL;
         descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor->CpuTranslatedAddress = segment.cpu_address;
         descriptor->Size = segment.bytes;
@@ -218,8 +239,11 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     for (i = 0; i < adapter->segment_count; i++) {
         struct segment segment = segment_at(adapter, i + 1);
         DXGK_SEGMENTDESCRIPTOR3 *descriptor = &out->pSegmentDescriptor[i];
+        UINT banks = describe_banks(adapter, i + 1, &segment);
 
         RtlZeroMemory(descriptor, sizeof *descriptor);
+        descriptor->NbOfBanks = banks;
+        descriptor->pBankRangeTable = banks ? adapter->bank_ends : NULL;
         descriptor->Flags = segment.flags;
         descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor->CpuTranslatedAddress = segment.cpu_address;

@@ -123,6 +123,9 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
     unsigned preferred[5] = {info->PreferredSegment.SegmentId0, info->PreferredSegment.SegmentId1,
                              info->PreferredSegment.SegmentId2, info->PreferredSegment.SegmentId3,
                              info->PreferredSegment.SegmentId4};
+    const bool from_end[5] = {info->PreferredSegment.Direction0, info->PreferredSegment.Direction1,
+                              info->PreferredSegment.Direction2, info->PreferredSegment.Direction3,
+                              info->PreferredSegment.Direction4};
     unsigned i;
 
     if (!info->hAllocation) {
@@ -216,9 +219,15 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
         allocation->wants_cpu_view = true;
     }
     for (i = 0; i < ARRAY_COUNT(preferred); i++) {
+        if (preferred[i] && from_end[i])
+            allocation->from_end |= 1u << (preferred[i] - 1);
         if (preferred[i])
             prefer(allocation, preferred[i]);
     }
+    if (info->Flags.FromEndOfSegment)
+        allocation->from_end = UINT32_MAX;
+    if (!vidmm->caps.is_virtual)
+        allocation->hinted_bank = info->HintedBank;
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         if (set >> i & 1)
             prefer(allocation, i + 1);

@@ -361,6 +361,8 @@ struct vidmm_allocation {
                             that wait for memory for their tables */
     uint64_t busy_until;  /* GpuMmu: vidmm->submitted when the last hold went */
 
+    uint32_t from_end;                      /* by segment id - 1: placed from the end of it */
+    DXGK_SEGMENTBANKPREFERENCE hinted_bank; /* of the first preferred segment (BANK-004) */
     /* PermanentSysMem: the backing store stays while it is in memory, and is good until it is written. */
     bool is_permanent, is_dirty;
     bool uses_alternate_va;

@@ -165,14 +165,10 @@ uint64_t segment_free(const struct segment *segment)
 
 /* ---- Placement ------------------------------------------------------------------------------------ */
 
-static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t alignment,
-                           uint64_t *out_offset)
+static NTSTATUS take_request(struct segment *segment, const struct range_request *request,
+                             uint64_t *out_offset)
 {
-    struct range_request request = {0};
-
-    request.size = bytes;
-    request.alignment = alignment;
-    switch (range_allocator_take(&segment->ranges, &request, out_offset)) {
+    switch (range_allocator_take(&segment->ranges, request, out_offset)) {
     case RANGE_OK:
         return STATUS_SUCCESS;
     case RANGE_NO_MEMORY:
@@ -180,6 +176,45 @@ static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t ali
     default:
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     }
+}
+
+static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t alignment,
+                           uint64_t *out_offset)
+{
+    const struct range_request request = {.size = bytes, .alignment = alignment};
+
+    return take_request(segment, &request, out_offset);
+}
+
+/*
+ * In one of the banks that the allocation would like, as they lie in the segment it prefers most; else
+ * anywhere, from the end that it asks for. A bank is a hint: what does not fit into one goes elsewhere
+ * (BANK-003 to BANK-005).
+ */
+static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    const DXGK_SEGMENTBANKPREFERENCE *hint = &allocation->hinted_bank;
+    const unsigned banks[] = {hint->Bank0, hint->Bank1, hint->Bank2, hint->Bank3};
+    const bool downward[] = {hint->Direction0, hint->Direction1, hint->Direction2,
+                             hint->Direction3};
+    struct range_request request = {.size = PAGE_BYTES_OF(allocation->page_count),
+                                    .alignment = allocation->alignment};
+    bool is_first = allocation->preference[0] == segment->id;
+    unsigned i;
+
+    for (i = 0; is_first && i < ARRAY_COUNT(banks); i++) {
+        if (!banks[i] || banks[i] > segment->caps->bank_count)
+            continue;
+        request.window_low = banks[i] > 1 ? segment->caps->bank_ends[banks[i] - 2] : 0;
+        request.window_high = min_u64(segment->caps->bank_ends[banks[i] - 1], segment->size);
+        request.place = downward[i] ? RANGE_HIGHEST : RANGE_LOWEST;
+        if (request.window_low < request.window_high &&
+            range_allocator_take(&segment->ranges, &request, &allocation->offset) == RANGE_OK)
+            return STATUS_SUCCESS;
+    }
+    request.window_low = request.window_high = 0;
+    request.place = allocation->from_end >> (segment->id - 1) & 1 ? RANGE_HIGHEST : RANGE_ANYWHERE;
+    return take_request(segment, &request, &allocation->offset);
 }
 
 static NTSTATUS keep_runs(struct vidmm_allocation *allocation, const struct page_run *runs,
@@ -280,8 +315,7 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
-        status = take_range(segment, PAGE_BYTES_OF(allocation->page_count), allocation->alignment,
-                            &allocation->offset);
+        status = take_preferred(segment, allocation);
         break;
     case SEGMENT_PAGES:
         /* Whatever the GPU reaches by physical address is in one piece (ALLOC-016). */

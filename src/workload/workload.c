@@ -156,6 +156,8 @@ const struct workload_option_info workload_options[] = {
      "physical model: split points of a DMA buffer after so many references"},
     {"dma-split", WORKLOAD_OPTION_CHOICE, "needed|always", 0, 0,
      "physical model: split DMA buffers where they do not fit, or wherever they can be"},
+    {"banks", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "physical model: whether local memory is divided into banks"},
     {"agp", WORKLOAD_OPTION_SIZE, NULL, 0, 2 * GiB, "window of an AGP bridge (physical model)"},
     {"aperture-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
      "most bytes that one operation maps in an aperture"},
