@@ -286,7 +286,15 @@ static bool raise_hardware(struct assembly *run)
         .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
     };
     struct machine_config machine_config;
+    struct workload_summary summary;
 
+    workload_summarise(run->workload, &summary);
+    if (summary.peak_live_bytes > RUN_MAX_BYTES || config->ram_bytes > RUN_MAX_BYTES)
+        return refuse(run,
+                      "too much memory: %llu bytes are alive at the peak of the case, and the "
+                      "machine has %llu bytes of system memory (expected at most %llu each)",
+                      (unsigned long long)summary.peak_live_bytes,
+                      (unsigned long long)config->ram_bytes, (unsigned long long)RUN_MAX_BYTES);
     run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
     machine_config_defaults(&machine_config, config->seed);
     machine_config.ram_bytes = config->ram_bytes;

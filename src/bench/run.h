@@ -27,6 +27,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a run can follow: system memory, and what a case has alive at once. More is refused. */
+#define RUN_MAX_BYTES (UINT64_C(1) << 40)
+
 enum run_model { RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU };
 enum run_update_mode { RUN_UPDATE_GPU_VIRTUAL, RUN_UPDATE_GPU_PHYSICAL, RUN_UPDATE_CPU };
 

@@ -212,7 +212,8 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
         config->aperture_bytes = DEFAULT_APERTURE;
     config->aperture_bytes = align_up(config->aperture_bytes, PAGE_BYTES);
     if (!config->ram_bytes)
-        config->ram_bytes = 2 * summary.peak_live_bytes + config->local_bytes + GiB;
+        config->ram_bytes =
+            min_u64(2 * summary.peak_live_bytes + config->local_bytes + GiB, RUN_MAX_BYTES);
     config->ram_bytes = align_up(max_u64(config->ram_bytes, 2 * RAM_UNIT), RAM_UNIT);
     if (!config->node_count)
         config->node_count = choose_nodes(workload);

@@ -299,6 +299,38 @@ static void an_address_that_stays_taken_is_a_finding_of_its_line(void **state)
     workload_free(workload);
 }
 
+/* A TiB that nothing is written to costs no time; more than a run can follow is refused. */
+static void sizes_that_are_not_played_cost_nothing(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "option local-memory 64M\n"
+                                      "alloc a size=1024G segments=local\n"
+                                      "submit c0 a:r\n"
+                                      "wait all\n");
+
+    for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
+        struct run_config config = config_for(workload, (enum run_model)model);
+        struct run_result *result = execute(&config, workload);
+
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_int_equal(find_finding(result, RUN_FINDING_SUBMISSION)->needed, 1024 * GiB);
+        assert_true(result->wall_seconds < 20);
+        finish(result);
+    }
+    workload_free(workload);
+
+    workload = parse("drydock-case 1\nalloc a size=1024G\nalloc b size=4K\n");
+    for (int model = RUN_PHYSICAL; model <= RUN_IOMMU; model++) {
+        struct run_config config = config_for(workload, (enum run_model)model);
+        struct run_result *result = execute(&config, workload);
+
+        assert_int_equal(result->outcome, RUN_REFUSED);
+        assert_non_null(strstr(result->error, "1099511631872 bytes are alive at the peak"));
+        finish(result);
+    }
+    workload_free(workload);
+}
+
 static void a_slowdown_is_measured_against_a_run_without_paging(void **state)
 {
     struct workload *workload = load("working-set-cliff.case");
@@ -698,6 +730,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_digest),
         cmocka_unit_test(pressure_keeps_content_however_the_run_is_set_up),
         cmocka_unit_test(an_address_that_stays_taken_is_a_finding_of_its_line),
+        cmocka_unit_test(sizes_that_are_not_played_cost_nothing),
         cmocka_unit_test(a_slowdown_is_measured_against_a_run_without_paging),
         cmocka_unit_test(a_flipped_byte_of_local_memory_is_found_and_named),
         cmocka_unit_test(a_changed_page_is_found_and_named),

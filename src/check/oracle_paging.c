@@ -854,6 +854,11 @@ static void check_allocation(struct oracle *oracle, struct oracle_allocation *al
         uint64_t location = allocation->locations ? allocation->locations[page] : LOCATION_UNKNOWN;
         uint64_t run = 1;
 
+        /* Never written and never seen: the size of such a range costs nothing. */
+        if (!allocation->locations)
+            run = max_u64(1, page_store_count_untouched(oracle->expected,
+                                                        allocation->expected_page + page,
+                                                        allocation->page_count - page));
         if (location_store(oracle, location)) {
             run = location_run(allocation->locations + page, allocation->page_count - page);
             compare_pages(oracle, allocation, page, run, location, &occasion);

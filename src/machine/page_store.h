@@ -133,6 +133,9 @@ bool page_store_find_page(const struct page_store *store, const void *pointer, u
 
 enum page_kind page_store_kind(const struct page_store *store, uint64_t page);
 
+/* Number of leading pages of the range that nothing was ever written to; found without a look at each. */
+uint64_t page_store_count_untouched(const struct page_store *store, uint64_t page, uint64_t count);
+
 /* The name of the content when the kind is PAGE_TAG, the pattern when PAGE_PATTERN, else 0. */
 uint64_t page_store_value(const struct page_store *store, uint64_t page);
 

@@ -153,6 +153,16 @@ uint64_t page_store_count_tag(const struct page_store *store, uint64_t page, uin
     return i;
 }
 
+uint64_t page_store_count_untouched(const struct page_store *store, uint64_t page, uint64_t count)
+{
+    uint64_t done = 0;
+
+    assert_pages(store, page, count);
+    while (done < count && !page_group(store, page + done)->is_touched)
+        done += pages_in_group(page + done, count - done);
+    return done;
+}
+
 /* Number of leading pages of that descriptor. */
 static uint64_t count_descriptor(const uint64_t *found, uint64_t count, uint64_t descriptor)
 {

@@ -36,6 +36,20 @@ static void a_new_store_reads_zero(void **state)
     page_store_destroy(store);
 }
 
+static void untouched_ranges_are_counted(void **state)
+{
+    struct page_store *store = page_store_create(base_services_libc(), UINT64_C(1) << 30);
+
+    assert_non_null(store);
+    assert_int_equal(page_store_count_untouched(store, 5, (UINT64_C(1) << 30) - 5),
+                     (UINT64_C(1) << 30) - 5);
+    page_store_write_tag(store, UINT64_C(5000) * PAGE_BYTES, 1, 7);
+    assert_true(page_store_count_untouched(store, 5, 10000) <= 5000 - 5);
+    assert_true(page_store_count_untouched(store, 5, 10000) > 4000);
+    assert_int_equal(page_store_count_untouched(store, 5000, 10), 0);
+    page_store_destroy(store);
+}
+
 static void unlawful_sizes_and_lost_memory_give_null(void **state)
 {
     struct failing_services memory;
@@ -467,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_store_reads_zero),
+        cmocka_unit_test(untouched_ranges_are_counted),
         cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
         cmocka_unit_test(whole_pages_stay_symbolic),
         cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
