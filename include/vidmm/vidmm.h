@@ -227,6 +227,9 @@ bool vidmm_is_virtual(const struct vidmm *vidmm);
 /* True: GpuMmu. */
 bool vidmm_has_page_tables(const struct vidmm *vidmm);
 
+/* How many paging buffers there are, and the bytes of each. Valid after vidmm_start(). */
+void vidmm_paging_buffers(const struct vidmm *vidmm, unsigned *out_count, uint32_t *out_bytes);
+
 /* The invariant walk: aborts (debug) on the first that does not hold, else true. */
 bool vidmm_check(const struct vidmm *vidmm);
 

@@ -499,6 +499,8 @@ static bool raise_manager(struct assembly *run)
                       : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
                                                                   : "");
     run->is_manager_started = true;
+    vidmm_paging_buffers(run->vidmm, &run->result->config.paging_buffer_count,
+                         &run->result->config.paging_buffer_bytes);
     return true;
 }
 

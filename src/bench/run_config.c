@@ -200,6 +200,7 @@ static unsigned choose_nodes(const struct workload *workload)
 void run_config_resolve(struct run_config *config, const struct workload *workload)
 {
     struct workload_summary summary;
+    struct machine_config machine;
 
     workload_summarise(workload, &summary);
     if (!config->local_bytes)
@@ -219,6 +220,11 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
         config->node_count = choose_nodes(workload);
     if (!config->jitter_ns)
         config->jitter_ns = DEFAULT_JITTER_NS;
+    machine_config_defaults(&machine, config->seed);
+    if (!config->link_bytes_per_second)
+        config->link_bytes_per_second = machine.pcie_bytes_per_second;
+    if (!config->local_bytes_per_second)
+        config->local_bytes_per_second = machine.local_bytes_per_second;
     if (!config->queue_depth)
         config->queue_depth = DEFAULT_QUEUE_DEPTH;
     if (!config->events_limit)

@@ -112,6 +112,13 @@ for key in driver model seed digest wall_seconds virtual_time_ns slowdown paging
     evictions moved_in_bytes moved_out_bytes content peak_process_bytes; do
     prints "\"$key\":"
 done
+if grep -q '"[a-z_]*per_second": 0\|"paging_buffer_[a-z]*": 0' out; then
+    fail "a default is shown as 0"
+fi
+prints '"page_table_updates": "gpu-virtual"'
+expect 0 run "$cases/first-page-in.case" --no-out --json --model physical
+prints '"page_table_updates": null'
+expect 0 run "$cases/first-page-in.case" --no-out --json
 leaves_nothing
 grep -o '"digest": "[0-9a-f]*"' out >first.in
 expect 0 run "$cases/first-page-in.case" --no-out --json

@@ -49,8 +49,13 @@ static json_t *machine_json(const struct run_config *config)
     set(json, "paging_buffer_count", config->paging_buffer_count);
     set(json, "queue_depth", config->queue_depth);
     set_text(json, "system_pages", scatters[config->scatter]);
-    set_text(json, "page_table_updates", run_update_mode_name(config->update_mode));
-    set_bool(json, "page_tables_in_system_memory", config->has_tables_in_system_memory);
+    if (config->model == RUN_GPUMMU) {
+        set_text(json, "page_table_updates", run_update_mode_name(config->update_mode));
+        set_bool(json, "page_tables_in_system_memory", config->has_tables_in_system_memory);
+    } else { /* the others have none of the manager's */
+        json_object_set_new(json, "page_table_updates", json_null());
+        json_object_set_new(json, "page_tables_in_system_memory", json_null());
+    }
     return json;
 }
 

@@ -66,6 +66,15 @@ struct table {
 
 typedef void cell_function(char *text, size_t size, const struct run_result *result);
 
+/* A text that is too wide moves what follows; it is never cut and never touches the next one. */
+static void put_cell(const struct table *table, size_t column, const char *text)
+{
+    if (column + 1 < table->count)
+        fprintf(table->out, "%-*s ", COLUMN_WIDTH - 1, text);
+    else
+        fputs(text, table->out);
+}
+
 static void row(const struct table *table, const char *label, cell_function *cell)
 {
     fprintf(table->out, "  %-*s", LABEL_WIDTH, label);
@@ -73,7 +82,7 @@ static void row(const struct table *table, const char *label, cell_function *cel
         char text[128] = "";
 
         cell(text, sizeof text, &table->results[i]);
-        fprintf(table->out, i + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH, text);
+        put_cell(table, i, text);
     }
     fputc('\n', table->out);
 }
@@ -206,8 +215,8 @@ CELL(cell_time)
 
 CELL(cell_slowdown)
 {
-    snprintf(text, size, "%.3f x%s", result->slowdown,
-             result->is_slowdown_measured ? "" : " (of durations)");
+    snprintf(text, size, "%.*f x%s", result->slowdown < 1000 ? 3 : 0, result->slowdown,
+             result->is_slowdown_measured ? "" : " (durations)");
 }
 
 CELL(cell_wall)
@@ -236,8 +245,7 @@ static void operation_rows(const struct table *table)
             char number[REPORT_NUMBER_BYTES];
             uint64_t calls = table->results[i].statistics.operations[op];
 
-            fprintf(table->out, i + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH,
-                    calls ? report_count(number, calls) : "-");
+            put_cell(table, i, calls ? report_count(number, calls) : "-");
         }
         fputc('\n', table->out);
     }
@@ -266,8 +274,7 @@ static void reason_rows(const struct table *table)
                     if (strcmp(table->results[j].eviction_reasons[k], reason) == 0)
                         count = table->results[j].evictions_by_reason[k];
                 }
-                fprintf(table->out, j + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH,
-                        count ? report_count(number, count) : "-");
+                put_cell(table, j, count ? report_count(number, count) : "-");
             }
             fputc('\n', table->out);
         }
@@ -330,7 +337,7 @@ static void step_rows(const struct table *table)
                     snprintf(text + strlen(text), sizeof text - strlen(text), ", %.2f x",
                              (double)(step->end_ns - step->start_ns) / (double)step->reference_ns);
             }
-            fprintf(table->out, j + 1 < table->count ? "%-*s" : "%.*s", COLUMN_WIDTH, text);
+            put_cell(table, j, text);
         }
         fputc('\n', table->out);
         shown++;

@@ -278,6 +278,12 @@ bool vidmm_has_page_tables(const struct vidmm *vidmm)
     return vidmm->caps.has_page_tables;
 }
 
+void vidmm_paging_buffers(const struct vidmm *vidmm, unsigned *out_count, uint32_t *out_bytes)
+{
+    *out_count = vidmm->queue.buffer_count;
+    *out_bytes = (uint32_t)vidmm->queue.buffers[0].bytes;
+}
+
 unsigned vidmm_segment_count(const struct vidmm *vidmm)
 {
     return vidmm->caps.segment_count;

@@ -51,7 +51,7 @@ static void assert_refused(const void *data, size_t size, const char *message)
 /* .trace ------------------------------------------------------------------------------------- */
 
 static const char small_trace[] = "# drydock source trace\n"
-                                  "A 0 1000 1 0 0\n"
+                                  "A 0 1000 1 0 3\n"
                                   "A 1 2000 0 0 1\n"
                                   "A 2 3000 0 1 9\n"
                                   "S 0 500 2 0:r 1:w\n"
@@ -138,6 +138,8 @@ static void wrong_traces_are_refused_by_line(void **state)
         {"A 1 1 0 0 0\nS 0 0 0\nS 1 0 1 1:r\n",
          "t: kernel 1 uses tensor 1 (expected within its life, 0 to 0)"},
         {"A 1 1 0 3 4\nS 0 0 0\n", "t: tensor 1 is born at kernel 3 (expected one of the 1"},
+        {"A 0 1 1 0 2\nS 0 0 1 0:w\n",
+         "t: global tensor 0 lives to the end of kernel 2, but there are 1 kernels (expected"},
         {"A 1 1 0 0 0\nB\n", "t:2: 'B' begins no line of a trace (expected A or S)"},
     };
 

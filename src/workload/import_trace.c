@@ -7,7 +7,8 @@
  * A global tensor is allocated once and filled by the GPU in the phase "load". Any other one is
  * allocated in each step right before the kernel of its birth and freed right after the kernel of
  * its death, which is the last that uses it; a death behind the last kernel is the end of the
- * step. That order gives the LRU figures known for these traces.
+ * step. That order gives the LRU figures known for these traces. The death of a global tensor is
+ * the number of kernels, which tells a file that was cut off between two lines.
  *
  * Reading is one pass into two tables and a pool of references; nothing is played before all of
  * it is known to be sound.
@@ -239,7 +240,17 @@ static void connect(struct reader *reader)
         struct tensor *tensor = &reader->tensors[i];
         uint32_t last = reader->kernel_count - 1;
 
-        if (!tensor->known || tensor->is_global)
+        if (!tensor->known)
+            continue;
+        if (tensor->is_global && tensor->death != reader->kernel_count) {
+            fail(reader,
+                 "global tensor %u lives to the end of kernel %u, but there are %u kernels "
+                 "(expected "
+                 "as many: a trace that was cut off?)",
+                 i, tensor->death, reader->kernel_count);
+            return;
+        }
+        if (tensor->is_global)
             continue;
         if (tensor->birth > last) {
             fail(reader, "tensor %u is born at kernel %u (expected one of the %u kernels)", i,
