@@ -245,7 +245,7 @@ struct update {
     void *context;
     size_t bytes; /* of this struct */
     uint32_t private_bytes;
-    uint8_t private_data[];
+    uint64_t private_data[]; /* aligned for whatever the driver reads from it */
 };
 
 static void use_view(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args)
