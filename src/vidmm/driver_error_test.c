@@ -82,6 +82,43 @@ static void what_a_driver_builds_wrong_is_told_by_rule_and_dropped(void **state)
     }
 }
 
+/* Every other call on a fresh buffer asks for another one; in between it goes on. */
+static bool build_haltingly(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS *status)
+{
+    unsigned *stalls = rig->test;
+
+    if (args->Operation != DXGK_OPERATION_TRANSFER || args->DmaBufferWriteOffset)
+        return false;
+    if (++*stalls % 2 == 0)
+        return false;
+    rig->last_end = args->pDmaBuffer;
+    *status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return true;
+}
+
+static void a_driver_that_stalls_and_goes_on_is_silent(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig_object object;
+    unsigned stalls = 0;
+    struct rig *rig;
+
+    config.buffer_bytes = 48; /* one record */
+    config.buffer_count = 1;
+    config.segment_pages[0] = 1000;
+    rig = rig_create(&config);
+    rig->test = &stalls;
+    rig->build_hook = build_haltingly;
+    rig_object(rig, 5 * RIG_RECORD_PAGES, 1, &object);
+    rig_cpu(rig, &object, true);
+    rig_gpu(rig, &object, 8);
+    assert_true(stalls >= 10); /* five records, each behind a stall */
+    assert_int_equal(rig->rule_count, 0);
+    rig->build_hook = NULL;
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 /* ---- CreateAllocation ---- */
 
 static void an_allocation_that_breaks_a_rule_is_refused_by_that_rule(void **state)
@@ -244,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_driver_builds_wrong_is_told_by_rule_and_dropped),
+        cmocka_unit_test(a_driver_that_stalls_and_goes_on_is_silent),
         cmocka_unit_test(an_allocation_that_breaks_a_rule_is_refused_by_that_rule),
         cmocka_unit_test(what_a_driver_renders_wrong_is_not_submitted),
         cmocka_unit_test(abort_ends_everything_at_any_time),

@@ -154,6 +154,36 @@ static void physical_mappings_are_made_replaced_and_unmapped(void **state)
     }
 }
 
+static void count_window_flushes(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    unsigned *flushes = rig->test;
+
+    *flushes += args->Operation == DXGK_OPERATION_FLUSH_TLB &&
+                args->FlushTlb.StartVirtualAddress == rig->vidmm->paging.window_va;
+}
+
+/* New tables are written through addresses that were invalid until now (TLB-005). */
+static void new_tables_are_flushed_into_view_where_invalid_entries_are_cached(void **state)
+{
+    for (unsigned caches = 0; caches < 2; caches++) {
+        struct rig_config config = virtual_model(0);
+        struct rig_object object;
+        unsigned flushes = 0;
+        struct rig *rig;
+
+        config.caches_invalid = caches;
+        rig = rig_create(&config);
+        rig_object(rig, 8, 1, &object);
+        rig->watch = count_window_flushes;
+        rig->test = &flushes;
+        rig_map(rig, &object);
+        rig_drain(rig);
+        assert_int_equal(flushes, caches);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 static void a_conflict_leaves_no_trace(void **state)
 {
     struct rig_config config = virtual_model(0);
@@ -470,6 +500,7 @@ int main(void)
         cmocka_unit_test(
             an_allocation_destroyed_while_it_waits_in_line_stays_until_its_request_ends),
         cmocka_unit_test(physical_mappings_are_made_replaced_and_unmapped),
+        cmocka_unit_test(new_tables_are_flushed_into_view_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),

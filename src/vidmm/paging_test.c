@@ -141,6 +141,33 @@ static void an_aperture_shows_system_pages_where_they_are(void **state)
     }
 }
 
+/* A board may have more slots than memory that may be committed to them (SEG-009). */
+static void what_may_be_mapped_is_limited_for_one_aperture_and_for_all(void **state)
+{
+    static const struct {
+        uint64_t own, all;
+        const char *calls;
+    } limits[] = {{0, 0, "MM"}, {40, 0, "MM"}, {39, 0, "MUM"}, {0, 40, "MM"}, {0, 39, "MUM"}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(limits); i++) {
+        struct rig_config config = rig_model(0);
+        struct rig_object first, second;
+        struct rig *rig;
+
+        config.aperture_limit_pages = limits[i].own;
+        config.all_apertures_limit_pages = limits[i].all;
+        rig = rig_create(&config); /* 64 slots */
+        rig_object(rig, 20, 2, &first);
+        rig_object(rig, 20, 2, &second);
+        rig_gpu(rig, &first, 8);
+        rig_gpu(rig, &second, 8);
+        assert_string_equal(trace(rig), limits[i].calls);
+        rig_destroy_object(rig, &first);
+        rig_destroy_object(rig, &second);
+        rig_free(rig);
+    }
+}
+
 struct pieces {
     uint64_t offset[8], size[8], mdl_offset[8];
     unsigned count;
@@ -273,6 +300,7 @@ int main(void)
         cmocka_unit_test(content_survives_leaving_and_coming_back),
         cmocka_unit_test(eviction_goes_through_an_aperture_that_the_allocation_names),
         cmocka_unit_test(an_aperture_shows_system_pages_where_they_are),
+        cmocka_unit_test(what_may_be_mapped_is_limited_for_one_aperture_and_for_all),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),

@@ -50,6 +50,8 @@ struct rig_config {
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
     uint64_t aperture_pages;              /* 0: 64 */
+    uint64_t aperture_limit_pages;        /* its CommitLimit; 0: all of it */
+    uint64_t all_apertures_limit_pages;   /* DXGK_DRIVERCAPS.ApertureSegmentCommitLimit; 0: none */
     bool is_coherent;                     /* the aperture */
     bool keeps_tables_in_system;          /* else in segment 1 */
     bool caches_invalid;                  /* no InvalidTlbEntriesNotCached */
@@ -225,6 +227,7 @@ struct rig {
     size_t operation_count, operation_capacity;
     struct rig_operation *pending; /* told INSUFFICIENT */
     const uint8_t *last_end;
+    const uint8_t *last_private_end;
 
     struct rig_allocation *allocations[4096];
     uint32_t allocation_count; /* ever */

@@ -39,6 +39,8 @@ static inline void rig_fill_segment4(const struct rig *rig, unsigned id,
     segment->Size = segment->CommitLimit = rig_segment_bytes(rig, id);
     if (rig_is_aperture(rig, id)) {
         segment->Flags.Aperture = 1;
+        if (rig->config.aperture_limit_pages)
+            segment->CommitLimit = PAGE_BYTES_OF(rig->config.aperture_limit_pages);
         segment->Flags.CacheCoherent = rig->config.is_coherent;
     } else if (!rig->config.hides_segment[id - 1]) {
         segment->Flags.CpuVisible = 1;
@@ -58,6 +60,7 @@ static inline NTSTATUS rig_query(struct miniport *self, HANDLE object,
         DXGK_DRIVERCAPS caps = {0};
 
         caps.HighestAcceptableAddress.QuadPart = INT64_MAX;
+        caps.ApertureSegmentCommitLimit = PAGE_BYTES_OF(config->all_apertures_limit_pages);
         caps.SchedulingCaps.MultiEngineAware = 1;
         caps.GpuEngineTopology.NbAsymetricProcessingNodes = 2;
         caps.MemoryManagementCaps.PagingNode = 1;
@@ -519,6 +522,15 @@ static inline void rig_check_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBU
     EXPECT(args->DmaBufferGpuVirtualAddress % PAGE_BYTES == 0);
     EXPECT(args->hSystemContext == rig->system_context);
     EXPECT((args->pDmaBufferPrivateData != NULL) == (rig->config.private_bytes != 0));
+    /* Both pointers go on where the last call left them (PB-023). */
+    EXPECT(!rig->config.moves_private || args->DmaBufferWriteOffset == 0 ||
+           args->pDmaBufferPrivateData == rig->last_private_end);
+}
+
+static inline void rig_stop_at(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    rig->last_end = args->pDmaBuffer;
+    rig->last_private_end = args->pDmaBufferPrivateData;
 }
 
 /* Tables that the CPU writes: done when the call returns, without a byte. */
@@ -567,13 +579,13 @@ static inline NTSTATUS rig_build(struct miniport *self, HANDLE object,
     }
     rig_check_buffer(rig, args);
     if (rig_is_busy(rig, args)) {
-        rig->last_end = args->pDmaBuffer;
+        rig_stop_at(rig, args);
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     }
     if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
         EXPECT(args->UpdatePageTable.UpdateMode == rig->config.mode);
         if (rig->config.mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL) {
-            rig->last_end = args->pDmaBuffer;
+            rig_stop_at(rig, args);
             return rig_build_at_once(rig, args);
         }
     }
@@ -598,7 +610,7 @@ static inline NTSTATUS rig_build(struct miniport *self, HANDLE object,
         if (!count || (rig->config.moves_private && args->DmaBufferPrivateDataSize < 4)) {
             args->MultipassOffset = (UINT)operation->built;
             rig->pending = operation;
-            rig->last_end = args->pDmaBuffer;
+            rig_stop_at(rig, args);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
         record->magic = RIG_MAGIC;
@@ -620,7 +632,7 @@ static inline NTSTATUS rig_build(struct miniport *self, HANDLE object,
             args->DmaBufferPrivateDataSize -= 4;
         }
     }
-    rig->last_end = args->pDmaBuffer;
+    rig_stop_at(rig, args);
     operation->is_complete = true;
     if (!operation->records)
         rig_end_operation(rig, index);
@@ -666,11 +678,19 @@ static inline void rig_queued(struct rig *rig, unsigned node)
     rig_tell(rig);
 }
 
-/* A range for each submission when the driver moved its pointer, else one for all (PB-024). */
-static inline void rig_check_private(const struct rig *rig, uint32_t start, uint32_t end)
+/*
+ * A range for each submission when the driver moved its pointer, with the four bytes of each record
+ * that is submitted; else one for all (PB-024).
+ */
+static inline void rig_check_private(const struct rig *rig, const uint8_t *first_record,
+                                     const uint8_t *end_record, uint32_t start, uint32_t end)
 {
+    uint32_t records = 0;
+
+    for (; first_record < end_record; records++)
+        first_record += ((const struct rig_record *)first_record)->bytes;
     if (rig->config.moves_private)
-        EXPECT(start < end && end <= rig->config.private_bytes && (end - start) % 4 == 0);
+        EXPECT(end <= rig->config.private_bytes && end - start == records * 4);
     else
         EXPECT(start == 0 && end == rig->config.private_bytes);
 }
@@ -690,11 +710,12 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
         DXGK_PTE entry = rig_walk(rig, context->root, va);
 
         EXPECT(context == rig->system_context && entry.Valid && !entry.Segment);
-        if (rig->config.private_bytes && !rig->config.moves_private)
-            rig_check_private(rig, 0, submit->DmaBufferPrivateDataSize);
         first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
         start = rig_block_at(rig, first)->memory +
                 (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);
+        if (rig->config.private_bytes && !rig->is_hung)
+            rig_check_private(rig, start, start + submit->DmaBufferSize, 0,
+                              submit->DmaBufferPrivateDataSize);
         rig_queue_packet(rig, context->node, submit->SubmissionFenceId, start,
                          start + submit->DmaBufferSize, true);
     } else {
@@ -795,7 +816,9 @@ static inline NTSTATUS rig_submit(struct miniport *self, HANDLE object,
     }
     EXPECT(submit->Flags.Paging == (context == rig->system_context));
     if (submit->Flags.Paging && rig->config.private_bytes && !rig->is_hung)
-        rig_check_private(rig, submit->DmaBufferPrivateDataSubmissionStartOffset,
+        rig_check_private(rig, block->memory + submit->DmaBufferSubmissionStartOffset,
+                          block->memory + submit->DmaBufferSubmissionEndOffset,
+                          submit->DmaBufferPrivateDataSubmissionStartOffset,
                           submit->DmaBufferPrivateDataSubmissionEndOffset);
     packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId,
                               block->memory + submit->DmaBufferSubmissionStartOffset,
