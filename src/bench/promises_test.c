@@ -203,6 +203,7 @@ static void bert_256_in_40_gib_moves_what_it_has_to(void **state)
     struct workload_import_report report;
     struct workload_error error;
     struct workload *workload;
+    const struct run_step *second;
     struct run_config config;
     struct run_result result;
 
@@ -222,9 +223,9 @@ static void bert_256_in_40_gib_moves_what_it_has_to(void **state)
     config.check_interval = UINT_MAX;
     run_execute(&config, workload, &result);
     test_assert_clean(&result);
-    assert_int_equal(result.step_count, 3);
-    print_message("step 2: %llu bytes in\n", (unsigned long long)result.steps[2].moved_in_bytes);
-    assert_true(result.steps[2].moved_in_bytes <= UINT64_C(107) * GiB / 10);
+    second = &result.steps[result.step_count - 1];
+    print_message("step 2: %llu bytes in\n", (unsigned long long)second->moved_in_bytes);
+    assert_in_range(second->moved_in_bytes, 1, UINT64_C(107) * GiB / 10);
     run_result_fini(&result);
     workload_free(workload);
 }
