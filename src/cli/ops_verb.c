@@ -98,7 +98,7 @@ static int compare_paths(const void *a, const void *b)
 /* ---- Runs --------------------------------------------------------------------------------------- */
 
 /*
- * Every case is played on every level of the driver, unless it names one; on the first level of a
+ * Every case is played on every level of the driver, unless it names a model or a level; on the first level of a
  * model also with every way of updating page tables.
  */
 struct set_up {
@@ -107,6 +107,8 @@ struct set_up {
     unsigned wddm;
     unsigned update_mode;
     unsigned only_wddm; /* 0: all */
+    bool has_only_model;
+    enum run_model only_model;
 };
 
 static bool is_first_of_model(const struct set_up *set_up)
@@ -126,7 +128,8 @@ static bool find_level(struct set_up *set_up)
 {
     set_up->update_mode = 0;
     while (run_driver_level(set_up->level, &set_up->model, &set_up->wddm)) {
-        if (!set_up->only_wddm || set_up->wddm == set_up->only_wddm)
+        if ((!set_up->only_wddm || set_up->wddm == set_up->only_wddm) &&
+            (!set_up->has_only_model || set_up->model == set_up->only_model))
             return true;
         set_up->level++;
     }
@@ -151,9 +154,10 @@ static enum cli_status status_of(const struct run_result *result)
                                              : CLI_INTERNAL;
 }
 
+/* A set-up that refuses the case is passed over. */
 static enum cli_status play_once(struct coverage *coverage, const char *path,
                                  const struct workload *workload, const struct run_config *defaults,
-                                 const struct set_up *set_up)
+                                 const struct set_up *set_up, bool *is_played)
 {
     struct run_config config = *defaults;
     struct run_result result;
@@ -168,13 +172,12 @@ static enum cli_status play_once(struct coverage *coverage, const char *path,
     config.progress = cli_progress;
     run_execute(&config, workload, &result);
     cli_progress_end();
-    if (result.outcome == RUN_REFUSED) {
-        status = CLI_USAGE;
-    } else {
+    if (result.outcome != RUN_REFUSED) {
+        *is_played = true;
         report_findings(stderr, path, &result);
         status = status_of(&result);
     }
-    if (result.error[0])
+    if (result.error[0] && result.outcome != RUN_REFUSED)
         cli_error("%s: %s, WDDM %u.%u: %s", path, run_model_name(config.model), config.wddm / 10,
                   config.wddm % 10, result.error);
     run_result_fini(&result);
@@ -186,6 +189,7 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
     struct set_up set_up = {0};
     enum cli_status status = CLI_FINE;
     struct workload *workload = cli_load(path, 0);
+    bool is_played = false;
     struct run_config config;
 
     if (!workload)
@@ -198,17 +202,23 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     set_up.only_wddm = config.wddm;
+    set_up.has_only_model = workload_option(workload, "model") != NULL;
+    set_up.only_model = config.model;
     if (!find_level(&set_up)) {
         cli_error("%s: the driver has no WDDM %u.%u", path, config.wddm / 10, config.wddm % 10);
         workload_free(workload);
         return CLI_USAGE;
     }
     do {
-        enum cli_status one = play_once(coverage, path, workload, &config, &set_up);
+        enum cli_status one = play_once(coverage, path, workload, &config, &set_up, &is_played);
 
         if (one > status)
             status = one;
     } while (next_set_up(&set_up));
+    if (!is_played) {
+        cli_error("%s: refused by every set-up of the bench (drydock run says why)", path);
+        status = CLI_USAGE;
+    }
     workload_free(workload);
     return status;
 }
