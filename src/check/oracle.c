@@ -335,8 +335,9 @@ void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struc
                       uint64_t address, uint64_t bytes, uint64_t tag)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool is_inside = lies_inside(allocation, offset, bytes);
 
-    ASSERT(lies_inside(allocation, offset, bytes));
+    ASSERT(is_inside);
     ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
     learn(oracle, allocation, offset, store, address, bytes);
     write_expected(oracle, allocation, offset, bytes, tag);
@@ -346,8 +347,9 @@ void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct
                      uint64_t address, uint64_t bytes)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool is_inside = lies_inside(allocation, offset, bytes);
 
-    ASSERT(lies_inside(allocation, offset, bytes));
+    ASSERT(is_inside);
     ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
     learn(oracle, allocation, offset, store, address, bytes);
     compare_bytes(oracle, allocation, offset, store, address, bytes,

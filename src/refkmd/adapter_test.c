@@ -84,13 +84,15 @@ static void start_fails_cleanly(void **state)
 static void a_short_table_of_callbacks_is_not_read_beyond_its_end(void **state)
 {
     ULONG size = offsetof(DXGKRNL_INTERFACE, DxgkCbCreateContextAllocation);
-    DXGKRNL_INTERFACE *table = malloc(size);
+    DXGKRNL_INTERFACE full;
     DXGK_START_INFO start_info = {0};
+    void *table = malloc(size);
     ULONG count;
 
     create(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
-    memcpy(table, &kernel.dxgkrnl, size);
-    table->Size = size;
+    full = kernel.dxgkrnl;
+    full.Size = size;
+    memcpy(table, &full, size);
     assert_int_equal(
         kernel.ddi.DxgkDdiStartDevice(kernel.adapter, &start_info, table, &count, &count),
         STATUS_SUCCESS);
