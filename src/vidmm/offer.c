@@ -31,6 +31,7 @@ void allocation_drop(struct vidmm_allocation *allocation)
     segment_lru_remove(allocation);
     allocation->state = ALLOCATION_LEAVING;
     allocation->is_dropped = true;
+    allocation->had_content = true; /* work that was queued before the offer may have made it */
     segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)

@@ -89,7 +89,7 @@ static void lose_content(struct vidmm_allocation *allocation)
 static void forget_content(struct vidmm_allocation *allocation)
 {
     if (allocation->is_offered)
-        allocation->is_dropped = true;
+        allocation->is_dropped = allocation->had_content = true;
     else
         lose_content(allocation);
     allocation_release_backing(allocation);
@@ -126,7 +126,8 @@ static void settle_allocation(struct vidmm_allocation *allocation)
         break;
     case ALLOCATION_LEAVING:
         move_release_other(allocation);
-        if ((is_in_local_memory(allocation) && !is_settled) || allocation->is_dropped)
+        if ((is_in_local_memory(allocation) && !is_settled) ||
+            (allocation->is_offered && allocation->is_dropped))
             forget_content(allocation);
         if (!allocation->is_parked)
             return;
