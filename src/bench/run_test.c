@@ -552,7 +552,7 @@ static void every_nth_allocation_failure_leaves_the_run_whole(void **state)
     for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
         uint64_t refused = 0, repeated = 0;
 
-        for (uint64_t n = 1;; n += n < 200 ? 1 : 7) {
+        for (uint64_t n = 1;; n++) {
             struct run_config config = config_for(workload, (enum run_model)model);
             struct run_result *result;
             bool has_failed;
