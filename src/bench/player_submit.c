@@ -349,9 +349,17 @@ static void submission_failed(struct player *player, struct submission *submissi
             finding->available = submission->available;
         }
     } else {
+        char why[128] = "";
+
+        if (status == STATUS_NO_MEMORY)
+            snprintf(why, sizeof why, ": out of system memory, of which %llu bytes are free",
+                     (unsigned long long)machine_free_page_count(player->machine) * PAGE_BYTES);
+        else if (status == STATUS_INVALID_USER_BUFFER)
+            snprintf(why, sizeof why, ": the driver does not take the command (%u references)",
+                     op->ref_count);
         player_report(player, submission->op_index,
-                      "submission on context '%s' with %u references failed with status 0x%08x",
-                      context, op->ref_count, (unsigned)status);
+                      "submission on context '%s' with %u references failed with status 0x%08x%s",
+                      context, op->ref_count, (unsigned)status, why);
     }
     submission_remove(player, submission);
 }

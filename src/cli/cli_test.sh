@@ -102,6 +102,18 @@ expect 0 run "$cases/first-page-in.case" --out one --events none
 [ -s one/run.json ] || fail "no folder at --out"
 expect 0 run "$cases/first-page-in.case" --out one
 rm -rf one
+# Interrupted: no half folder, and the status of the signal.
+mkfifo calls.in
+"$drydock" run "$cases/first-page-in.case" --out one --calls calls.in >out 2>err &
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    [ -n "$(ls -d one.partial-* 2>/dev/null)" ] && break
+    sleep 0.2
+done
+[ -n "$(ls -d one.partial-* 2>/dev/null)" ] || fail "no partial folder to interrupt"
+kill -TERM $!
+wait $! 2>/dev/null
+[ $? -eq 143 ] || fail "an interrupted run does not end by the signal"
+[ -z "$(find . -name '*.partial*')" ] || fail "an interrupted run leaves a partial folder"
 mkdir theirs && : >theirs/letter
 expect 2 run "$cases/first-page-in.case" --out theirs
 says "is not the folder of a run"

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,6 +86,43 @@ static bool folder_is_empty(const char *path)
     return count <= 2; /* . and .. */
 }
 
+/*
+ * An interrupted run leaves nothing half written: on SIGINT and SIGTERM the files and the folder go,
+ * by calls that a signal handler may make, and the signal does what it does to others.
+ */
+#define OWN_FILE_COUNT (sizeof own_files / sizeof own_files[0])
+static char interrupted_files[OWN_FILE_COUNT][1100];
+static char interrupted_folder[1100];
+static volatile sig_atomic_t is_interruptible;
+
+static void on_interrupt(int number)
+{
+    if (is_interruptible) {
+        for (size_t i = 0; i < OWN_FILE_COUNT; i++)
+            unlink(interrupted_files[i]);
+        rmdir(interrupted_folder);
+    }
+    raise(number); /* SA_RESETHAND: what it does by default, when this returns */
+}
+
+static void watch_interrupts(const struct report_folder *folder)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction former;
+
+    for (size_t i = 0; i < OWN_FILE_COUNT; i++)
+        snprintf(interrupted_files[i], sizeof interrupted_files[i], "%s/%s", folder->partial,
+                 own_files[i]);
+    snprintf(interrupted_folder, sizeof interrupted_folder, "%s", folder->partial);
+    is_interruptible = 1;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        /* What the caller has us ignore stays ignored. */
+        if (sigaction(signals[i], NULL, &former) == 0 && former.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
 bool report_folder_begin(struct report_folder *folder, const char *path, char error[512])
 {
     struct stat status;
@@ -114,6 +153,7 @@ bool report_folder_begin(struct report_folder *folder, const char *path, char er
         return false;
     }
     folder->is_open = true;
+    watch_interrupts(folder);
     return true;
 }
 
@@ -140,6 +180,7 @@ bool report_folder_end(struct report_folder *folder, char error[512])
     bool has_old;
 
     snprintf(old, sizeof old, "%s.old-%ld", folder->path, (long)getpid());
+    is_interruptible = 0;
     has_old = rename(folder->path, old) == 0;
     if (rename(folder->partial, folder->path) != 0) {
         fail(error, "cannot make folder", folder->path);
@@ -158,6 +199,7 @@ void report_folder_abandon(struct report_folder *folder)
 {
     if (!folder->is_open)
         return;
+    is_interruptible = 0;
     remove_folder(folder->partial);
     remove_parents(folder);
     folder->is_open = false;

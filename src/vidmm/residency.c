@@ -423,6 +423,21 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
     return PLACED;
 }
 
+/* What victims would give back if all of them went. */
+static uint64_t evictable_bytes(const struct segment *segment)
+{
+    const struct vidmm_allocation *allocation;
+    uint64_t bytes = 0;
+    unsigned class;
+
+    for (class = 0; class < VICTIM_CLASSES; class ++) {
+        list_for_each (allocation, &segment->lru[class], struct vidmm_allocation, lru)
+            bytes += segment_footprint(segment, allocation);
+    }
+    return bytes;
+}
+
+/* The caller hears what it needed, and what could be had: all but what others hold. */
 static void fail_request(struct request *request, NTSTATUS status)
 {
     struct vidmm *vidmm = request->vidmm;
@@ -442,7 +457,7 @@ static void fail_request(struct request *request, NTSTATUS status)
             own += segment_footprint(segment, allocation);
     }
     list_remove(&request->link);
-    end_request(request, status, needed, segment_free(segment) + own);
+    end_request(request, status, needed, segment_free(segment) + own + evictable_bytes(segment));
 }
 
 static void queue_barrier(struct request *request)

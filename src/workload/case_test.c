@@ -334,6 +334,9 @@ static const struct {
     {"process p\nprocess p\n", "t.case:3: process p is declared twice (expected a new name)"},
     {"device d process=q\n", "t.case:2: unknown process 'q' (expected the name of an earlier"},
     {"context c device=q\n", "t.case:2: unknown device 'q' (expected the name of an earlier"},
+    {"pte p0 map va=4K segment=aperture page=0 pages=1\n",
+     "t.case:2: a pte line cannot name pages of the aperture (expected local, local-invisible or "
+     "system)"},
     {"context c node=4\n", "t.case:2: node 4 does not exist (expected below 4)"},
     {"context all\n", "t.case:2: 'all' is no name for a context (expected another"},
     {"submit c9\n", "t.case:2: unknown context 'c9' (expected the name of a context line, or c0)"},
