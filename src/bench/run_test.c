@@ -331,6 +331,29 @@ static void sizes_that_are_not_played_cost_nothing(void **state)
     workload_free(workload);
 }
 
+/* What does not fit is told against all that could be had, not what is free at the moment. */
+static void what_is_available_counts_what_could_be_evicted(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "option local-memory 8M\n"
+                                      "alloc a size=3M segments=local\n"
+                                      "alloc b size=7M segments=local\n"
+                                      "alloc c size=3M segments=local\n"
+                                      "submit c0 c:w\n"
+                                      "wait all\n"
+                                      "submit c0 a:w b:w\n"
+                                      "wait all\n");
+    struct run_config config = config_for(workload, RUN_PHYSICAL);
+    struct run_result *result = execute(&config, workload);
+    const struct run_finding *finding = find_finding(result, RUN_FINDING_SUBMISSION);
+
+    assert_int_equal(finding->line, 8);
+    assert_int_equal(finding->needed, 10 * MiB);
+    assert_int_equal(finding->available, 8 * MiB);
+    finish(result);
+    workload_free(workload);
+}
+
 static void a_slowdown_is_measured_against_a_run_without_paging(void **state)
 {
     struct workload *workload = load("working-set-cliff.case");
@@ -731,6 +754,7 @@ int main(void)
         cmocka_unit_test(pressure_keeps_content_however_the_run_is_set_up),
         cmocka_unit_test(an_address_that_stays_taken_is_a_finding_of_its_line),
         cmocka_unit_test(sizes_that_are_not_played_cost_nothing),
+        cmocka_unit_test(what_is_available_counts_what_could_be_evicted),
         cmocka_unit_test(a_slowdown_is_measured_against_a_run_without_paging),
         cmocka_unit_test(a_flipped_byte_of_local_memory_is_found_and_named),
         cmocka_unit_test(a_changed_page_is_found_and_named),

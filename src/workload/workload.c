@@ -122,7 +122,7 @@ const struct workload_option_info workload_options[] = {
     {"local-invisible", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB,
      "further local memory that the CPU cannot see"},
     {"aperture", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB, "size of the aperture segment"},
-    {"system-memory", WORKLOAD_OPTION_SIZE, NULL, MiB, 256 * TiB, "system memory of the machine"},
+    {"system-memory", WORKLOAD_OPTION_SIZE, NULL, 4 * MiB, TiB, "system memory of the machine"},
     {"budget", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB,
      "local memory that one process may keep resident"},
     {"paging-buffer", WORKLOAD_OPTION_SIZE, NULL, 64, 16 * MiB, "bytes of one paging buffer"},
