@@ -662,12 +662,14 @@ void workload_builder_pte_map(struct workload_builder *builder, uint32_t process
                               page_shift);
         return;
     }
-    if ((unsigned)segment >= WORKLOAD_SEGMENT_COUNT || segment == WORKLOAD_SEGMENT_APERTURE) {
-        workload_builder_fail(builder,
-                              "a pte line cannot name pages of %s (expected local, "
-                              "local-invisible or system)",
-                              segment == WORKLOAD_SEGMENT_APERTURE ? "the aperture"
-                                                                   : "an unknown segment");
+    if ((unsigned)segment >= WORKLOAD_SEGMENT_COUNT) {
+        workload_builder_fail(builder, "segment %u (expected local, local-invisible or system)",
+                              (unsigned)segment);
+        return;
+    }
+    if (segment == WORKLOAD_SEGMENT_APERTURE) {
+        workload_builder_fail(builder, "a pte line cannot name pages of the aperture (expected "
+                                       "local, local-invisible or system)");
         return;
     }
     if (page_count > WORKLOAD_MAX_PAGE || page > WORKLOAD_MAX_PAGE - page_count) {

@@ -102,7 +102,7 @@ static void misuse_by_index_is_an_error(void **state)
 
     builder = new_builder();
     workload_builder_pte_map(builder, 0, 0, (enum workload_segment)9, 0, 1, 12, 0);
-    expect_error(builder, "b: segment 9 (expected local, local-invisible, aperture or system)");
+    expect_error(builder, "b: segment 9 (expected local, local-invisible or system)");
 
     builder = new_builder();
     workload_builder_pte_unmap(builder, 1, 0, 1);
