@@ -93,6 +93,21 @@ static void the_peak_of_a_segment_is_what_was_in_it_at_once(void **state)
     test_finish(result);
 }
 
+/* Tables of three levels and two leaves, and nothing else that would be placed after them. */
+static void page_tables_count_for_the_peak(void **state)
+{
+    struct run_result *result =
+        play_in(test_parse("drydock-case 1\n"
+                           "option local-memory 4M\n"
+                           "pte p0 map va=0x600000000000 segment=system page=1 pages=1024\n"
+                           "wait all\n"),
+                "gpummu");
+
+    test_assert_clean(result);
+    assert_true(result->segments[0].peak_used >= 5 * PAGE_BYTES);
+    test_finish(result);
+}
+
 /* What dies soon is waited for: nothing else is put out in its stead. */
 static void what_is_about_to_be_free_is_waited_for(void **state)
 {
@@ -236,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_low_priority_goes_before_the_least_recently_used),
         cmocka_unit_test(a_ring_larger_than_memory_moves_whole_and_one_that_fits_not_at_all),
         cmocka_unit_test(the_peak_of_a_segment_is_what_was_in_it_at_once),
+        cmocka_unit_test(page_tables_count_for_the_peak),
         cmocka_unit_test(what_is_about_to_be_free_is_waited_for),
         cmocka_unit_test(a_write_through_a_read_only_entry_faults),
         cmocka_unit_test(bert_256_in_40_gib_moves_what_it_has_to),
