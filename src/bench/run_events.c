@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LINE_BYTES 1024
-
 static bool is_wanted(const struct run_event_log *log, const struct trace_event *event)
 {
     if (log->level == RUN_EVENTS_ALL)
@@ -16,7 +14,7 @@ static bool is_wanted(const struct run_event_log *log, const struct trace_event 
     case MINIPORT_DDI_BuildPagingBuffer:
     case MINIPORT_DDI_SubmitCommand:
     case MINIPORT_DDI_SubmitCommandVirtual:
-        return event->phase == TRACE_AFTER;
+        return true;
     default:
         return false;
     }
@@ -41,7 +39,7 @@ static bool hash_paging(struct run_event_log *log, const struct trace_event *eve
 /* Hashes the line without the numbers of its handles: "h12" is "h". */
 static void hash_line(struct run_event_log *log, const char *line, size_t length)
 {
-    char plain[LINE_BYTES];
+    char plain[RUN_EVENT_LINE_BYTES];
     size_t out = 0;
 
     for (size_t i = 0; i < length; i++) {
@@ -64,12 +62,33 @@ static void note_steps(struct run_event_log *log)
     }
 }
 
+/*
+ * One line a call at the level "paging": what it was called with is kept until it returns, and what
+ * it returned, which begins with the status, is put behind it.
+ */
+static void write_event(struct run_event_log *log, const struct trace_event *event,
+                        const char *line)
+{
+    const char *result = strstr(line, "0x");
+
+    if (log->level == RUN_EVENTS_PAGING && event->phase == TRACE_BEFORE) {
+        snprintf(log->call, sizeof log->call, "%s", line);
+        return;
+    }
+    if (log->level == RUN_EVENTS_PAGING && log->call[0] && result)
+        fprintf(log->file, "%" PRIu64 " %s < %s\n", machine_now(log->machine), log->call, result);
+    else
+        fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
+    log->call[0] = '\0';
+    log->written++;
+}
+
 static void note_event(void *context, const struct trace_event *event)
 {
     struct run_event_log *log = context;
     bool is_hashed = hash_paging(log, event);
     bool is_written = log->file && is_wanted(log, event);
-    char line[LINE_BYTES];
+    char line[RUN_EVENT_LINE_BYTES];
     size_t length;
 
     if (log->calls.file) {
@@ -77,7 +96,7 @@ static void note_event(void *context, const struct trace_event *event)
         run_calls_note(&log->calls, event);
     }
     if (is_written && log->written >= log->limit) {
-        log->dropped++;
+        log->dropped += log->level == RUN_EVENTS_ALL || event->phase == TRACE_AFTER;
         is_written = false;
     }
     if (is_hashed && !is_written)
@@ -87,10 +106,8 @@ static void note_event(void *context, const struct trace_event *event)
         length = sizeof line - 1;
     if (!is_hashed)
         hash_line(log, line, length);
-    if (is_written) {
-        fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
-        log->written++;
-    }
+    if (is_written)
+        write_event(log, event, line);
 }
 
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,

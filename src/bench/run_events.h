@@ -9,6 +9,7 @@
  *
  *                1234567 > DxgkDdiSubmitCommand ...
  *
+ *            (at the level "paging" one line a call, "> call and fields < status and results"),
  *            up to a limit; what is left out is counted, and the file's last line says so. Handles
  *            are numbered as they are first printed, so their numbers depend on what is recorded:
  *            the digest leaves them out, and is the same whatever is written down.
@@ -24,6 +25,8 @@
 
 #include <stdio.h>
 
+#define RUN_EVENT_LINE_BYTES 1024
+
 struct run_event_log {
     struct machine *machine;
     struct hash hash;
@@ -31,6 +34,7 @@ struct run_event_log {
     enum run_events level;
     uint64_t limit;
     uint64_t written, dropped;
+    char call[RUN_EVENT_LINE_BYTES]; /* level "paging": the call under way */
     struct run_calls calls;
     const struct run_result *result; /* its steps are parts of the calls */
     uint32_t steps_noted;

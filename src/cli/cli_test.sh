@@ -100,6 +100,9 @@ done
 rm -rf runs
 expect 0 run "$cases/first-page-in.case" --out one --events none
 [ -s one/run.json ] || fail "no folder at --out"
+expect 0 run "$cases/first-page-in.case" --model gpummu --out one
+grep -q 'UPDATE_PAGE_TABLE .*NumPageTableEntries=.* < 0x00000000 written=' one/events.txt ||
+    fail "the events do not say what was called with which fields, and what came of it"
 expect 0 run "$cases/first-page-in.case" --out one
 rm -rf one
 # Interrupted: no half folder, and the status of the signal.
