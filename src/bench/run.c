@@ -6,7 +6,7 @@
  *     machine, GPU                   the hardware
  *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > lend > oracle > trace  the stack of miniports, the manager's end last
+ *     driver > raw > [busy] > lend > oracle > trace  the stack of miniports, the manager's end last
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -25,6 +25,7 @@
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
 #include "check/oracle.h"
+#include "miniport/busy.h"
 #include "miniport/lend.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
@@ -404,6 +405,12 @@ static bool raise_driver(struct assembly *run)
                                               &layer);
         if (!NT_SUCCESS(status))
             return refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
+    if (run->config->is_busy_until_idle) {
+        status = miniport_busy_create(&run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the layer that is busy");
         run->top = layer;
     }
     status = miniport_lend_create(&run->own.services, run->top, &layer);

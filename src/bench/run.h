@@ -120,8 +120,9 @@ struct run_config {
     unsigned paging_buffer_count;
     unsigned hardware_queue_depth;
     uint64_t local_limit;
-    bool has_host_aperture; /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
-    uint64_t dead_bytes;    /* of local memory, from its middle on: defective */
+    bool is_busy_until_idle; /* the driver answers BUSY where it may */
+    bool has_host_aperture;  /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
+    uint64_t dead_bytes;     /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
     bool announces_idle;           /* AllocationIsIdle is set from the first call */
     bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */

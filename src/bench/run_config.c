@@ -99,6 +99,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *banks = workload_option(workload, "banks");
     const char *splitting = workload_option(workload, "dma-split");
     const char *remapping = workload_option(workload, "dma-remapping");
+    const char *busy = workload_option(workload, "busy");
     const char *host = workload_option(workload, "host-aperture");
     const char *idle = workload_option(workload, "announce-idle");
     const char *patch = workload_option(workload, "paging-patch");
@@ -145,6 +146,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->remaps_dma = strcmp(remapping, "no") != 0;
     if (config->remaps_dma && !config->wddm)
         config->wddm = 30; /* the first level of the driver that can */
+    if (busy)
+        config->is_busy_until_idle = strcmp(busy, "no") != 0;
     if (host)
         config->has_host_aperture = strcmp(host, "no") != 0;
     config->dead_bytes = workload_option_number(workload, "dead-memory", config->dead_bytes);

@@ -142,6 +142,8 @@ const struct workload_option_info workload_options[] = {
      "bytes that one NOTIFY_RESIDENCY2 is about"},
     {"auxiliary-mmus", WORKLOAD_OPTION_NUMBER, NULL, 0, 8,
      "MMUs that MAP_MMU and UNMAP_MMU are about"},
+    {"busy", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
     {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the CPU reaches local memory page by page only, as the driver maps it"},
     {"dead-memory", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
