@@ -164,6 +164,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 
 /* An option that the workload sets and this bench does not follow yet; NULL: none. */
 const char *run_config_unsupported_option(const struct workload *workload);
+/* The same of an allocation's flag. */
+const char *run_config_unsupported_flag(const struct workload *workload);
 
 /*
  * Replaces every 0 by what the run will use: 4 GiB of local memory, or half of what is alive at

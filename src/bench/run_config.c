@@ -180,6 +180,32 @@ const char *run_config_unsupported_option(const struct workload *workload)
     return NULL;
 }
 
+const char *run_config_unsupported_flag(const struct workload *workload)
+{
+    static const uint32_t flags[] = {
+        WORKLOAD_ALLOCATION_PRIMARY,
+        WORKLOAD_ALLOCATION_EXISTING_SYSMEM,
+        WORKLOAD_ALLOCATION_PROTECTED,
+        WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
+        WORKLOAD_ALLOCATION_SWIZZLED,
+        WORKLOAD_ALLOCATION_OVERLAY,
+        WORKLOAD_ALLOCATION_CAPTURE,
+        WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING,
+        WORKLOAD_ALLOCATION_HISTORY_BUFFER,
+        WORKLOAD_ALLOCATION_CPU_VISIBLE_ON_DEMAND,
+        WORKLOAD_ALLOCATION_DISABLE_PARTIAL_RESIDENCY,
+        WORKLOAD_ALLOCATION_RESTRICTED_TO_SINGLE_SEGMENT,
+    };
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        for (size_t j = 0; j < ARRAY_COUNT(flags); j++) {
+            if (workload->allocations[i].flags & flags[j])
+                return workload_allocation_flag_name(flags[j]);
+        }
+    }
+    return NULL;
+}
+
 /* Half of what is alive at the peak, but room for any single submission twice. */
 static uint64_t choose_local(const struct workload_summary *summary)
 {

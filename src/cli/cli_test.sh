@@ -151,6 +151,10 @@ for model in physical gpummu; do
 done
 leaves_nothing
 
+printf 'drydock-case 1\nalloc a size=4K flags=overlay\n' >flag.in
+expect 0 run flag.in --no-out
+says "flag 'overlay' of allocations is not followed yet"
+
 # Making and converting cases.
 expect 0 gen
 prints 'transformer'
