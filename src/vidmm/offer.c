@@ -46,6 +46,7 @@ static void forget_content(struct vidmm_allocation *allocation)
     allocation_release_backing(allocation);
     allocation->has_content = false;
     allocation->is_dropped = true;
+    allocation->had_content = true;
     allocation->state = ALLOCATION_EMPTY;
 }
 

@@ -135,6 +135,29 @@ static void an_offer_waits_for_the_work_that_was_submitted_before(void **state)
     }
 }
 
+/* Empty when it is offered, written by work that was submitted before, then dropped. */
+static void what_earlier_work_wrote_into_an_empty_one_is_lost_with_it(void **state)
+{
+    struct rig *rig = rig_of_256_pages(0);
+    struct rig_object first, second, *objects[1] = {&first};
+    struct rig_done used = {0};
+
+    rig_object(rig, 200, 1, &first);
+    rig_object(rig, 200, 1, &second);
+    rig_gpu(rig, &second, 8); /* has to leave before the next one can enter */
+    assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &used), STATUS_SUCCESS);
+    assert_int_equal(first.allocation->state, ALLOCATION_EMPTY);
+    offer(rig, &first, VIDMM_OFFER_LOW);
+    rig_drain(rig);
+    assert_int_equal(used.calls, 1);
+    use_once(rig, &second);
+    assert_int_equal(rig->eviction_count, 2);
+    assert_int_equal(reclaim(rig, &first), VIDMM_RECLAIM_DISCARDED);
+    rig_destroy_object(rig, &first);
+    rig_destroy_object(rig, &second);
+    rig_free(rig);
+}
+
 static void references_are_put_aside_and_come_back(void **state)
 {
     struct rig *rig = rig_of_256_pages(2);
@@ -259,6 +282,7 @@ int main(void)
         cmocka_unit_test(offered_ones_are_dropped_first_low_before_normal_before_high),
         cmocka_unit_test(what_is_reclaimed_in_time_is_as_it_was),
         cmocka_unit_test(an_offer_waits_for_the_work_that_was_submitted_before),
+        cmocka_unit_test(what_earlier_work_wrote_into_an_empty_one_is_lost_with_it),
         cmocka_unit_test(references_are_put_aside_and_come_back),
         cmocka_unit_test(a_locked_allocation_and_one_with_a_request_are_busy),
         cmocka_unit_test(system_pages_of_offered_ones_go_when_there_are_no_others),
