@@ -266,6 +266,8 @@ void oracle_was_reset(struct oracle *oracle);
 /* NULL: it is none, or there is no memory to follow it. */
 struct aperture *open_aperture(struct oracle *oracle, unsigned id);
 void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
+/* An operation on slots goes on in another buffer: until its end some show the old, some the new. */
+void begin_slots(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg);
 /* Slots without an owner show it from now on, and nothing of the run may write it. */
 void keep_dummy_page(struct oracle *oracle, uint64_t location);
 

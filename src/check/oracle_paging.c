@@ -735,6 +735,8 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     enter_buffer(oracle, arg, bytes);
     if (is_complete)
         operation = describe(oracle, arg);
+    else
+        begin_slots(oracle, arg);
     if (!bytes && !operation)
         return;
     if (!bytes && list_is_empty(&oracle->parts)) {

@@ -51,6 +51,29 @@ void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location)
     aperture->new_end = max_u64(aperture->new_end, slot + 1);
 }
 
+void begin_slots(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct aperture *aperture = NULL;
+    uint64_t first = 0;
+    uint64_t count = 0;
+
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        aperture = open_aperture(oracle, arg->MapApertureSegment.SegmentId);
+        first = arg->MapApertureSegment.OffsetInPages;
+        count = arg->MapApertureSegment.NumberOfPages;
+    } else if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2) {
+        aperture = open_aperture(oracle, arg->MapApertureSegment2.SegmentId);
+        first = arg->MapApertureSegment2.OffsetInPages;
+        count = arg->MapApertureSegment2.NumberOfPages;
+    } else if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
+        aperture = open_aperture(oracle, arg->UnmapApertureSegment.SegmentId);
+        first = arg->UnmapApertureSegment.OffsetInPages;
+        count = arg->UnmapApertureSegment.NumberOfPages;
+    }
+    for (uint64_t i = 0; aperture && i < count && first + i < aperture->slot_count; i++)
+        aperture->is_told[first + i] = false;
+}
+
 void keep_dummy_page(struct oracle *oracle, uint64_t location)
 {
     if (oracle->dummy_page == location || location_kind(location) != LOCATION_SYSTEM)

@@ -64,6 +64,7 @@ struct driver {
     struct page_store *ram;
     struct page_store *local;
     enum defect defect;
+    uint64_t map_pass_pages; /* of a MAP_APERTURE_SEGMENT at a time; 0: all */
     uint64_t next_handle;
     struct command commands[4096];
     unsigned built_count;
@@ -198,13 +199,24 @@ static uint64_t page_count_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
-static void map_slots(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg)
+/* False: there are pages left for another buffer; this one has a command that does nothing. */
+static bool map_slots(struct driver *driver, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const PFN_NUMBER *pfns = MmGetMdlPfnArray(arg->MapApertureSegment.pMdl);
     uint64_t first = driver->defect == IGNORES_MDL_OFFSET ? 0 : arg->MapApertureSegment.MdlOffset;
+    uint64_t count = arg->MapApertureSegment.NumberOfPages;
+    uint64_t end = count;
 
-    for (uint64_t i = 0; i < arg->MapApertureSegment.NumberOfPages; i++)
+    if (driver->map_pass_pages)
+        end = min_u64(count, arg->MultipassOffset + driver->map_pass_pages);
+    for (uint64_t i = arg->MultipassOffset; i < end; i++)
         driver->slots[arg->MapApertureSegment.OffsetInPages + i] = pfns[first + i];
+    if (end == count)
+        return true;
+    arg->MultipassOffset = (UINT)end;
+    arg->pDmaBuffer = (uint8_t *)arg->pDmaBuffer + 8;
+    driver->commands[driver->built_count++] = (struct command){0};
+    return false;
 }
 
 static void unmap_slots(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -236,8 +248,8 @@ static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILD
         }
         return STATUS_SUCCESS;
     }
-    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT)
-        map_slots(driver, arg);
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT && !map_slots(driver, arg))
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)
         unmap_slots(driver, arg);
     if (driver->defect == SWALLOWED)
@@ -346,6 +358,7 @@ struct bench {
     uint32_t used;
     uint32_t submitted; /* of the used ones */
     uint32_t fence;
+    bool completes_full_buffers; /* at once, before the operation goes on */
 };
 
 static void keep_report(void *context, const struct oracle_report *report)
@@ -512,6 +525,8 @@ static void build(struct bench *bench, const DXGKARG_BUILDPAGINGBUFFER *operatio
             return;
         assert_int_equal(status, STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
         submit(bench);
+        if (bench->completes_full_buffers)
+            complete(bench, bench->fence);
         bench->buffer ^= 1;
         bench->used = 0;
         bench->submitted = 0;
