@@ -326,7 +326,7 @@ struct vidmm_allocation {
     /* Offered (offer.c): its content may be dropped. */
     bool is_offered;
     bool is_dropped;        /* it was, or is going */
-    bool had_content;       /* when it was offered, or when it was dropped */
+    bool had_content;       /* when it was offered or dropped */
     unsigned offer_class;   /* LOW first */
     uint32_t offered_holds; /* residency references put aside */
     struct list openings;   /* in other devices (sharing.c) */
