@@ -176,7 +176,8 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->pages_64k = (enum run_pages_64k)rng_below(rng, 3);
     if (mmu->pages_64k == RUN_PAGES_64K_SINGLE && has_raw_entries(workload))
         mmu->pages_64k = RUN_PAGES_64K_NONE;
-    if (mmu->levels == 2) /* its root grows, in units of 4 KiB and of one word */
+    if (mmu->levels == 2 &&
+        mmu->pages_64k == RUN_PAGES_64K_DUAL) /* its root, of two words, grows */
         mmu->pages_64k = RUN_PAGES_64K_NONE;
     mmu->has_large_pages = rng_chance(rng, 1, 4);
     mmu->clears_tables = rng_chance(rng, 1, 4);

@@ -406,6 +406,29 @@ static void mmu_caps_follow_the_straps(void **state)
     }
 }
 
+/* PT-008: whole pages of the segment that the root is in. */
+static void a_root_fills_pages_of_its_segment(void **state)
+{
+    const struct {
+        uint32_t straps;
+        SIZE_T bytes;
+    } boards[] = {
+        {0, 4096},
+        {SGPU_STRAP_64K_SINGLE, 64 * 1024},
+        {SGPU_STRAP_64K_SINGLE | SGPU_STRAP_TABLES_IN_SYSTEM, 4096},
+    };
+
+    for (size_t i = 0; i < RTL_NUMBER_OF(boards); i++) {
+        DXGKARG_GETROOTPAGETABLESIZE args = {.NumberOfPte = 3};
+
+        start(RefKmdDriverEntryGpuMmu, 16 * MiB, 16 * MiB, boards[i].straps);
+        assert_int_equal(kernel.ddi.DxgkDdiGetRootPageTableSize(kernel.adapter, &args),
+                         boards[i].bytes);
+        assert_int_equal(args.NumberOfPte, 512); /* an ordinary root has 9 bits */
+        test_destroy(&kernel);
+    }
+}
+
 static void physical_adapter_caps_name_the_paging_node(void **state)
 {
     DXGK_QUERYPHYSICALADAPTERCAPSIN in = {0};
@@ -635,6 +658,7 @@ int main(void)
         cmocka_unit_test(version_4_descriptors_lie_at_the_kernels_stride),
         cmocka_unit_test(local_memory_without_a_window_is_one_hidden_segment),
         cmocka_unit_test(mmu_caps_follow_the_straps),
+        cmocka_unit_test(a_root_fills_pages_of_its_segment),
         cmocka_unit_test(physical_adapter_caps_name_the_paging_node),
         cmocka_unit_test(nodes_have_their_kind),
         cmocka_unit_test(placement_follows_the_request),

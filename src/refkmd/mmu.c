@@ -128,19 +128,25 @@ NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
 
 /*
  * Asked only of drivers with two levels, whose root grows (PT-007). The GPU takes roots of powers
- * of two, and a root fills at least a page; the kernel may use all of what it gets (PT-008).
+ * of two, and a root fills at least a page, of 64 KiB where its segment has those; the kernel may
+ * use all of what it gets (PT-008).
  */
 SIZE_T NTAPI RefKmdGetRootPageTableSize(IN_CONST_HANDLE hAdapter,
                                         INOUT_PDXGKARG_GETROOTPAGETABLESIZE args)
 {
     const struct refkmd_adapter *adapter = hAdapter;
+    UINT unit = refkmd_has_64k_pages(adapter) && !refkmd_tables_are_in_system_memory(adapter)
+                    ? SGPU_64K_BYTES
+                    : SGPU_PAGE_BYTES;
     UINT most = 1u << adapter->index_bits[adapter->level_count - 1];
-    UINT entries = most < SGPU_TABLE_ENTRIES ? most : SGPU_TABLE_ENTRIES;
+    UINT entries = unit / sizeof(UINT64);
 
+    if (entries > most)
+        entries = most;
     while (entries < args->NumberOfPte && entries < most)
         entries *= 2;
     args->NumberOfPte = entries;
-    return table_bytes(entries);
+    return (table_bytes(entries) + unit - 1) & ~(unit - 1);
 }
 
 /*
