@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/range_allocator.h"
 #include "base/rng.h"
+#include "bench/large_pages.h"
 #include "bench/range_bench_peers.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ struct live {
 
 struct subject {
     enum range_bench_subject kind;
+    struct large_pages pages;
     struct range_allocator ours;
     struct segregated_fit *segregated;
     struct first_fit *first;
@@ -35,6 +37,7 @@ struct run {
     struct rng rng;
     uint64_t space; /* bytes */
     uint64_t target;
+    struct large_pages pages; /* of lives: what is measured should not pay for the bench's own */
     struct live *lives;
     uint64_t live_count;
     uint64_t live_max;
@@ -73,8 +76,9 @@ static bool subject_init(struct subject *subject, uint64_t space, uint64_t range
 {
     switch (subject->kind) {
     case RANGE_BENCH_OURS:
-        return range_allocator_init(&subject->ours, base_services_libc(), 0, space, UNIT_BYTES) ==
-               RANGE_OK;
+        large_pages_init(&subject->pages);
+        return range_allocator_init(&subject->ours, &subject->pages.services, 0, space,
+                                    UNIT_BYTES) == RANGE_OK;
     case RANGE_BENCH_SEGREGATED_FIT:
         subject->segregated = segregated_fit_create(space / UNIT_BYTES, ranges_max);
         return subject->segregated != NULL;
@@ -87,8 +91,10 @@ static bool subject_init(struct subject *subject, uint64_t space, uint64_t range
 
 static void subject_fini(struct subject *subject)
 {
-    if (subject->kind == RANGE_BENCH_OURS)
+    if (subject->kind == RANGE_BENCH_OURS) {
         range_allocator_fini(&subject->ours);
+        large_pages_fini(&subject->pages);
+    }
     segregated_fit_destroy(subject->segregated);
     first_fit_destroy(subject->first);
 }
@@ -290,7 +296,8 @@ bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ran
     run.target = (uint64_t)((double)run.space * occupancy);
     run.live_max = 2 * live_ranges + 4 * BLOCK_OPERATIONS;
     run.next_size = draw_size(&run.rng);
-    run.lives = malloc(run.live_max * sizeof *run.lives);
+    large_pages_init(&run.pages);
+    run.lives = base_alloc_array(&run.pages.services, run.live_max, sizeof *run.lives);
     samples = malloc((operations + BLOCK_OPERATIONS) * sizeof *samples);
     if (!run.lives || !samples || !subject_init(&run.subject, run.space, run.live_max))
         goto done;
@@ -321,7 +328,7 @@ bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ran
 done:
     subject_fini(&run.subject);
     free(samples);
-    free(run.lives);
+    large_pages_fini(&run.pages);
     return is_done;
 }
 
