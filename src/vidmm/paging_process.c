@@ -232,6 +232,28 @@ uint64_t paging_process_chunk_pages(const struct vidmm *vidmm)
     return min_u64(quarter, CHUNK_BYTES / PAGE_BYTES);
 }
 
+/*
+ * Nothing of scratch is in use, and its entries are as the last operations left them: what comes
+ * next may be in the other kind of leaf table, behind an entry that would still translate.
+ */
+static void clear_scratch(struct vidmm *vidmm)
+{
+    struct paging_process *process = &vidmm->paging;
+
+    for (unsigned is_64k = 0; is_64k < 2; is_64k++) {
+        uint64_t done = 0;
+
+        while (done < process->scratch_pages) {
+            DXGKARG_BUILDPAGINGBUFFER args;
+
+            clear_args(&args);
+            done += page_table_op_unmap(&process->space, process->scratch_va + PAGE_BYTES_OF(done),
+                                        process->scratch_pages - done, is_64k != 0, NULL, 0, &args);
+            paging_queue_build_now(vidmm, &args);
+        }
+    }
+}
+
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va)
 {
     struct paging_process *process = &vidmm->paging;
@@ -243,6 +265,8 @@ bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *
         if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL &&
             !paging_queue_is_drained(vidmm))
             return false;
+        if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL && has_64k_scratch(vidmm))
+            clear_scratch(vidmm);
         process->scratch_next = 0;
     }
     *out_va = process->scratch_va + PAGE_BYTES_OF(process->scratch_next);
