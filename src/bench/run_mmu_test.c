@@ -199,6 +199,34 @@ static void every_number_of_levels_plays_cleanly_with_64k_pages(void **state)
     }
 }
 
+/*
+ * So much goes in and out that scratch begins again from its start, where the entries of pieces of
+ * 64 KiB and of 4 KiB that have been there are not in the same leaf tables.
+ */
+static void scratch_is_used_again_for_the_other_kind_of_leaf(void **state)
+{
+    static char text[32 * KiB];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "drydock-case 1\n"
+                                   "option page-table-levels 6\n"
+                                   "option pages-64k dual\n"
+                                   "option page-tables cpu\n"
+                                   "option local-memory 3M\n");
+    struct workload *workload;
+
+    for (unsigned i = 0; i < 24; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "alloc a%u size=%uK segments=local\n",
+                             i, 64 * (1 + i % 4) + (i % 3 ? 4 * (i % 5) : 0));
+    for (unsigned i = 0; i < 12 * 24; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "submit c0 a%u:%s\n",
+                                 (i % 24 * 7 + i / 24 * 5) % 24, i < 24 ? "w" : "rw");
+    assert_true(used < sizeof text);
+    workload = parse(text);
+    assert_plays_cleanly(workload);
+    workload_free(workload);
+}
+
 static void every_number_of_levels_plays_cleanly_with_large_pages(void **state)
 {
     static const char *const levels[] = {"2", "3", "4", "5", "6"};
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_64k_pages),
+        cmocka_unit_test(scratch_is_used_again_for_the_other_kind_of_leaf),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),
         cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
