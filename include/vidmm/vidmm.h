@@ -513,6 +513,35 @@ NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64
 NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
                             void *context);
 
+#define VIDMM_TILE_BYTES (UINT64_C(64) * 1024)
+
+enum vidmm_tile_kind { VIDMM_TILE_MAP, VIDMM_TILE_UNMAP, VIDMM_TILE_COPY };
+
+/* Addresses are multiples of 64 KiB; pages, of 4 KiB, come in multiples of 16. */
+struct vidmm_tile_operation {
+    enum vidmm_tile_kind kind;
+    uint64_t va, page_count;
+    struct vidmm_allocation *pool; /* MAP; else NULL */
+    uint64_t first_page;           /* MAP: of the pool */
+    uint64_t source_va;            /* COPY: its tiles are shown at va, too; not overlapping */
+};
+
+/*
+ * Changes what ranges of the context's process show, one operation behind the other, after all work
+ * submitted before the call; done (may be NULL) is called when the last one counts. Tiles replace
+ * what tiles showed before and follow their pools wherever those move. A range that an allocation
+ * is mapped at by vidmm_map_gpu_va() cannot have tiles.
+ *
+ * STATUS_NOT_SUPPORTED: no page tables. STATUS_DEVICE_BUSY: 128 updates of the context are not done
+ * (CPTE-006). STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_NO_MEMORY. done is told when
+ * the process has something else in a range (STATUS_RESOURCE_IN_USE) or there is no room for page
+ * tables (STATUS_GRAPHICS_NO_VIDEO_MEMORY); operations before that one count then. The context stays
+ * until done.
+ */
+NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
+                             const struct vidmm_tile_operation *operations, vidmm_done done,
+                             void *done_context);
+
 /* Where the process's root page table is, and its size; false before the first mapping. */
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
                         uint64_t *out_offset, uint64_t *out_entry_count);

@@ -41,6 +41,8 @@ void vidmm_pump(struct vidmm *vidmm)
         vidmm->pump_again = false;
         if (vidmm->power.state == POWER_ON && allocations_bury(vidmm))
             vidmm->pump_again = true;
+        if (vidmm->power.state == POWER_ON && tile_updates_run(vidmm))
+            vidmm->pump_again = true;
         if (vidmm->power.state != POWER_OFF && paging_queue_run(vidmm))
             vidmm->pump_again = true;
         if (vidmm->power.state == POWER_ON && residency_run(vidmm))
@@ -90,6 +92,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     list_init(&vidmm->signalling);
     list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
+    list_init(&vidmm->tile_updates);
     for (unsigned i = 0; i < OFFER_CLASSES; i++)
         list_init(&vidmm->offered[i]);
     list_init(&vidmm->processes);

@@ -168,7 +168,8 @@ static enum job_step map_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
                 return step;
             break;
         case PHASE_ENTRIES:
-            if (!allocation->entries_valid || job->cursor == mapping->page_count) {
+            if (!allocation->entries_valid || mapping->role == MAPPING_TILE ||
+                job->cursor == mapping->page_count) {
                 job->phase = PHASE_LINK;
                 break;
             }
@@ -187,7 +188,8 @@ static enum job_step map_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
         case PHASE_FLUSH:
             job->phase = PHASE_END;
             mapping->is_live = true;
-            if (space->vidmm->caps.invalid_not_cached || !allocation->entries_valid)
+            if (space->vidmm->caps.invalid_not_cached || !allocation->entries_valid ||
+                mapping->role == MAPPING_TILE)
                 break;
             page_table_op_flush(space, mapping->va, PAGE_BYTES_OF(mapping->page_count), args);
             return JOB_OPERATION;
@@ -284,7 +286,8 @@ static bool may_be_64k(const struct mapping *mapping)
 {
     const struct vidmm_allocation *allocation = mapping->allocation;
 
-    return allocation->vidmm->caps.has_64k_leaves && allocation->vidmm->caps.has_dual_pte &&
+    return mapping->role == MAPPING_ORDINARY && allocation->vidmm->caps.has_64k_leaves &&
+           allocation->vidmm->caps.has_dual_pte &&
            is_aligned(allocation->alignment, PAGE_BYTES_OF(PAGES_64K)) &&
            is_aligned(mapping->va / PAGE_BYTES | mapping->first_page | mapping->page_count,
                       PAGES_64K);
@@ -355,10 +358,10 @@ static NTSTATUS make_tables(struct vidmm_process *process, uint64_t bytes,
     return status;
 }
 
-NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
-                          uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
-                          uint64_t driver_protection, vidmm_done done, void *context,
-                          uint64_t *out_va)
+static NTSTATUS create_mapping(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                               uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                               uint64_t driver_protection, enum mapping_role role, vidmm_done done,
+                               void *context, uint64_t *out_va)
 {
     struct vidmm *vidmm = process->vidmm;
     struct address_space *space = &process->space;
@@ -400,6 +403,7 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
     if (!NT_SUCCESS(status))
         goto free_mapping;
     list_init(&mapping->fresh);
+    mapping->role = role;
     mapping->process = process;
     mapping->allocation = allocation;
     mapping->va = va;
@@ -441,6 +445,23 @@ free_mapping:
     return status;
 }
 
+NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                          uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                          uint64_t driver_protection, vidmm_done done, void *context,
+                          uint64_t *out_va)
+{
+    return create_mapping(process, allocation, offset, bytes, va, protect, driver_protection,
+                          MAPPING_ORDINARY, done, context, out_va);
+}
+
+NTSTATUS mapping_create(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                        uint64_t first_page, uint64_t page_count, uint64_t va,
+                        enum mapping_role role, uint64_t *out_va)
+{
+    return create_mapping(process, allocation, PAGE_BYTES_OF(first_page), PAGE_BYTES_OF(page_count),
+                          va, 0, 0, role, NULL, NULL, out_va);
+}
+
 static enum job_step unmap_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct mapping *mapping = container_of(job, struct mapping, unmap_job);
@@ -479,7 +500,8 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
 {
     struct mapping *mapping = mapping_find(process, va);
 
-    if (!mapping || mapping->is_doomed || mapping->allocation->is_destroyed)
+    if (!mapping || mapping->role != MAPPING_ORDINARY || mapping->is_doomed ||
+        mapping->allocation->is_destroyed)
         return STATUS_NOT_FOUND; /* or on its way out already */
     if (mapping->done || !mapping->has_tables)
         return STATUS_RESOURCE_IN_USE; /* still being mapped */

@@ -583,6 +583,18 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
     return count;
 }
 
+void page_table_entry_address(struct address_space *space, uint64_t va,
+                              D3DGPU_VIRTUAL_ADDRESS *out_address, UINT *out_index)
+{
+    struct vidmm *vidmm = space->vidmm;
+    uint64_t entry_bytes = vidmm->caps.levels[0].table_bytes / page_table_entries(vidmm, 0);
+    const struct page_table *table = page_table_find(space, va);
+    uint64_t address = paging_process_slot_va(&vidmm->paging, table->memory.window_slot);
+
+    *out_address = align_down(address, 64 * KiB);
+    *out_index = table_index(vidmm, 0, va) + (UINT)((address - *out_address) / entry_bytes);
+}
+
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
                              bool is_64k, HANDLE driver_allocation, uint64_t first_page,
                              DXGKARG_BUILDPAGINGBUFFER *args)

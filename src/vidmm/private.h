@@ -28,6 +28,7 @@
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
  *            | iommu.c           | the model without page tables: addresses of the process       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
+ *            | tile.c            | tiles: mappings that change by copies of entries              |
  *            | host_aperture.c   | the CPU's way to memory that it does not see                  |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | recovery.c        | time-outs, resets, and building everything up again          |
@@ -728,6 +729,12 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
 uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, unsigned segment,
                                     uint64_t first_page, uint64_t page_count, uint32_t protect,
                                     DXGKARG_BUILDPAGINGBUFFER *args);
+/*
+ * Where the paging process sees the 4 KiB leaf entry of va (GPU_VIRTUAL): an address at a multiple of
+ * 64 KiB (CPTE-002) and the index of the entry from there.
+ */
+void page_table_entry_address(struct address_space *space, uint64_t va,
+                              D3DGPU_VIRTUAL_ADDRESS *out_address, UINT *out_index);
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,
                              bool is_64k, HANDLE driver_allocation, uint64_t first_page,
                              DXGKARG_BUILDPAGINGBUFFER *args);
@@ -828,7 +835,14 @@ static inline uint64_t paging_process_slot_va(const struct paging_process *proce
 
 /* ---- Mappings (gpu_va.c) ------------------------------------------------------------------------------- */
 
+enum mapping_role {
+    MAPPING_ORDINARY,
+    MAPPING_PRIVILEGED, /* of a whole tile pool, for tile.c alone */
+    MAPPING_TILE,       /* its job makes tables only: what it shows is copied */
+};
+
 struct mapping {
+    enum mapping_role role;
     struct vidmm_process *process;
     struct vidmm_allocation *allocation;
     uint64_t va, page_count, first_page;
@@ -850,6 +864,10 @@ struct mapping {
     void *context;
 };
 struct mapping *mapping_find(struct vidmm_process *process, uint64_t va);
+/* As vidmm_map_gpu_va(), for tile.c: nobody is told of the end, and leaf entries are 4 KiB ones. */
+NTSTATUS mapping_create(struct vidmm_process *process, struct vidmm_allocation *allocation,
+                        uint64_t first_page, uint64_t page_count, uint64_t va,
+                        enum mapping_role role, uint64_t *out_va);
 /*
  * The unique driver protection of a page of the allocation, or 0, and in *page_count for how many
  * pages from there on it is the same.
@@ -860,6 +878,11 @@ uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, ui
 bool mapping_is_64k(const struct mapping *mapping);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
+
+/* ---- Tiles (tile.c) ------------------------------------------------------------------------------------- */
+
+/* Starts the oldest update if its turn has come. True if it did anything. */
+bool tile_updates_run(struct vidmm *vidmm);
 
 /* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------------------- */
 
@@ -960,6 +983,7 @@ struct vidmm_context {
     struct list allocations; /* of the driver, for this context */
     uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
     struct dma_buffer *free_buffers;
+    unsigned tile_update_count; /* not done */
     struct list link;
 };
 
@@ -1050,6 +1074,7 @@ struct vidmm {
     struct list offered[OFFER_CLASSES]; /* offered and BACKED */
     unsigned limited_budgets;           /* budgets that have a limit */
     struct list processes;
+    struct list tile_updates; /* first come first */
 
     /* D3DKMT handles: index -> allocation. */
     struct vidmm_allocation **handles;

@@ -227,6 +227,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
 {
     struct vidmm *vidmm = context->device->vidmm;
 
+    ASSERT(!context->tile_update_count);
     dma_buffers_free(context);
     vidsch_context_destroy(context->scheduler);
     miniport_destroy_context(vidmm->miniport, context->driver_context);

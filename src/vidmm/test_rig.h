@@ -116,6 +116,7 @@ struct rig_request {
 struct rig_operation {
     DXGKARG_BUILDPAGINGBUFFER args;
     DXGK_PTE *entries;
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE *ranges;
     uint64_t *pfns; /* of its MDL, from MdlOffset on */
     uint64_t units, built;
     unsigned records; /* built, not executed and told */

@@ -442,6 +442,13 @@ static inline struct rig_operation *rig_begin_operation(struct rig *rig,
         EXPECT(args->FlushTlb.StartVirtualAddress < args->FlushTlb.EndVirtualAddress);
         break;
     }
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+        operation->units = args->CopyPageTableEntries.NumRanges;
+        operation->ranges = calloc(operation->units, sizeof *operation->ranges);
+        EXPECT(operation->units && operation->ranges);
+        memcpy(operation->ranges, args->CopyPageTableEntries.pRanges,
+               operation->units * sizeof *operation->ranges);
+        break;
     case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
         EXPECT(args->SignalMonitoredFence.MonitoredFenceGpuVa % sizeof(uint64_t) == 0);
         EXPECT(args->SignalMonitoredFence.MonitoredFenceValue > 0);
@@ -474,6 +481,7 @@ static inline void rig_end_operation(struct rig *rig, uint32_t index)
     free(operation->pins);
     free(operation->pfns);
     free(operation->entries);
+    free(operation->ranges);
     free(operation);
     rig->operations[index] = NULL;
 }

@@ -280,6 +280,43 @@ static inline void rig_accept_update(struct rig *rig, struct rig_operation *oper
     }
 }
 
+/* The leaf entry at an address that COPY_PAGE_TABLE_ENTRIES names. */
+static inline DXGK_PTE *rig_copied_entry(struct rig *rig, uint64_t address, uint64_t index,
+                                         HANDLE *out_process, uint64_t *out_va)
+{
+    const uint64_t entry_bytes = PAGE_BYTES >> rig_index_bits[0];
+    uint64_t va = address + index * entry_bytes;
+    const struct rig_page *page =
+        rig_access(rig, rig->system_context->process, rig->system_context->root, va);
+    struct rig_table *table;
+
+    EXPECT(page->table && is_aligned(address, 64 * KiB));
+    table = &rig->tables[page->table - 1];
+    index = va % PAGE_BYTES / entry_bytes;
+    EXPECT(table->is_initialised && table->level == 0);
+    *out_process = table->process;
+    *out_va = table->first_va + index * PAGE_BYTES;
+    return &table->entries[index];
+}
+
+static inline void rig_run_copy(struct rig *rig, const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range)
+{
+    for (UINT i = 0; i < range->NumPageTableEntries; i++) {
+        HANDLE source_process, process;
+        uint64_t source_va, va;
+        const DXGK_PTE *source =
+            rig_copied_entry(rig, range->SrcPageTableAddress, range->SrcStartPteIndex + i,
+                             &source_process, &source_va);
+        DXGK_PTE *place = rig_copied_entry(rig, range->DstPageTableAddress,
+                                           range->DstStartPteIndex + i, &process, &va);
+
+        EXPECT(source_process == process && source_va != va);
+        if (place->Valid)
+            rig_check_unused(rig, process, va);
+        *place = *source;
+    }
+}
+
 /* ---- Moves, GpuMmu ---------------------------------------------------------------------------------------- */
 
 static inline struct rig_page *rig_scratch(struct rig *rig, uint64_t va)
@@ -591,6 +628,10 @@ static inline void rig_run_operation(struct rig *rig, struct rig_operation *oper
     switch ((int)args->Operation) {
     case DXGK_OPERATION_UPDATE_PAGE_TABLE:
         rig_run_update(rig, operation, first, count);
+        break;
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+        for (unit = first; unit < first + count; unit++)
+            rig_run_copy(rig, &operation->ranges[unit]);
         break;
     case DXGK_OPERATION_FLUSH_TLB:
         rig_flush(rig, &args->FlushTlb);
