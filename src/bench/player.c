@@ -217,6 +217,10 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:
         return player_play_page_table(player, op_index);
+    case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_UNMAP:
+    case WORKLOAD_OP_TILE_COPY:
+        return player_play_tile(player, op_index);
     case WORKLOAD_OP_HANG:
     case WORKLOAD_OP_PREEMPT:
     case WORKLOAD_OP_LOSE_INTERRUPT:

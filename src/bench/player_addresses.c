@@ -38,6 +38,8 @@ static bool named_by(const struct workload *workload, const struct workload_op *
         *out = (struct named_range){align_down(op->offset, LARGEST_LEAF),
                                     align_up(op->offset + op->size, LARGEST_LEAF)};
         return true;
+    case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_COPY:
     case WORKLOAD_OP_VM_RESERVE:
         *out = (struct named_range){op->offset, op->offset + op->size};
         return true;

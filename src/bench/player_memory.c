@@ -545,7 +545,7 @@ bool player_play_unmap(struct player *player, uint32_t op_index)
         unsigned attempts = 0;
         NTSTATUS status;
 
-        if (op->value != WORKLOAD_VA_AUTO && mapping->va != op->value) {
+        if (mapping->is_tile || (op->value != WORKLOAD_VA_AUTO && mapping->va != op->value)) {
             link = &mapping->next;
             continue;
         }

@@ -6,6 +6,7 @@
  *            | file                  | what it does                                              |
  *            | player.c              | the loop: waiting, stopping, steps, life                  |
  *            | player_memory.c       | operations on allocations, mappings, pte lines; CPU access |
+ *            | player_tile.c         | tile lines                                                 |
  *            | player_submit.c       | the way of a submission                                   |
  *            | player_ring.c         | command buffers (GpuMmu)                                  |
  *            | player_addresses.c    | addresses that the workload leaves free                   |
@@ -27,6 +28,7 @@ struct player_mapping {
     uint64_t va, offset, bytes;
     uint32_t protect; /* VIDMM_PROTECT_* */
     uint64_t driver_protection;
+    bool is_tile; /* player_tile.c: 64 KiB that no unmap line is about */
     bool is_ready;
     NTSTATUS status; /* when ready */
 };
@@ -233,6 +235,13 @@ bool player_wait_context(struct player *player, struct player_context *context);
 /* Takes the residency references of running submissions off an allocation about to go. */
 void player_release_running(struct player *player, uint32_t allocation);
 void player_abandon_submissions(struct player *player);
+
+/* ---- player_tile.c ----------------------------------------------------------------------------- */
+
+bool player_play_tile(struct player *player, uint32_t op_index);
+/* Where the tile leads, an ordinary mapping of the same pages leads too, if there is one. */
+void player_check_tile(struct player *player, uint32_t allocation,
+                       const struct player_mapping *tile, uint64_t root);
 
 /* ---- player_gpu.c: what happens to the GPU ------------------------------------------------------- */
 

@@ -364,15 +364,18 @@ static void check_protected_mapping(struct player *player, uint32_t allocation,
                               mapping->va + mapping->bytes, check_run_attributes, &check);
 }
 
-static void check_protected_mappings(struct player *player)
+static void check_mappings(struct player *player)
 {
     const struct player_mapping *mapping;
+    uint64_t root_pa;
 
     for (uint32_t i = 0; i < player->workload->allocation_count; i++) {
         for (mapping = player->allocations[i].mappings; mapping; mapping = mapping->next) {
             if (mapping->is_ready && NT_SUCCESS(mapping->status) &&
                 (mapping->protect || mapping->driver_protection))
                 check_protected_mapping(player, i, mapping);
+            if (mapping->is_tile && root_address(player, mapping->process, &root_pa))
+                player_check_tile(player, i, mapping, root_pa);
         }
     }
 }
@@ -409,7 +412,7 @@ bool player_check_translations(struct player *player)
     if (!expected_translations(player, &has_lines, &list, &count))
         return false;
     if (player->has_page_tables)
-        check_protected_mappings(player);
+        check_mappings(player);
     for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);
     free(list);

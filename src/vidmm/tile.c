@@ -179,8 +179,8 @@ static enum job_step update_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
             if (!tile->mapping || tile->pool)
                 break;
             page_table_op_unmap(space, tile->mapping->va, PAGES_64K, false,
-                                tile->mapping->allocation->driver_handle,
-                                tile->mapping->first_page, args);
+                                tile->mapping->allocation->driver_handle, tile->mapping->first_page,
+                                args);
             return JOB_OPERATION;
         case PHASE_FLUSH:
             job->phase = PHASE_END;
@@ -332,8 +332,8 @@ static NTSTATUS collect(struct tile_update *update)
             return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
         if (tile->mapping && tile->mapping->role != MAPPING_TILE)
             return STATUS_RESOURCE_IN_USE;
-        if (tile->mapping && (!tile->mapping->has_tables ||
-                              tile->mapping->allocation->state == ALLOCATION_DYING))
+        if (tile->mapping &&
+            (!tile->mapping->has_tables || tile->mapping->allocation->state == ALLOCATION_DYING))
             return STATUS_PENDING;
         if (tile->pool && tile->pool->state == ALLOCATION_DYING)
             return STATUS_PENDING;

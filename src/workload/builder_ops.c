@@ -739,6 +739,82 @@ void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t proce
     add_va(builder, WORKLOAD_OP_PTE_UNMAP, process, va, page_count << PAGE_SHIFT_BITS);
 }
 
+static struct workload_op *add_tiles(struct workload_builder *builder, enum workload_op_kind kind,
+                                     uint32_t context, uint64_t va, uint64_t page_count)
+{
+    const uint64_t tile_pages = WORKLOAD_TILE_BYTES / PAGE_BYTES;
+    struct workload_op *op;
+
+    if (!workload_builder_end_header(builder) || !check_page_count(builder, page_count))
+        return NULL;
+    if (context >= builder->out->view.context_count) {
+        workload_builder_fail(builder, "context %u does not exist (expected below %u)", context,
+                              builder->out->view.context_count);
+        return NULL;
+    }
+    if (!is_aligned(page_count, tile_pages)) {
+        workload_builder_fail(builder, "%" PRIu64 " pages (expected a multiple of 16)", page_count);
+        return NULL;
+    }
+    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, WORKLOAD_TILE_BYTES))
+        return NULL;
+    op = workload_builder_op(builder, kind, context);
+    if (!op)
+        return NULL;
+    op->offset = va;
+    op->size = page_count << PAGE_SHIFT_BITS;
+    return op;
+}
+
+void workload_builder_tile_map(struct workload_builder *builder, uint32_t context, uint32_t pool,
+                               uint64_t va, uint64_t page, uint64_t page_count)
+{
+    const struct workload_ref ref = {.allocation = pool};
+    const struct workload_allocation *a = live_allocation(builder, pool);
+    struct workload_op *op;
+
+    if (!a)
+        return;
+    if (page > a->size / PAGE_BYTES || page_count > a->size / PAGE_BYTES - page ||
+        !is_aligned(page, WORKLOAD_TILE_BYTES / PAGE_BYTES)) {
+        workload_builder_fail(builder,
+                              "%" PRIu64 " pages from page 0x%" PRIx64
+                              " of %s (expected a multiple of 16, and them in it)",
+                              page_count, page, name_of(builder, pool));
+        return;
+    }
+    op = add_tiles(builder, WORKLOAD_OP_TILE_MAP, context, va, page_count);
+    if (!op)
+        return;
+    op->value = page;
+    op->first_ref = builder->out->view.ref_count;
+    add_ref(builder, &ref);
+}
+
+void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t context, uint64_t va,
+                                 uint64_t page_count)
+{
+    add_tiles(builder, WORKLOAD_OP_TILE_UNMAP, context, va, page_count);
+}
+
+void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
+                                uint64_t to, uint64_t page_count)
+{
+    uint64_t bytes = page_count << PAGE_SHIFT_BITS;
+    struct workload_op *op;
+
+    if (!check_page_count(builder, page_count) ||
+        !check_va(builder, from, bytes, WORKLOAD_TILE_BYTES))
+        return;
+    if (from < to + bytes && to < from + bytes) {
+        workload_builder_fail(builder, "a copy to a part of itself (expected two ranges apart)");
+        return;
+    }
+    op = add_tiles(builder, WORKLOAD_OP_TILE_COPY, context, to, page_count);
+    if (op)
+        op->value = from;
+}
+
 void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size)
 {

@@ -570,6 +570,31 @@ static void handle_unmap(struct parser *parser)
     workload_builder_unmap(parser->builder, id, va);
 }
 
+/* Which attributes go with which of the three is checked here: the table cannot. */
+static void handle_tile(struct parser *parser)
+{
+    const uint32_t given = parser->present & ~A(PAGES);
+    uint32_t context = find_context(parser, parser->words[0]), pool;
+    uint64_t pages = parser->numbers[ATTR_PAGES], va = 0;
+
+    if (context == WORKLOAD_NONE || ((given & A(VA)) && !parse_va(parser, false, &va)))
+        return;
+    if (word_is(parser->words[1], "map") && given == (A(POOL) | A(VA) | A(PAGE))) {
+        pool = find_allocation(parser, parser->values[ATTR_POOL]);
+        if (pool != WORKLOAD_NONE)
+            workload_builder_tile_map(parser->builder, context, pool, va,
+                                      parser->numbers[ATTR_PAGE], pages);
+    } else if (word_is(parser->words[1], "unmap") && given == A(VA)) {
+        workload_builder_tile_unmap(parser->builder, context, va, pages);
+    } else if (word_is(parser->words[1], "copy") && given == (A(FROM) | A(TO))) {
+        workload_builder_tile_copy(parser->builder, context, parser->numbers[ATTR_FROM],
+                                   parser->numbers[ATTR_TO], pages);
+    } else {
+        fail(parser, "'tile %.*s' (expected: %s)", shown(parser->words[1]), parser->words[1].text,
+             parser->directive->syntax);
+    }
+}
+
 /* The process that the first word names, after the end of the header. */
 static bool operand_process(struct parser *parser, uint32_t *out)
 {
@@ -750,6 +775,11 @@ static const struct directive directives[] = {
     {"map", "map NAME va=VA|auto [offset=O] [size=S] [protect=ro,nx] [driver-protection=N]",
      A(VA) | A(OFFSET) | A(SIZE) | A(PROTECT) | A(DRIVER_PROTECTION), A(VA), 1, false, NULL,
      handle_map},
+    {"tile",
+     "tile CONTEXT map pool=NAME va=VA page=N pages=N, or tile CONTEXT unmap va=VA pages=N, or "
+     "tile "
+     "CONTEXT copy from=VA to=VA pages=N",
+     A(VA) | A(PAGE) | A(PAGES) | A(FROM) | A(TO) | A(POOL), A(PAGES), 2, false, NULL, handle_tile},
     {"unmap", "unmap NAME [va=VA]", A(VA), 0, 1, false, NULL, handle_unmap},
     {"vm-reserve", "vm-reserve PROCESS va=VA size=S", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, false,
      NULL, handle_vm},

@@ -39,6 +39,9 @@ static const struct {
     [ATTR_PAGE] = {"page", TYPE_NUMBER},
     [ATTR_PAGES] = {"pages", TYPE_NUMBER},
     [ATTR_PAGE_SIZE] = {"page-size", TYPE_NUMBER},
+    [ATTR_FROM] = {"from", TYPE_NUMBER},
+    [ATTR_TO] = {"to", TYPE_NUMBER},
+    [ATTR_POOL] = {"pool", TYPE_WORD},
     [ATTR_AFTER] = {"after", TYPE_NUMBER},
 };
 
@@ -181,7 +184,7 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
         if (!directive) {
             fail(parser,
                  "unknown directive '%.*s' (expected alloc, free, write, read, submit, wait, "
-                 "resident, evict, offer, reclaim, priority, budget, move, step, map, unmap, pte, "
+                 "resident, evict, offer, reclaim, priority, budget, move, step, map, unmap, tile, pte, "
                  "vm-reserve, vm-release, note, label, "
                  "name, option, process, device or context)",
                  shown(word), word.text);

@@ -245,6 +245,21 @@ static void print_residency(struct printer *printer, const struct workload_op *o
     }
 }
 
+static void print_tiles(struct printer *printer, const struct workload_op *op)
+{
+    const struct workload *w = printer->workload;
+
+    putf(printer, "tile %s ", workload_string(w, w->contexts[op->object].name));
+    if (op->kind == WORKLOAD_OP_TILE_COPY)
+        putf(printer, "copy from=0x%" PRIx64 " to=0x%" PRIx64, op->value, op->offset);
+    else if (op->kind == WORKLOAD_OP_TILE_UNMAP)
+        putf(printer, "unmap va=0x%" PRIx64, op->offset);
+    else
+        putf(printer, "map pool=%s va=0x%" PRIx64 " page=%" PRIu64,
+             workload_allocation_name(w, w->refs[op->first_ref].allocation), op->offset, op->value);
+    putf(printer, " pages=%" PRIu64, op->size / PAGE_BYTES);
+}
+
 /* The operations on a process's address space. */
 static void print_va_op(struct printer *printer, const struct workload_op *op)
 {
@@ -344,6 +359,11 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         print_protection(printer, op->flags);
         if (op->ref_count)
             put_hex(printer, " driver-protection=", w->refs[op->first_ref].key);
+        break;
+    case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_UNMAP:
+    case WORKLOAD_OP_TILE_COPY:
+        print_tiles(printer, op);
         break;
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:

@@ -90,6 +90,8 @@ enum workload_allocation_flag {
 #define WORKLOAD_PRIORITY_HIGH   0xa0000000u
 #define WORKLOAD_PRIORITY_MAX    0xc8000000u
 
+#define WORKLOAD_TILE_BYTES 0x10000u
+
 enum workload_access {
     WORKLOAD_ACCESS_READ = 1,
     WORKLOAD_ACCESS_WRITE = 2,
@@ -126,6 +128,9 @@ enum workload_protection {
  *   UNMAP       allocation                     va                    va AUTO: all its mappings
  *   PTE_MAP     process     va         bytes   page                  segment, page_shift, flags
  *   PTE_UNMAP   process     va         bytes
+ *   TILE_MAP    context     va         bytes   page      the pool
+ *   TILE_UNMAP  context     va         bytes
+ *   TILE_COPY   context     va         bytes   from va
  *   VM_RESERVE  process     va         bytes
  *   VM_RELEASE  process     va         bytes
  *   NOTE                                                             text; nothing happens
@@ -155,6 +160,9 @@ enum workload_op_kind {
     WORKLOAD_OP_UNMAP,
     WORKLOAD_OP_PTE_MAP,
     WORKLOAD_OP_PTE_UNMAP,
+    WORKLOAD_OP_TILE_MAP,
+    WORKLOAD_OP_TILE_UNMAP,
+    WORKLOAD_OP_TILE_COPY,
     WORKLOAD_OP_VM_RESERVE,
     WORKLOAD_OP_VM_RELEASE,
     WORKLOAD_OP_NOTE,
@@ -457,6 +465,13 @@ void workload_builder_unmap(struct workload_builder *builder, uint32_t allocatio
 void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
                               enum workload_segment segment, uint64_t page, uint64_t page_count,
                               uint32_t page_shift, uint32_t protection);
+/* Tiles: multiples of 64 KiB of the context's addresses; pool pages of 4 KiB. */
+void workload_builder_tile_map(struct workload_builder *builder, uint32_t context, uint32_t pool,
+                               uint64_t va, uint64_t page, uint64_t page_count);
+void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t context, uint64_t va,
+                                 uint64_t page_count);
+void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
+                                uint64_t to, uint64_t page_count);
 /* Pages that are nowhere: they read as zero. */
 void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
                                uint64_t page_count);
