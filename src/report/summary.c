@@ -240,7 +240,7 @@ static void operation_rows(const struct table *table)
             is_used |= table->results[i].statistics.operations[op] != 0;
         if (!is_used)
             continue;
-        fprintf(table->out, "    %-*s", LABEL_WIDTH - 2, miniport_operation_name(op));
+        fprintf(table->out, "    %-*s ", LABEL_WIDTH - 3, miniport_operation_name(op));
         for (size_t i = 0; i < table->count; i++) {
             char number[REPORT_NUMBER_BYTES];
             uint64_t calls = table->results[i].statistics.operations[op];

@@ -184,7 +184,8 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
         if (!directive) {
             fail(parser,
                  "unknown directive '%.*s' (expected alloc, free, write, read, submit, wait, "
-                 "resident, evict, offer, reclaim, priority, budget, move, step, map, unmap, tile, pte, "
+                 "resident, evict, offer, reclaim, priority, budget, move, step, map, unmap, tile, "
+                 "pte, "
                  "vm-reserve, vm-release, note, label, "
                  "name, option, process, device or context)",
                  shown(word), word.text);

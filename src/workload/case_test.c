@@ -82,6 +82,9 @@ static const char everything[] =
     "map tex va=0x200000000 offset=64K size=128K protect=ro,nx\n"
     "unmap tex va=0x200000000\n"
     "unmap late\n"
+    "tile draw map pool=tex va=0x300000000 page=16 pages=32\n"
+    "tile draw copy from=0x300000000 to=0x300100000 pages=32\n"
+    "tile draw unmap va=0x300010000 pages=16\n"
     "pte game map va=0x600000000000 segment=local-invisible page=0x10 pages=16 "
     "page-size=64K protect=ro\n"
     "pte shell unmap va=0x1000 pages=2\n"
@@ -145,7 +148,18 @@ static void every_directive_is_read_and_written(void **state)
     assert_int_equal(refs[2].key, 0x99);
     assert_int_equal(refs[2].access, WORKLOAD_ACCESS_READ | WORKLOAD_ACCESS_WRITE);
 
-    const struct workload_op *pte = &w->ops[19];
+    const struct workload_op *tile = &w->ops[19];
+    assert_int_equal(tile->kind, WORKLOAD_OP_TILE_MAP);
+    assert_int_equal(tile->offset, 0x300000000);
+    assert_int_equal(tile->value, 16);
+    assert_int_equal(tile->size, 128 * KiB);
+    assert_int_equal(w->refs[tile->first_ref].allocation, 0);
+    assert_int_equal(tile[1].kind, WORKLOAD_OP_TILE_COPY);
+    assert_int_equal(tile[1].value, 0x300000000);
+    assert_int_equal(tile[1].offset, 0x300100000);
+    assert_int_equal(tile[2].kind, WORKLOAD_OP_TILE_UNMAP);
+
+    const struct workload_op *pte = &w->ops[22];
     assert_int_equal(pte->kind, WORKLOAD_OP_PTE_MAP);
     assert_int_equal(pte->segment, WORKLOAD_SEGMENT_LOCAL_INVISIBLE);
     assert_int_equal(pte->page_shift, 16);
@@ -372,6 +386,12 @@ static const struct {
      "t.case:3: protect has 'rw' (expected ro, nx or ro,nx)"},
     {"alloc a size=8K\nmap a va=auto protect=ro,ro\n", "t.case:3: protect has 'ro' (expected"},
     {"pte p0 map va=0 pages=1\n", "t.case:2: 'pte map' (expected: pte PROCESS map"},
+    {"tile c0 map va=0 pages=16\n", "t.case:2: 'tile map' (expected: tile CONTEXT map"},
+    {"tile c9 unmap va=0 pages=16\n", "t.case:2: unknown context 'c9' (expected"},
+    {"tile c0 unmap va=0x10000 pages=1\n", "t.case:2: 1 pages (expected a multiple of 16)"},
+    {"tile c0 copy from=0 to=64K pages=32\n", "t.case:2: a copy to a part of itself (expected"},
+    {"alloc a size=64K\ntile c0 map pool=a va=0 page=0 pages=32\n",
+     "t.case:3: 32 pages from page 0x0 of a (expected"},
     {"pte p0 flip va=0 pages=1\n", "t.case:2: 'pte flip' (expected: pte PROCESS map"},
     {"pte p0 map va=0 segment=local page=0\n", "t.case:2: pages= is missing (expected: pte"},
     {"pte p9 unmap va=0 pages=1\n", "t.case:2: unknown process 'p9' (expected"},
