@@ -108,7 +108,8 @@ static enum cli_status bench_ranges(struct output *out)
     size_t count_count = out->is_quick ? 3 : 4;
     bool is_first = true;
 
-    begin(out, "ranges", "ranges: 90 % occupancy, log-normal sizes, take and release (ours in large host pages)");
+    begin(out, "ranges",
+          "ranges: 90 % occupancy, log-normal sizes, take and release (ours in large host pages)");
     for (size_t i = 0; i < count_count; i++) {
         for (int s = RANGE_BENCH_OURS; s <= RANGE_BENCH_FIRST_FIT; s++) {
             struct range_bench_result r;

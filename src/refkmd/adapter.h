@@ -113,7 +113,7 @@ struct refkmd_adapter {
 
     UINT segment_count; /* reported ones */
     SIZE_T
-        bank_ends[REFKMD_BANKS]; /* of the first segment; the kernel keeps the pointer (BANK-002) */
+    bank_ends[REFKMD_BANKS]; /* of the first segment; the kernel keeps the pointer (BANK-002) */
     struct refkmd_range ranges[REFKMD_SWIZZLING_RANGES];
     UINT agp_segment; /* the last of them if there is an AGP bridge, or 0 */
 
