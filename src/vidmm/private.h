@@ -322,7 +322,7 @@ struct vidmm_allocation {
     enum allocation_state state;
     bool is_destroyed;
     enum { STAYS, DOOMED, GOES } departure; /* as which of the segment's bytes it counts */
-    bool has_content;                       /* else the next page-in fills */
+    bool has_content;                       /* filled, written or locked at least once */
 
     /* Offered (offer.c): its content may be dropped. */
     bool is_offered;
