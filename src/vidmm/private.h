@@ -574,6 +574,7 @@ struct request {
     bool is_active;  /* its references are held */
     bool is_reclaim; /* references that were put aside come back with it */
     bool has_ended;  /* by its value in memory, before its barrier's packet has retired */
+    unsigned resorts; /* what has been tried so that it need not fail (residency.c) */
     unsigned count;
     unsigned placed;
     struct job barrier;

@@ -8,7 +8,9 @@
  * placed, a barrier job behind the page-ins ends the request: its last operation writes the value of
  * the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2 do
  * not know the operation, and the packet that retires ends it. A request that cannot be placed while
- * nothing else is pending in the whole manager has failed: no event will come that could help.
+ * nothing else is pending in the whole manager has failed: no event will come that could help. By then
+ * all that may be evicted has been; what is left to try, once for each request, is to start over: its
+ * own allocations leave too, and the largest is placed first.
  *
  * Work per reference is constant: a hold and two list operations. Nothing here walks what is
  * resident.
@@ -370,9 +372,12 @@ static void activate(struct request *request)
     for (i = 0; i < request->count; i++) {
         struct vidmm_allocation *allocation = request->allocations[i];
 
-        request->vidmm->statistics.residency_requests++;
-        if (allocation->state == ALLOCATION_RESIDENT || allocation->state == ALLOCATION_ENTERING)
-            request->vidmm->statistics.residency_hits++;
+        if (!request->resorts) {
+            request->vidmm->statistics.residency_requests++;
+            if (allocation->state == ALLOCATION_RESIDENT ||
+                allocation->state == ALLOCATION_ENTERING)
+                request->vidmm->statistics.residency_hits++;
+        }
         allocation_hold(allocation);
     }
 }
@@ -437,13 +442,21 @@ static uint64_t evictable_bytes(const struct segment *segment)
     return bytes;
 }
 
-/* The caller hears what it needed, and what could be had: all but what others hold. */
-static void fail_request(struct request *request, NTSTATUS status)
+/* Where the request does not get on. */
+static struct segment *failing_segment(const struct request *request)
 {
     struct vidmm *vidmm = request->vidmm;
-    const struct segment *segment = segment_by_id(
-        vidmm, request->make_tables ? vidmm->caps.levels[0].segment
+
+    return segment_by_id(vidmm, request->make_tables
+                                    ? vidmm->caps.levels[0].segment
                                     : request->allocations[request->placed]->preference[0]);
+}
+
+/* What it needs there, and what can be had: all but what others hold. */
+static void request_sizes(const struct request *request, uint64_t *out_needed,
+                          uint64_t *out_available)
+{
+    const struct segment *segment = failing_segment(request);
     uint64_t needed = request->table_bytes, own = 0;
     unsigned i;
 
@@ -456,8 +469,97 @@ static void fail_request(struct request *request, NTSTATUS status)
         if (allocation->segment == segment)
             own += segment_footprint(segment, allocation);
     }
+    *out_needed = needed;
+    *out_available = segment_free(segment) + own + evictable_bytes(segment);
+}
+
+/* ---- Starting over ------------------------------------------------------------------------------------ */
+
+/* What has to be in one piece, the largest first; then the rest. */
+static bool goes_before(const struct vidmm_allocation *a, const struct vidmm_allocation *b)
+{
+    bool a_is_whole = !a->vidmm->caps.is_virtual || a->is_accessed_physically;
+    bool b_is_whole = !b->vidmm->caps.is_virtual || b->is_accessed_physically;
+
+    return a_is_whole != b_is_whole ? a_is_whole : a->page_count > b->page_count;
+}
+
+static void sort_for_placing(struct request *request)
+{
+    unsigned gap, i, at;
+
+    for (gap = request->count / 2; gap > 0; gap /= 2) {
+        for (i = gap; i < request->count; i++) {
+            struct vidmm_allocation *allocation = request->allocations[i];
+
+            for (at = i; at >= gap && goes_before(allocation, request->allocations[at - gap]);
+                 at -= gap)
+                request->allocations[at] = request->allocations[at - gap];
+            request->allocations[at] = allocation;
+        }
+    }
+}
+
+/*
+ * Free memory may be in pieces around what the request itself has there. Gives up all it holds and has
+ * what nobody else holds leave, to be placed anew, the largest first. False: nothing left.
+ */
+static bool start_over(struct request *request)
+{
+    bool has_left = false;
+    unsigned i;
+
+    for (i = 0; i < request->count; i++)
+        allocation_unhold(request->allocations[i]);
+    request->is_active = false;
+    request->placed = 0;
+    sort_for_placing(request);
+    for (i = 0; i < request->count; i++) {
+        struct vidmm_allocation *allocation = request->allocations[i];
+
+        if (allocation->state != ALLOCATION_RESIDENT || allocation->holds ||
+            allocation->segment->kind == SEGMENT_SYSTEM)
+            continue;
+        if (NT_SUCCESS(allocation_leave(allocation, "fragmentation")))
+            has_left = true;
+    }
+    return has_left;
+}
+
+enum resort {
+    RESORT_START_OVER,
+    RESORTS,
+};
+
+/* Nothing that is pending will help. True: something is now. */
+static bool resort(struct request *request)
+{
+    uint64_t needed, available;
+
+    request_sizes(request, &needed, &available);
+    if (needed > available)
+        return false;
+    while (request->resorts < RESORTS) {
+        switch ((enum resort)request->resorts++) {
+        case RESORT_START_OVER:
+            if (!request->make_tables && start_over(request))
+                return true;
+            break;
+        case RESORTS:
+            break;
+        }
+    }
+    return false;
+}
+
+/* The caller hears what it needed, and what could be had: all but what others hold. */
+static void fail_request(struct request *request, NTSTATUS status)
+{
+    uint64_t needed, available;
+
+    request_sizes(request, &needed, &available);
     list_remove(&request->link);
-    end_request(request, status, needed, segment_free(segment) + own + evictable_bytes(segment));
+    end_request(request, status, needed, available);
 }
 
 static void queue_barrier(struct request *request)
@@ -499,6 +601,9 @@ bool residency_run(struct vidmm *vidmm)
         case PLACE_LATER:
             if (is_more_to_come(vidmm))
                 return did_anything;
+            if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && resort(request))
+                return true;
+            activate(request);
             if (status == STATUS_GRAPHICS_ALLOCATION_BUSY)
                 status = STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION;
             /* fall through */

@@ -1,6 +1,30 @@
 /* Residency: requests, who leaves first, what waits for whom, locks, the end of things in use. */
 #include "vidmm/test_rig_run.h"
 
+/* Both used by one submission, which may fail; GpuMmu: both made resident, and given up again. */
+static void rig_together(struct rig *rig, struct rig_object **objects, unsigned count,
+                         struct rig_done *done)
+{
+    struct vidmm_allocation *allocations[2];
+    uint64_t fence;
+
+    assert_true(count <= 2);
+    *done = (struct rig_done){0};
+    for (unsigned i = 0; i < count; i++)
+        allocations[i] = objects[i]->allocation;
+    if (rig->config.is_virtual)
+        assert_int_equal(
+            vidmm_make_resident(rig->device, count, allocations, rig_done, done, &fence),
+            STATUS_PENDING);
+    else
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, count, 4, rig_done, done),
+                         STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(done->calls, 1);
+    if (rig->config.is_virtual && NT_SUCCESS(done->status))
+        vidmm_evict(rig->device, count, allocations);
+}
+
 /* ---- Requests (GpuMmu) ---- */
 
 static void make_resident_succeeds_at_once_pends_or_fails_with_sizes(void **state)
@@ -280,6 +304,59 @@ static void what_is_reached_by_address_is_aligned_and_in_one_piece(void **state)
     }
 }
 
+/* What it still holds of its own lies between two pieces that are both too small. */
+static void a_request_that_fits_in_pieces_only_starts_over(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        static const uint64_t pages[] = {100, 40, 180, 217};
+        struct rig_object objects[4];
+        struct rig_object *together[2], *too_much[2];
+        struct rig_done done = {0};
+        struct rig *rig;
+        uint64_t offset;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config); /* 256 pages */
+        for (unsigned i = 0; i < 4; i++) {
+            struct rig_request request = {
+                .bytes = pages[i] * PAGE_BYTES, .preferred = {1}, .is_physical = true};
+
+            assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]),
+                             STATUS_SUCCESS);
+            if (config.is_virtual)
+                rig_map(rig, &objects[i]);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            if (config.is_virtual)
+                rig_make_resident(rig, &objects[i]);
+            rig_gpu(rig, &objects[i], 4);
+            if (config.is_virtual)
+                rig_evict(rig, &objects[i]);
+        }
+        segment_run(objects[1].allocation, 0, &offset);
+        assert_int_equal(offset, 100 * PAGE_BYTES);
+
+        together[0] = &objects[1];
+        together[1] = &objects[2];
+        rig_together(rig, together, 2, &done);
+        assert_int_equal(done.status, STATUS_SUCCESS);
+        assert_int_equal(rig->eviction_count, 2);
+        assert_int_equal(segment_run(objects[2].allocation, 0, &offset), 180);
+        rig_cpu(rig, &objects[1], false);
+
+        /* What does not fit by size either fails as before, and nothing of its own leaves. */
+        too_much[0] = &objects[1];
+        too_much[1] = &objects[3];
+        rig_together(rig, too_much, 2, &done);
+        assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_true(vidmm_allocation_is_resident(objects[1].allocation));
+        for (unsigned i = 0; i < 4; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
 /* ---- Locks ---- */
 
 static void a_lock_keeps_content_where_the_cpu_sees_it(void **state)
@@ -354,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
         cmocka_unit_test(what_dies_with_a_failed_request_is_no_victim_of_the_next),
         cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
+        cmocka_unit_test(a_request_that_fits_in_pieces_only_starts_over),
         cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
         cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
     };
