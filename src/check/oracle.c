@@ -275,6 +275,9 @@ void oracle_content_lost(struct oracle *oracle, uint64_t id)
 
     if (ensure_undefined(oracle, allocation))
         memset(allocation->undefined, 0xff, undefined_words(allocation) * sizeof(uint64_t));
+    /* Its pages went with it, and belong to others: where it is next, the next operation tells. */
+    for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++)
+        allocation->locations[page] = allocation->backing[page] = LOCATION_UNKNOWN;
 }
 
 void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page)
@@ -505,7 +508,7 @@ static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *al
     if (!location || !ensure_locations(oracle, allocation))
         return;
     for (; page < end; page++, location++) {
-        if (allocation->locations[page] == LOCATION_UNKNOWN)
+        if (!is_located(allocation->locations[page]))
             allocation->locations[page] = location;
     }
 }

@@ -39,6 +39,12 @@ static inline uint64_t location_kind(uint64_t location)
     return location & ~LOCATION_PAGE_MASK;
 }
 
+/* There is a page with the content; it is not known which otherwise, or there is none. */
+static inline bool is_located(uint64_t location)
+{
+    return location != LOCATION_UNKNOWN && location != LOCATION_DROPPED;
+}
+
 static inline uint64_t location_page(uint64_t location)
 {
     return location & LOCATION_PAGE_MASK;

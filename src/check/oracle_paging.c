@@ -451,7 +451,7 @@ static struct paging_operation *learn_from_entries(struct oracle *oracle,
         update->Flags.Use64KBPages || !update->NumPageTableEntries)
         return NULL;
     if (allocation->locations && (first_page >= allocation->page_count ||
-                                  allocation->locations[first_page] != LOCATION_UNKNOWN))
+                                  is_located(allocation->locations[first_page])))
         return NULL;
     operation = new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page,
                               update->NumPageTableEntries, false);
@@ -597,7 +597,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
             publish_place(allocation, page, operation_location(operation, i));
             break;
         case EFFECT_LEARN:
-            if (*location == LOCATION_UNKNOWN)
+            if (!is_located(*location))
                 *location = operation_location(operation, i);
             break;
         case EFFECT_DISCARD:

@@ -292,6 +292,26 @@ static void lost_content_is_not_expected_until_it_is_written(void **state)
     close_bench(&bench);
 }
 
+/* The pages of lost content belong to others: what is written next is where it is written. */
+static void lost_content_is_looked_for_where_it_is_written_next(void **state)
+{
+    struct bench bench;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(2));
+    run(&bench, 1, whole(7, PAGE_NUMBER(2), 100, "w"), bench.local, PAGE_NUMBER(8));
+    oracle_content_lost(bench.oracle, 7);
+    page_store_fill(bench.local, PAGE_NUMBER(8), PAGE_NUMBER(2), 0xdeadbeef);
+    run(&bench, 2, whole(7, PAGE_NUMBER(2), 200, "w"), bench.local, PAGE_NUMBER(16));
+    assert_true(oracle_final_check(bench.oracle));
+    assert_silent(&bench);
+    page_store_fill(bench.local, PAGE_NUMBER(17), PAGE_NUMBER(1), 0xdeadbeef);
+    assert_false(oracle_final_check(bench.oracle));
+    assert_only(&bench, ORACLE_CONTENT, 1);
+    assert_int_equal(bench.last.page, 1);
+    close_bench(&bench);
+}
+
 /* ---- Submissions ---- */
 
 static void a_gap_an_overlap_and_a_short_run_are_coverage(void **state)
@@ -507,6 +527,7 @@ int main(void)
         cmocka_unit_test(an_access_tells_of_all_its_pages_whatever_was_known),
         cmocka_unit_test(written_content_that_is_nowhere_is_reported),
         cmocka_unit_test(lost_content_is_not_expected_until_it_is_written),
+        cmocka_unit_test(lost_content_is_looked_for_where_it_is_written_next),
         cmocka_unit_test(a_gap_an_overlap_and_a_short_run_are_coverage),
         cmocka_unit_test(a_submission_runs_exactly_once),
         cmocka_unit_test(a_freed_allocation_is_known_until_its_submissions_retire),
