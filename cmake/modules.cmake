@@ -71,7 +71,14 @@ if(DRYDOCK_BENCH)
     drydock_module(workload DEPS base vidmm LIBS zstd m)
     drydock_module(bench DEPS base miniport vidmm vidsch machine sgpu nt refkmd check workload LIBS m)
     drydock_module(report DEPS base bench LIBS jansson)
-    drydock_module(cli DEPS bench report)
+
+    # The planted defects stand beside the sources: nothing but the command line knows them.
+    file(GLOB zoo_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/zoo/*.c)
+    add_library(drydock_zoo STATIC ${zoo_sources})
+    target_include_directories(drydock_zoo PUBLIC ${CMAKE_SOURCE_DIR})
+    target_link_libraries(drydock_zoo PUBLIC drydock_flags drydock_base drydock_miniport)
+
+    drydock_module(cli DEPS bench report zoo)
 
     drydock_module_tests(machine)
     drydock_module_tests(sgpu)

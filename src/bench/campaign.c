@@ -117,6 +117,7 @@ static void take_findings(struct campaign_record *record, const struct run_resul
         if (finding) {
             finding->line = from->line;
             snprintf(finding->rule, sizeof finding->rule, "%s", from->rule);
+            finding->detail = from->detail;
         }
     }
     record->finding_total = total;

@@ -89,7 +89,8 @@ struct campaign_finding {
     char kind[16]; /* of the run's finding, or the outcome */
     char rule[16];
     uint32_t line; /* of the case; 0: none */
-    char text[640];
+    char text[FINDING_TEXT_BYTES];
+    struct finding_detail detail;
 };
 
 struct campaign_record {

@@ -6,7 +6,7 @@
  *     machine, GPU                   the hardware
  *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > [busy] > lend > oracle > trace  the stack of miniports, the manager's end last
+ *     driver > raw > [busy] > lend > check > oracle > trace  the stack of miniports, the manager's end last
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -19,11 +19,13 @@
 #include "base/assert.h"
 #include "base/hash.h"
 #include "bench/coverage.h"
+#include "bench/drivers.h"
 #include "bench/host.h"
 #include "bench/platform.h"
 #include "bench/player.h"
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
+#include "check/check.h"
 #include "check/oracle.h"
 #include "miniport/busy.h"
 #include "miniport/lend.h"
@@ -48,6 +50,7 @@ struct assembly {
     struct nt *nt;
     struct nt *previous_nt;
     struct oracle *oracle;
+    struct check *check;
     struct bench_host host;
     bool has_host;
     struct platform platform;
@@ -137,14 +140,39 @@ static void on_bug_check(void *context, uint32_t code, const uint64_t parameters
     longjmp(run->bug_check, 1);
 }
 
+/* What the checking layer has told already is not told again by the manager, which saw it too. */
 static void on_driver_error(void *context, const char *rule, const char *text)
 {
     struct assembly *run = context;
-    struct run_finding *finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0,
-                                                    machine_now(run->machine), "%s", text);
+    enum rule_id id = rule_find(rule);
+    struct run_finding *finding;
 
+    if (id != RULE_NONE && run->result->rules.broken[id])
+        return;
+    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s",
+                                text);
     if (finding)
         snprintf(finding->rule, sizeof finding->rule, "%s", rule);
+}
+
+/* A rule of our own side that is broken is a defect of ours, which fails the tests. */
+static void on_finding(void *context, const struct finding *found)
+{
+    struct assembly *run = context;
+    const struct rule *rule = rule_get(found->rule);
+    struct run_finding *finding = run_result_report(
+        run->result, rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER : RUN_FINDING_DRIVER, 0,
+        machine_now(run->machine), "%s", found->text);
+
+    if (!finding)
+        return;
+    snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
+    finding->detail = found->detail;
+}
+
+static unsigned driver_irql(void *context)
+{
+    return nt_irql(((struct assembly *)context)->nt);
 }
 
 static void on_evicted(void *context, struct vidmm_allocation *allocation, const char *reason)
@@ -369,6 +397,7 @@ static bool raise_driver(struct assembly *run)
 {
     const struct nt_host nt_host = {.context = run, .bug_check = on_bug_check};
     unsigned wddm = run->config->wddm;
+    struct run_driver driver;
     DRIVER_INITIALIZATION_DATA data;
     DRIVER_INITIALIZE *entry;
     struct miniport *layer;
@@ -386,6 +415,11 @@ static bool raise_driver(struct assembly *run)
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    if (!run_find_driver(run->config->driver, &driver))
+        return refuse(run, "there is no driver '%s'", run->config->driver);
+    if (driver.has_model && !driver.has_model(&driver, run->config->model))
+        return refuse(run, "driver '%s' is not of the %s model", run->config->driver,
+                      run_model_name(run->config->model));
     entry = run_driver_entry(run->config->model, &wddm);
     if (!entry)
         return refuse(run, "driver '%s' has no WDDM %u.%u for the %s model", run->config->driver,
@@ -399,6 +433,12 @@ static bool raise_driver(struct assembly *run)
         return refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
                       run->config->driver, (unsigned)data.Version);
     run->top = run->raw;
+    if (driver.wrap) {
+        status = driver.wrap(&driver, &run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for driver '%s'", run->config->driver);
+        run->top = layer;
+    }
     if (run->config->coverage) {
         coverage_begin_run(run->config->coverage);
         status = coverage_driver_layer_create(run->config->coverage, &run->own.services, run->top,
@@ -417,6 +457,23 @@ static bool raise_driver(struct assembly *run)
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the layer that lends page lists");
     run->top = layer;
+    if (run->config->checks_rules) {
+        const struct check_config check_config = {
+            .services = &run->own.services,
+            .counts = &run->result->rules,
+            .guards_buffers = true,
+            .context = run,
+            .report = on_finding,
+            .irql = driver_irql,
+        };
+
+        status = check_create(&check_config, &run->check);
+        if (NT_SUCCESS(status))
+            status = check_layer_create(run->check, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the checking layer");
+        run->top = layer;
+    }
     if (run->oracle) {
         status = oracle_layer_create(run->oracle, run->top, &layer);
         if (!NT_SUCCESS(status))
@@ -667,6 +724,17 @@ static bool lower_manager(struct assembly *run)
     return true;
 }
 
+static void lower_check(struct assembly *run, bool is_orderly)
+{
+    if (!run->check)
+        return;
+    check_end(run->check, is_orderly);
+    if (!check_is_whole(run->check))
+        broken(run, "the checking layer ran out of memory and lost sight of calls");
+    check_destroy(run->check);
+    run->check = NULL;
+}
+
 static void lower_driver(struct assembly *run)
 {
     if (run->is_started)
@@ -678,6 +746,7 @@ static void lower_driver(struct assembly *run)
         host_fini(&run->host);
     }
     miniport_destroy(run->top);
+    lower_check(run, true);
     if (run->nt) {
         report_leak(run, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
                     nt_pool_live_bytes(run->nt));
@@ -703,6 +772,7 @@ static void lower_hardware(struct assembly *run)
 static void give_everything_up(struct assembly *run)
 {
     miniport_destroy(run->top);
+    lower_check(run, false);
     nt_bind(run->previous_nt);
     if (run->has_platform)
         platform_fini(&run->platform);
@@ -800,6 +870,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.visible_bytes = hidden ? config.visible_bytes : config.local_bytes;
     config.local_limit = 0;
     config.checks_content = false;
+    config.checks_rules = false;
     config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
     config.calls_path = NULL;

@@ -19,6 +19,8 @@
 #define DRYDOCK_BENCH_RUN_H
 
 #include "bench/run_mmu.h"
+#include "check/finding.h"
+#include "check/rules.h"
 #include "machine/machine.h"
 #include "sgpu/sgpu.h"
 #include "vidmm/vidmm.h"
@@ -135,6 +137,7 @@ struct run_config {
     /* The player. */
     unsigned queue_depth; /* submissions that a context has in flight; 0: 4 */
     bool checks_content;
+    bool checks_rules; /* the checking layer judges every call */
     bool hashes_calls; /* the calls are part of the digest, whether they are recorded or not */
     enum run_reference reference;
 
@@ -156,7 +159,7 @@ struct run_config {
     void *progress_context;
 };
 
-/* Scattered pages, content checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
+/* Scattered pages, content and rules checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
 
 /* What the workload's options say, over what is there. */
@@ -197,6 +200,7 @@ enum run_finding_kind {
     RUN_FINDING_CONTENT,     /* a byte that should be another */
     RUN_FINDING_TRANSLATION, /* a page-table entry that should be another */
     RUN_FINDING_DRIVER,      /* the driver broke a rule */
+    RUN_FINDING_MANAGER,     /* our memory manager did: a defect of ours */
     RUN_FINDING_FAULT,       /* the GPU faulted */
     RUN_FINDING_SUBMISSION,  /* a submission or request that could not be played */
     RUN_FINDING_LEAK,        /* something left after everything was destroyed */
@@ -210,7 +214,8 @@ struct run_finding {
     uint32_t line;              /* of the case; 0: none */
     uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
     uint64_t time_ns;
-    char text[640];
+    char text[FINDING_TEXT_BYTES];
+    struct finding_detail detail;
 };
 
 struct run_segment {
@@ -269,6 +274,8 @@ struct run_result {
 
     struct run_step *steps;
     uint32_t step_count;
+
+    struct rule_counts rules; /* looked at and broken, by rule */
 
     struct run_finding findings[RUN_MAX_FINDINGS];
     uint32_t finding_count; /* kept */

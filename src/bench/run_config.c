@@ -78,6 +78,7 @@ void run_config_defaults(struct run_config *out_config)
         .seed = 1,
         .scatter = MACHINE_SCATTERED,
         .checks_content = true,
+        .checks_rules = true,
         .hashes_calls = true,
         .events = RUN_EVENTS_NONE,
     };

@@ -25,6 +25,7 @@ const char *run_finding_kind_name(enum run_finding_kind kind)
         [RUN_FINDING_CONTENT] = "content",       [RUN_FINDING_TRANSLATION] = "translation",
         [RUN_FINDING_DRIVER] = "driver",         [RUN_FINDING_FAULT] = "fault",
         [RUN_FINDING_SUBMISSION] = "submission", [RUN_FINDING_LEAK] = "leak",
+        [RUN_FINDING_MANAGER] = "manager",
     };
 
     return names[kind];

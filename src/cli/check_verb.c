@@ -93,9 +93,10 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     *out = (struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
-    if (values[OPTION_DRIVER] && strcmp(values[OPTION_DRIVER], "ref") != 0) {
-        cli_error("option --driver: unknown word '%s' (expected ref)", values[OPTION_DRIVER]);
-        return false;
+    if (values[OPTION_DRIVER]) {
+        if (!cli_find_driver(values[OPTION_DRIVER]))
+            return false;
+        out->driver = values[OPTION_DRIVER];
     }
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &out->model)) {
         cli_error("option --model: unknown word '%s' (expected physical, gpummu, iommu, all)",

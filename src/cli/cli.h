@@ -55,6 +55,11 @@ struct cli_verb {
 
 extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench;
 
+/* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
+void cli_add_zoo(void);
+/* True when --driver can name it; otherwise the message is out. */
+bool cli_find_driver(const char *name);
+
 /* "drydock: " and the message, to standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

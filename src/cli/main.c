@@ -147,6 +147,7 @@ int main(int argc, char **argv)
     const char *nearest;
     enum cli_status status;
 
+    cli_add_zoo();
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

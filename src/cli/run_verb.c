@@ -156,14 +156,16 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
     static const char *const pages[] = {"scattered", "fragmented", "contiguous", NULL};
     static const char *const events[] = {"none", "paging", "all", NULL};
     static const char *const references[] = {"short", "always", "never", NULL};
-    static const char *const drivers[] = {"ref", NULL};
     const char *const *values = arguments->values;
     struct run_config *config = &request->config;
     unsigned word = 0;
     uint64_t number;
 
-    if (values[OPTION_DRIVER] && !find_word("driver", drivers, values[OPTION_DRIVER], &word))
-        return false;
+    if (values[OPTION_DRIVER]) {
+        if (!cli_find_driver(values[OPTION_DRIVER]))
+            return false;
+        config->driver = values[OPTION_DRIVER];
+    }
     if (values[OPTION_PAGE_TABLES]) {
         if (!find_word("page-tables", update_modes, values[OPTION_PAGE_TABLES], &word))
             return false;

@@ -1,10 +1,14 @@
 /*
- * Which levels the reference driver comes in, for which model.
+ * Which drivers there are by name, and which levels the reference driver comes in, for which model.
  */
-#include "bench/run.h"
+#include "bench/drivers.h"
+
+#include "base/assert.h"
 
 #include "base/bits.h"
 #include "refkmd/refkmd.h"
+
+#include <string.h>
 
 /* The first of a model is its default. */
 static const struct {
@@ -39,4 +43,27 @@ bool run_driver_level(unsigned index, enum run_model *out_model, unsigned *out_w
     *out_model = driver_levels[index].model;
     *out_wddm = driver_levels[index].wddm;
     return true;
+}
+
+#define MAX_FINDERS 4
+
+static run_driver_finder *finders[MAX_FINDERS];
+static unsigned finder_count;
+
+void run_add_drivers(run_driver_finder *find)
+{
+    ASSERT(finder_count < MAX_FINDERS);
+    finders[finder_count++] = find;
+}
+
+bool run_find_driver(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = "ref"};
+    if (strcmp(name, "ref") == 0)
+        return true;
+    for (unsigned i = 0; i < finder_count; i++) {
+        if (finders[i](name, out_driver))
+            return true;
+    }
+    return false;
 }

@@ -1,0 +1,33 @@
+/*
+ * Drivers: what `--driver` can name.
+ *
+ * Place      bench. Used by run, which loads one, and by the command line, which adds sources of more.
+ * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is the
+ *            reference driver with something between it and the kernel says so with wrap.
+ * Ownership  Names are lent by their source for the life of the process.
+ */
+#ifndef DRYDOCK_BENCH_DRIVERS_H
+#define DRYDOCK_BENCH_DRIVERS_H
+
+#include "base/services.h"
+#include "bench/run.h"
+#include "miniport/miniport.h"
+
+struct run_driver {
+    const char *name;
+    /* Puts a layer right above the driver, below all others; NULL: none. */
+    NTSTATUS (*wrap)
+    (const struct run_driver *driver, const struct base_services *services, struct miniport *next,
+     struct miniport **out_layer);
+    const void *context;                                                      /* of wrap */
+    bool (*has_model)(const struct run_driver *driver, enum run_model model); /* NULL: all */
+};
+
+/* False: it has none of that name. */
+typedef bool run_driver_finder(const char *name, struct run_driver *out_driver);
+
+/* Once, at start. */
+void run_add_drivers(run_driver_finder *find);
+bool run_find_driver(const char *name, struct run_driver *out_driver);
+
+#endif

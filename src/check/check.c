@@ -1,0 +1,192 @@
+/*
+ * Check: what all watchers share. A finding is told once for each rule, place and object; the table of
+ * those that were told is small, because a run with more of them has said enough.
+ */
+#include "check/check_private.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+#include "miniport/trace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define X(watcher) &watcher,
+static const struct check_watcher *const watchers[CHECK_WATCHER_COUNT] = {CHECK_WATCHER_LIST(X)};
+#undef X
+
+const struct check_watcher *check_watcher_at(unsigned index)
+{
+    return watchers[index];
+}
+
+NTSTATUS check_create(const struct check_config *config, struct check **out_check)
+{
+    struct check *check = base_alloc(config->services, sizeof *check);
+    NTSTATUS status;
+
+    *out_check = NULL;
+    if (!check)
+        return STATUS_NO_MEMORY;
+    memset(check, 0, sizeof *check);
+    check->config = *config;
+    check->is_whole = true;
+    if (!check->config.report_limit)
+        check->config.report_limit = 64;
+    check_ledger_init(&check->ledger, config->services);
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        if (!watchers[i]->create)
+            continue;
+        status = watchers[i]->create(check, &check->states[i]);
+        if (!NT_SUCCESS(status)) {
+            check_destroy(check);
+            return status;
+        }
+    }
+    *out_check = check;
+    return STATUS_SUCCESS;
+}
+
+void check_destroy(struct check *check)
+{
+    if (!check)
+        return;
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        if (watchers[i]->destroy && check->states[i])
+            watchers[i]->destroy(check, check->states[i]);
+    }
+    check_ledger_fini(&check->ledger);
+    guard_fini(&check->dma_guard);
+    guard_fini(&check->private_guard);
+    base_free(check->config.services, check, sizeof *check);
+}
+
+struct check_ledger *check_ledger(struct check *check)
+{
+    return &check->ledger;
+}
+
+const struct check_config *check_configuration(const struct check *check)
+{
+    return &check->config;
+}
+
+const struct check_call *check_current_call(const struct check *check)
+{
+    return check->call;
+}
+
+unsigned check_irql(const struct check *check)
+{
+    return check->config.irql ? check->config.irql(check->config.context) : PASSIVE_LEVEL;
+}
+
+uint64_t check_event(const struct check *check)
+{
+    return check->event;
+}
+
+void check_lost(struct check *check)
+{
+    check->is_whole = false;
+}
+
+bool check_is_whole(const struct check *check)
+{
+    return check->is_whole;
+}
+
+void check_end(struct check *check, bool is_orderly)
+{
+    check->call = NULL;
+    check->callback = NULL;
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        if (watchers[i]->end)
+            watchers[i]->end(check, check->states[i], is_orderly);
+    }
+}
+
+bool check_holds(struct check *check, enum rule_id rule, bool holds)
+{
+    check->config.counts->evaluated[rule]++;
+    return holds;
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+/* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+static void write_where(const struct check *check, const char *field, char *out, size_t size)
+{
+    const struct check_call *call = check->call;
+    const char *dot = field[0] ? "." : "";
+
+    if (check->callback)
+        snprintf(out, size, "%s%s%s", trace_callback_name(check->callback->callback), dot, field);
+    else if (!call)
+        snprintf(out, size, "%s", field);
+    else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        snprintf(out, size, "%s(%s)%s%s", miniport_ddi_name(call->ddi),
+                 miniport_operation_name((unsigned)call->before.build_paging_buffer->Operation),
+                 dot, field);
+    else
+        snprintf(out, size, "%s%s%s", miniport_ddi_name(call->ddi), dot, field);
+}
+
+static void write_object(const struct check_object *object, char *out, size_t size)
+{
+    unsigned first =
+        object->happening_count > CHECK_HISTORY ? object->happening_count - CHECK_HISTORY : 0;
+    char name[48];
+    size_t used;
+
+    used = (size_t)snprintf(out, size, "%s", check_object_name(object, name, sizeof name));
+    for (unsigned i = first; i < object->happening_count && used < size; i++) {
+        const struct check_happening *happening = &object->history[i % CHECK_HISTORY];
+
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s event %llu %s", i == first ? ":" : ",",
+                             (unsigned long long)happening->event, happening->text);
+    }
+}
+
+/* True the first time for this cause and object. */
+static bool is_new(struct check *check, uint64_t key)
+{
+    for (unsigned i = 0; i < check->told_count; i++) {
+        if (check->told[i] == key)
+            return false;
+    }
+    if (check->told_count == CHECK_MAX_TOLD || check->told_count == check->config.report_limit)
+        return false;
+    check->told[check->told_count++] = key;
+    return true;
+}
+
+void check_report(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...)
+{
+    struct finding *finding = &check->finding;
+    uint64_t about = object ? hash_pair(object->kind + 1, object->number) : 0;
+    va_list arguments;
+
+    ASSERT(rule != RULE_NONE);
+    check->config.counts->broken[rule]++;
+    memset(finding, 0, sizeof *finding);
+    finding->rule = rule;
+    finding->detail.event = check->callback ? check->callback->event
+                            : check->call   ? check->call->event
+                                            : 0;
+    write_where(check, field, finding->detail.where, sizeof finding->detail.where);
+    if (!is_new(check, hash_pair(finding_cause(rule, finding->detail.where, ""), about)))
+        return;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    if (object) {
+        finding->object = object->number;
+        write_object(object, finding->detail.objects, sizeof finding->detail.objects);
+    }
+    if (check->config.report)
+        check->config.report(check->config.context, finding);
+}

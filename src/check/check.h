@@ -1,0 +1,64 @@
+/*
+ * Check: the layer that judges both sides of the driver's interface by the rules of the contract.
+ *
+ * Place      check. A miniport among others, right above what lends and tampers, so that it sees
+ *            what the manager sent and what the driver answered. Knows neither the memory manager
+ *            nor the GPU model; keeps an account of its own (check_ledger.h) and trusts neither side.
+ * Model      The layer turns every DDI call and every callback into an event and shows it to the
+ *            watchers (check_watch.h), each of which judges one area of the catalogue: it counts every
+ *            evaluation of a rule and reports every breach. A rule of the driver's side that is
+ *            broken is the driver's fault; one of the other side is a fault of our manager.
+ *            Buffers go down as copies between guard pages, with canaries behind what was offered
+ *            (check_guard.h).
+ * Ownership  check_create() gives the check, check_layer_create() a miniport that owns the next one
+ *            and borrows the check, which must outlive it.
+ * Errors     NTSTATUS: STATUS_NO_MEMORY. What is wrong with the run is a report, never a status.
+ *            When the account runs out of memory, check_is_whole() is false from then on.
+ * Source     data/ddi/contract.md; docs/contract-choices.md where it leaves a choice.
+ */
+#ifndef DRYDOCK_CHECK_CHECK_H
+#define DRYDOCK_CHECK_CHECK_H
+
+#include "base/services.h"
+#include "check/finding.h"
+#include "check/rules.h"
+#include "miniport/miniport.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct check;
+
+/* The readings that a profile forbids; all false accepts every lawful one. */
+struct check_profile {
+    bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by what was written */
+    bool wants_dma_size_unchanged; /* U1: it must not */
+};
+
+struct check_config {
+    const struct base_services *services;
+    struct rule_counts *counts; /* borrowed; added to */
+    struct check_profile profile;
+    unsigned report_limit; /* findings told; 0: 64 */
+    bool guards_buffers;
+    void *context; /* of the functions below, each of which may be NULL */
+
+    /* A new finding; a repeat on the same object is counted and not told. */
+    void (*report)(void *context, const struct finding *finding);
+    /* The processor's level. */
+    unsigned (*irql)(void *context);
+};
+
+NTSTATUS check_create(const struct check_config *config, struct check **out_check);
+void check_destroy(struct check *check); /* after its layer */
+
+NTSTATUS check_layer_create(struct check *check, struct miniport *next,
+                            struct miniport **out_layer);
+
+/* Everything has been destroyed, or given up: what must be balanced at the end is. */
+void check_end(struct check *check, bool is_orderly);
+
+bool check_is_whole(const struct check *check);
+uint64_t check_event(const struct check *check); /* number of the call that is happening */
+
+#endif

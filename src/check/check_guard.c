@@ -1,0 +1,144 @@
+#include "check/check_guard.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE       4096u
+#define NEAR_BYTES 256u /* of a canary, looked at after every call */
+
+void guard_fini(struct guard *guard)
+{
+    if (guard->map)
+        munmap(guard->map, guard->map_bytes);
+    memset(guard, 0, sizeof *guard);
+}
+
+/* Maps a fresh copy of size bytes at the page offset of real. */
+static bool make_copy(struct guard *guard, char *real, size_t size)
+{
+    size_t skew = (uintptr_t)real % PAGE;
+    size_t bytes = align_up(skew + size, PAGE) + 4 * PAGE;
+    char *map;
+
+    guard_fini(guard);
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    mprotect(map, PAGE, PROT_NONE);
+    mprotect(map + bytes - PAGE, PAGE, PROT_NONE);
+    guard->map = map;
+    guard->map_bytes = bytes;
+    guard->copy = map + 2 * PAGE + skew;
+    guard->real = real;
+    guard->size = size;
+    guard->used = 0;
+    memset(map + PAGE, GUARD_CANARY, bytes - 2 * PAGE);
+    memset(guard->copy, GUARD_FILL, size);
+    return true;
+}
+
+char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
+{
+    size_t offset = (size_t)(at - start), size = offset + bytes;
+
+    if (size > GUARD_MOST_BYTES || at < start)
+        return NULL;
+    if (guard->map && guard->size == size &&
+        (uintptr_t)guard->real % PAGE == (uintptr_t)start % PAGE &&
+        (guard->real != start || offset < guard->used)) {
+        /* Another buffer of the same shape, or the same one anew. */
+        memset(guard->copy, GUARD_FILL, guard->used);
+        guard->used = 0;
+        guard->real = start;
+    }
+    if (!guard->map || guard->real != start || guard->size != size) {
+        if (!make_copy(guard, start, size))
+            return NULL;
+    }
+    if (guard->used < offset) { /* what was written before is there, as it would be */
+        memcpy(guard->copy + guard->used, start + guard->used, offset - guard->used);
+        guard->used = offset;
+    }
+    return guard->copy + offset;
+}
+
+/* Offset of the first byte that is not value, bytes if all are. */
+static size_t find_other(const char *at, size_t bytes, unsigned char value)
+{
+    size_t i = 0;
+    uint64_t word, all = value * UINT64_C(0x0101010101010101);
+
+    for (; i + sizeof word <= bytes; i += sizeof word) {
+        memcpy(&word, at + i, sizeof word);
+        if (word != all)
+            break;
+    }
+    while (i < bytes && (unsigned char)at[i] == value)
+        i++;
+    return i;
+}
+
+/* The canaries of a copy whose driver's part ends at end. */
+static void look_around(struct guard *guard, char *end, struct guard_verdict *out_verdict)
+{
+    size_t found = find_other(end, NEAR_BYTES, GUARD_CANARY);
+    char *front = guard->copy - NEAR_BYTES;
+
+    if (found < NEAR_BYTES) {
+        out_verdict->is_behind = true;
+        out_verdict->behind_offset = found;
+        memset(end, GUARD_CANARY, (size_t)(guard->map + guard->map_bytes - PAGE - end));
+    }
+    found = find_other(front, NEAR_BYTES, GUARD_CANARY);
+    if (found < NEAR_BYTES) {
+        out_verdict->is_before = true;
+        out_verdict->before_offset = NEAR_BYTES - found;
+        memset(guard->map + PAGE, GUARD_CANARY, (size_t)(guard->copy - (guard->map + PAGE)));
+    }
+}
+
+bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
+               struct guard_verdict *out_verdict)
+{
+    size_t offset = (size_t)(at - guard->real);
+    char *copy = guard->copy + offset;
+    size_t said = min_u64(written, bytes);
+    size_t unsaid = min_u64(bytes - said, NEAR_BYTES);
+    size_t found;
+
+    *out_verdict = (struct guard_verdict){0};
+    memcpy(at, copy, said);
+    guard->used = max_u64(guard->used, offset + said);
+    found = find_other(copy + said, unsaid, GUARD_FILL);
+    if (found < unsaid) {
+        out_verdict->is_unsaid = true;
+        out_verdict->unsaid_offset = found;
+        memset(copy + said, GUARD_FILL, bytes - said);
+    }
+    look_around(guard, copy + bytes, out_verdict);
+    return !out_verdict->is_unsaid && !out_verdict->is_behind && !out_verdict->is_before;
+}
+
+char *guard_lend(struct guard *guard, char *real, size_t bytes)
+{
+    if (bytes > GUARD_MOST_BYTES)
+        return NULL;
+    if (!guard->map || guard->size != bytes ||
+        (uintptr_t)guard->real % PAGE != (uintptr_t)real % PAGE) {
+        if (!make_copy(guard, real, bytes))
+            return NULL;
+    }
+    guard->real = real;
+    memcpy(guard->copy, real, bytes);
+    return guard->copy;
+}
+
+bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_verdict)
+{
+    *out_verdict = (struct guard_verdict){0};
+    memcpy(guard->real, guard->copy, bytes);
+    look_around(guard, guard->copy + bytes, out_verdict);
+    return !out_verdict->is_behind && !out_verdict->is_before;
+}

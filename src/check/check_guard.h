@@ -1,0 +1,69 @@
+/*
+ * Guard: gives the driver a copy of a buffer between pages that nothing may touch.
+ *
+ * Place      check, private. Used by check_layer.c around DxgkDdiBuildPagingBuffer.
+ * Model      A copy has the alignment of the buffer that it stands for: a page offset is the same in
+ *            both. Behind what is offered and in front of it lie canaries, beyond them pages without
+ *            access. What the driver has not been offered yet, or has not said that it wrote, reads
+ *            GUARD_FILL. After the call what was written is copied to the real buffer, so that
+ *            nobody above or below notices.
+ *
+ *                no access | canary | earlier operations | offered .... | canary | no access
+ *                                                        ^ pDmaBuffer   ^ + DmaSize
+ *
+ *            One copy serves a buffer until another one is built into; a buffer is known by its
+ *            start.
+ * Ownership  guard_init() on zeroed memory; guard_fini() unmaps.
+ * Errors     A buffer for which there is no memory goes down as it is: guard_begin() is false.
+ */
+#ifndef DRYDOCK_CHECK_GUARD_H
+#define DRYDOCK_CHECK_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GUARD_FILL   0xa5 /* what the driver has not written */
+#define GUARD_CANARY 0x5c
+
+struct guard {
+    char *real; /* start of the buffer that the copy stands for, NULL: none */
+    size_t size;
+    size_t used; /* from the start: what was copied to the real buffer */
+    char *map;   /* of the copy, guard pages included */
+    size_t map_bytes;
+    char *copy; /* of real */
+};
+
+/* What a driver did to bytes that it should not have written. */
+struct guard_verdict {
+    bool is_before, is_behind, is_unsaid;
+    size_t before_offset; /* bytes in front of the buffer, counted backwards from 1 */
+    size_t behind_offset; /* bytes behind what was offered, from 0 */
+    size_t unsaid_offset; /* bytes behind the pointer that came back, from 0 */
+};
+
+void guard_fini(struct guard *guard);
+
+/*
+ * at..at + bytes is offered of a buffer that starts at start. Gives the pointer for the driver; NULL:
+ * no memory, or the buffer is larger than GUARD_MOST_BYTES.
+ */
+#define GUARD_MOST_BYTES (1u << 20)
+char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes);
+
+/*
+ * The driver says that it wrote `written` of the bytes offered: they are copied to the real buffer. False
+ * with the verdict when a byte outside of them changed; the copy is made whole again.
+ */
+bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
+               struct guard_verdict *out_verdict);
+
+/*
+ * The same for memory that is the driver's to read and write as a whole (private data): all of it goes
+ * into the copy, and all of it comes back. NULL: as above.
+ */
+char *guard_lend(struct guard *guard, char *real, size_t bytes);
+bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_verdict);
+
+#endif

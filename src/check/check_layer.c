@@ -1,0 +1,451 @@
+/*
+ * Check: the layer. One function for each DDI, made from the list, that shows the call to all watchers
+ * before and after; and around BuildPagingBuffer the guards.
+ */
+#include "check/check_private.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+struct check_layer {
+    struct miniport miniport;
+    struct miniport_host_layer host;
+    struct miniport_ops ops;
+    struct miniport_host_ops host_ops;
+    struct check *check;
+};
+
+static struct check *check_of(struct miniport *miniport)
+{
+    return ((struct check_layer *)miniport)->check;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static bool is_submission(enum miniport_ddi ddi)
+{
+    return ddi == MINIPORT_DDI_SubmitCommand || ddi == MINIPORT_DDI_SubmitCommandVirtual;
+}
+
+static void begin_call(struct check *check, struct check_call *call)
+{
+    call->event = ++check->event;
+    call->outer = check->call;
+    check->call = call;
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        const struct check_watcher *watcher = check_watcher_at(i);
+
+        if (watcher->before)
+            watcher->before(check, check->states[i], call);
+    }
+    if (is_submission(call->ddi) && !check_ledger_submit(&check->ledger, call))
+        check_lost(check);
+}
+
+static void end_call(struct check *check, struct check_call *call)
+{
+    if (!check_ledger_enter(&check->ledger, call))
+        check_lost(check);
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        const struct check_watcher *watcher = check_watcher_at(i);
+
+        if (watcher->after)
+            watcher->after(check, check->states[i], call);
+    }
+    check_ledger_leave(&check->ledger, call);
+    check->call = call->outer;
+}
+
+/*
+ * The driver is given copies of the paging buffer and of its private data. The watchers and the manager
+ * see the pointers of the real ones.
+ */
+static void guard_call(struct check *check, struct check_call *call)
+{
+    DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    struct guard *guard = &check->dma_guard;
+    char *at, *start;
+
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || !check->config.guards_buffers)
+        return;
+    at = arg->pDmaBuffer;
+    if (at && arg->DmaSize) {
+        /* Behind what was built before, or another buffer. */
+        start = guard->real && at == guard->real + guard->used &&
+                        guard->used + arg->DmaSize == guard->size
+                    ? guard->real
+                    : at;
+        call->guarded_dma = guard_begin(guard, start, at, arg->DmaSize);
+        if (call->guarded_dma)
+            arg->pDmaBuffer = call->guarded_dma;
+    }
+    if (arg->pDmaBufferPrivateData && arg->DmaBufferPrivateDataSize) {
+        call->guarded_private = guard_lend(&check->private_guard, arg->pDmaBufferPrivateData,
+                                           arg->DmaBufferPrivateDataSize);
+        if (call->guarded_private)
+            arg->pDmaBufferPrivateData = call->guarded_private;
+    }
+}
+
+static void unguard_call(struct check *check, struct check_call *call)
+{
+    DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    const DXGKARG_BUILDPAGINGBUFFER *before = call->before.build_paging_buffer;
+
+    if (call->guarded_dma) {
+        uintptr_t written = (uintptr_t)arg->pDmaBuffer - (uintptr_t)call->guarded_dma;
+
+        guard_end(&check->dma_guard, before->pDmaBuffer, before->DmaSize,
+                  written <= before->DmaSize ? written : 0, &check->dma_verdict);
+        call->dma_verdict = &check->dma_verdict;
+        arg->pDmaBuffer = (char *)before->pDmaBuffer + written;
+    }
+    if (call->guarded_private) {
+        uintptr_t moved = (uintptr_t)arg->pDmaBufferPrivateData - (uintptr_t)call->guarded_private;
+
+        guard_return(&check->private_guard, before->DmaBufferPrivateDataSize,
+                     &check->private_verdict);
+        call->private_verdict = &check->private_verdict;
+        arg->pDmaBufferPrivateData = (char *)before->pDmaBufferPrivateData + moved;
+    }
+}
+
+#define X(function, ddi_name, argument)                                                            \
+    static NTSTATUS watch_##function(struct miniport *self, HANDLE object, argument arg)           \
+    {                                                                                              \
+        struct check *check = check_of(self);                                                      \
+        const __typeof__(*arg) before = *arg;                                                      \
+        struct check_call call = {                                                                 \
+            .ddi = MINIPORT_DDI_##ddi_name,                                                        \
+            .object = object,                                                                      \
+            .arg.function = arg,                                                                   \
+            .before.function = &before,                                                            \
+        };                                                                                         \
+                                                                                                   \
+        begin_call(check, &call);                                                                  \
+        guard_call(check, &call);                                                                  \
+        call.status = miniport_##function(self->next, object, arg);                                \
+        unguard_call(check, &call);                                                                \
+        end_call(check, &call);                                                                    \
+        return call.status;                                                                        \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+
+#define X(function, ddi_name)                                                                      \
+    static NTSTATUS watch_##function(struct miniport *self, HANDLE object)                         \
+    {                                                                                              \
+        struct check *check = check_of(self);                                                      \
+        struct check_call call = {.ddi = MINIPORT_DDI_##ddi_name, .object = object};               \
+                                                                                                   \
+        begin_call(check, &call);                                                                  \
+        call.status = miniport_##function(self->next, object);                                     \
+        end_call(check, &call);                                                                    \
+        return call.status;                                                                        \
+    }
+MINIPORT_PLAIN_LIST(X)
+#undef X
+
+static SIZE_T watch_get_root_page_table_size(struct miniport *self,
+                                             DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    struct check *check = check_of(self);
+    const DXGKARG_GETROOTPAGETABLESIZE before = *arg;
+    struct check_call call = {
+        .ddi = MINIPORT_DDI_GetRootPageTableSize,
+        .arg.get_root_page_table_size = arg,
+        .before.get_root_page_table_size = &before,
+    };
+
+    begin_call(check, &call);
+    call.bytes = miniport_get_root_page_table_size(self->next, arg);
+    end_call(check, &call);
+    return (SIZE_T)call.bytes;
+}
+
+static NTSTATUS watch_add_device(struct miniport *self)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_AddDevice};
+
+    check->ledger.interface_version = miniport_interface_version(self->next);
+    begin_call(check, &call);
+    call.status = miniport_add_device(self->next);
+    end_call(check, &call);
+    return call.status;
+}
+
+static NTSTATUS watch_start_device(struct miniport *self, const DXGK_START_INFO *start,
+                                   ULONG *sources, ULONG *children)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_StartDevice};
+
+    begin_call(check, &call);
+    call.status = miniport_start_device(self->next, start, sources, children);
+    end_call(check, &call);
+    return call.status;
+}
+
+static NTSTATUS watch_stop_device(struct miniport *self)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_StopDevice};
+
+    begin_call(check, &call);
+    call.status = miniport_stop_device(self->next);
+    end_call(check, &call);
+    return call.status;
+}
+
+static NTSTATUS watch_remove_device(struct miniport *self)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_RemoveDevice};
+
+    begin_call(check, &call);
+    call.status = miniport_remove_device(self->next);
+    end_call(check, &call);
+    return call.status;
+}
+
+static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
+                                      DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {
+        .ddi = MINIPORT_DDI_SetPowerState, .power_state = state, .power_action = action};
+
+    begin_call(check, &call);
+    call.status = miniport_set_power_state(self->next, device_uid, state, action);
+    end_call(check, &call);
+    return call.status;
+}
+
+static bool watch_interrupt(struct miniport *self, ULONG message)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_InterruptRoutine};
+    bool is_ours;
+
+    begin_call(check, &call);
+    is_ours = miniport_interrupt(self->next, message);
+    end_call(check, &call);
+    return is_ours;
+}
+
+static void watch_dpc(struct miniport *self)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_DpcRoutine};
+
+    begin_call(check, &call);
+    miniport_dpc(self->next);
+    end_call(check, &call);
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static struct check_layer *layer_of_host(struct miniport_host *host)
+{
+    return container_of((struct miniport_host_layer *)host, struct check_layer, host);
+}
+
+/* Shown when the kernel has answered, but an interrupt before: it is the driver's word. */
+static void show_callback(struct check *check, struct check_callback *callback)
+{
+    const struct check_callback *outer = check->callback;
+
+    callback->event = ++check->event;
+    callback->outer = check->call;
+    check->callback = callback;
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        const struct check_watcher *watcher = check_watcher_at(i);
+
+        if (watcher->callback)
+            watcher->callback(check, check->states[i], callback);
+    }
+    check->callback = outer;
+}
+
+static void tell_retired(void *context, const struct check_packet *packet)
+{
+    struct check *check = context;
+
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        const struct check_watcher *watcher = check_watcher_at(i);
+
+        if (watcher->retired)
+            watcher->retired(check, check->states[i], packet);
+    }
+}
+
+static void watch_notify_interrupt(struct miniport_host *host,
+                                   const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check, &(struct check_callback){
+                                    .callback = TRACE_CALLBACK_notify_interrupt, .data = data});
+    check_ledger_interrupt(&layer->check->ledger, data, tell_retired, layer->check);
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static void watch_notify_dpc(struct miniport_host *host)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check, &(struct check_callback){.callback = TRACE_CALLBACK_notify_dpc});
+    layer->host.upper->ops->notify_dpc(layer->host.upper);
+}
+
+static bool watch_queue_dpc(struct miniport_host *host)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check, &(struct check_callback){.callback = TRACE_CALLBACK_queue_dpc});
+    return layer->host.upper->ops->queue_dpc(layer->host.upper);
+}
+
+static void watch_unsupported(struct miniport_host *host, const char *name)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.callback = TRACE_CALLBACK_unsupported, .data = name});
+    layer->host.upper->ops->unsupported(layer->host.upper, name);
+}
+
+static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    struct check_layer *layer = layer_of_host(host);
+    PVOID result = layer->host.upper->ops->get_handle_data(layer->host.upper, data);
+
+    show_callback(layer->check, &(struct check_callback){
+                                    .callback = TRACE_CALLBACK_get_handle_data,
+                                    .data = data,
+                                    .status = result ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER,
+                                    .result = result});
+    return result;
+}
+
+static NTSTATUS watch_reserve(struct miniport_host *host, HANDLE process,
+                              DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const struct miniport_host_ops *upper = layer->host.upper->ops;
+    NTSTATUS status = upper->reserve_gpu_virtual_address_range(layer->host.upper, process, range);
+
+    show_callback(layer->check, &(struct check_callback){
+                                    .callback = TRACE_CALLBACK_reserve_gpu_virtual_address_range,
+                                    .data = range,
+                                    .status = status,
+                                    .result = process});
+    return status;
+}
+
+static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
+                                                DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const struct miniport_host_ops *upper = layer->host.upper->ops;
+    NTSTATUS status = upper->create_context_allocation(layer->host.upper, allocation);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.callback = TRACE_CALLBACK_create_context_allocation,
+                                           .data = allocation,
+                                           .status = status});
+    return status;
+}
+
+static NTSTATUS watch_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const struct miniport_host_ops *upper = layer->host.upper->ops;
+    NTSTATUS status = upper->destroy_context_allocation(layer->host.upper, allocation);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.callback = TRACE_CALLBACK_destroy_context_allocation,
+                                           .status = status,
+                                           .result = allocation});
+    return status;
+}
+
+/* Shown before: it is from where it is called that matters. */
+static NTSTATUS watch_update_context_allocation(struct miniport_host *host,
+                                                const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.callback = TRACE_CALLBACK_update_context_allocation,
+                                           .data = update});
+    return layer->host.upper->ops->update_context_allocation(layer->host.upper, update);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void layer_set_host(struct miniport *self, struct miniport_host *host)
+{
+    struct check_layer *layer = (struct check_layer *)self;
+
+    layer->host.upper = host;
+    miniport_set_host(self->next, &layer->host.host);
+}
+
+static void layer_destroy(struct miniport *self)
+{
+    struct check_layer *layer = (struct check_layer *)self;
+
+    layer->check->has_layer = false;
+    base_free(layer->check->config.services, layer, sizeof *layer);
+}
+
+NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct miniport **out_layer)
+{
+    struct check_layer *layer;
+
+    *out_layer = NULL;
+    ASSERT(!check->has_layer);
+    layer = base_alloc(check->config.services, sizeof *layer);
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    memset(layer, 0, sizeof *layer);
+    layer->check = check;
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "check";
+    layer->ops.destroy = layer_destroy;
+    layer->ops.set_host = layer_set_host;
+#define X(function, ddi, argument) layer->ops.function = watch_##function;
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) layer->ops.function = watch_##function;
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+    layer->ops.get_root_page_table_size = watch_get_root_page_table_size;
+    layer->ops.add_device = watch_add_device;
+    layer->ops.start_device = watch_start_device;
+    layer->ops.stop_device = watch_stop_device;
+    layer->ops.remove_device = watch_remove_device;
+    layer->ops.set_power_state = watch_set_power_state;
+    layer->ops.interrupt = watch_interrupt;
+    layer->ops.dpc = watch_dpc;
+
+    layer->host_ops = miniport_host_forward_ops;
+    layer->host_ops.notify_interrupt = watch_notify_interrupt;
+    layer->host_ops.notify_dpc = watch_notify_dpc;
+    layer->host_ops.queue_dpc = watch_queue_dpc;
+    layer->host_ops.unsupported = watch_unsupported;
+    layer->host_ops.get_handle_data = watch_get_handle_data;
+    layer->host_ops.reserve_gpu_virtual_address_range = watch_reserve;
+    layer->host_ops.create_context_allocation = watch_create_context_allocation;
+    layer->host_ops.destroy_context_allocation = watch_destroy_context_allocation;
+    layer->host_ops.update_context_allocation = watch_update_context_allocation;
+    layer->host.host.ops = &layer->host_ops;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    check->has_layer = true;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}

@@ -1,0 +1,586 @@
+#include "check/check_ledger.h"
+
+#include "base/bits.h"
+#include "check/check_watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t key_of(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void check_ledger_init(struct check_ledger *ledger, const struct base_services *services)
+{
+    memset(ledger, 0, sizeof *ledger);
+    ledger->services = services;
+    ledger->is_whole = true;
+    for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++)
+        id_map_init(&ledger->objects[kind], services);
+    list_init(&ledger->packets);
+}
+
+static size_t size_of_kind(enum check_kind kind)
+{
+    static const size_t sizes[CHECK_KIND_COUNT] = {
+        [CHECK_PROCESS] = sizeof(struct check_process),
+        [CHECK_DEVICE] = sizeof(struct check_device),
+        [CHECK_CONTEXT] = sizeof(struct check_context),
+        [CHECK_ALLOCATION] = sizeof(struct check_allocation),
+        [CHECK_OPEN_ALLOCATION] = sizeof(struct check_open_allocation),
+    };
+
+    return sizes[kind];
+}
+
+static void forget_packet(struct check_ledger *ledger, struct check_packet *packet)
+{
+    list_remove(&packet->link);
+    base_free(ledger->services, packet, sizeof *packet);
+}
+
+static void forget_packets(struct check_ledger *ledger)
+{
+    while (!list_is_empty(&ledger->packets))
+        forget_packet(ledger, list_first_entry(&ledger->packets, struct check_packet, link));
+}
+
+void check_ledger_fini(struct check_ledger *ledger)
+{
+    for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++) {
+        size_t position = 0;
+        struct check_object *object;
+
+        while ((object = id_map_next(&ledger->objects[kind], &position)))
+            base_free(ledger->services, object, size_of_kind(object->kind));
+        id_map_fini(&ledger->objects[kind]);
+    }
+    forget_packets(ledger);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
+                                const void *handle)
+{
+    return handle ? id_map_find(&ledger->objects[kind], key_of(handle)) : NULL;
+}
+
+struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
+                                               const void *handle)
+{
+    return (struct check_allocation *)check_find(ledger, CHECK_ALLOCATION, handle);
+}
+
+struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_context *)check_find(ledger, CHECK_CONTEXT, handle);
+}
+
+struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_process *)check_find(ledger, CHECK_PROCESS, handle);
+}
+
+struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_device *)check_find(ledger, CHECK_DEVICE, handle);
+}
+
+const char *check_object_name(const struct check_object *object, char *out, size_t size)
+{
+    static const char *const names[CHECK_KIND_COUNT] = {
+        [CHECK_PROCESS] = "process p",
+        [CHECK_DEVICE] = "device d",
+        [CHECK_CONTEXT] = "context c",
+        [CHECK_ALLOCATION] = "allocation a",
+        [CHECK_OPEN_ALLOCATION] = "open allocation o",
+    };
+
+    if (object)
+        snprintf(out, size, "%s%llu", names[object->kind], (unsigned long long)object->number);
+    else
+        snprintf(out, size, "none");
+    return out;
+}
+
+void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
+{
+    struct check_happening *happening;
+    va_list arguments;
+
+    if (!object)
+        return;
+    happening = &object->history[object->happening_count++ % CHECK_HISTORY];
+    happening->event = event;
+    va_start(arguments, format);
+    vsnprintf(happening->text, sizeof happening->text, format, arguments);
+    va_end(arguments);
+}
+
+/*
+ * A handle that is there already names another object from now on: the driver gave it twice, which
+ * is for a watcher to judge before.
+ */
+static void *enter(struct check_ledger *ledger, enum check_kind kind, const void *handle,
+                   uint64_t event)
+{
+    size_t size = size_of_kind(kind);
+    struct check_object *object, *old;
+
+    ledger->created[kind]++;
+    if (!handle)
+        return NULL;
+    object = base_alloc(ledger->services, size);
+    if (!object) {
+        ledger->is_whole = false;
+        return NULL;
+    }
+    memset(object, 0, size);
+    object->kind = kind;
+    object->handle = key_of(handle);
+    object->number = ledger->created[kind];
+    old = id_map_remove(&ledger->objects[kind], object->handle);
+    if (old)
+        base_free(ledger->services, old, size);
+    if (!id_map_set(&ledger->objects[kind], object->handle, object)) {
+        base_free(ledger->services, object, size);
+        ledger->is_whole = false;
+        return NULL;
+    }
+    check_remember(object, event, "created");
+    return object;
+}
+
+static void leave(struct check_ledger *ledger, enum check_kind kind, const void *handle)
+{
+    struct check_object *object = id_map_remove(&ledger->objects[kind], key_of(handle));
+
+    if (object)
+        base_free(ledger->services, object, size_of_kind(kind));
+}
+
+/* What outlives its device or process is left without one. */
+static void orphan(struct check_ledger *ledger, const struct check_object *owner)
+{
+    struct check_object *object;
+    size_t position = 0;
+
+    if (!owner)
+        return;
+    if (owner->kind == CHECK_PROCESS) {
+        while ((object = id_map_next(&ledger->objects[CHECK_DEVICE], &position))) {
+            if (&((struct check_device *)object)->process->object == owner)
+                ((struct check_device *)object)->process = NULL;
+        }
+        return;
+    }
+    while ((object = id_map_next(&ledger->objects[CHECK_CONTEXT], &position))) {
+        if (&((struct check_context *)object)->device->object == owner)
+            ((struct check_context *)object)->device = NULL;
+    }
+    position = 0;
+    while ((object = id_map_next(&ledger->objects[CHECK_OPEN_ALLOCATION], &position))) {
+        if (&((struct check_open_allocation *)object)->device->object == owner)
+            ((struct check_open_allocation *)object)->device = NULL;
+    }
+}
+
+/* ---- Caps ------------------------------------------------------------------------------------ */
+
+#define MAX_SEGMENTS CHECK_MAX_SEGMENTS
+
+const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id)
+{
+    return id && id <= ledger->segment_count ? &ledger->segments[id - 1] : NULL;
+}
+
+static void enter_segment(struct check_ledger *ledger, unsigned index,
+                          const DXGK_SEGMENTDESCRIPTOR4 *whole)
+{
+    ledger->segments[index] = (struct check_segment){
+        .id = index + 1,
+        .flags = whole->Flags,
+        .base = (uint64_t)whole->BaseAddress.QuadPart,
+        .size = whole->Size,
+        .commit_limit = whole->CommitLimit,
+        .whole = *whole,
+    };
+}
+
+#define ENTER_SEGMENTS(out)                                                                        \
+    for (unsigned i = 0; i < count; i++) {                                                         \
+        const DXGK_SEGMENTDESCRIPTOR4 whole = {                                                    \
+            .Flags = (out)->pSegmentDescriptor[i].Flags,                                           \
+            .BaseAddress = (out)->pSegmentDescriptor[i].BaseAddress,                               \
+            .Size = (out)->pSegmentDescriptor[i].Size,                                             \
+            .CommitLimit = (out)->pSegmentDescriptor[i].CommitLimit,                               \
+            .CpuTranslatedAddress = (out)->pSegmentDescriptor[i].CpuTranslatedAddress,             \
+        };                                                                                         \
+                                                                                                   \
+        enter_segment(ledger, i, &whole);                                                          \
+    }
+
+#define ENTER_PAGING(out)                                                                          \
+    do {                                                                                           \
+        count = (unsigned)min_u64((out)->NbSegment, MAX_SEGMENTS);                                 \
+        ledger->caps.paging_buffer_bytes = (out)->PagingBufferSize;                                \
+        ledger->caps.paging_private_bytes = (out)->PagingBufferPrivateDataSize;                    \
+        ledger->caps.paging_segment = (out)->PagingBufferSegmentId;                                \
+    } while (0)
+
+/* The answer of the second pass; the first one gives no descriptors. */
+static void enter_segments(struct check_ledger *ledger, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    unsigned count = 0;
+
+    switch ((unsigned)query->Type) {
+    case DXGKQAITYPE_QUERYSEGMENT: {
+        const DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor)
+            return;
+        ENTER_PAGING(out);
+        ENTER_SEGMENTS(out);
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT3: {
+        const DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor)
+            return;
+        ENTER_PAGING(out);
+        ENTER_SEGMENTS(out);
+        for (unsigned i = 0; i < count; i++)
+            ledger->segments[i].whole.SystemMemoryEndAddress =
+                out->pSegmentDescriptor[i].SystemMemoryEndAddress;
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT4: {
+        const DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor || !out->SegmentDescriptorStride)
+            return;
+        ENTER_PAGING(out);
+        for (unsigned i = 0; i < count; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 whole = {0};
+
+            memcpy(&whole, out->pSegmentDescriptor + i * out->SegmentDescriptorStride,
+                   min_u64(sizeof whole, out->SegmentDescriptorStride));
+            enter_segment(ledger, i, &whole);
+        }
+        break;
+    }
+    default:
+        return;
+    }
+    ledger->segment_count = count;
+}
+
+static void enter_caps(struct check_ledger *ledger, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct check_caps *caps = &ledger->caps;
+
+    if (!query->pOutputData)
+        return;
+    switch ((unsigned)query->Type) {
+    case DXGKQAITYPE_DRIVERCAPS:
+        memset(&caps->driver, 0, sizeof caps->driver);
+        memcpy(&caps->driver, query->pOutputData,
+               min_u64(sizeof caps->driver, query->OutputDataSize));
+        caps->has_driver = true;
+        break;
+    case DXGKQAITYPE_GPUMMUCAPS:
+        memset(&caps->gpummu, 0, sizeof caps->gpummu);
+        memcpy(&caps->gpummu, query->pOutputData,
+               min_u64(sizeof caps->gpummu, query->OutputDataSize));
+        caps->level_count = caps->gpummu.PageTableLevelCount;
+        caps->has_gpummu = true;
+        break;
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS:
+        memset(&caps->physical, 0, sizeof caps->physical);
+        memcpy(&caps->physical, query->pOutputData,
+               min_u64(sizeof caps->physical, query->OutputDataSize));
+        caps->has_physical = true;
+        break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: {
+        const DXGK_QUERYPAGETABLELEVELDESCIN *in = query->pInputData;
+
+        if (!in || in->LevelIndex >= CHECK_MAX_LEVELS)
+            break;
+        memcpy(&caps->levels[in->LevelIndex], query->pOutputData,
+               min_u64(sizeof caps->levels[0], query->OutputDataSize));
+        caps->has_level[in->LevelIndex] = true;
+        break;
+    }
+    default:
+        enter_segments(ledger, query);
+        break;
+    }
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void enter_allocations(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CREATEALLOCATION *arg = call->arg.create_allocation;
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+        struct check_allocation *allocation =
+            enter(ledger, CHECK_ALLOCATION, info->hAllocation, call->event);
+
+        if (!allocation)
+            continue;
+        allocation->info = *info;
+        allocation->bytes = info->Size;
+    }
+}
+
+static void enter_opened(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_OPENALLOCATION *arg = call->arg.open_allocation;
+    struct check_device *device = check_find_device(ledger, call->object);
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        struct check_open_allocation *opened =
+            enter(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenAllocation[i].hDeviceSpecificAllocation,
+                  call->event);
+
+        if (!opened)
+            continue;
+        opened->device = device;
+        if (device)
+            device->open_count++;
+    }
+}
+
+static void leave_opened(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CLOSEALLOCATION *arg = call->arg.close_allocation;
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        struct check_open_allocation *opened = (struct check_open_allocation *)check_find(
+            ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
+
+        if (!opened)
+            continue;
+        if (opened->device && opened->device->open_count)
+            opened->device->open_count--;
+        leave(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
+    }
+}
+
+static void enter_context(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CREATECONTEXT *arg = call->arg.create_context;
+    struct check_context *context = enter(ledger, CHECK_CONTEXT, arg->hContext, call->event);
+
+    if (!context)
+        return;
+    context->device = check_find_device(ledger, call->object);
+    context->node = arg->NodeOrdinal;
+    context->flags = arg->Flags;
+    context->info = arg->ContextInfo;
+    if (context->device)
+        context->device->context_count++;
+}
+
+bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call)
+{
+    ledger->is_whole = true;
+    if (!NT_SUCCESS(call->status))
+        return true;
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo:
+        enter_caps(ledger, call->arg.query_adapter_info);
+        break;
+    case MINIPORT_DDI_CreateProcess: {
+        const DXGKARG_CREATEPROCESS *arg = call->arg.create_process;
+        struct check_process *process = enter(ledger, CHECK_PROCESS, arg->hKmdProcess, call->event);
+
+        if (process)
+            process->is_system = arg->Flags.SystemProcess;
+        break;
+    }
+    case MINIPORT_DDI_CreateDevice: {
+        const DXGKARG_CREATEDEVICE *arg = call->arg.create_device;
+        struct check_device *device = enter(ledger, CHECK_DEVICE, arg->hDevice, call->event);
+
+        if (device)
+            device->process = check_find_process(ledger, arg->hKmdProcess);
+        break;
+    }
+    case MINIPORT_DDI_CreateContext:
+        enter_context(ledger, call);
+        break;
+    case MINIPORT_DDI_CreateAllocation:
+        enter_allocations(ledger, call);
+        break;
+    case MINIPORT_DDI_OpenAllocation:
+        enter_opened(ledger, call);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        ledger->operations_built++;
+        break;
+    case MINIPORT_DDI_SetRootPageTable: {
+        struct check_context *context =
+            check_find_context(ledger, call->arg.set_root_page_table->hContext);
+
+        if (context) {
+            context->has_root = true;
+            context->root = *call->arg.set_root_page_table;
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    return ledger->is_whole;
+}
+
+/* What the engine did not come to is submitted again: paging packets with the fences they had. */
+static void abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->node != reset->NodeOrdinal)
+            continue;
+        if (packet->is_paging && !check_fence_reached(packet->fence, reset->LastAbortedFenceId))
+            packet->state = CHECK_PREEMPTED;
+        else
+            forget_packet(ledger, packet);
+    }
+}
+
+void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call)
+{
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_DestroyProcess:
+        orphan(ledger, check_find(ledger, CHECK_PROCESS, call->object));
+        leave(ledger, CHECK_PROCESS, call->object);
+        break;
+    case MINIPORT_DDI_DestroyDevice:
+        orphan(ledger, check_find(ledger, CHECK_DEVICE, call->object));
+        leave(ledger, CHECK_DEVICE, call->object);
+        break;
+    case MINIPORT_DDI_DestroyContext: {
+        struct check_context *context = check_find_context(ledger, call->object);
+
+        if (context && context->device && context->device->context_count)
+            context->device->context_count--;
+        leave(ledger, CHECK_CONTEXT, call->object);
+        break;
+    }
+    case MINIPORT_DDI_DestroyAllocation: {
+        const DXGKARG_DESTROYALLOCATION *arg = call->arg.destroy_allocation;
+
+        for (UINT i = 0; i < arg->NumAllocations; i++)
+            leave(ledger, CHECK_ALLOCATION, arg->pAllocationList[i]);
+        break;
+    }
+    case MINIPORT_DDI_CloseAllocation:
+        leave_opened(ledger, call);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+        forget_packets(ledger);
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        if (NT_SUCCESS(call->status))
+            abort_packets(ledger, call->arg.reset_engine);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Packets --------------------------------------------------------------------------------- */
+
+bool check_fence_reached(uint32_t fence, uint32_t reached)
+{
+    return (int32_t)(reached - fence) >= 0;
+}
+
+struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
+                                       uint32_t fence)
+{
+    struct check_packet *packet;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->node == node && packet->fence == fence)
+            return packet;
+    }
+    return NULL;
+}
+
+bool check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
+{
+    bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+    const DXGKARG_SUBMITCOMMAND *plain = call->arg.submit_command;
+    const DXGKARG_SUBMITCOMMANDVIRTUAL *by_address = call->arg.submit_command_virtual;
+    struct check_packet seen = {
+        .event = call->event,
+        .node = is_virtual ? by_address->NodeOrdinal : plain->NodeOrdinal,
+        .fence = is_virtual ? by_address->SubmissionFenceId : plain->SubmissionFenceId,
+        .context = is_virtual ? by_address->hContext : plain->hContext,
+        .is_paging = is_virtual ? by_address->Flags.Paging : plain->Flags.Paging,
+        .is_virtual = is_virtual,
+    };
+    struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
+
+    if (packet && packet->state == CHECK_PREEMPTED) {
+        packet->state = CHECK_SUBMITTED;
+        packet->event = call->event;
+        list_remove(&packet->link);
+        list_push_back(&ledger->packets, &packet->link);
+        return true;
+    }
+    packet = base_alloc(ledger->services, sizeof *packet);
+    if (!packet)
+        return false;
+    seen.number = ++ledger->packets_submitted;
+    if (seen.is_paging) {
+        seen.first_operation = ledger->operations_submitted + 1;
+        seen.end_operation = ledger->operations_built + 1;
+        ledger->operations_submitted = ledger->operations_built;
+    }
+    *packet = seen;
+    list_init(&packet->link);
+    list_push_back(&ledger->packets, &packet->link);
+    return true;
+}
+
+void check_ledger_interrupt(struct check_ledger *ledger,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                            void (*retired)(void *context, const struct check_packet *packet),
+                            void *context)
+{
+    bool is_preemption = data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED;
+    unsigned node = is_preemption ? data->DmaPreempted.NodeOrdinal : data->DmaCompleted.NodeOrdinal;
+    uint32_t fence = is_preemption ? data->DmaPreempted.LastCompletedFenceId
+                                   : data->DmaCompleted.SubmissionFenceId;
+    struct check_packet *packet, *following;
+
+    if (!is_preemption && data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED)
+        return;
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->node != node || packet->state != CHECK_SUBMITTED)
+            continue;
+        if (check_fence_reached(packet->fence, fence)) {
+            packet->state = CHECK_COMPLETED;
+            retired(context, packet);
+            forget_packet(ledger, packet);
+        } else if (is_preemption) {
+            packet->state = CHECK_PREEMPTED;
+            if (packet->is_paging)
+                continue; /* it comes back with its fence */
+            retired(context, packet);
+            forget_packet(ledger, packet);
+        }
+    }
+}

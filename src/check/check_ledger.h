@@ -1,0 +1,190 @@
+/*
+ * Ledger: the checking layer's own account of what exists and what is under way.
+ *
+ * Place      check, private. Entered by check_layer.c from what passes the driver's interface and from
+ *            nothing else; read by the watchers.
+ * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
+ *            trace does, and remember the last things that happened to them. Paging operations are
+ *            numbered from 1 as they are completed by DxgkDdiBuildPagingBuffer; a packet is one
+ *            submission, holds the paging operations built since the one before, and lives until the
+ *            driver reports it finished or a reset ends it.
+ * Ownership  Objects belong to the ledger until the call that destroys them has been shown to all.
+ * Errors     check_lost() when there is no memory: what was not entered is not judged.
+ */
+#ifndef DRYDOCK_CHECK_LEDGER_H
+#define DRYDOCK_CHECK_LEDGER_H
+
+#include "base/list.h"
+#include "check/id_map.h"
+
+#include <ntddk.h>
+#include <dispmprt.h>
+#include <d3dkmddi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHECK_MAX_SEGMENTS  32
+#define CHECK_MAX_NODES     64
+#define CHECK_MAX_LEVELS    8
+#define CHECK_HISTORY       6
+#define CHECK_HISTORY_BYTES 72
+
+enum check_kind {
+    CHECK_PROCESS,
+    CHECK_DEVICE,
+    CHECK_CONTEXT,
+    CHECK_ALLOCATION,
+    CHECK_OPEN_ALLOCATION,
+    CHECK_KIND_COUNT
+};
+
+struct check_happening {
+    uint64_t event;
+    char text[CHECK_HISTORY_BYTES];
+};
+
+/* What all objects have; first in each of them. */
+struct check_object {
+    enum check_kind kind;
+    uint64_t handle; /* the driver's */
+    uint64_t number;
+    struct check_happening history[CHECK_HISTORY]; /* a ring */
+    unsigned happening_count;                      /* ever */
+};
+
+struct check_process {
+    struct check_object object;
+    bool is_system; /* the paging process */
+};
+
+struct check_device {
+    struct check_object object;
+    struct check_process *process; /* NULL: none was named */
+    unsigned context_count, open_count;
+};
+
+struct check_context {
+    struct check_object object;
+    struct check_device *device; /* NULL: of none that we know */
+    unsigned node;
+    DXGK_CREATECONTEXTFLAGS flags;
+    DXGK_CONTEXTINFO info;
+    bool has_root; /* SetRootPageTable was called for it */
+    DXGKARG_SETROOTPAGETABLE root;
+};
+
+struct check_allocation {
+    struct check_object object;
+    uint64_t bytes;           /* as the driver said */
+    DXGK_ALLOCATIONINFO info; /* the driver's answer; its pointers are dead */
+};
+
+struct check_open_allocation {
+    struct check_object object;
+    struct check_device *device; /* NULL: of none that we know */
+};
+
+struct check_segment {
+    unsigned id; /* from 1 */
+    DXGK_SEGMENTFLAGS flags;
+    uint64_t base, size, commit_limit;
+    DXGK_SEGMENTDESCRIPTOR4 whole; /* what the version of the query has; the rest 0 */
+};
+
+enum check_packet_state {
+    CHECK_SUBMITTED,
+    CHECK_COMPLETED,
+    CHECK_PREEMPTED, /* and not submitted again yet */
+    CHECK_LOST,      /* in a reset */
+};
+
+struct check_packet {
+    struct list link;
+    uint64_t number; /* of all submissions, from 1 */
+    uint64_t event;  /* of the submission */
+    unsigned node;
+    uint32_t fence;
+    HANDLE context;
+    bool is_paging, is_virtual;
+    enum check_packet_state state;
+    /* Paging: the operations [first, end) by number, those completed since the packet before. */
+    uint64_t first_operation, end_operation;
+};
+
+struct check_caps {
+    bool has_driver, has_gpummu, has_physical;
+    DXGK_DRIVERCAPS driver;
+    DXGK_GPUMMUCAPS gpummu;
+    DXGK_PHYSICALADAPTERCAPS physical;
+    unsigned level_count;
+    bool has_level[CHECK_MAX_LEVELS];
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[CHECK_MAX_LEVELS]; /* of physical adapter 0 */
+    uint32_t paging_buffer_bytes, paging_private_bytes;
+    unsigned paging_segment;
+};
+
+struct check_ledger {
+    const struct base_services *services;
+    ULONG interface_version;
+    struct check_caps caps;
+    struct check_segment segments[CHECK_MAX_SEGMENTS];
+    unsigned segment_count;
+
+    struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
+    uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
+    bool is_whole;
+
+    uint64_t operations_built; /* paging operations completed: the last number */
+    uint64_t operations_submitted;
+    uint64_t packets_submitted;
+    struct list packets; /* submitted, neither finished nor lost, oldest first */
+};
+
+void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
+void check_ledger_fini(struct check_ledger *ledger);
+
+/* NULL: there is none with that handle. */
+struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
+                                const void *handle);
+struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
+                                               const void *handle);
+struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle);
+struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle);
+struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);
+/* NULL: id is 0 or not reported. */
+const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id);
+/* The oldest live packet of the node with the fence; NULL: none. */
+struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
+                                       uint32_t fence);
+/* a <= b for fences, which wrap. */
+bool check_fence_reached(uint32_t fence, uint32_t reached);
+
+/* "allocation a3", "process p1": into out, which it gives back. */
+const char *check_object_name(const struct check_object *object, char *out, size_t size);
+/* Remembers it in the object's history. */
+void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- For check_layer.c: what a call that succeeded, or a callback, changes ---- */
+
+struct check_call;
+struct check_callback;
+
+/* Before the watchers see that the call came back; false: no memory. */
+bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call);
+/* A submission is entered before it goes down: the driver may report it finished from inside. */
+bool check_ledger_submit(struct check_ledger *ledger, const struct check_call *call);
+/* After the watchers have seen it. */
+void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
+
+/*
+ * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first, then
+ * forgets it.
+ */
+void check_ledger_interrupt(struct check_ledger *ledger,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                            void (*retired)(void *context, const struct check_packet *packet),
+                            void *context);
+
+#endif

@@ -1,0 +1,31 @@
+/* Check: what check.c and check_layer.c share, and no watcher sees. */
+#ifndef DRYDOCK_CHECK_PRIVATE_H
+#define DRYDOCK_CHECK_PRIVATE_H
+
+#include "check/check_guard.h"
+#include "check/check_watch.h"
+
+#define CHECK_MAX_TOLD 256
+
+#define X(watcher) +1
+enum { CHECK_WATCHER_COUNT = 0 CHECK_WATCHER_LIST(X) };
+#undef X
+
+struct check {
+    struct check_config config;
+    struct check_ledger ledger;
+    void *states[CHECK_WATCHER_COUNT];
+    uint64_t event;
+    const struct check_call *call;         /* the innermost */
+    const struct check_callback *callback; /* inside of it, NULL: none */
+    struct guard dma_guard, private_guard;
+    struct guard_verdict dma_verdict, private_verdict; /* of the last call */
+    bool is_whole, has_layer;
+    uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
+    unsigned told_count;
+    struct finding finding; /* being made */
+};
+
+const struct check_watcher *check_watcher_at(unsigned index);
+
+#endif

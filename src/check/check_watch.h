@@ -1,0 +1,107 @@
+/*
+ * Watchers: the areas of the catalogue, each judged by one of them.
+ *
+ * Place      check, private. check_layer.c calls them; each stands in a file of its own
+ *            (check_paging.c, check_aperture.c, ...) and in the list below.
+ * Model      A watcher sees each call before it goes down and after it has come back, each
+ *            callback, and each packet when the driver reports it finished, with the ledger as it
+ *            is at that moment: objects are entered before `after` and removed behind it. To judge:
+ *
+ *                if (!check_holds(check, RULE_PB_004, advance <= size))
+ *                    check_report(check, RULE_PB_004, NULL, "pDmaBuffer",
+ *                                 "moved %llu bytes; %llu were offered", ...);
+ *
+ *            check_holds() counts the evaluation; evaluate a rule only where it could be broken. A
+ *            rule is reported once for each object and place; the others are counted.
+ * Ownership  Events and what they point at are lent for the call.
+ */
+#ifndef DRYDOCK_CHECK_WATCH_H
+#define DRYDOCK_CHECK_WATCH_H
+
+#include "check/check.h"
+#include "check/check_guard.h"
+#include "check/check_ledger.h"
+#include "miniport/trace.h" /* enum trace_callback */
+
+/* One call of a DDI. */
+struct check_call {
+    uint64_t event;
+    enum miniport_ddi ddi;
+    HANDLE object; /* as it was passed: NULL is the adapter */
+    /* The member named after the DDI (MINIPORT_DDI_LIST), if it has an argument structure. */
+    union {
+        void *any;
+#define X(function, ddi, argument) argument function;
+        MINIPORT_DDI_LIST(X)
+#undef X
+        DXGKARG_GETROOTPAGETABLESIZE *get_root_page_table_size;
+    } arg;
+    /* A copy of the structure (not of what it points at) as it was before the call. */
+    union {
+        const void *any;
+#define X(function, ddi, argument) const __typeof__(*(argument)0) *function;
+        MINIPORT_DDI_LIST(X)
+#undef X
+        const DXGKARG_GETROOTPAGETABLESIZE *get_root_page_table_size;
+    } before;
+    NTSTATUS status; /* after */
+    uint64_t bytes;  /* after GetRootPageTableSize: what it returned */
+    /* SetPowerState. */
+    DEVICE_POWER_STATE power_state;
+    POWER_ACTION power_action;
+    /* After BuildPagingBuffer: what the guards around the two buffers say; NULL: not guarded. */
+    const struct guard_verdict *dma_verdict, *private_verdict;
+    char *guarded_dma, *guarded_private; /* what went down instead; NULL: the real ones */
+    const struct check_call *outer;      /* the call in whose middle this one was made, or NULL */
+};
+
+/* One callback of the driver; data is the argument structure, NULL where there is none. */
+struct check_callback {
+    uint64_t event;
+    enum trace_callback callback;
+    const void *data;
+    NTSTATUS status; /* what the kernel answered, where it did already */
+    void *result;    /* GetHandleData: what it gave; Reserve: the process; Destroy: the handle */
+    const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
+};
+
+struct check_watcher {
+    const char *name;
+    /* NULL: no state. */
+    NTSTATUS (*create)(struct check *check, void **out_state);
+    void (*destroy)(struct check *check, void *state);
+    /* Each may be NULL. */
+    void (*before)(struct check *check, void *state, const struct check_call *call);
+    void (*after)(struct check *check, void *state, const struct check_call *call);
+    void (*callback)(struct check *check, void *state, const struct check_callback *callback);
+    void (*retired)(struct check *check, void *state, const struct check_packet *packet);
+    void (*end)(struct check *check, void *state, bool is_orderly);
+};
+
+/* All of them, in the order in which they are asked. */
+#define CHECK_WATCHER_LIST(X) X(check_buffer_watcher)
+
+#define X(watcher) extern const struct check_watcher watcher;
+CHECK_WATCHER_LIST(X)
+#undef X
+
+/* Counts that the rule was looked at; holds comes back. */
+bool check_holds(struct check *check, enum rule_id rule, bool holds);
+
+/*
+ * A breach, about an object of the ledger (or NULL), at a field of the current call: "pDmaBuffer",
+ * "pAllocationInfo[2].Size", "" for the call as a whole, "status" for what it returned.
+ */
+void check_report(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+struct check_ledger *check_ledger(struct check *check);
+const struct check_config *check_configuration(const struct check *check);
+/* The innermost call, NULL outside of calls. */
+const struct check_call *check_current_call(const struct check *check);
+/* PASSIVE_LEVEL when nobody tells. */
+unsigned check_irql(const struct check *check);
+/* Memory ran out: the account is not whole any more. */
+void check_lost(struct check *check);
+
+#endif

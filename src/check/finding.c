@@ -1,0 +1,37 @@
+#include "check/finding.h"
+
+#include "base/hash.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
+{
+    struct hash hash;
+    bool in_word = false;
+
+    hash_init(&hash, 0);
+    hash_update_u64(&hash, rule);
+    hash_update(&hash, where, strlen(where));
+    if (rule != RULE_NONE)
+        return hash_final(&hash);
+    /* Every number, and every name with one in it, is the same. */
+    for (const char *at = text; *at; at++) {
+        size_t length = 1, digits = 0;
+
+        if (is_word(*at) && !in_word) {
+            for (length = 0; is_word(at[length]); length++)
+                digits += isdigit((unsigned char)at[length]) != 0;
+            hash_update(&hash, digits ? "#" : at, digits ? 1 : length);
+        } else if (!is_word(*at)) {
+            hash_update(&hash, at, 1);
+        }
+        in_word = is_word(*at);
+    }
+    return hash_final(&hash);
+}

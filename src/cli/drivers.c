@@ -1,0 +1,58 @@
+/*
+ * The drivers that the command line knows beside those of the bench: the defects of the zoo.
+ */
+#include "bench/drivers.h"
+#include "cli/cli.h"
+#include "zoo/zoo.h"
+
+#include <string.h>
+
+static NTSTATUS wrap_defect(const struct run_driver *driver, const struct base_services *services,
+                            struct miniport *next, struct miniport **out_layer)
+{
+    return zoo_create(driver->context, services, next, out_layer);
+}
+
+static bool defect_has_model(const struct run_driver *driver, enum run_model model)
+{
+    static const unsigned bits[] = {
+        [RUN_PHYSICAL] = ZOO_PHYSICAL, [RUN_GPUMMU] = ZOO_GPUMMU, [RUN_IOMMU] = ZOO_IOMMU};
+    const struct zoo_defect *defect = driver->context;
+
+    return defect->models & bits[model];
+}
+
+static bool find_defect(const char *name, struct run_driver *out_driver)
+{
+    const struct zoo_defect *defect;
+
+    if (strncmp(name, "zoo:", 4) != 0)
+        return false;
+    defect = zoo_find(name + 4);
+    if (!defect)
+        return false;
+    *out_driver = (struct run_driver){
+        .name = name,
+        .wrap = wrap_defect,
+        .context = defect,
+        .has_model = defect_has_model,
+    };
+    return true;
+}
+
+void cli_add_zoo(void)
+{
+    run_add_drivers(find_defect);
+}
+
+bool cli_find_driver(const char *name)
+{
+    struct run_driver driver;
+
+    if (run_find_driver(name, &driver))
+        return true;
+    cli_error("option --driver: unknown driver '%s' (expected ref, or zoo:ID with an id of "
+              "`drydock zoo --list`)",
+              name);
+    return false;
+}

@@ -1,0 +1,70 @@
+#include "zoo/zoo_tables.h"
+
+#include "base/list.h"
+
+#include <string.h>
+
+static const struct zoo_defect *const tables[] = {
+    zoo_buffer_defects,
+};
+
+const struct zoo_defect *zoo_defect_at(unsigned index)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const struct zoo_defect *defect = tables[i]; defect->id; defect++) {
+            if (index-- == 0)
+                return defect;
+        }
+    }
+    return NULL;
+}
+
+const struct zoo_defect *zoo_find(const char *id)
+{
+    const struct zoo_defect *defect;
+
+    for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
+        if (strcmp(defect->id, id) == 0)
+            return defect;
+    }
+    return NULL;
+}
+
+static void zoo_destroy(struct miniport *self)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    base_free(layer->services, layer, sizeof *layer);
+}
+
+static void zoo_set_host(struct miniport *self, struct miniport_host *host)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    layer->host.upper = host;
+    miniport_set_host(self->next, &layer->host.host);
+}
+
+NTSTATUS zoo_create(const struct zoo_defect *defect, const struct base_services *services,
+                    struct miniport *next, struct miniport **out_layer)
+{
+    struct zoo_layer *layer = base_alloc(services, sizeof *layer);
+
+    *out_layer = NULL;
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    memset(layer, 0, sizeof *layer);
+    layer->services = services;
+    layer->defect = defect;
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "zoo";
+    layer->ops.destroy = zoo_destroy;
+    layer->ops.set_host = zoo_set_host;
+    layer->host_ops = miniport_host_forward_ops;
+    defect->plant(layer);
+    layer->host.host.ops = &layer->host_ops;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}

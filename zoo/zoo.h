@@ -1,0 +1,59 @@
+/*
+ * Zoo: planted defects, to see what the bench finds.
+ *
+ * Place      zoo, beside the sources. Uses base, miniport and the WDK's headers, and the manual of the
+ *            modelled GPU where a defect changes commands. Nothing of the bench knows it: the command
+ *            line makes each defect a driver, "zoo:ID".
+ * Model      A defect is a layer right above the reference driver (which stays clean) that deviates in
+ *            one documented way: it alters arguments on their way in, or bytes, pointers, statuses
+ *            and timing on their way out. The patterns are those of real drivers and of the contract.
+ *            Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists the files.
+ * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
+ */
+#ifndef DRYDOCK_ZOO_ZOO_H
+#define DRYDOCK_ZOO_ZOO_H
+
+#include "base/services.h"
+#include "miniport/miniport.h"
+
+#include <stdbool.h>
+
+enum zoo_models { ZOO_PHYSICAL = 1, ZOO_GPUMMU = 2, ZOO_IOMMU = 4, ZOO_BOTH = 3, ZOO_ALL = 7 };
+
+struct zoo_layer;
+
+struct zoo_defect {
+    const char *id;       /* "D10-pointer-stays" */
+    const char *sentence; /* what it does */
+    unsigned models;      /* in which it can be seen: enum zoo_models */
+    const char *rules;    /* ids of rules of which one should fire, separated by spaces */
+    const char *since;    /* version of the bench that finds it first; NULL: it does not */
+    /* Puts the functions in place that deviate; the rest of the table forwards. */
+    void (*plant)(struct zoo_layer *layer);
+};
+
+/* What a defect works with. miniport is first, so a function finds its layer from self. */
+struct zoo_layer {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    struct miniport_host_layer host; /* in use when plant changes host_ops */
+    struct miniport_host_ops host_ops;
+    const struct base_services *services;
+    const struct zoo_defect *defect;
+    uint64_t calls;    /* for the defect's own count */
+    uint64_t state[8]; /* for whatever it must remember */
+};
+
+static inline struct zoo_layer *zoo_layer_of(struct miniport *self)
+{
+    return (struct zoo_layer *)self;
+}
+
+/* By number from 0; NULL behind the last. */
+const struct zoo_defect *zoo_defect_at(unsigned index);
+const struct zoo_defect *zoo_find(const char *id); /* NULL: there is none */
+
+NTSTATUS zoo_create(const struct zoo_defect *defect, const struct base_services *services,
+                    struct miniport *next, struct miniport **out_layer);
+
+#endif
