@@ -421,8 +421,10 @@ struct sgpu_umd_allocation {
 };
 
 /* Private driver data of a context (DXGKARG_CREATECONTEXT.pPrivateDriverData); none: no area. */
-#define SGPU_UMD_SAVE_MAPPED (1u << 0) /* the GPU reaches it by virtual address     */
-#define SGPU_UMD_SAVE_LOCAL  (1u << 1) /* it lives in local memory, else in system  */
+#define SGPU_UMD_SAVE_MAPPED    (1u << 0) /* the GPU reaches it by virtual address, if there are any */
+#define SGPU_UMD_SAVE_LOCAL     (1u << 1) /* it lives in local memory, else in system               */
+#define SGPU_UMD_SAVE_SHARED    (1u << 2) /* one for all contexts of the device on this node        */
+#define SGPU_UMD_SAVE_CPU_IMAGE (1u << 3) /* in system memory: the CPU writes the first image       */
 struct sgpu_umd_context {
     uint32_t version;    /* SGPU_UMD_VERSION */
     uint32_t flags;      /* SGPU_UMD_SAVE_* */

@@ -553,10 +553,11 @@ bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segme
  * allocation gets its first content from the driver (INIT_CONTEXT_RESOURCE) and is resident whenever
  * something runs in its context. hContext and hDevice are the handles that the driver was given.
  *
- * GpuMmu only: STATUS_NOT_SUPPORTED in the physical model, which this manager gives none.
+ * GpuMmu and the physical model; STATUS_NOT_SUPPORTED in IoMmu.
  * STATUS_INVALID_PARAMETER: not the context or device of a client, or what is asked for breaks a rule
- * (told to driver_error). Mapping wants MapGpuVirtualAddress at creation; STATUS_NOT_SUPPORTED: no
- * BaseAddress, and the address chosen is outside the range asked for.
+ * (told to driver_error). Mapping wants MapGpuVirtualAddress at creation, which is invalid in the
+ * physical model; STATUS_NOT_SUPPORTED: no BaseAddress, and the address chosen is outside the range
+ * asked for.
  */
 NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
                                          DXGKARGCB_CREATECONTEXTALLOCATION *args);
@@ -570,7 +571,7 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
  * machine run meanwhile, if vidmm_can_wait(). Otherwise the driver was called from the midst of the
  * manager's work, nothing can happen before it returns, and the embedder lets it return at once: no
  * context of the process runs before the update has. STATUS_INVALID_DEVICE_REQUEST: called from
- * DxgkDdiBuildPagingBuffer.
+ * DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not GpuMmu.
  */
 bool vidmm_can_wait(const struct vidmm *vidmm);
 NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,

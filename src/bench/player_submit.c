@@ -20,7 +20,9 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
     const struct sgpu_umd_context data = {
         .version = SGPU_UMD_VERSION,
         .flags = (source->save.is_local ? SGPU_UMD_SAVE_LOCAL : 0u) |
-                 (source->save.is_mapped ? SGPU_UMD_SAVE_MAPPED : 0u),
+                 (source->save.is_mapped ? SGPU_UMD_SAVE_MAPPED : 0u) |
+                 (source->save.is_shared ? SGPU_UMD_SAVE_SHARED : 0u) |
+                 (source->save.has_cpu_image ? SGPU_UMD_SAVE_CPU_IMAGE : 0u),
         .save_bytes = source->save.bytes,
     };
     unsigned attempts = 0;

@@ -99,6 +99,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *wddm = workload_option(workload, "wddm");
     const char *banks = workload_option(workload, "banks");
     const char *splitting = workload_option(workload, "dma-split");
+    const char *handle = workload_option(workload, "context-handle");
     const char *remapping = workload_option(workload, "dma-remapping");
     const char *busy = workload_option(workload, "busy");
     const char *host = workload_option(workload, "host-aperture");
@@ -140,6 +141,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         (unsigned)workload_option_number(workload, "render-piece", config->render_piece_refs);
     if (splitting)
         config->splits_dma_buffers = strcmp(splitting, "always") == 0;
+    if (handle)
+        config->inits_by_driver_handle = strcmp(handle, "driver") == 0;
     if (banks)
         config->has_banks = strcmp(banks, "yes") == 0;
     config->agp_bytes = workload_option_number(workload, "agp", config->agp_bytes);

@@ -80,6 +80,8 @@ struct refkmd_node {
     UINT completed_register;   /* SGPU_NODE_COMPLETED as it was last looked at */
     UINT preemption_fence;
     BOOLEAN preemption_is_pending;
+
+    UINT interruptions; /* preemptions and resets: work may not have run, or will run again */
 };
 
 #define REFKMD_BANKS            4u
@@ -138,6 +140,7 @@ struct refkmd_device {
     struct refkmd_adapter *adapter;
     struct refkmd_process *process; /* NULL in the physical model */
     ULONG pasid;                    /* IoMmu: the address space of its contexts */
+    HANDLE handle;                  /* the kernel's */
 };
 
 struct refkmd_context {
@@ -147,8 +150,6 @@ struct refkmd_context {
     UINT64 root;        /* physical address of its root page table, as the GPU names it */
     BOOLEAN has_root;
     struct refkmd_save_area *save_area; /* NULL: none */
-    UINT64 runs;                        /* submissions that were given to the node */
-    BOOLEAN has_lost_count;             /* some of them have not run, or twice */
 };
 
 struct refkmd_allocation {
@@ -169,10 +170,16 @@ struct refkmd_save_area {
     struct refkmd_allocation allocation;
     struct refkmd_save_area *next; /* of the adapter */
     HANDLE handle;                 /* the kernel's */
+    struct refkmd_device *device;  /* of whose contexts on node it is; NULL: of one context */
+    UINT users;                    /* contexts */
     UINT node;
+    UINT flags;             /* SGPU_UMD_SAVE_* */
     UINT64 va;              /* in the process; 0: by physical address */
     UINT64 root;            /* that its content names, or will with the first image */
     BOOLEAN is_initialised; /* the first image has been built */
+    UINT64 runs;            /* submissions that were given to the node since */
+    UINT interruptions;     /* those of the node that are known */
+    BOOLEAN has_lost_count; /* some of the submissions have not run, or twice */
 };
 
 /* What a device holds of an allocation. */
@@ -246,6 +253,9 @@ NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_C
 void refkmd_save_area_destroy(struct refkmd_context *context);
 void refkmd_save_area_set_root(struct refkmd_context *context);
 /* As the GPU names it; virtual if the area has a va. */
+/* The physical model tells in no other way where an area is: a paging operation puts it at address. */
+void refkmd_save_area_place(const struct refkmd_adapter *adapter, HANDLE allocation,
+                            UINT64 address);
 UINT64 refkmd_save_area_address(const struct refkmd_save_area *area);
 
 /* ---- Interrupts (interrupt.c) ------------------------------------------------------------- */

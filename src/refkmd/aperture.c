@@ -34,7 +34,14 @@ static UINT build_map_pages(struct paging_call *call, UINT64 first, UINT64 limit
 /* MultipassOffset counts pages. Keeps APER-002, APER-007, APER-015. */
 NTSTATUS paging_build_map_aperture_segment(struct paging_call *call)
 {
-    return paging_build_units(call, call->args->MapApertureSegment.NumberOfPages, build_map_pages);
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    UINT64 offset = (UINT64)args->MapApertureSegment.OffsetInPages << SGPU_PAGE_SHIFT;
+
+    if (!args->MapApertureSegment.MdlOffset)
+        refkmd_save_area_place(
+            call->adapter, args->MapApertureSegment.hAllocation,
+            refkmd_physical_address(call->adapter, args->MapApertureSegment.SegmentId, offset));
+    return paging_build_units(call, args->MapApertureSegment.NumberOfPages, build_map_pages);
 }
 
 static UINT build_map2_pages(struct paging_call *call, UINT64 first, UINT64 limit)
@@ -72,6 +79,12 @@ NTSTATUS paging_build_map_aperture_segment2(struct paging_call *call)
 
     if (allocation)
         allocation->cpu_view = args->MapApertureSegment2.CpuVisibleAddress;
+    if (!args->MapApertureSegment2.AdlOffset)
+        refkmd_save_area_place(
+            call->adapter, allocation,
+            refkmd_physical_address(call->adapter, args->MapApertureSegment2.SegmentId,
+                                    (UINT64)args->MapApertureSegment2.OffsetInPages
+                                        << SGPU_PAGE_SHIFT));
     return paging_build_units(call, args->MapApertureSegment2.NumberOfPages, build_map2_pages);
 }
 

@@ -16,6 +16,7 @@ NTSTATUS NTAPI RefKmdCreateDevice(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREAT
         return STATUS_NO_MEMORY;
     }
     device->adapter = adapter;
+    device->handle = args->hDevice;
     /* A kernel of WDDM 1.3 has no such field in the structure. */
     device->process = adapter->model == REFKMD_PHYSICAL ? NULL : args->hKmdProcess;
     device->pasid = adapter->model == REFKMD_IO_MMU ? args->Pasid : 0;

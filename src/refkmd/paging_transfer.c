@@ -114,8 +114,12 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
  */
 NTSTATUS paging_build_transfer(struct paging_call *call)
 {
-    return paging_build_units(call, pages_of(call->args->Transfer.TransferSize),
-                              build_transfer_pages);
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+
+    if (args->Transfer.Destination.SegmentId)
+        refkmd_save_area_place(call->adapter, args->Transfer.hAllocation,
+                               (UINT64)args->Transfer.Destination.SegmentAddress.QuadPart);
+    return paging_build_units(call, pages_of(args->Transfer.TransferSize), build_transfer_pages);
 }
 
 /* ---- FILL, DISCARD_CONTENT ---------------------------------------------------------------- */

@@ -21,6 +21,7 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
     struct refkmd_adapter *adapter = call->adapter;
     struct refkmd_node *node = &adapter->nodes[call->ordinal];
 
+    node->interruptions++;
     node->preemption_fence = call->fence;
     node->preemption_is_pending = TRUE;
     refkmd_report_progress(adapter, call->ordinal, FALSE);
@@ -66,6 +67,7 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_a
     node->oldest = node->newest;
     node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
     node->preemption_is_pending = FALSE;
+    node->interruptions++;
 }
 
 static UINT newest_fence(const struct refkmd_node *node)

@@ -71,6 +71,26 @@ static UINT paging_operations(const void *private_data, UINT bytes)
 }
 
 /*
+ * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
+ * area says as many runs as there were, which proves that no move has lost any; that count is given
+ * up when the node was interrupted, for submissions may then be lost, or run in another order.
+ */
+static void run_in_save_area(const struct refkmd_context *context, struct submission *submission)
+{
+    struct refkmd_save_area *area = context->save_area;
+    UINT interruptions = context->device->adapter->nodes[context->node].interruptions;
+
+    if (area->interruptions != interruptions)
+        area->has_lost_count = TRUE;
+    area->interruptions = interruptions;
+    submission->save_area = area;
+    submission->save_runs = area->has_lost_count ? SGPU_SAVE_RUNS_ANY : area->runs++;
+    submission->doorbell |= SGPU_SUBMIT_SAVE;
+    if (area->va)
+        submission->doorbell |= SGPU_SUBMIT_SAVE_VIRTUAL;
+}
+
+/*
  * Keeps SUB-001..SUB-007 and PATCH-010: exactly the bytes between the two offsets run, counted from
  * the start of the buffer; a paging submission may come without a context and then names its node;
  * an empty one, or one of NullRendering, still completes its fence.
@@ -97,6 +117,8 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
     }
     if (args->Flags.NullRendering || !submission.bytes)
         submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
+    else if (context && context->save_area)
+        run_in_save_area(context, &submission);
     if (args->Flags.Paging && args->pDmaBufferPrivateData) {
         UINT records_start = args->DmaBufferPrivateDataSubmissionStartOffset;
         UINT records_end = args->DmaBufferPrivateDataSubmissionEndOffset;
@@ -107,23 +129,6 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
     }
     ring_doorbell(adapter, &submission);
     return STATUS_SUCCESS;
-}
-
-/*
- * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
- * area says as many runs as there were, which proves that no move has lost any; that count is given
- * up when submissions come back, for they have not run in the order of the first time.
- */
-static void run_in_save_area(struct refkmd_context *context, BOOLEAN is_resubmitted,
-                             struct submission *submission)
-{
-    if (is_resubmitted)
-        context->has_lost_count = TRUE;
-    submission->save_area = context->save_area;
-    submission->save_runs = context->has_lost_count ? SGPU_SAVE_RUNS_ANY : context->runs++;
-    submission->doorbell |= SGPU_SUBMIT_SAVE;
-    if (context->save_area->va)
-        submission->doorbell |= SGPU_SUBMIT_SAVE_VIRTUAL;
 }
 
 /*
@@ -150,7 +155,7 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
     if (!is_valid || args->Flags.NullRendering || !submission.bytes)
         submission.doorbell = SGPU_SUBMIT_FENCE_ONLY;
     else if (context->save_area)
-        run_in_save_area(args->hContext, args->Flags.Resubmission, &submission);
+        run_in_save_area(context, &submission);
     if (args->Flags.Paging) {
         submission.operations =
             paging_operations(args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);

@@ -6,9 +6,11 @@
  *            content comes from the driver: INIT_CONTEXT_RESOURCE, once, instead of a fill. And it
  *            is resident whenever the GPU may run the context: each submission first gets it
  *            resident, holds it, and lets go when it retires.
+ * Physical   The same, without addresses: the destination of the first content is a segment address,
+ *            behind aperture slots where it is in an aperture, and nothing is mapped or updated.
  * Updates    Contents change between submissions through UPDATE_CONTEXT_ALLOCATION, at an address in
  *            the paging process that is good for that operation only, wherever the content is. While
- *            an update is queued the contexts of the process are held.
+ *            an update is queued the contexts of the process are held. GpuMmu only.
  *
  * Source     contract.md CTX-001..014; sequence S-20.
  */
@@ -64,7 +66,8 @@ static struct vidmm_allocation *find(const struct vidmm *vidmm, HANDLE handle)
 /* ---- Create, destroy, map ------------------------------------------------------------------------------ */
 
 /* What a driver says about an allocation, in the words of DxgkDdiCreateAllocation. */
-static void describe(const DXGKARGCB_CREATECONTEXTALLOCATION *args, DXGK_ALLOCATIONINFO *info)
+static void describe(const struct vidmm *vidmm, const DXGKARGCB_CREATECONTEXTALLOCATION *args,
+                     DXGK_ALLOCATIONINFO *info)
 {
     memset(info, 0, sizeof *info);
     info->hAllocation = args->hDriverAllocation;
@@ -76,11 +79,18 @@ static void describe(const DXGKARGCB_CREATECONTEXTALLOCATION *args, DXGK_ALLOCAT
     info->PreferredSegment = args->PreferredSegment;
     info->HintedBank = args->HintedBank;
     info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_HIGH;
-    info->FlagsWddm2.CpuVisible = args->Flags.CpuVisible;
-    info->FlagsWddm2.Cached = args->Flags.Cached;
-    info->FlagsWddm2.Protected = args->Flags.Protected;
-    info->FlagsWddm2.AccessedPhysically = args->Flags.AccessedPhysically;
-    info->FlagsWddm2.ExplicitResidencyNotification = args->Flags.ExplicitResidencyNotification;
+    if (vidmm->caps.is_virtual) {
+        info->FlagsWddm2.CpuVisible = args->Flags.CpuVisible;
+        info->FlagsWddm2.Cached = args->Flags.Cached;
+        info->FlagsWddm2.Protected = args->Flags.Protected;
+        info->FlagsWddm2.AccessedPhysically = args->Flags.AccessedPhysically;
+        info->FlagsWddm2.ExplicitResidencyNotification = args->Flags.ExplicitResidencyNotification;
+    } else {
+        info->Flags.CpuVisible = args->Flags.CpuVisible;
+        info->Flags.Cached = args->Flags.Cached;
+        info->Flags.Protected = args->Flags.Protected;
+        info->Flags.FromEndOfSegment = args->Flags.FromEndOfSegment;
+    }
 }
 
 /* CpuVisible and Protected, and in apertures only: then the CPU sees it during the init (CTX-007). */
@@ -109,8 +119,8 @@ NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
     args->hAllocation = NULL;
     if (!vidmm->is_started)
         return STATUS_INVALID_PARAMETER; /* system device and context: CTX-001 */
-    if (!vidmm->caps.has_page_tables)
-        return STATUS_NOT_SUPPORTED;
+    if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables)
+        return STATUS_NOT_SUPPORTED; /* IoMmu: the paging process has no address to show it at */
     if (is_shared) {
         device = args->hContext ? NULL : find_device(vidmm, args->hDevice);
     } else {
@@ -124,9 +134,12 @@ NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
                                      : "hContext is not a context of a client");
         return STATUS_INVALID_PARAMETER;
     }
-    if (div_round_up(args->Size, PAGE_BYTES) > paging_process_chunk_pages(vidmm))
+    if (vidmm->caps.has_page_tables &&
+        div_round_up(args->Size, PAGE_BYTES) > paging_process_chunk_pages(vidmm))
         return STATUS_INVALID_PARAMETER; /* has to be seen at once through scratch */
-    describe(args, &info);
+    if (!vidmm->caps.has_page_tables && args->ContextAllocationFlags.MapGpuVirtualAddress)
+        return STATUS_INVALID_PARAMETER; /* there are no addresses to map it at */
+    describe(vidmm, args, &info);
     status = allocation_create_for_context(device, &info, &allocation);
     if (!NT_SUCCESS(status))
         return status;
@@ -227,6 +240,12 @@ static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILD
                    (segment->kind == SEGMENT_PAGES
                         ? segment_page_offset((struct vidmm_allocation *)allocation, 0)
                         : allocation->offset));
+}
+
+void context_allocation_op_init(const struct vidmm_allocation *allocation,
+                                DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    destination(allocation, args);
 }
 
 void context_allocation_init_view(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args)
@@ -347,6 +366,8 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
 
     if (!allocation || (args->PrivateDriverDataSize && !args->pPrivateDriverData))
         return STATUS_INVALID_PARAMETER;
+    if (!vidmm->caps.has_page_tables)
+        return STATUS_NOT_SUPPORTED; /* the operation names a virtual address and nothing else */
     if (vidmm->queue.is_building) {
         vidmm_driver_error(vidmm, "CTX-012",
                            "DxgkCbUpdateContextAllocation: called from DxgkDdiBuildPagingBuffer, "

@@ -1,14 +1,16 @@
 /*
  * Paging operations of the physical model: how an allocation enters, leaves and dies.
  *
- *     memory segment   enter   FILL without content, else TRANSFER from the backing store
+ *     memory segment   enter   FILL without content (INIT_CONTEXT_RESOURCE for what belongs to a
+ *                              context), else TRANSFER from the backing store
  *                      leave   DISCARD_CONTENT where the backing store is still good, else
  *                              TRANSFER to the backing store, directly or, with an eviction segment,
  *                              through aperture slots that show it: MAP, TRANSFER, UNMAP
  *                      die, drop an offered one   DISCARD_CONTENT
  *     AGP              the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get
  *                      what the GPU wrote through it
- *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store
+ *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store, and behind it the first
+ *                              INIT_CONTEXT_RESOURCE
  *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
  *                      die, drop   UNMAP_APERTURE_SEGMENT
  *
@@ -85,16 +87,27 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (allocation->segment->kind == SEGMENT_APERTURE)
-        return aperture_op_map(allocation, allocation->segment, allocation->offset, args)
-                   ? JOB_OPERATION
-                   : JOB_DONE;
-    if (allocation->segment->kind == SEGMENT_AGP)
-        return JOB_DONE; /* the bridge shows it already */
+    bool wants_image = allocation->is_for_context && !allocation->has_content;
+
+    if (allocation->segment->kind == SEGMENT_APERTURE && job->phase == 0) {
+        if (aperture_op_map(allocation, allocation->segment, allocation->offset, args))
+            return JOB_OPERATION;
+        job->phase = 1;
+    }
+    if (allocation->segment->kind == SEGMENT_APERTURE || allocation->segment->kind == SEGMENT_AGP) {
+        if (!wants_image || job->phase == 2)
+            return JOB_DONE; /* it shows the backing store */
+        job->phase = 2;
+        context_allocation_op_init(allocation, args);
+        return JOB_OPERATION;
+    }
     if (!allocation->mdl) {
         if (job->phase++)
             return JOB_DONE;
-        fill(allocation, args);
+        if (wants_image)
+            context_allocation_op_init(allocation, args);
+        else
+            fill(allocation, args);
         return JOB_OPERATION;
     }
     return transfer(allocation, true, args) ? JOB_OPERATION : JOB_DONE;

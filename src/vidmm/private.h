@@ -455,7 +455,12 @@ uint64_t device_page(const struct vidmm *vidmm, uint64_t page);
  */
 NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
                                        struct vidmm_allocation **out_allocation);
-/* Context allocations (context_allocation.c): INIT_CONTEXT_RESOURCE. */
+/*
+ * Context allocations (context_allocation.c): INIT_CONTEXT_RESOURCE, at the address in the segment
+ * alone, or shown to the paging process as well.
+ */
+void context_allocation_op_init(const struct vidmm_allocation *allocation,
+                                DXGKARG_BUILDPAGINGBUFFER *args);
 scratch_view_use context_allocation_init_view;
 /* Those of the context and those that all contexts of its device share. */
 unsigned context_allocations_count(const struct vidmm_context *context);

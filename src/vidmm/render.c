@@ -4,7 +4,8 @@
  * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
  * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
  * request brings its references in, DxgkDdiPatch gives it their addresses just before it goes to
- * the driver, and they stay where they are until it has retired. If they do not fit together although
+ * the driver, and they stay where they are until it has retired. So do the driver's own allocations of
+ * the context, which are in no list (CTX-003). If they do not fit together although
  * nothing else is in the way, the packet is cut at a split point of the driver's and both parts are
  * prepared one after the other, as often as that helps.
  *
@@ -114,6 +115,17 @@ static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *b
     context->free_buffers = buffer;
 }
 
+/* What the part holds: what its locations refer to, and what the context runs in. */
+static void unhold_part(struct submission *submission)
+{
+    unsigned i;
+
+    for (i = 0; i < submission->held_count; i++) {
+        if (i >= submission->reference_count || submission->is_needed[i])
+            allocation_unhold(submission->references[i].allocation);
+    }
+}
+
 /* ---- The end of a packet ---------------------------------------------------------------------------------- */
 
 static void free_call(struct render_call *call)
@@ -172,12 +184,8 @@ static void finish_submission(struct submission *submission, NTSTATUS status, ui
 static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 {
     struct submission *submission = container_of(packet, struct submission, packet);
-    unsigned i;
 
-    for (i = 0; i < submission->reference_count; i++) {
-        if (submission->is_needed[i])
-            allocation_unhold(submission->references[i].allocation);
-    }
+    unhold_part(submission);
     if (status_means_reset(status))
         device_fail(submission->context->device, "its submission did not end");
     finish_submission(submission, status, 0, 0);
@@ -219,6 +227,11 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
             submission->references[i].allocation->is_dirty = true;
         if (submission->references[i].is_written &&
             submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+            submission->references[i].allocation->is_agp_dirty = true;
+    }
+    for (; i < submission->held_count; i++) { /* the GPU stores into it what only it knows */
+        submission->references[i].allocation->is_dirty = true;
+        if (submission->references[i].allocation->segment->kind == SEGMENT_AGP)
             submission->references[i].allocation->is_agp_dirty = true;
     }
     patch.hContext = context->driver_context;
@@ -266,15 +279,15 @@ static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submi
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
 
-/* A request for what the submission's part of the buffer refers to, in memory for all of the list. */
+/* A request for what the part holds, in memory for all of the list. */
 static void fill_request(struct submission *submission, struct request *request)
 {
     unsigned i;
 
     request->count = 0;
     request->context = submission;
-    for (i = 0; i < submission->reference_count; i++) {
-        if (submission->is_needed[i])
+    for (i = 0; i < submission->held_count; i++) {
+        if (i >= submission->reference_count || submission->is_needed[i])
             request->allocations[request->count++] = submission->references[i].allocation;
     }
     submission->request = request;
@@ -334,9 +347,8 @@ static NTSTATUS reserve_splits(struct submission *submission)
         call->spare_submissions = spare;
         for (requests = 0; requests < 2; requests++) {
             struct request *request;
-            NTSTATUS status =
-                request_create(submission->context->device, submission->reference_count,
-                               references_resident, submission, &request);
+            NTSTATUS status = request_create(submission->context->device, submission->held_count,
+                                             references_resident, submission, &request);
 
             if (!NT_SUCCESS(status))
                 return status;
@@ -408,10 +420,7 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
         return;
     }
     if (NT_SUCCESS(status)) { /* an earlier part has failed: nothing runs behind it */
-        for (i = 0; i < submission->reference_count; i++) {
-            if (submission->is_needed[i])
-                allocation_unhold(submission->references[i].allocation);
-        }
+        unhold_part(submission);
         finish_submission(submission, submission->call->status, 0, 0);
         return;
     }
@@ -534,8 +543,8 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
         submission->references[i] = references[i];
         submission->is_needed[i] = true;
     }
-    *status = request_create(context->device, reference_count, references_resident, submission,
-                             &submission->request);
+    *status = request_create(context->device, submission->held_count, references_resident,
+                             submission, &submission->request);
     if (NT_SUCCESS(*status)) {
         fill_request(submission, submission->request);
         return submission;

@@ -571,6 +571,26 @@ uint32_t workload_builder_context(struct workload_builder *builder, const char *
     return out->view.context_count++;
 }
 
+/* Contexts of the same device and node have one area if they share any: they say the same of it. */
+static bool agrees_with_others(const struct workload_context *contexts, uint32_t count,
+                               uint32_t context, const struct workload_save_area *save)
+{
+    const struct workload_context *own = &contexts[context];
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct workload_context *other = &contexts[i];
+
+        if (i == context || !save->is_shared || !other->save.bytes || !other->save.is_shared ||
+            other->device != own->device || other->node != own->node)
+            continue;
+        if (other->save.bytes != save->bytes || other->save.is_local != save->is_local ||
+            other->save.is_mapped != save->is_mapped ||
+            other->save.has_cpu_image != save->has_cpu_image)
+            return false;
+    }
+    return true;
+}
+
 void workload_builder_save_area(struct workload_builder *builder, uint32_t context,
                                 const struct workload_save_area *save)
 {
@@ -579,6 +599,13 @@ void workload_builder_save_area(struct workload_builder *builder, uint32_t conte
                               "a context-save area of %llu bytes is not possible (expected a "
                               "multiple of 8 from 64 to 1M)",
                               (unsigned long long)save->bytes);
+        return;
+    }
+    if (!agrees_with_others(builder->out->contexts, builder->out->view.context_count, context,
+                            save)) {
+        workload_builder_fail(builder,
+                              "another context of the device and node shares its save area "
+                              "already and describes it differently");
         return;
     }
     builder->out->contexts[context].save = *save;

@@ -288,7 +288,9 @@ static void handle_context(struct parser *parser)
             return;
     }
     if (!choice(parser, ATTR_SAVE_IN, "system", "local", &save.is_local) ||
-        !choice(parser, ATTR_SAVE_BY, "address", "va", &save.is_mapped))
+        !choice(parser, ATTR_SAVE_BY, "address", "va", &save.is_mapped) ||
+        !choice(parser, ATTR_SAVE_FOR, "context", "device", &save.is_shared) ||
+        !choice(parser, ATTR_SAVE_IMAGE, "gpu", "cpu", &save.has_cpu_image))
         return;
     context =
         workload_builder_context(parser->builder, terminate(parser->words[0], name, sizeof name),
@@ -799,8 +801,10 @@ static const struct directive directives[] = {
     {"process", "process NAME", 0, 0, 1, false, NULL, handle_process},
     {"device", "device NAME [process=P]", A(PROCESS), 0, 1, false, NULL, handle_device},
     {"context",
-     "context NAME [device=D] [node=N] [save=S] [save-in=system|local] [save-by=address|va]",
-     A(DEVICE) | A(NODE) | A(SAVE) | A(SAVE_IN) | A(SAVE_BY), 0, 1, false, NULL, handle_context},
+     "context NAME [device=D] [node=N] [save=S] [save-in=system|local] [save-by=address|va] "
+     "[save-for=context|device] [save-image=gpu|cpu]",
+     A(DEVICE) | A(NODE) | A(SAVE) | A(SAVE_IN) | A(SAVE_BY) | A(SAVE_FOR) | A(SAVE_IMAGE), 0, 1,
+     false, NULL, handle_context},
 };
 
 const struct directive *case_find_directive(struct word word)

@@ -24,6 +24,8 @@ static const struct {
     [ATTR_SAVE] = {"save", TYPE_NUMBER},
     [ATTR_SAVE_IN] = {"save-in", TYPE_WORD},
     [ATTR_SAVE_BY] = {"save-by", TYPE_WORD},
+    [ATTR_SAVE_FOR] = {"save-for", TYPE_WORD},
+    [ATTR_SAVE_IMAGE] = {"save-image", TYPE_WORD},
     [ATTR_SIZE] = {"size", TYPE_NUMBER},
     [ATTR_ALIGN] = {"align", TYPE_NUMBER},
     [ATTR_PRIORITY] = {"priority", TYPE_WORD},

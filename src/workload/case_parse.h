@@ -48,6 +48,8 @@ enum attribute {
     ATTR_SAVE,
     ATTR_SAVE_IN,
     ATTR_SAVE_BY,
+    ATTR_SAVE_FOR,
+    ATTR_SAVE_IMAGE,
     ATTR_COUNT,
 };
 

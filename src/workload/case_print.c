@@ -140,6 +140,10 @@ static void print_header(struct printer *printer)
         if (save->bytes)
             putf(printer, " save=%llu save-in=%s save-by=%s", (unsigned long long)save->bytes,
                  save->is_local ? "local" : "system", save->is_mapped ? "va" : "address");
+        if (save->bytes && save->is_shared)
+            putf(printer, " save-for=device");
+        if (save->bytes && save->has_cpu_image)
+            putf(printer, " save-image=cpu");
         putf(printer, "\n");
     }
 }

@@ -161,6 +161,8 @@ const struct workload_option_info workload_options[] = {
      "physical model: split points of a DMA buffer after so many references"},
     {"dma-split", WORKLOAD_OPTION_CHOICE, "needed|always", 0, 0,
      "physical model: split DMA buffers where they do not fit, or wherever they can be"},
+    {"context-handle", WORKLOAD_OPTION_CHOICE, "kernel|driver", 0, 0,
+     "whose handle of a context allocation INIT_CONTEXT_RESOURCE carries"},
     {"banks", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "physical model: whether local memory is divided into banks"},
     {"agp", WORKLOAD_OPTION_SIZE, NULL, 0, 2 * GiB, "window of an AGP bridge (physical model)"},

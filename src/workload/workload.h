@@ -231,11 +231,13 @@ struct workload_device {
     uint32_t process;
 };
 
-/* GpuMmu: what the driver keeps of a context in memory of its own. */
+/* What the driver keeps of a context in memory of its own. */
 struct workload_save_area {
-    uint64_t bytes; /* 0: none; else a multiple of 8, at least 64 */
-    bool is_local;  /* in local memory, else in system memory */
-    bool is_mapped; /* the GPU reaches it by virtual address, else by physical address */
+    uint64_t bytes;     /* 0: none; else a multiple of 8, at least 64 */
+    bool is_local;      /* in local memory, else in system memory */
+    bool is_mapped;     /* GpuMmu: reached by virtual address, else by physical address */
+    bool is_shared;     /* one for all contexts of the device and node that say so, all alike */
+    bool has_cpu_image; /* its first content is written by the CPU where that sees it */
 };
 
 struct workload_context {
