@@ -284,7 +284,7 @@ void vidmm_process_destroy(struct vidmm_process *process);
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);
 /*
  * Its contexts and allocations are destroyed, and the manager is idle since: what the driver had for
- * the contexts ends behind them.
+ * the contexts ends behind them, and what it had for all of them ends behind this call.
  */
 void vidmm_device_destroy(struct vidmm_device *device);
 

@@ -363,6 +363,8 @@ bool player_take_down(struct player *player)
             vidmm_device_destroy(player->devices[i]);
         player->devices[i] = NULL;
     }
+    if (!wait_idle(player)) /* ... and for all contexts of a device */
+        return false;
     for (uint32_t i = 0; i < workload->process_count; i++) {
         if (player->processes[i])
             vidmm_process_destroy(player->processes[i]);

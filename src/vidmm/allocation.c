@@ -647,6 +647,7 @@ void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
 static void free_allocation(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
+    struct vidmm_device *device = allocation->device;
 
     while (!list_is_empty(&allocation->mappings))
         mapping_free(container_of(allocation->mappings.next, struct mapping, allocation_link));
@@ -659,6 +660,7 @@ static void free_allocation(struct vidmm_allocation *allocation)
     list_remove(&allocation->device_link);
     vidmm->doomed_count--;
     base_free(vidmm->services, allocation, sizeof *allocation);
+    device_free_if_done(device);
 }
 
 void allocation_die(struct vidmm_allocation *allocation)

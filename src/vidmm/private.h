@@ -699,11 +699,16 @@ struct vidmm_process {
     struct list link;
 };
 
+struct vidmm_device;
+/* The end of vidmm_device_destroy(), when no allocation of the device is left. */
+void device_free_if_done(struct vidmm_device *device);
+
 /* The end of vidmm_process_destroy(), when its tables need nothing more. */
 void process_free(struct vidmm_process *process);
 
 struct vidmm_device {
-    bool is_in_error; /* until its owner says otherwise, nothing more is submitted */
+    bool is_in_error;  /* until its owner says otherwise, nothing more is submitted */
+    bool is_destroyed; /* and waits for the end of what the driver had for its contexts */
     struct vidmm_process *process;
     struct vidmm *vidmm;
     HANDLE driver_device;

@@ -141,18 +141,41 @@ free_device:
     return status;
 }
 
+void device_free_if_done(struct vidmm_device *device)
+{
+    struct vidmm *vidmm = device->vidmm;
+
+    if (!device->is_destroyed || !list_is_empty(&device->allocations))
+        return;
+    list_remove(&device->link);
+    base_free(vidmm->services, device, sizeof *device);
+}
+
+/* The client's are destroyed. */
+static bool has_only_drivers_allocations(const struct vidmm_device *device)
+{
+    const struct vidmm_allocation *allocation;
+
+    list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link) {
+        if (!allocation->is_for_context)
+            return false;
+    }
+    return true;
+}
+
 void vidmm_device_destroy(struct vidmm_device *device)
 {
     struct vidmm *vidmm = device->vidmm;
 
     ASSERT(list_is_empty(&device->contexts));
-    ASSERT(list_is_empty(&device->allocations));
+    ASSERT(has_only_drivers_allocations(device));
     ASSERT(!device->submission_count);
     openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
+    context_allocations_drop(vidmm, &device->context_allocations);
     monitored_fence_fini(vidmm, &device->paging_fence);
-    list_remove(&device->link);
-    base_free(vidmm->services, device, sizeof *device);
+    device->is_destroyed = true;
+    device_free_if_done(device);
 }
 
 uint64_t submissions_retired(const struct vidmm *vidmm)
