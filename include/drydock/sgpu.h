@@ -32,6 +32,17 @@
 #define SGPU_PA_APERTURE (1ull << 40)
 #define SGPU_PA_SYSTEM   (1ull << 47)
 
+/* ---- Tiles -------------------------------------------------------------------------------
+ *
+ * What is linear in system memory may be tiled in local memory, in tiles of four pages: two lines of
+ * two pages become two columns, so that the second and the third page have changed places. What a
+ * linear surface has at an address a, a tiled one has at SGPU_TILED(a), which is a with its bits 12
+ * and 13 exchanged; the same function leads back. A tiled surface is whole tiles.
+ */
+#define SGPU_TILE_BYTES 0x4000u
+#define SGPU_TILED(a)                                                                              \
+    (((a) & ~UINT64_C(0x3000)) | ((a)&UINT64_C(0x1000)) << 1 | ((a)&UINT64_C(0x2000)) >> 1)
+
 /* ---- Registers (BAR 0) ----------------------------------------------------------------
  *
  * | offset | size | access | name                                                         |
@@ -48,8 +59,17 @@
 #define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
 #define SGPU_REG_WINDOW_SLOT   0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
 #define SGPU_REG_WINDOW_PAGE                                                                       \
-    0x0d4u                         /* 4 w  ... shows this page of local memory, or, with
+    0x0d4u /* 4 w  ... shows this page of local memory, or, with
                                        *      SGPU_WINDOW_NOTHING, none */
+/*
+ * Ranges of BAR 1 through which the CPU sees tiled memory in linear order: pages [FIRST, END) of it,
+ * whole tiles; none while END is not above FIRST. They outlive a reset, not the loss of power. Not with
+ * SGPU_STRAP_HOST_APERTURE, nor on a board with SGPU_STRAP_NO_RANGES.
+ */
+#define SGPU_RANGES             2u
+#define SGPU_REG_RANGE_FIRST(n) (0x0e0u + 8u * (n)) /* 4 w  page of BAR 1                */
+#define SGPU_REG_RANGE_END(n)   (0x0e4u + 8u * (n)) /* 4 w  ... and the one behind the last */
+
 #define SGPU_REG_KEPT_SIZE  0x080u /* 8 r  bytes of local memory that outlive hibernation */
 #define SGPU_REG_IRQ_STATUS 0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
 #define SGPU_REG_IRQ_ENABLE 0x104u /* 4 rw SGPU_IRQ_*                                    */
@@ -80,6 +100,7 @@
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
+#define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
@@ -302,9 +323,12 @@ struct sgpu_packet_fill {
 
 /*
  * Copies whole pages between a linear physical range and a list of system pages (page numbers).
- * Direction: SGPU_COPY_TO_PAGES from linear to the list, else from the list to linear.
+ * Direction: SGPU_COPY_TO_PAGES from linear to the list, else from the list to linear. With
+ * SGPU_COPY_TILED the memory at linear is tiled: page i of the list goes with the page at
+ * SGPU_TILED(linear + i pages).
  */
 #define SGPU_COPY_TO_PAGES (1u << 0)
+#define SGPU_COPY_TILED    (1u << 1)
 struct sgpu_packet_copy_pages {
     uint32_t header;
     uint32_t flags;
@@ -368,7 +392,8 @@ struct sgpu_packet_fence {
  * reference marked WRITE when it ends. What is written is a function of key and position alone:
  * the page at offset i pages from the page that address lies in gets the content named key + i
  * (bytes of a page are those of the named content at the same offset in the page). Names have 62
- * bits; higher ones are ignored. The token is passed to whoever observes the GPU.
+ * bits; higher ones are ignored. The token is passed to whoever observes the GPU. A reference marked
+ * TILED is to a tiled surface: address and bytes are those of the linear one.
  *
  * A render may come in several packets, each with some of the references, and others in between: all
  * but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.
@@ -377,6 +402,7 @@ struct sgpu_packet_fence {
 #define SGPU_RENDER_CONTINUES (1u << 1)
 #define SGPU_REF_READ         (1u << 0)
 #define SGPU_REF_WRITE        (1u << 1)
+#define SGPU_REF_TILED        (1u << 2)
 struct sgpu_render_ref {
     uint64_t address;
     uint64_t bytes;
@@ -410,6 +436,8 @@ struct sgpu_packet_render {
 #define SGPU_UMD_NO_LARGE_PAGES      (1u << 21) /* never map it by large pages               */
 #define SGPU_UMD_ALTERNATE_VA        (1u << 22) /* the CPU keeps seeing it when it is evicted */
 #define SGPU_UMD_PERMANENT           (1u << 23) /* keeps its system memory while it is in local */
+#define SGPU_UMD_TILED               (1u << 24) /* tiled in local memory, the only place it has */
+#define SGPU_UMD_SWIZZLED            (1u << 25) /* ... and elsewhere, until the CPU looks       */
 #define SGPU_UMD_FROM_END            (1u << 27) /* placed from the end of its segment        */
 #define SGPU_UMD_APERTURE_CPU_VIEW   (1u << 20) /* the driver's CPU side sees it in the aperture */
 struct sgpu_umd_allocation {

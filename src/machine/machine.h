@@ -105,6 +105,14 @@ struct machine_target {
  */
 void machine_set_window_pages(struct machine *machine, const uint64_t *pages);
 
+/*
+ * The same by a function, which says for a page of BAR 1 which local page it shows; NULL: as the list
+ * says. It must not be set together with a list.
+ */
+typedef uint64_t machine_window_page(void *context, uint64_t page);
+void machine_set_window_function(struct machine *machine, machine_window_page *function,
+                                 void *context);
+
 uint64_t machine_bar0_pa(const struct machine *machine);
 uint64_t machine_bar1_pa(const struct machine *machine);
 

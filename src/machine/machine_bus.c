@@ -35,24 +35,40 @@ void machine_set_window_pages(struct machine *machine, const uint64_t *pages)
     machine->window_pages = pages;
 }
 
+void machine_set_window_function(struct machine *machine, machine_window_page *function,
+                                 void *context)
+{
+    ASSERT(!function || !machine->window_pages);
+    machine->window_function = function;
+    machine->window_context = context;
+}
+
+static uint64_t window_page(const struct machine *machine, uint64_t page)
+{
+    if (machine->window_function)
+        return machine->window_function(machine->window_context, page);
+    return machine->window_pages[page];
+}
+
 /* Where a range of BAR 1 lies in local memory; false when parts of it lie apart or nowhere. */
 static bool find_in_window(const struct machine *machine, uint64_t offset, uint64_t bytes,
                            uint64_t *out_address)
 {
-    const uint64_t *pages = machine->window_pages;
-    uint64_t first = offset / PAGE_BYTES;
+    uint64_t page = offset / PAGE_BYTES;
     uint64_t count = bytes_to_pages(offset % PAGE_BYTES + bytes);
+    uint64_t first;
 
     *out_address = offset;
-    if (!pages)
+    if (!machine->window_pages && !machine->window_function)
         return true;
-    if (pages[first] == UINT64_MAX)
+    first = window_page(machine, page);
+    if (first == UINT64_MAX)
         return false;
     for (uint64_t i = 1; i < count; i++) {
-        if (pages[first + i] != pages[first] + i)
+        if (window_page(machine, page + i) != first + i)
             return false;
     }
-    *out_address = pages[first] * PAGE_BYTES + offset % PAGE_BYTES;
+    *out_address = first * PAGE_BYTES + offset % PAGE_BYTES;
     return true;
 }
 

@@ -67,8 +67,10 @@ struct machine {
 
     const struct machine_registers *registers;
     void *registers_context;
-    const uint64_t *window_pages; /* NULL: BAR 1 is linear */
-    uint8_t *register_window;     /* reserved host addresses that stand for BAR 0 */
+    const uint64_t *window_pages; /* NULL: BAR 1 is linear, unless... */
+    machine_window_page *window_function;
+    void *window_context;
+    uint8_t *register_window; /* reserved host addresses that stand for BAR 0 */
     uint64_t register_window_bytes;
 
     void (*interrupt_handler)(void *context);

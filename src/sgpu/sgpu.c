@@ -352,6 +352,51 @@ static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
     }
 }
 
+/* ---- Ranges of BAR 1 ------------------------------------------------------------------------ */
+
+static uint64_t shown_page(void *context, uint64_t page)
+{
+    const struct sgpu *gpu = context;
+
+    for (unsigned i = 0; i < SGPU_RANGES; i++) {
+        if (page >= gpu->range_first[i] && page < gpu->range_end[i])
+            return SGPU_TILED(page * PAGE_BYTES) / PAGE_BYTES;
+    }
+    return page;
+}
+
+/* Without a range that shows anything BAR 1 is linear, and costs nothing to look through. */
+static void set_range(struct sgpu *gpu, uint32_t *bound, uint32_t value)
+{
+    bool is_any = false;
+
+    *bound = value;
+    for (unsigned i = 0; i < SGPU_RANGES; i++)
+        is_any = is_any || gpu->range_first[i] < gpu->range_end[i];
+    if (!gpu->window_pages)
+        machine_set_window_function(gpu->machine, is_any ? shown_page : NULL, gpu);
+}
+
+void sgpu_forget_ranges(struct sgpu *gpu)
+{
+    for (unsigned i = 0; i < SGPU_RANGES; i++)
+        set_range(gpu, &gpu->range_end[i], 0);
+}
+
+/* The bound that a register holds; NULL: it is none of them. */
+static uint32_t *range_bound(struct sgpu *gpu, uint64_t offset)
+{
+    if (gpu->config.straps & SGPU_STRAP_NO_RANGES)
+        return NULL;
+    for (unsigned i = 0; i < SGPU_RANGES; i++) {
+        if (offset == SGPU_REG_RANGE_FIRST(i))
+            return &gpu->range_first[i];
+        if (offset == SGPU_REG_RANGE_END(i))
+            return &gpu->range_end[i];
+    }
+    return NULL;
+}
+
 static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
 {
     struct sgpu_node *node = node_at(gpu, offset);
@@ -369,6 +414,8 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
     } else if (offset == SGPU_REG_WINDOW_PAGE && gpu->window_slot < gpu->window_page_count) {
         gpu->window_pages[gpu->window_slot] =
             value < gpu->local_bytes / PAGE_BYTES ? value : UINT64_MAX;
+    } else if (range_bound(gpu, offset)) {
+        set_range(gpu, range_bound(gpu, offset), value);
     } else if (offset == SGPU_REG_RESET && value == SGPU_RESET_KEY) {
         sgpu_reset_device(gpu);
     }
@@ -487,6 +534,7 @@ void sgpu_destroy(struct sgpu *gpu)
     machine_set_interrupt_line(gpu->machine, false);
     machine_set_registers(gpu->machine, NULL, NULL);
     machine_set_window_pages(gpu->machine, NULL);
+    machine_set_window_function(gpu->machine, NULL, NULL);
     base_free_array(gpu->services, gpu->window_pages, gpu->window_page_count,
                     sizeof *gpu->window_pages);
     base_free_array(gpu->services, gpu->slots, gpu->slot_count, sizeof *gpu->slots);

@@ -40,6 +40,7 @@ void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep)
 {
     ASSERT(!gpu->is_off);
     gpu->is_off = true;
+    sgpu_forget_ranges(gpu);
     reset_nodes(gpu);
     for (uint64_t i = 0; i < gpu->slot_count; i++)
         gpu->slots[i] = 0;

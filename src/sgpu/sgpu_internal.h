@@ -131,6 +131,7 @@ struct sgpu {
     uint64_t *window_pages; /* of BAR 1, with SGPU_STRAP_HOST_APERTURE; else NULL */
     uint64_t window_page_count;
     uint32_t window_slot;
+    uint32_t range_first[SGPU_RANGES], range_end[SGPU_RANGES]; /* pages of BAR 1 */
     uint64_t dead_start, dead_end; /* defective local memory; both local_bytes when none is */
     uint64_t aperture_bytes;
     struct mmu_shape mmu;
@@ -158,6 +159,9 @@ static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
 }
 
 /* ---- sgpu.c --------------------------------------------------------------------------------- */
+
+/* BAR 1 shows no range in another order. */
+void sgpu_forget_ranges(struct sgpu *gpu);
 
 /* Stop the node. */
 void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address);

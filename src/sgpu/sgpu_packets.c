@@ -231,6 +231,7 @@ static bool copy_pages_end(struct sgpu_node *node)
     const struct sgpu_space physical = {.is_virtual = false};
     struct sgpu *gpu = node->gpu;
     bool is_to_pages = packet->flags & SGPU_COPY_TO_PAGES;
+    bool is_tiled = packet->flags & SGPU_COPY_TILED;
     struct sgpu_span linear = {0};
     uint64_t piece;
 
@@ -242,10 +243,14 @@ static bool copy_pages_end(struct sgpu_node *node)
 
         if (run == 0)
             return raise_bus(node, SGPU_PA_SYSTEM | packet->pages[i] * PAGE_BYTES);
-        if (!linear.bytes &&
-            !sgpu_translate(node, &physical, packet->linear + i * PAGE_BYTES, left * PAGE_BYTES,
-                            is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
-            return raise(node, &linear);
+        if (!linear.bytes) {
+            uint64_t address = packet->linear + i * PAGE_BYTES;
+            uint64_t bytes = is_tiled ? PAGE_BYTES : left * PAGE_BYTES;
+
+            if (!sgpu_translate(node, &physical, is_tiled ? SGPU_TILED(address) : address, bytes,
+                                is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
+                return raise(node, &linear);
+        }
         /* Memories are whole pages, so a run of pages is. */
         piece = min_u64(run, linear.bytes / PAGE_BYTES);
         move_span(is_to_pages ? &list : &linear, is_to_pages ? &linear : &list, piece * PAGE_BYTES);
@@ -479,7 +484,7 @@ static bool clean_end(struct sgpu_node *node)
 static bool render_is_well_formed(struct sgpu_node *node)
 {
     const struct sgpu_packet_render *packet = (const void *)node->packet;
-    const uint32_t known = SGPU_REF_READ | SGPU_REF_WRITE;
+    const uint32_t known = SGPU_REF_READ | SGPU_REF_WRITE | SGPU_REF_TILED;
 
     if (node->packet_size != sizeof *packet + packet->ref_count * sizeof *packet->refs ||
         packet->reserved != 0 || packet->duration_ns > FIELD_LIMIT)
@@ -490,6 +495,21 @@ static bool render_is_well_formed(struct sgpu_node *node)
     return true;
 }
 
+/* The longest run of a reference from done bytes on: of a tiled one, no more than a page. */
+static bool translate_reference(struct sgpu_node *node, const struct sgpu_space *space,
+                                const struct sgpu_render_ref *ref, uint64_t done,
+                                enum sgpu_access access, struct sgpu_span *out_span)
+{
+    uint64_t address = ref->address + done;
+    uint64_t bytes = ref->bytes - done;
+
+    if (ref->flags & SGPU_REF_TILED) {
+        bytes = min_u64(bytes, PAGE_BYTES - address % PAGE_BYTES);
+        address = SGPU_TILED(address);
+    }
+    return sgpu_translate(node, space, address, bytes, access, out_span);
+}
+
 static bool render_read(struct sgpu_node *node, const struct sgpu_space *space, uint64_t token,
                         const struct sgpu_render_ref *ref)
 {
@@ -498,8 +518,7 @@ static bool render_read(struct sgpu_node *node, const struct sgpu_space *space, 
     struct sgpu_span span;
 
     for (uint64_t done = 0; done < ref->bytes; done += span.bytes) {
-        if (!sgpu_translate(node, space, ref->address + done, ref->bytes - done, SGPU_ACCESS_READ,
-                            &span))
+        if (!translate_reference(node, space, ref, done, SGPU_ACCESS_READ, &span))
             return raise(node, &span);
         gpu->statistics.render_read_bytes += span.bytes;
         if (observer && observer->render_read)
@@ -520,7 +539,7 @@ static bool render_write(struct sgpu_node *node, const struct sgpu_space *space,
         uint64_t address = ref->address + done;
         uint64_t first_page = address / PAGE_BYTES - ref->address / PAGE_BYTES;
 
-        if (!sgpu_translate(node, space, address, ref->bytes - done, SGPU_ACCESS_WRITE, &span))
+        if (!translate_reference(node, space, ref, done, SGPU_ACCESS_WRITE, &span))
             return raise(node, &span);
         gpu->statistics.render_written_bytes += span.bytes;
         if (observer && observer->render_write)
@@ -575,8 +594,9 @@ static const struct packet_kind packet_kinds[] = {
                       copy_begin, copy_end},
     [SGPU_OP_FILL] = {sizeof(struct sgpu_packet_fill), SGPU_PACKET_PHYSICAL, fill_is_well_formed,
                       fill_begin, fill_end},
-    [SGPU_OP_COPY_PAGES] = {sizeof(struct sgpu_packet_copy_pages), SGPU_COPY_TO_PAGES,
-                            copy_pages_is_well_formed, copy_pages_begin, copy_pages_end},
+    [SGPU_OP_COPY_PAGES] = {sizeof(struct sgpu_packet_copy_pages),
+                            SGPU_COPY_TO_PAGES | SGPU_COPY_TILED, copy_pages_is_well_formed,
+                            copy_pages_begin, copy_pages_end},
     [SGPU_OP_GART_WRITE] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT,
                             gart_is_well_formed, table_write_begin, gart_end},
     [SGPU_OP_GART_FILL] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT, gart_is_well_formed,

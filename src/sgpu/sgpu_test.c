@@ -590,7 +590,7 @@ static void malformed_packets_fault_with_their_offset(void **state)
         FIELD(sgpu_packet_render, ref_count, UINT32_MAX),
         FIELD(sgpu_packet_render, reserved, 9),
         FIELD(sgpu_packet_render, duration_ns, UINT64_MAX),
-        FIELD(sgpu_packet_render, refs[0].flags, 4),
+        FIELD(sgpu_packet_render, refs[0].flags, 8),
         FIELD(sgpu_packet_render, refs[0].bytes, UINT64_MAX),
     };
     struct rig rig;
