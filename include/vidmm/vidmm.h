@@ -346,6 +346,17 @@ HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
  * may have started that move): let the machine run and ask again. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
+
+/*
+ * The same with wishes, as D3DDDICB_LOCKFLAGS has them. ACQUIRE_APERTURE: see it in linear order, though
+ * the driver may have it in another one: through a swizzling range where it is in memory, else in system
+ * memory, where what the driver does not mark Swizzled is linear. Below WDDM 2.0 only; later drivers are
+ * not asked. What is marked Swizzled is always locked that way. IGNORE_SYNC: do not wait for work that
+ * uses it; STATUS_INVALID_PARAMETER for what is marked Swizzled (SWZ-009).
+ */
+#define VIDMM_LOCK_ACQUIRE_APERTURE (1u << 0)
+#define VIDMM_LOCK_IGNORE_SYNC      (1u << 1)
+NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags);
 void vidmm_unlock(struct vidmm_allocation *allocation);
 
 /* CPU physical address of a page of a locked allocation. */

@@ -253,6 +253,7 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
     stream_of(seed, STREAM_SWITCHES, &rng);
     config->skips_paging_patch = rng_chance(&rng, 1, 2);
     config->announces_idle = rng_chance(&rng, 1, 2);
+    config->has_no_ranges = rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PIECES, &rng);
     if (rng_chance(&rng, 1, 4))
         config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
@@ -273,6 +274,19 @@ static uint64_t largest_in_one_piece(const struct workload *workload)
     return largest;
 }
 
+/* What it takes that allocations are whole tiles, begin at one, and leave gaps between others. */
+static uint64_t tile_bytes(const struct workload *workload)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (workload->allocations[i].flags &
+            (WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED))
+            bytes = max_u64(bytes, align_up(workload->allocations[i].size, SGPU_TILE_BYTES));
+    }
+    return bytes;
+}
+
 /*
  * Behind the options of the case, which say how much local memory the case needs on an ordinary
  * board: roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more.
@@ -280,6 +294,8 @@ static uint64_t largest_in_one_piece(const struct workload *workload)
  */
 static void make_room(const struct workload *workload, struct run_config *config)
 {
+    if (config->local_bytes && config->model == RUN_PHYSICAL)
+        config->local_bytes += tile_bytes(workload);
     if (!config->local_bytes || config->model != RUN_GPUMMU)
         return;
     if (config->mmu.levels == 2 || config->mmu.levels == 3)

@@ -111,8 +111,21 @@ static bool is_local(uint8_t segment)
     return segment == WORKLOAD_SEGMENT_LOCAL || segment == WORKLOAD_SEGMENT_LOCAL_INVISIBLE;
 }
 
+/* Tiles are a matter of WDDM 1: above it, drivers are not told when the CPU looks. */
+static bool is_tiled(const struct player *player, const struct workload_allocation *allocation)
+{
+    return !player->is_virtual &&
+           (allocation->flags & (WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED));
+}
+
+static uint64_t tiled_page(uint64_t page)
+{
+    return SGPU_TILED(page * PAGE_BYTES) / PAGE_BYTES;
+}
+
 /* What the user-mode half tells its driver about the allocation. */
-static struct sgpu_umd_allocation private_data_of(const struct workload_allocation *allocation)
+static struct sgpu_umd_allocation private_data_of(const struct player *player,
+                                                  const struct workload_allocation *allocation)
 {
     struct sgpu_umd_allocation data = {
         .version = SGPU_UMD_VERSION,
@@ -156,6 +169,10 @@ static struct sgpu_umd_allocation private_data_of(const struct workload_allocati
         data.flags |= SGPU_UMD_ALTERNATE_VA;
     if (allocation->flags & WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE)
         data.flags |= SGPU_UMD_APERTURE_CPU_VIEW;
+    if (is_tiled(player, allocation))
+        data.flags |= SGPU_UMD_TILED;
+    if (is_tiled(player, allocation) && (allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED))
+        data.flags |= SGPU_UMD_SWIZZLED;
     return data;
 }
 
@@ -188,7 +205,7 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     uint32_t id = player_op(player, op_index)->object;
     const struct workload_allocation *allocation = &player->workload->allocations[id];
     struct player_allocation *entry = &player->allocations[id];
-    struct sgpu_umd_allocation data = private_data_of(allocation);
+    struct sgpu_umd_allocation data = private_data_of(player, allocation);
     const char *name = workload_allocation_name(player->workload, id);
     unsigned attempts = 0;
     NTSTATUS status;
@@ -198,6 +215,9 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         if (!NT_SUCCESS(status))
             return player_stop_with(player, PLAYER_OBJECT,
                                     "no room to follow the content of allocation '%s'", name);
+        if (is_tiled(player, allocation))
+            oracle_allocation_reordered(player->oracle, id, tiled_page,
+                                        allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
     }
     do {
         status = vidmm_allocation_create(player->devices[allocation->device], &data, sizeof data,
@@ -358,6 +378,9 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     struct player_allocation *entry = &player->allocations[op->object];
     unsigned attempts = 0;
     uint64_t tag = 0;
+    unsigned flags = is_tiled(player, &player->workload->allocations[op->object])
+                         ? VIDMM_LOCK_ACQUIRE_APERTURE
+                         : 0;
     NTSTATUS status;
 
     while (entry->waiting_count || entry->running_count) {
@@ -367,7 +390,7 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     if (!entry->handle)
         return true; /* it could not be created, which has been reported */
     for (;;) {
-        status = vidmm_lock(entry->handle);
+        status = vidmm_lock_with(entry->handle, flags);
         if (status == STATUS_GRAPHICS_ALLOCATION_BUSY) {
             if (!player_advance(player))
                 return false;

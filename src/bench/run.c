@@ -295,6 +295,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
                                                                        : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
+           (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
            (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
            (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);
 }

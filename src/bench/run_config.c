@@ -98,6 +98,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *model = workload_option(workload, "model");
     const char *wddm = workload_option(workload, "wddm");
     const char *banks = workload_option(workload, "banks");
+    const char *ranges = workload_option(workload, "swizzling-ranges");
     const char *splitting = workload_option(workload, "dma-split");
     const char *handle = workload_option(workload, "context-handle");
     const char *remapping = workload_option(workload, "dma-remapping");
@@ -145,6 +146,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->inits_by_driver_handle = strcmp(handle, "driver") == 0;
     if (banks)
         config->has_banks = strcmp(banks, "yes") == 0;
+    if (ranges)
+        config->has_no_ranges = strcmp(ranges, "no") == 0;
     config->agp_bytes = workload_option_number(workload, "agp", config->agp_bytes);
     if (remapping)
         config->remaps_dma = strcmp(remapping, "no") != 0;
@@ -191,7 +194,6 @@ const char *run_config_unsupported_flag(const struct workload *workload)
         WORKLOAD_ALLOCATION_EXISTING_SYSMEM,
         WORKLOAD_ALLOCATION_PROTECTED,
         WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
-        WORKLOAD_ALLOCATION_SWIZZLED,
         WORKLOAD_ALLOCATION_OVERLAY,
         WORKLOAD_ALLOCATION_CAPTURE,
         WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING,

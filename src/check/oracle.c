@@ -214,6 +214,16 @@ static struct oracle_allocation *find_allocation(const struct oracle *oracle, ui
     return allocation;
 }
 
+void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory,
+                                 bool is_swizzled)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+
+    ASSERT(!allocation->locations && !allocation->operation_count);
+    allocation->layout = page_in_memory;
+    allocation->is_swizzled = is_swizzled;
+}
+
 void oracle_allocation_freed(struct oracle *oracle, uint64_t id)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);

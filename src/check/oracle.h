@@ -156,6 +156,14 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
  */
 NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t bytes,
                                    const char *name);
+/*
+ * In local memory its pages stand in another order: page i of it where page_in_memory(i) would stand if
+ * it were linear. In system memory it is linear, unless is_swizzled: then transfers without Unswizzle
+ * leave it in that order. Before anything else is told of it.
+ */
+typedef uint64_t oracle_layout(uint64_t page);
+void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory,
+                                 bool is_swizzled);
 /* Also after vidmm_allocation_create() failed. */
 void oracle_allocation_freed(struct oracle *oracle, uint64_t id);
 

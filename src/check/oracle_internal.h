@@ -64,6 +64,8 @@ struct oracle_allocation {
     uint64_t reference_count; /* alive, bound, submissions, operations */
     uint64_t operation_count; /* built and not retired */
     uint64_t handle;          /* hAllocation, when is_bound */
+    oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
+    bool is_swizzled;         /* ... and, unless it is unswizzled, elsewhere */
     bool is_live;
     bool is_offered; /* its content may be nowhere */
     bool is_bound;

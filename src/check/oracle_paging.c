@@ -178,14 +178,30 @@ static uint64_t mdl_page_count(const MDL *mdl)
     return bytes_to_pages((uint64_t)mdl->ByteOffset + mdl->ByteCount);
 }
 
+/*
+ * Where page i of the operation stands, counted from where its first page would stand if all were linear:
+ * in front of that (and then as large as a negative number is) when the operation starts amid a tile.
+ */
+static uint64_t page_in_order(const struct paging_operation *operation, uint64_t i,
+                              bool is_reordered)
+{
+    if (!is_reordered || !operation->allocation->layout)
+        return i;
+    return operation->allocation->layout(operation->first_page + i) - operation->first_page;
+}
+
 static void set_from_mdl(struct oracle *oracle, struct paging_operation *operation, const MDL *mdl,
-                         uint64_t first)
+                         uint64_t first, bool is_reordered)
 {
     uint64_t mdl_pages = mdl ? mdl_page_count(mdl) : 0;
     const PFN_NUMBER *pfns = mdl ? MmGetMdlPfnArray(mdl) : NULL;
 
-    for (uint64_t i = 0; i < operation->page_count && first + i < mdl_pages; i++)
-        operation->locations[i] = location_in(oracle, oracle->config.ram, pfns[first + i]);
+    for (uint64_t i = 0; i < operation->page_count; i++) {
+        uint64_t page = first + page_in_order(operation, i, is_reordered);
+
+        if (page < mdl_pages)
+            operation->locations[i] = location_in(oracle, oracle->config.ram, pfns[page]);
+    }
 }
 
 /*
@@ -193,7 +209,7 @@ static void set_from_mdl(struct oracle *oracle, struct paging_operation *operati
  * segment's base.
  */
 static void set_from_segment(struct oracle *oracle, struct paging_operation *operation, unsigned id,
-                             uint64_t gpu_address)
+                             uint64_t gpu_address, bool is_reordered)
 {
     const struct oracle_segment *segment = find_segment(oracle, id);
     uint64_t address;
@@ -201,9 +217,12 @@ static void set_from_segment(struct oracle *oracle, struct paging_operation *ope
     if (!segment || gpu_address < segment->base)
         return;
     if (!operation->is_linear) {
-        for (uint64_t i = 0; i < operation->page_count; i++)
+        for (uint64_t i = 0; i < operation->page_count; i++) {
+            uint64_t page = page_in_order(operation, i, is_reordered);
+
             operation->locations[i] =
-                segment_location(oracle, id, gpu_address - segment->base + i * PAGE_BYTES);
+                segment_location(oracle, id, gpu_address - segment->base + page * PAGE_BYTES);
+        }
         return;
     }
     if (!oracle_segment_address(oracle, segment, gpu_address - segment->base,
@@ -221,6 +240,15 @@ static bool is_memory_segment(const struct oracle *oracle, unsigned id)
     return segment && !segment->is_aperture;
 }
 
+/* Its place can be told by one location: a range of a memory segment, with its pages in order. */
+static bool is_one_range(const struct oracle *oracle, HANDLE handle, unsigned segment_id)
+{
+    const struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
+
+    return is_memory_segment(oracle, segment_id) && !(allocation && allocation->layout);
+}
+
 /*
  * The segment side stands TransferOffset behind SegmentAddress; the MDL side starts at the page
  * with index mdl_offset, whatever TransferOffset says.
@@ -231,19 +259,23 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     unsigned id = arg->Transfer.Destination.SegmentId;
     uint64_t offset = arg->Transfer.TransferOffset;
     struct paging_operation *operation;
+    bool is_reordered;
 
     if (!arg->Transfer.TransferSize)
         return NULL;
-    operation =
-        new_operation(oracle, arg, arg->Transfer.hAllocation, EFFECT_PLACE, offset / PAGE_BYTES,
-                      bytes_to_pages(arg->Transfer.TransferSize), is_memory_segment(oracle, id));
+    operation = new_operation(oracle, arg, arg->Transfer.hAllocation, EFFECT_PLACE,
+                              offset / PAGE_BYTES, bytes_to_pages(arg->Transfer.TransferSize),
+                              is_one_range(oracle, arg->Transfer.hAllocation, id));
     if (!operation)
         return NULL;
+    is_reordered = is_memory_segment(oracle, id) ||
+                   (operation->allocation->is_swizzled && !arg->Transfer.Flags.Unswizzle);
     if (id)
         set_from_segment(oracle, operation, id,
-                         (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart + offset);
+                         (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart + offset,
+                         is_reordered);
     else
-        set_from_mdl(oracle, operation, arg->Transfer.Destination.pMdl, mdl_offset);
+        set_from_mdl(oracle, operation, arg->Transfer.Destination.pMdl, mdl_offset, is_reordered);
     return operation;
 }
 
@@ -251,13 +283,13 @@ static struct paging_operation *describe_fill(struct oracle *oracle,
                                               const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     unsigned id = arg->Fill.Destination.SegmentId;
-    struct paging_operation *operation =
-        new_operation(oracle, arg, arg->Fill.hAllocation, EFFECT_PLACE, 0,
-                      bytes_to_pages(arg->Fill.FillSize), is_memory_segment(oracle, id));
+    struct paging_operation *operation = new_operation(
+        oracle, arg, arg->Fill.hAllocation, EFFECT_PLACE, 0, bytes_to_pages(arg->Fill.FillSize),
+        is_one_range(oracle, arg->Fill.hAllocation, id));
 
     if (operation)
         set_from_segment(oracle, operation, id,
-                         (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart);
+                         (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart, true);
     return operation;
 }
 
@@ -320,7 +352,7 @@ static struct paging_operation *map_aperture(struct oracle *oracle,
     operation =
         describe_mapped_list(oracle, arg, arg->MapApertureSegment.hAllocation, mdl_page_count(mdl));
     if (operation)
-        set_from_mdl(oracle, operation, mdl, 0);
+        set_from_mdl(oracle, operation, mdl, 0, false);
     return operation;
 }
 

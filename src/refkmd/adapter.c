@@ -243,6 +243,8 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
     if (adapter->registers) {
         refkmd_write(adapter, SGPU_REG_IRQ_ENABLE,
                      DevicePowerState == PowerDeviceD0 ? refkmd_interrupt_mask(adapter) : 0);
+        if (DevicePowerState == PowerDeviceD0)
+            refkmd_restore_ranges(adapter);
     }
     return STATUS_SUCCESS;
 }

@@ -85,12 +85,13 @@ struct refkmd_node {
 };
 
 #define REFKMD_BANKS            4u
-#define REFKMD_SWIZZLING_RANGES 2u
+#define REFKMD_SWIZZLING_RANGES SGPU_RANGES
 
 /* Whose a swizzling range is: not acquired while allocation is NULL. */
 struct refkmd_range {
     HANDLE allocation;
-    UINT data; /* PrivateDriverData of the acquisition */
+    UINT data;                 /* PrivateDriverData of the acquisition */
+    UINT first_page, end_page; /* of the window, that the board puts in order */
 };
 
 struct refkmd_adapter {
@@ -257,6 +258,11 @@ void refkmd_save_area_set_root(struct refkmd_context *context);
 void refkmd_save_area_place(const struct refkmd_adapter *adapter, HANDLE allocation,
                             UINT64 address);
 UINT64 refkmd_save_area_address(const struct refkmd_save_area *area);
+
+/* ---- Swizzling ranges (swizzling.c) -------------------------------------------------------- */
+
+/* Has the board show again what is acquired. */
+void refkmd_restore_ranges(const struct refkmd_adapter *adapter);
 
 /* ---- Interrupts (interrupt.c) ------------------------------------------------------------- */
 

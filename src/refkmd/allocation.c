@@ -16,7 +16,7 @@
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
      SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA |                \
-     SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END)
+     SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED | SGPU_UMD_SWIZZLED)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -40,6 +40,11 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 
     if (adapter->model == REFKMD_IO_MMU) { /* system memory is all there is */
         placement_add(&placement, REFKMD_IO_MMU_APERTURE);
+        return placement;
+    }
+    if (flags & SGPU_UMD_TILED) {
+        /* Tiles are aligned where memory starts; in apertures it would be linear (SWZ-007). */
+        placement_add(&placement, REFKMD_SEGMENT_LOCAL);
         return placement;
     }
     if (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE)) {
@@ -78,7 +83,9 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
         ((flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT)) && !(flags & SGPU_UMD_CPU_VISIBLE)) ||
         contradicts ||
         ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
-        is_out_of_reach)
+        ((flags & SGPU_UMD_TILED) &&
+         (adapter->model != REFKMD_PHYSICAL || (flags & SGPU_UMD_APERTURE_ONLY))) ||
+        ((flags & SGPU_UMD_SWIZZLED) && !(flags & SGPU_UMD_TILED)) || is_out_of_reach)
         return STATUS_INVALID_PARAMETER;
     return STATUS_SUCCESS;
 }
@@ -130,6 +137,11 @@ static void fill_info(const struct refkmd_adapter *adapter,
         if (info->Alignment < SGPU_64K_BYTES)
             info->Alignment = SGPU_64K_BYTES;
     }
+    if (request->flags & SGPU_UMD_TILED) { /* whole tiles */
+        info->Size = (request->bytes + SGPU_TILE_BYTES - 1) & ~(SIZE_T)(SGPU_TILE_BYTES - 1);
+        if (info->Alignment < SGPU_TILE_BYTES)
+            info->Alignment = SGPU_TILE_BYTES;
+    }
     info->PitchAlignedSize = 0;
     info->HintedBank = hint_bank(adapter, request);
     info->PreferredSegment.Value = 0;
@@ -167,6 +179,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
     } else {
         info->Flags.Value = 0;
         info->Flags.PermanentSysMem = (request->flags & SGPU_UMD_PERMANENT) != 0;
+        info->Flags.Swizzled = (request->flags & SGPU_UMD_SWIZZLED) != 0;
         info->Flags.UseAlternateVA = (request->flags & SGPU_UMD_ALTERNATE_VA) != 0;
         info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
         info->Flags.Cached = (request->flags & SGPU_UMD_CACHED) != 0;

@@ -25,7 +25,8 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     RtlZeroMemory(&caps, sizeof caps);
     caps.HighestAcceptableAddress.QuadPart = (LONGLONG)(SGPU_PA_SYSTEM - 1);
     caps.MaxAllocationListSlotId = 1;
-    caps.NumberOfSwizzlingRanges = adapter->model == REFKMD_PHYSICAL ? REFKMD_SWIZZLING_RANGES : 0;
+    if (adapter->model == REFKMD_PHYSICAL && !(adapter->straps & SGPU_STRAP_NO_RANGES))
+        caps.NumberOfSwizzlingRanges = REFKMD_SWIZZLING_RANGES;
     caps.ApertureSegmentCommitLimit = adapter->aperture_bytes;
     caps.SchedulingCaps.MultiEngineAware = 1;
     caps.SchedulingCaps.PreemptionAware = 1;

@@ -4,8 +4,12 @@
  *
  * The GPU copies straight between memory and scattered system pages, and it copies in the order of
  * the buffer. So no operation here ever waits for an allocation to become idle, and none answers
- * ALLOCATION_BUSY (XFER-011, XFER-013, DISC-004, VX-010). Content is linear everywhere: the
- * driver creates no swizzled allocation, and is asked to swizzle none.
+ * ALLOCATION_BUSY (XFER-011, XFER-013, DISC-004, VX-010).
+ *
+ * Content of tiled allocations is tiled in local memory. In system memory it is linear, unless the
+ * allocation is marked Swizzled: then it is what it was, and the kernel keeps account of that. Fills are
+ * the same in any order (FILL-007), and local memory is tiled throughout, so that only copies between it
+ * and system pages have to look.
  */
 #include "paging.h"
 
@@ -55,6 +59,23 @@ static UINT64 side_address(const struct transfer_side *side, UINT64 page)
     return side->linear + (page << SGPU_PAGE_SHIFT);
 }
 
+/*
+ * Whether the order of pages changes on the way. For what is marked Swizzled the kernel says so
+ * (XFER-014, SWZ-008); all else is linear outside local memory whatever it says (SWZ-007). Without an
+ * allocation bytes are bytes (XFER-010).
+ */
+static BOOLEAN is_reordered(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct refkmd_allocation *allocation = args->Transfer.hAllocation;
+
+    if (!allocation || !(allocation->flags & SGPU_UMD_TILED))
+        return FALSE;
+    if (!(allocation->flags & SGPU_UMD_SWIZZLED))
+        return TRUE;
+    return args->Transfer.Source.SegmentId ? args->Transfer.Flags.Unswizzle
+                                           : args->Transfer.Flags.Swizzle;
+}
+
 /* Whole pages between a linear range and a list of system pages; 0 when not even one fits. */
 static UINT copy_page_list(struct paging_call *call, const struct transfer_side *source,
                            const struct transfer_side *destination, UINT64 first, UINT64 limit)
@@ -70,6 +91,8 @@ static UINT copy_page_list(struct paging_call *call, const struct transfer_side 
     copy = packet_begin(&call->writer, SGPU_OP_COPY_PAGES,
                         sizeof *copy + count * PACKET_LIST_ELEMENT_BYTES);
     copy->flags = to_pages ? SGPU_COPY_TO_PAGES : 0;
+    if (is_reordered(call->args))
+        copy->flags |= SGPU_COPY_TILED;
     copy->linear = side_address(to_pages ? source : destination, first);
     copy->page_count = count;
     copy->reserved = 0;
@@ -109,7 +132,7 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
 /*
  * MultipassOffset counts pages. Start and end of a transfer, which the flags tell, mean nothing to
  * a driver that keeps no state of it (XFER-007, XFER-008), and the allocation, which may be NULL,
- * is not looked at (XFER-010). Segments may be on both sides (XFER-019). A TransferSize of 0 says
+ * tells nothing but its layout (XFER-010). Segments may be on both sides (XFER-019). A TransferSize of 0 says
  * that an allocation was lost in a reset: no packet, no access to the GPU (XFER-016, XFER-017).
  */
 NTSTATUS paging_build_transfer(struct paging_call *call)

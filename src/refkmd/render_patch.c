@@ -83,6 +83,9 @@ static void emit_ref(struct translation *translation, const struct sgpu_umd_ref 
     out->bytes = ref->bytes;
     out->key = ref->key;
     out->flags = ref->flags;
+    if (((const struct refkmd_opening *)entry->hDeviceSpecificAllocation)->allocation->flags &
+        SGPU_UMD_TILED)
+        out->flags |= SGPU_REF_TILED;
     out->index = ref->index;
 
     RtlZeroMemory(location, sizeof *location);

@@ -1,13 +1,32 @@
 /*
  * Swizzling ranges and the transfer that goes with them (WDDM 1.x).
  *
- * A range is hardware through which the CPU sees an allocation in the order of its lines. This board
- * keeps everything linear, so a range is a part of the window on local memory, and what acquiring one
- * amounts to is a note of whose it is. There are REFKMD_SWIZZLING_RANGES of them.
+ * A range is hardware through which the CPU sees a tiled allocation in the order of its lines: a part
+ * of the window on local memory that puts its pages in order. An allocation that is linear is seen as it is
+ * everywhere in the window, and what acquiring a range for it amounts to is a note of whose it is. There
+ * are REFKMD_SWIZZLING_RANGES of them.
  */
 #include "paging.h"
 
 #include <ntstatus.h>
+
+static void show(const struct refkmd_adapter *adapter, UINT id, UINT first, UINT end)
+{
+    refkmd_write(adapter, SGPU_REG_RANGE_END(id), 0); /* nothing while it changes */
+    refkmd_write(adapter, SGPU_REG_RANGE_FIRST(id), first);
+    refkmd_write(adapter, SGPU_REG_RANGE_END(id), end);
+}
+
+/* The board forgets them with its power. */
+void refkmd_restore_ranges(const struct refkmd_adapter *adapter)
+{
+    UINT id;
+
+    for (id = 0; id < REFKMD_SWIZZLING_RANGES; id++) {
+        if (adapter->ranges[id].allocation)
+            show(adapter, id, adapter->ranges[id].first_page, adapter->ranges[id].end_page);
+    }
+}
 
 /*
  * The kernel says where the CPU would see the allocation; that address is as good as any (SWZ-002).
@@ -18,6 +37,8 @@ NTSTATUS NTAPI RefKmdAcquireSwizzlingRange(IN_CONST_HANDLE hAdapter,
                                            INOUT_PDXGKARG_ACQUIRESWIZZLINGRANGE args)
 {
     struct refkmd_adapter *adapter = hAdapter;
+    const struct refkmd_allocation *allocation = args->hAllocation;
+    UINT64 offset;
     struct refkmd_range *range;
 
     if (args->RangeId >= REFKMD_SWIZZLING_RANGES || args->SegmentId != REFKMD_SEGMENT_LOCAL ||
@@ -28,6 +49,13 @@ NTSTATUS NTAPI RefKmdAcquireSwizzlingRange(IN_CONST_HANDLE hAdapter,
         return STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE;
     range->allocation = args->hAllocation;
     range->data = args->PrivateDriverData;
+    range->first_page = range->end_page = 0;
+    if (allocation->flags & SGPU_UMD_TILED) {
+        offset = (UINT64)args->CPUTranslatedAddress.QuadPart - (UINT64)adapter->window_pa.QuadPart;
+        range->first_page = (UINT)(offset >> SGPU_PAGE_SHIFT);
+        range->end_page = range->first_page + (UINT)(args->RangeSize >> SGPU_PAGE_SHIFT);
+        show(adapter, args->RangeId, range->first_page, range->end_page);
+    }
     return STATUS_SUCCESS;
 }
 
@@ -43,11 +71,15 @@ NTSTATUS NTAPI RefKmdReleaseSwizzlingRange(IN_CONST_HANDLE hAdapter,
     range = &adapter->ranges[args->RangeId];
     if (range->allocation == args->hAllocation && range->data == args->PrivateDriverData)
         range->allocation = NULL;
+    else
+        return STATUS_SUCCESS;
+    show(adapter, args->RangeId, 0, 0);
     return STATUS_SUCCESS;
 }
 
 /*
- * The order of bytes that the CPU saw through the range is the linear one (SLT-004), so this is
+ * The order of bytes that the CPU saw through the range is the linear one, and the one that it must
+ * find in system memory (SLT-004). That is what a TRANSFER makes of it, so this is
  * a TRANSFER whose MDL starts at its first page (SLT-003). It is said if the range is not that of the
  * allocation (SLT-005): on the way out it is acquired, on the way in it will be. Keeps SLT-006.
  */

@@ -95,6 +95,9 @@ static void prefer(struct vidmm_allocation *allocation, unsigned id)
     if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables && id &&
         vidmm->segments[id - 1].kind != SEGMENT_APERTURE)
         id = 0;
+    /* Unswizzled ones must not be in an aperture (SWZ-008); the others could, and are not either. */
+    if (allocation->is_swizzled && vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS)
+        return;
     for (i = 0; i < allocation->preference_count; i++) {
         if (allocation->preference[i] == id)
             return;
@@ -111,6 +114,17 @@ static unsigned priority_class(uint32_t priority)
     if (class > PRIORITY_CLASSES)
         class = PRIORITY_CLASSES;
     return class ? class - 1 : 0;
+}
+
+static bool has_memory_segment(const struct vidmm *vidmm, uint32_t set)
+{
+    unsigned i;
+
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        if ((set >> i & 1) && vidmm->segments[i].kind == SEGMENT_CONTIGUOUS)
+            return true;
+    }
+    return false;
 }
 
 /* Takes over what the driver reported; false and a driver error when it breaks a rule. */
@@ -208,6 +222,9 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
     }
     allocation->uses_alternate_va =
         !vidmm->caps.is_virtual && info->Flags.UseAlternateVA && vidmm->caps.swizzling_range_count;
+    allocation->is_swizzled =
+        !vidmm->caps.is_virtual && info->Flags.Swizzled && has_memory_segment(vidmm, set);
+    allocation->backing_is_linear = true;
     if (vidmm->caps.is_virtual &&
         vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 &&
         info->FlagsWddm2.MapApertureCpuVisible) {
@@ -545,7 +562,7 @@ void allocation_entered(struct job *job)
     allocation_bury_if_dead(allocation);
 }
 
-static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason)
+static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, bool is_for_cpu)
 {
     struct vidmm *vidmm = allocation->vidmm;
     NTSTATUS status;
@@ -556,6 +573,7 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason)
         if (!NT_SUCCESS(status))
             return status;
     }
+    alternate_va_leaves(allocation, is_for_cpu);
     if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment) &&
         !allocation->has_range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
@@ -575,12 +593,12 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason)
 NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason)
 {
     ASSERT(!allocation->holds);
-    return leave(allocation, reason);
+    return leave(allocation, reason, false);
 }
 
 NTSTATUS allocation_park(struct vidmm_allocation *allocation)
 {
-    NTSTATUS status = leave(allocation, "power");
+    NTSTATUS status = leave(allocation, "power", false);
 
     allocation->is_parked = NT_SUCCESS(status);
     return status;
@@ -615,8 +633,10 @@ void allocation_left(struct job *job)
 
     if (holds_content_itself(allocation->segment) && allocation_is_clean(allocation))
         statistics->discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
-    else if (holds_content_itself(allocation->segment))
+    else if (holds_content_itself(allocation->segment)) {
         statistics->moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
+        allocation->backing_is_linear = allocation->unswizzles;
+    }
     segment_release_eviction_slots(allocation);
     alternate_va_left(allocation);
     if (allocation->is_parked)
@@ -741,7 +761,25 @@ static bool make_reachable(struct vidmm_allocation *allocation)
     return segment->caps->is_cpu_visible;
 }
 
+/* The CPU sees the content in linear order where it is, or can be given a way to. */
+static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
+{
+    const struct segment *segment = allocation->segment;
+    bool needs_range = allocation->is_swizzled || (flags & VIDMM_LOCK_ACQUIRE_APERTURE);
+
+    if (allocation->vidmm->caps.is_virtual || !holds_content_itself(segment))
+        return true;
+    if (needs_range || allocation->uses_alternate_va)
+        alternate_va_open(allocation);
+    return !needs_range || allocation->range_is_acquired;
+}
+
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
+{
+    return vidmm_lock_with(allocation, 0);
+}
+
+NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
 {
     NTSTATUS status;
 
@@ -749,7 +787,10 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered)
         return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
-    if (is_in_use(allocation) || allocation->vidmm->power.state != POWER_ON)
+    if ((flags & VIDMM_LOCK_IGNORE_SYNC) && allocation->is_swizzled)
+        return STATUS_INVALID_PARAMETER; /* SWZ-009 */
+    if ((is_in_use(allocation) && !(flags & VIDMM_LOCK_IGNORE_SYNC)) ||
+        allocation->vidmm->power.state != POWER_ON)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     switch (allocation->state) {
     case ALLOCATION_ENTERING:
@@ -761,21 +802,23 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
         if (!NT_SUCCESS(status))
             return status;
         allocation->has_content = true;
+        allocation->backing_is_linear = true;
         allocation->state = ALLOCATION_BACKED;
         break;
     case ALLOCATION_BACKED:
+        if (allocation->is_swizzled && !allocation->backing_is_linear)
+            return alternate_va_fetch(allocation);
         break;
     case ALLOCATION_RESIDENT:
         if (agp_flush(allocation))
             return STATUS_GRAPHICS_ALLOCATION_BUSY;
-        alternate_va_open(allocation);
-        if (make_reachable(allocation)) {
+        if (is_in_order(allocation, flags) && make_reachable(allocation)) {
             allocation->is_dirty = true; /* the CPU may write where it is */
             break;
         }
         if (allocation->holds)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
-        status = allocation_leave(allocation, "CPU access");
+        status = leave(allocation, "CPU access", true);
         vidmm_pump(allocation->vidmm);
         return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
     }

@@ -1,14 +1,22 @@
 /*
- * Alternate virtual addresses: a primary that the CPU sees through a swizzling range, and goes on
- * seeing when it is evicted (WDDM 1.x, UseAlternateVA).
+ * Swizzling ranges: how the CPU sees what lies in another order in memory (below WDDM 2.0).
  *
- * The first lock while the allocation is in a memory segment that the CPU can see acquires one of the
- * driver's ranges for it. From then on, whether it is locked or not, the alternate address stays set up:
- * when the allocation leaves, SPECIAL_LOCK_TRANSFER takes the place of TRANSFER and the range is
- * released behind it; when it comes back, the same number is acquired again. A range that another one
- * wants is taken from an allocation that is not locked, which has no alternate address after that.
+ * A lock that asks for it (VIDMM_LOCK_ACQUIRE_APERTURE), of an allocation in a memory segment that the
+ * CPU can see, acquires one of the driver's ranges. The range outlives the lock, for the next one, until
+ * the allocation leaves, or another one that is to be locked needs its number. Where the driver has no
+ * range, the allocation leaves: in system memory it is linear.
  *
- * Source     contract.md SWZ-001..006, SWZ-010, SLT-001..007; sequence S-19.
+ * With UseAlternateVA the address stays set up from the first lock on, wherever the allocation is:
+ * when it leaves, SPECIAL_LOCK_TRANSFER takes the place of TRANSFER and the range is released behind
+ * it; when it comes back, the same number is acquired again. The same holds for what a sleep takes out
+ * while it is locked.
+ *
+ * Allocations that the driver marks Swizzled keep their order on the way out (SWZ-008). Only for the CPU
+ * are they asked for in linear order (Unswizzle), and then Swizzle asks for theirs on the way back. What
+ * was evicted in its own order comes back before the CPU may look at it. They are never mapped in
+ * apertures.
+ *
+ * Source     contract.md SWZ-001..010, SLT-001..007, XFER-014, XFER-015; sequence S-19.
  */
 #include "vidmm/private.h"
 
@@ -96,7 +104,7 @@ void alternate_va_open(struct vidmm_allocation *allocation)
     const struct segment *segment = allocation->segment;
     unsigned id, tries;
 
-    if (!allocation->uses_alternate_va || allocation->has_range || !segment ||
+    if (allocation->has_no_range || allocation->has_range || !segment ||
         segment->kind != SEGMENT_CONTIGUOUS || !segment->caps->is_cpu_visible)
         return;
     for (tries = 0; tries < vidmm->caps.swizzling_range_count && take_range(vidmm, &id); tries++) {
@@ -111,10 +119,18 @@ void alternate_va_open(struct vidmm_allocation *allocation)
             return;
         alternate_va_close(allocation);
         if (status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE) {
-            allocation->uses_alternate_va = false; /* and never will (SWZ-003) */
+            allocation->uses_alternate_va = false;
+            allocation->has_no_range = true;
             return;
         }
     }
+}
+
+void alternate_va_leaves(struct vidmm_allocation *allocation, bool is_for_cpu)
+{
+    if (allocation->has_range && !allocation->uses_alternate_va && !allocation->lock_count)
+        alternate_va_close(allocation);
+    allocation->unswizzles = is_for_cpu || allocation->has_range;
 }
 
 void alternate_va_left(struct vidmm_allocation *allocation)
@@ -130,6 +146,17 @@ void alternate_va_entered(struct vidmm_allocation *allocation)
     if (allocation->segment->kind != SEGMENT_CONTIGUOUS ||
         !allocation->segment->caps->is_cpu_visible || acquire(allocation) != STATUS_SUCCESS)
         alternate_va_close(allocation);
+}
+
+/* ---- Transfers ---------------------------------------------------------------------------------------- */
+
+void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
+                            DXGK_TRANSFERFLAGS *flags)
+{
+    if (!allocation->is_swizzled)
+        return;
+    flags->Swizzle = is_in && allocation->backing_is_linear;
+    flags->Unswizzle = !is_in && allocation->unswizzles;
 }
 
 /* The MDL has no offset here, so that the allocation moves at once (SLT-003). */
@@ -155,9 +182,45 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
         args->SpecialLockTransfer.Destination.pMdl = allocation->mdl;
     }
     args->SpecialLockTransfer.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
+    alternate_va_set_order(allocation, is_in, &args->SpecialLockTransfer.Flags);
     args->SpecialLockTransfer.Flags.TransferStart = 1;
     args->SpecialLockTransfer.Flags.TransferEnd = 1;
     args->SpecialLockTransfer.SwizzlingRangeId = allocation->range_id;
     args->SpecialLockTransfer.SwizzlingRangeData = allocation->range_data;
     return true;
+}
+
+/* ---- What was evicted in its own order ----------------------------------------------------------------- */
+
+static void fetched(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct vidmm_allocation *allocation = context;
+
+    (void)needed;
+    (void)available;
+    allocation->is_fetched = false;
+    if (NT_SUCCESS(status))
+        allocation_unhold(allocation);
+    else
+        allocation->fetch_status = status;
+}
+
+NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation)
+{
+    NTSTATUS status = allocation->fetch_status;
+    struct request *request;
+
+    allocation->fetch_status = STATUS_SUCCESS;
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!allocation->is_fetched) {
+        status = request_create(allocation->device, 1, fetched, allocation, &request);
+        if (!NT_SUCCESS(status))
+            return status;
+        request->allocations[0] = allocation;
+        allocation->is_fetched = true;
+        request_queue(request);
+        vidmm_pump(allocation->vidmm);
+    }
+    return STATUS_GRAPHICS_ALLOCATION_BUSY;
 }

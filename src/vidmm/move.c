@@ -121,6 +121,7 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
     if (allocation->holds || allocation->uses || !allocation_is_idle(allocation))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
 
+    alternate_va_close(allocation); /* the next lock has one where it is then */
     segment_lru_remove(allocation);
     old = take_out(allocation);
     status = segment_place(target, allocation);

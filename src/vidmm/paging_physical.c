@@ -15,7 +15,8 @@
  *                      die, drop   UNMAP_APERTURE_SEGMENT
  *
  * A transfer of more than vidmm_config.transfer_bytes is cut, at the latest because TransferOffset
- * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007).
+ * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007). What is marked Swizzled goes at once:
+ * a part of one order is not a part of the other.
  *
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */
@@ -41,6 +42,8 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
 
     if (allocation->has_range)
         return alternate_va_op_transfer(allocation, is_in, args);
+    if (allocation->is_swizzled)
+        size = total - offset; /* which bytes a part of it is, only the driver knows */
     if (offset == total)
         return false;
     args->Operation = DXGK_OPERATION_TRANSFER;
@@ -58,6 +61,7 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
         args->Transfer.Destination.pMdl = allocation->mdl;
     }
     args->Transfer.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
+    alternate_va_set_order(allocation, is_in, &args->Transfer.Flags);
     args->Transfer.Flags.TransferStart = offset == 0;
     args->Transfer.Flags.TransferEnd = offset + size == total;
     allocation->job.cursor += size;
@@ -171,6 +175,7 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     args->Transfer.Destination.SegmentAddress.QuadPart =
         (LONGLONG)(target->segment->caps->base + target->offset);
     args->Transfer.MdlOffset = 0;
+    args->Transfer.Flags.Unswizzle = 0; /* it stays as it is (SWZ-008) */
     return JOB_OPERATION;
 }
 

@@ -367,7 +367,13 @@ struct vidmm_allocation {
     /* PermanentSysMem: the backing store stays while it is in memory, and is good until it is written. */
     bool is_permanent, is_dirty;
     bool uses_alternate_va;
-    bool has_range; /* its number is reserved, and acquired while it is resident */
+    bool has_no_range; /* the driver can never show it through one (SWZ-003) */
+    bool is_swizzled;  /* Flags.Swizzled: in which order it is outside memory is ours to know */
+    bool backing_is_linear; /* ... what the backing store holds, if anything */
+    bool unswizzles;        /* ... and what it will hold when it has left */
+    bool is_fetched;        /* by a request, for a lock that waits */
+    NTSTATUS fetch_status;  /* of the last such request that failed, until a lock has told */
+    bool has_range;         /* its number is reserved, and acquired while it is resident */
     bool range_is_acquired;
     unsigned range_id, range_data;
     uint64_t range_address; /* where the CPU sees it through the range */
@@ -410,7 +416,10 @@ void allocation_release_backing(struct vidmm_allocation *allocation);
 /* Its backing store holds what it holds itself, in a memory segment (ALLOC-012). */
 static inline bool allocation_is_clean(const struct vidmm_allocation *allocation)
 {
-    return allocation->is_permanent && allocation->mdl && !allocation->is_dirty;
+    bool is_in_order =
+        !allocation->is_swizzled || allocation->backing_is_linear || !allocation->unswizzles;
+
+    return allocation->is_permanent && allocation->mdl && !allocation->is_dirty && is_in_order;
 }
 static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
 {
@@ -641,12 +650,22 @@ void monitored_fences_rescan(struct vidmm *vidmm);
 /* A range for a resident allocation that is being locked, if it wants one and there is one. */
 void alternate_va_open(struct vidmm_allocation *allocation);
 void alternate_va_close(struct vidmm_allocation *allocation);
+/* It starts to leave; is_for_cpu: because the CPU wants to look at it. */
+void alternate_va_leaves(struct vidmm_allocation *allocation, bool is_for_cpu);
 /* It has left its segment, or has come (back) to one. */
 void alternate_va_left(struct vidmm_allocation *allocation);
 void alternate_va_entered(struct vidmm_allocation *allocation);
 /* SPECIAL_LOCK_TRANSFER in the place of its transfer; false: that was all. */
 bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
                               DXGKARG_BUILDPAGINGBUFFER *args);
+/* Which way the order of a Swizzled allocation changes between memory and its backing store. */
+void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
+                            DXGK_TRANSFERFLAGS *flags);
+/*
+ * It is BACKED in its own order and is wanted by the CPU: has it paged in.
+ * STATUS_GRAPHICS_ALLOCATION_BUSY, or why it cannot be.
+ */
+NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation);
 
 /* ---- AGP (agp.c) ---------------------------------------------------------------------------------------- */
 

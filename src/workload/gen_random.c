@@ -147,6 +147,9 @@ static void random_alloc(struct random *r)
     info.segments[0] = choice[0];
     info.segments[1] = choice[1];
     info.segment_count = choice[0] == choice[1] ? 1 : 2;
+    if (info.segment_count == 1 && rng_chance(r->rng, 1, 4))
+        info.flags |=
+            rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
     if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
         info.va = fresh_va(r, info.size);
     /* Names come back after a while: the format allows it after free. */

@@ -102,8 +102,9 @@ const char *workload_allocation_flag_name(uint32_t flag)
         "restricted-to-single-segment",
         "notify-eviction",
         "notify-iommu-unmap",
+        "tiled",
     };
-    _Static_assert(WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP == 1u << (ARRAY_COUNT(names) - 1),
+    _Static_assert(WORKLOAD_ALLOCATION_TILED == 1u << (ARRAY_COUNT(names) - 1),
                    "a name for each flag");
 
     if (!is_power_of_two(flag) || ctz_u64(flag) >= ARRAY_COUNT(names))
@@ -165,6 +166,8 @@ const struct workload_option_info workload_options[] = {
      "whose handle of a context allocation INIT_CONTEXT_RESOURCE carries"},
     {"banks", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "physical model: whether local memory is divided into banks"},
+    {"swizzling-ranges", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "physical model: whether the CPU can see tiled memory in linear order"},
     {"agp", WORKLOAD_OPTION_SIZE, NULL, 0, 2 * GiB, "window of an AGP bridge (physical model)"},
     {"aperture-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
      "most bytes that one operation maps in an aperture"},
