@@ -140,6 +140,16 @@ static void on_bug_check(void *context, uint32_t code, const uint64_t parameters
     longjmp(run->bug_check, 1);
 }
 
+/* What the driver calls an error it found in what it was asked to do, or in itself. */
+static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
+{
+    struct assembly *run = context;
+
+    if (component == DPFLTR_IHVVIDEO_ID && level == DPFLTR_ERROR_LEVEL)
+        run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                          "the driver prints: %.*s", (int)strcspn(text, "\n"), text);
+}
+
 /* What the checking layer has told already is not told again by the manager, which saw it too. */
 static void on_driver_error(void *context, const char *rule, const char *text)
 {
@@ -396,7 +406,8 @@ static bool raise_oracle(struct assembly *run)
 
 static bool raise_driver(struct assembly *run)
 {
-    const struct nt_host nt_host = {.context = run, .bug_check = on_bug_check};
+    const struct nt_host nt_host = {
+        .context = run, .log = on_driver_log, .bug_check = on_bug_check};
     unsigned wddm = run->config->wddm;
     struct run_driver driver;
     DRIVER_INITIALIZATION_DATA data;

@@ -56,6 +56,7 @@ enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
 struct paging_record {
     UINT operation; /* DXGK_BUILDPAGINGBUFFER_OPERATION */
     UINT bytes;     /* written for it, padding included */
+    BOOLEAN is_idle; /* the kernel said that nothing uses the allocation (AllocationIsIdle) */
 };
 
 /* A submission that the node has not retired. */
@@ -130,7 +131,16 @@ struct refkmd_adapter {
     struct refkmd_node nodes[REFKMD_MAX_NODES];
 };
 
+/*
+ * What a handle of ours points at begins with what it is, so that a handle of something else, or of
+ * something gone, is noticed (paging_check.c).
+ */
+#define REFKMD_PROCESS_SIGNATURE    0x50524f43u
+#define REFKMD_DEVICE_SIGNATURE     0x44455643u
+#define REFKMD_ALLOCATION_SIGNATURE 0x414c4f43u
+
 struct refkmd_process {
+    ULONG signature; /* REFKMD_PROCESS_SIGNATURE */
     struct refkmd_adapter *adapter;
     BOOLEAN is_system; /* the paging process */
     UINT64 root;       /* of its contexts, as the GPU names it; 0: none yet */
@@ -138,6 +148,7 @@ struct refkmd_process {
 };
 
 struct refkmd_device {
+    ULONG signature; /* REFKMD_DEVICE_SIGNATURE */
     struct refkmd_adapter *adapter;
     struct refkmd_process *process; /* NULL in the physical model */
     ULONG pasid;                    /* IoMmu: the address space of its contexts */
@@ -154,7 +165,9 @@ struct refkmd_context {
 };
 
 struct refkmd_allocation {
+    ULONG signature; /* REFKMD_ALLOCATION_SIGNATURE */
     UINT64 bytes;
+    UINT64 kernel_bytes; /* that the kernel was asked for: no less */
     UINT flags; /* SGPU_UMD_* */
 
     /* As NOTIFY_RESIDENCY says, in the order of the paging buffers. */
@@ -218,6 +231,14 @@ UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segmen
  * of an AGP segment it is an address of the bus.
  */
 UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 address);
+
+/*
+ * The bytes lie in the segment, at an address that has its base in it; in an AGP segment only the kernel
+ * can tell.
+ */
+BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
+                             UINT64 bytes);
+UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter);
 
 /* Page tables must be, or should be, in system memory. */
 BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter);

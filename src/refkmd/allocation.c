@@ -202,9 +202,12 @@ static NTSTATUS create_one(const struct refkmd_adapter *adapter, DXGK_ALLOCATION
     allocation = refkmd_alloc(sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
+    allocation->signature = REFKMD_ALLOCATION_SIGNATURE;
     allocation->bytes = request.bytes;
     allocation->flags = request.flags;
     fill_info(adapter, &request, info);
+    allocation->kernel_bytes =
+        info->PitchAlignedSize > info->Size ? info->PitchAlignedSize : info->Size;
     info->hAllocation = allocation;
     return STATUS_SUCCESS;
 }

@@ -15,6 +15,7 @@ NTSTATUS NTAPI RefKmdCreateDevice(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREAT
         args->hDevice = NULL;
         return STATUS_NO_MEMORY;
     }
+    device->signature = REFKMD_DEVICE_SIGNATURE;
     device->adapter = adapter;
     device->handle = args->hDevice;
     /* A kernel of WDDM 1.3 has no such field in the structure. */

@@ -24,6 +24,9 @@ struct paging_call {
 
 typedef NTSTATUS paging_builder(struct paging_call *call);
 
+/* Print what the operation says of the driver's objects that is not so (paging_check.c). */
+void paging_check(const struct paging_call *call);
+
 paging_builder paging_build_transfer;
 paging_builder paging_build_fill;
 paging_builder paging_build_discard_content;

@@ -71,6 +71,21 @@ NTSTATUS paging_build_units(struct paging_call *call, UINT64 unit_count,
     return STATUS_SUCCESS;
 }
 
+/* What the kernel promises of the allocation's other users, where it does (XFER-012, DISC-005). */
+static BOOLEAN is_idle(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch ((UINT)args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return args->Transfer.Flags.AllocationIsIdle;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return args->DiscardContent.Flags.AllocationIsIdle;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        return args->SpecialLockTransfer.Flags.AllocationIsIdle;
+    default:
+        return FALSE;
+    }
+}
+
 /*
  * Leave a record of the operation. The records help to explain a fault, nothing depends on them:
  * where there is no private data, or no room for another record, there is none (PB-022, PB-023).
@@ -84,6 +99,7 @@ static void append_record(DXGKARG_BUILDPAGINGBUFFER *args, UINT bytes)
         return;
     record->operation = args->Operation;
     record->bytes = bytes;
+    record->is_idle = is_idle(args);
     args->pDmaBufferPrivateData = record + 1;
 }
 
@@ -118,6 +134,7 @@ NTSTATUS NTAPI RefKmdBuildPagingBuffer(IN_CONST_HANDLE hAdapter, IN_PDXGKARG_BUI
         return STATUS_SUCCESS;
     }
 
+    paging_check(&call);
     packet_writer_begin(&call.writer, args->pDmaBuffer, args->DmaSize);
     status = handlers[operation].build(&call);
     bytes = packet_writer_end(&call.writer);

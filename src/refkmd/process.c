@@ -17,6 +17,7 @@ NTSTATUS NTAPI RefKmdCreateProcess(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREA
     args->hKmdProcess = process;
     if (!process)
         return STATUS_NO_MEMORY;
+    process->signature = REFKMD_PROCESS_SIGNATURE;
     process->adapter = adapter;
     process->is_system = args->Flags.SystemProcess;
     /* One physical adapter, one PASID (RES-017). */

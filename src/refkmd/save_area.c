@@ -119,7 +119,9 @@ static NTSTATUS create_area(struct refkmd_context *context, UINT flags, UINT64 b
 
     if (!area)
         return STATUS_NO_MEMORY;
+    area->allocation.signature = REFKMD_ALLOCATION_SIGNATURE;
     area->allocation.bytes = bytes;
+    area->allocation.kernel_bytes = bytes;
     area->device = flags & SGPU_UMD_SAVE_SHARED ? context->device : NULL;
     area->users = 1;
     area->node = context->node;

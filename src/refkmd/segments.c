@@ -168,6 +168,25 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
     return segment;
 }
 
+BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
+                             UINT64 bytes)
+{
+    struct segment where;
+
+    if (!segment || segment > adapter->segment_count)
+        return FALSE;
+    if (segment == adapter->agp_segment)
+        return TRUE;
+    where = segment_at(adapter, segment);
+    return address >= where.base && address - where.base <= where.bytes &&
+           bytes <= where.bytes - (address - where.base);
+}
+
+UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_IO_MMU ? REFKMD_IO_MMU_APERTURE : REFKMD_SEGMENT_APERTURE;
+}
+
 /*
  * Banks of equal size, where the board has them and the kernel is of WDDM 1: all of local memory's
  * first segment, without gaps (BANK-001, BANK-002).

@@ -3,10 +3,11 @@
  *
  * No public page says how an adapter reports MMUs beside that of its engines, nor the units of the
  * fields. The reading here: the embedder says how many there are (config.auxiliary_mmus), numbered from
- * 1. An allocation that is accessed physically and resident in an aperture is mapped in each of them
- * behind its slots, at the address that is its offset in the aperture, part by part, and unmapped from
- * them before its slots go. Offsets and counts are pages; SegmentId 0 says that the pages are system
- * memory; the list holds the pages of the part.
+ * 1. An allocation that is accessed physically and resident in a segment is mapped in each of them, at
+ * the address that the GPU reaches it by physically, part by part, and unmapped from them before it
+ * leaves; in an aperture behind its slots and before they go. Offsets and counts are pages. SegmentId
+ * says what the list counts in: pages of that memory segment, which are one range, or, 0, of system
+ * memory, which are one if the part happens to be.
  *
  * Source     contract.md NTF-012, NTF-013; docs/contract-choices.md, U9.
  */
@@ -14,14 +15,47 @@
 
 #define PART_PAGES UINT64_C(64)
 
+/* In the segment; what is accessed physically is one range there (CTX-014, ALLOC-016). */
+static uint64_t address_of_page(struct vidmm_allocation *allocation, uint64_t page)
+{
+    return allocation->segment->kind == SEGMENT_PAGES
+               ? segment_page_offset(allocation, page)
+               : allocation->offset + PAGE_BYTES_OF(page);
+}
+
 static bool wants_auxiliary_mmus(const struct vidmm_allocation *allocation)
 {
     const struct vidmm *vidmm = allocation->vidmm;
 
     return vidmm->config.auxiliary_mmus && allocation->is_accessed_physically &&
-           allocation->segment && allocation->segment->kind == SEGMENT_APERTURE &&
+           allocation->segment && allocation->segment->kind != SEGMENT_SYSTEM &&
            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2 &&
            !vidmm->config.platform.device_page; /* a part need not be one range then */
+}
+
+/* The pages [first, + count) of the allocation. */
+static void describe_part(struct vidmm_allocation *allocation, uint64_t first, uint64_t count,
+                          DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    DXGK_ADL *adl = &args->MmapMmu.Adl;
+    uint64_t *pages;
+    uint64_t run = 1;
+
+    adl->PageCount = (UINT32)count;
+    if (allocation->segment->kind != SEGMENT_APERTURE) {
+        args->MmapMmu.SegmentId = (UINT16)allocation->segment->id;
+        adl->Flags.Contiguous = 1;
+        adl->BasePageNumber = address_of_page(allocation, first) / PAGE_BYTES;
+        return;
+    }
+    pages = allocation_backing_pages(allocation) + first;
+    while (run < count && pages[run] == pages[0] + run)
+        run++;
+    adl->Flags.Contiguous = run == count;
+    if (adl->Flags.Contiguous)
+        adl->BasePageNumber = pages[0];
+    else
+        adl->Pages = (DXGK_PAGE_NUMBER *)pages;
 }
 
 bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
@@ -31,7 +65,7 @@ bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
     uint64_t index = allocation->job.cursor;
     uint64_t first = index % parts * PART_PAGES;
     uint64_t count = min_u64(PART_PAGES, allocation->page_count - first);
-    uint64_t address = allocation->offset + PAGE_BYTES_OF(first);
+    uint64_t address;
     unsigned mmu = (unsigned)(index / parts) + 1;
 
     if (!wants_auxiliary_mmus(allocation) || mmu > allocation->vidmm->config.auxiliary_mmus) {
@@ -39,14 +73,14 @@ bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
         return false;
     }
     allocation->job.cursor++;
+    address = allocation->segment->caps->base + address_of_page(allocation, first);
     if (is_map) {
         args->Operation = DXGK_OPERATION_MAP_MMU;
         args->MmapMmu.hAllocation = allocation->driver_handle;
         args->MmapMmu.VirtualAddress = address;
         args->MmapMmu.MmuId = (UINT16)mmu;
         args->MmapMmu.AllocationOffsetInPages = (UINT)first;
-        args->MmapMmu.Adl.PageCount = (UINT32)count;
-        args->MmapMmu.Adl.Pages = (DXGK_PAGE_NUMBER *)allocation_backing_pages(allocation) + first;
+        describe_part(allocation, first, count, args);
         return true;
     }
     args->Operation = DXGK_OPERATION_UNMAP_MMU;

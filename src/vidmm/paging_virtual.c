@@ -40,6 +40,7 @@ enum phase {
     PHASE_CHUNK_UNMAP_FLUSH,
     PHASE_INIT,
     PHASE_INITIALISED,
+    PHASE_MOVED,
     PHASE_NOTICE,
     PHASE_MAP,
 };
@@ -297,9 +298,8 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     struct vidmm_allocation *allocation = job_allocation(job);
 
     if (job->phase == PHASE_START) {
-        job->phase = PHASE_CHUNK;
-        if (allocation->segment->kind == SEGMENT_APERTURE)
-            job->phase = PHASE_APERTURE;
+        job->phase =
+            allocation->segment->kind == SEGMENT_APERTURE ? PHASE_APERTURE : PHASE_AUXILIARY;
     }
     if (job->phase == PHASE_APERTURE) {
         if (aperture_op_map(allocation, allocation->segment, allocation->offset, args))
@@ -387,14 +387,14 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
                 return step;
             job->cursor = 0;
         }
-        job->phase = PHASE_CHUNK;
-        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
-            job->phase = PHASE_AUXILIARY;
+        job->phase = PHASE_AUXILIARY;
     }
     if (job->phase == PHASE_AUXILIARY) {
         if (auxiliary_mmu_next(allocation, false, args))
             return JOB_OPERATION;
-        job->phase = PHASE_APERTURE;
+        job->phase = PHASE_CHUNK;
+        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
+            job->phase = PHASE_APERTURE;
     }
     if (job->phase == PHASE_APERTURE) {
         if (aperture_op_unmap(allocation, allocation->segment, allocation->offset, args))
@@ -423,7 +423,7 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (job->phase < PHASE_NOTICE) {
+    if (job->phase < PHASE_MOVED) {
         enum job_step step = next_of_retreat(allocation, args);
 
         if (step == JOB_DONE)
@@ -431,6 +431,12 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
         if (step != JOB_DONE)
             return step;
         move_swap(allocation); /* from here on, in the order of the queue, it is there */
+        job->cursor = 0;
+        job->phase = PHASE_MOVED;
+    }
+    if (job->phase == PHASE_MOVED) {
+        if (auxiliary_mmu_next(allocation, true, args))
+            return JOB_OPERATION;
         job->phase = PHASE_NOTICE;
     }
     if (job->phase == PHASE_NOTICE && notice_is_due(allocation)) {
