@@ -135,6 +135,11 @@ static const struct reason {
 } reasons[] = {
     {COVERAGE_PATCH, "hDevice",
      "shares its place with hContext, which is what a driver with contexts is given"},
+    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl",
+     "shares its place with PhysicalAddress; what is told of is accessed physically, so it always is in "
+     "a segment and has an address there"},
+    {COVERAGE_PTE, "PhysicalAdapterIndex",
+     "names another adapter of a link; the adapter modelled is one, whose index is 0"},
     {COVERAGE_ALLOCATION_LIST, "VirtualAddress",
      "shares its place with PhysicalAddress; nothing is patched where addresses are virtual"},
 };

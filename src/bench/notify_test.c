@@ -383,7 +383,9 @@ static void look_at_parts(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFF
 
     if (args->Operation == DXGK_OPERATION_MAP_MMU) {
         assert_in_range(args->MmapMmu.MmuId, 1, 2);
-        assert_true(args->MmapMmu.Adl.PageCount > 0 && args->MmapMmu.Adl.Pages != NULL);
+        assert_true(args->MmapMmu.Adl.PageCount > 0);
+        assert_true(args->MmapMmu.Adl.Flags.Contiguous || args->MmapMmu.Adl.Pages != NULL);
+        assert_true(args->MmapMmu.Adl.Flags.Contiguous || args->MmapMmu.SegmentId == 0);
     }
     if (args->Operation == DXGK_OPERATION_UNMAP_MMU) {
         assert_in_range(args->UnmapMmu.MmuId, 1, 2);
@@ -406,8 +408,8 @@ static void silent_operations_follow_the_reading_written_down(void **state)
     assert_outcome(result, RUN_CLEAN);
     assert_int_equal(watcher.counts[DXGK_OPERATION_NOTIFY_RESIDENCY], 0);
     assert_int_equal(watcher.counts[DXGK_OPERATION_NOTIFY_RESIDENCY2], 16);
-    assert_int_equal(watcher.counts[DXGK_OPERATION_MAP_MMU], 18);
-    assert_int_equal(watcher.counts[DXGK_OPERATION_UNMAP_MMU], 18);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_MAP_MMU], 18 + 48);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_UNMAP_MMU], 18 + 48);
     finish(result);
     workload_free(workload);
 }

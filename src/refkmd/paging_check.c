@@ -270,11 +270,10 @@ static const char *check_map_mmu(const struct paging_call *call)
         return "NTF-012: hAllocation has no such part";
     if (!map->Adl.PageCount || last_page(&map->Adl) >= SGPU_PA_SYSTEM >> SGPU_PAGE_SHIFT)
         return "NTF-012: pages that no device reaches";
-    if (map->SegmentId &&
-        !refkmd_is_in_segment(call->adapter, map->SegmentId,
-                              call->adapter->segment_base[map->SegmentId] +
-                                  bytes_of_pages(last_page(&map->Adl)),
-                              SGPU_PAGE_BYTES))
+    if (map->SegmentId && !refkmd_is_in_segment(call->adapter, map->SegmentId,
+                                                call->adapter->segment_base[map->SegmentId] +
+                                                    bytes_of_pages(last_page(&map->Adl)),
+                                                SGPU_PAGE_BYTES))
         return "NTF-012: pages that are not in the segment";
     return NULL;
 }

@@ -18,9 +18,8 @@
 /* In the segment; what is accessed physically is one range there (CTX-014, ALLOC-016). */
 static uint64_t address_of_page(struct vidmm_allocation *allocation, uint64_t page)
 {
-    return allocation->segment->kind == SEGMENT_PAGES
-               ? segment_page_offset(allocation, page)
-               : allocation->offset + PAGE_BYTES_OF(page);
+    return allocation->segment->kind == SEGMENT_PAGES ? segment_page_offset(allocation, page)
+                                                      : allocation->offset + PAGE_BYTES_OF(page);
 }
 
 static bool wants_auxiliary_mmus(const struct vidmm_allocation *allocation)
