@@ -128,6 +128,8 @@ struct vidmm_config {
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
+    bool guarantees_one_buffer;    /* a command buffer is translated into one DMA buffer or refused:
+                                      DxgkDdiRender must not ask for another one (PATCH-014) */
     bool frees_empty_tables;       /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
@@ -296,7 +298,10 @@ bool vidmm_device_is_in_error(const struct vidmm_device *device);
  */
 void vidmm_device_clear_error(struct vidmm_device *device);
 
-/* private_data, of the user-mode driver, goes to DxgkDdiCreateContext; may be NULL. */
+/*
+ * private_data, of the user-mode driver, goes to DxgkDdiCreateContext; may be NULL.
+ * STATUS_NOT_SUPPORTED: the driver wants its DMA buffers in a segment (told to driver_error).
+ */
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
 void vidmm_context_destroy(struct vidmm_context *context);
@@ -602,6 +607,17 @@ struct vidmm_reference {
     struct vidmm_allocation *allocation;
     bool is_written;
 };
+
+/*
+ * Physical: what the driver has set aside for each DMA buffer of the context (DXGK_CONTEXTINFO). More
+ * references than this are refused; with guarantees_one_buffer the client keeps to the rest too.
+ */
+struct vidmm_render_limits {
+    uint32_t dma_bytes;
+    uint32_t references;      /* AllocationListSize */
+    uint32_t patch_locations; /* PatchLocationListSize */
+};
+void vidmm_render_limits(const struct vidmm_context *context, struct vidmm_render_limits *out);
 
 /*
  * Physical: hands the command buffer to DxgkDdiRender, pages the references in, patches, submits.

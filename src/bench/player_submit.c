@@ -351,14 +351,23 @@ static void submission_failed(struct player *player, struct submission *submissi
             finding->available = submission->available;
         }
     } else {
-        char why[128] = "";
+        struct vidmm_render_limits limits;
+        char why[160] = "";
+
+        vidmm_render_limits(submission->context->handle, &limits);
 
         if (status == STATUS_NO_MEMORY)
             snprintf(why, sizeof why, ": out of system memory, of which %llu bytes are free",
                      (unsigned long long)machine_free_page_count(player->machine) * PAGE_BYTES);
-        else if (status == STATUS_INVALID_USER_BUFFER)
-            snprintf(why, sizeof why, ": the driver does not take the command (%u references)",
-                     op->ref_count);
+        else if (!player->is_virtual && submission->allocation_count > limits.references)
+            snprintf(why, sizeof why,
+                     ": they are %u allocations, and the driver's allocation list has %u entries",
+                     submission->allocation_count, limits.references);
+        else if (!player->is_virtual && status == STATUS_INVALID_USER_BUFFER)
+            snprintf(why, sizeof why,
+                     ": as one command they fill more than the driver's DMA buffer of %u bytes or "
+                     "patch list of %u entries",
+                     limits.dma_bytes, limits.patch_locations);
         player_report(player, submission->op_index,
                       "submission on context '%s' with %u references failed with status 0x%08x%s",
                       context, op->ref_count, (unsigned)status, why);

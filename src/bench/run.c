@@ -549,6 +549,7 @@ static bool raise_manager(struct assembly *run)
         .skips_patch_for_paging = config->skips_paging_patch,
         .timeout_ns = config->timeout_ns,
         .splits_dma_buffers = config->splits_dma_buffers,
+        .guarantees_one_buffer = config->guarantees_one_buffer,
         .inits_contexts_by_driver_handle = config->inits_by_driver_handle,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
         .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,

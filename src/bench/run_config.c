@@ -100,6 +100,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *banks = workload_option(workload, "banks");
     const char *ranges = workload_option(workload, "swizzling-ranges");
     const char *splitting = workload_option(workload, "dma-split");
+    const char *contract = workload_option(workload, "dma-contract");
     const char *handle = workload_option(workload, "context-handle");
     const char *remapping = workload_option(workload, "dma-remapping");
     const char *busy = workload_option(workload, "busy");
@@ -142,6 +143,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         (unsigned)workload_option_number(workload, "render-piece", config->render_piece_refs);
     if (splitting)
         config->splits_dma_buffers = strcmp(splitting, "always") == 0;
+    if (contract)
+        config->guarantees_one_buffer = strcmp(contract, "guaranteed") == 0;
     if (handle)
         config->inits_by_driver_handle = strcmp(handle, "driver") == 0;
     if (banks)

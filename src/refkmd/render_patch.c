@@ -237,6 +237,8 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
     if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
     bytes = packet_writer_end(&translation.writer);
+    if (status != STATUS_SUCCESS && !bytes)
+        return STATUS_INVALID_USER_BUFFER; /* the first command does not fit, and never will */
     args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
     args->pPatchLocationListOut = translation.next_location;
     args->MultipassOffset = translation.command_offset;
@@ -244,24 +246,49 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
 }
 
 /*
+ * The location is one of Render's, so this always holds; a write anywhere else would be worse than one
+ * address too few. It lies in the part of the buffer that is submitted (PATCH-005), and what it names
+ * is in the list (PATCH-013).
+ */
+static BOOLEAN is_in_submission(const DXGKARG_PATCH *args, const D3DDDI_PATCHLOCATIONLIST *location)
+{
+    UINT end = args->DmaBufferSubmissionEndOffset;
+
+    return location->AllocationIndex < args->AllocationListSize &&
+           args->pAllocationList[location->AllocationIndex].hDeviceSpecificAllocation &&
+           end <= args->DmaBufferSize && end >= sizeof(UINT64) &&
+           location->PatchOffset >= args->DmaBufferSubmissionStartOffset &&
+           location->PatchOffset <= end - sizeof(UINT64);
+}
+
+/*
  * Write the addresses of the locations in the range of this submission; the rest of the list is
  * not for us (PATCH-003). The address goes over whatever is there, so that the same buffer can be
  * patched again after a move (PATCH-006), and nothing else changes (PATCH-007). A paging buffer
  * has no locations, and is complete as it was built (PATCH-009). The fence goes to a register at
- * submission, not into the buffer (PATCH-008). Keeps PATCH-002, PATCH-004, PATCH-013.
+ * submission, not into the buffer (PATCH-008). Keeps PATCH-002, PATCH-004.
  */
 NTSTATUS NTAPI RefKmdPatch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH args)
 {
+    UINT first = args->PatchLocationListSubmissionStart;
     UINT i;
 
+    if (args->Flags.Paging)
+        return STATUS_SUCCESS;
     for (i = 0; i < args->PatchLocationListSubmissionLength; i++) {
-        const D3DDDI_PATCHLOCATIONLIST *location =
-            &args->pPatchLocationList[args->PatchLocationListSubmissionStart + i];
-        const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[location->AllocationIndex];
-        UINT64 address = refkmd_bus_address(hAdapter, entry->SegmentId,
-                                            (UINT64)entry->PhysicalAddress.QuadPart +
-                                                location->AllocationOffset);
+        const D3DDDI_PATCHLOCATIONLIST *location = &args->pPatchLocationList[first + i];
+        const DXGK_ALLOCATIONLIST *entry;
+        UINT64 address;
 
+        if (first + i >= args->PatchLocationListSize || !is_in_submission(args, location)) {
+            DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+                       "refkmd: patch location %u is not of this submission\n", first + i);
+            continue;
+        }
+        entry = &args->pAllocationList[location->AllocationIndex];
+        address = refkmd_bus_address(hAdapter, entry->SegmentId,
+                                     (UINT64)entry->PhysicalAddress.QuadPart +
+                                         location->AllocationOffset);
         RtlCopyMemory((UCHAR *)args->pDmaBuffer + location->PatchOffset, &address, sizeof address);
     }
     return STATUS_SUCCESS;

@@ -436,6 +436,13 @@ static void a_split_buffer_is_patched_and_run_in_parts(void **state)
     page_store_fill(local(), 0, 16 << 20, GUARD);
     place(&scene, 1, LOCAL, 0x100000);
     place(&scene, 2, LOCAL, 0x180000);
+    patch(&scene, locations, 6, 0, 6, 0, split); /* PATCH-005: what is behind split is left alone */
+    for (int i = 0; i < 6; i++) {
+        uint64_t written = TEST_POISON;
+
+        memcpy(&written, kernel.buffer + locations[i].PatchOffset, sizeof written);
+        assert_int_equal(written != 0, locations[i].PatchOffset < split);
+    }
     patch(&scene, locations, 6, 0, 2, 0, split);
     submit(0, split, 1);
     test_run(&kernel);

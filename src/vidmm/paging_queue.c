@@ -131,6 +131,7 @@ NTSTATUS paging_queue_init(struct vidmm *vidmm)
         submission->vidmm = vidmm;
         submission->packet.ops = &paging_packet_ops;
         submission->packet.is_paging = true;
+        submission->packet.is_virtual = vidmm->caps.has_page_tables;
         list_init(&submission->jobs);
         list_push_back(&queue->idle, &submission->in_flight);
     }

@@ -519,6 +519,15 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
                                context->info.DmaBufferSize);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
+        if (vidmm->config.guarantees_one_buffer) {
+            vidmm_driver_error(
+                vidmm, "PATCH-014",
+                "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "
+                "patch locations of %u, where one was guaranteed to be enough",
+                submission->dma_end, context->info.DmaBufferSize, submission->patch_count,
+                context->info.PatchLocationListSize);
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
         *out_more = true;
     }
     return STATUS_SUCCESS;
@@ -573,6 +582,13 @@ static void split_everywhere(struct submission *part, struct submission ***tail)
         if (*tail == &part->next)
             *tail = &second->next;
     }
+}
+
+void vidmm_render_limits(const struct vidmm_context *context, struct vidmm_render_limits *out)
+{
+    out->dma_bytes = context->info.DmaBufferSize;
+    out->references = context->info.AllocationListSize;
+    out->patch_locations = context->info.PatchLocationListSize;
 }
 
 NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,

@@ -230,6 +230,16 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
+    if (!vidmm->caps.is_virtual && create.ContextInfo.DmaBufferSegmentSet) {
+        vidmm_driver_error(
+            vidmm, "",
+            "DxgkDdiCreateContext.ContextInfo.DmaBufferSegmentSet is 0x%x; this manager "
+            "has DMA buffers in system memory (0) only",
+            create.ContextInfo.DmaBufferSegmentSet);
+        status = STATUS_NOT_SUPPORTED;
+        miniport_destroy_context(vidmm->miniport, create.hContext);
+        goto destroy_scheduler;
+    }
     base_free(vidmm->services, private_copy, private_data_bytes);
     context->driver_context = create.hContext;
     context->info = create.ContextInfo;
@@ -359,6 +369,8 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
     submission_unhold(submission);
     if (status_means_reset(status))
         device_fail(submission->context->device, "its submission did not end");
+    if (status == STATUS_INVALID_PARAMETER) /* the driver took it for malformed (SUB-011) */
+        device_fail(submission->context->device, "the driver refused its submission");
     submission_free(submission);
     if (done)
         done(context, status, 0, 0);
@@ -498,6 +510,7 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
             return status;
         }
     }
+    submission->packet.is_virtual = true;
     submission->va = va;
     submission->va_bytes = bytes;
     submission->done = done;

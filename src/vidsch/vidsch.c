@@ -261,6 +261,7 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
     struct node *node = &vidsch->nodes[node_index];
     const char *rule = "PATCH-002";
     const char *ddi = "Patch";
+    bool is_lawful = false;
     NTSTATUS status = STATUS_SUCCESS;
 
     packet->serial = ++vidsch->last_serial;
@@ -269,11 +270,12 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
     if (packet->ops->prepare)
         status = packet->ops->prepare(packet, vidsch->miniport);
     if (NT_SUCCESS(status)) {
-        rule = "SUB-001";
-        ddi = "SubmitCommand";
+        rule = packet->is_virtual ? "SUB-011" : "SUB-001";
+        ddi = packet->is_virtual ? "SubmitCommandVirtual" : "SubmitCommand";
         if (is_after(packet->fence_id, node->submitted_id))
             node->submitted_id = packet->fence_id;
         status = packet->ops->submit(packet, vidsch->miniport);
+        is_lawful = packet->is_virtual && !packet->is_paging && status == STATUS_INVALID_PARAMETER;
     }
     vidsch->is_submitting = false;
     if (NT_SUCCESS(status))
@@ -282,7 +284,8 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
     packet->has_failed = true;
     packet->failure = status;
     node->in_flight--;
-    tell_driver_refused(vidsch, rule, ddi, node_index, packet->fence_id, status);
+    if (!is_lawful)
+        tell_driver_refused(vidsch, rule, ddi, node_index, packet->fence_id, status);
 }
 
 /* Takes the next packet of the context that is first in line to the driver. */

@@ -21,9 +21,10 @@
  *            retired function is called, which may free it. Contexts are destroyed empty.
  *            Callbacks may call back in: a retired function may submit, signal, abort, and destroy
  *            its context; prepare and submit may take interrupts and DPCs, but may not abort.
- * Errors     NTSTATUS. SubmitCommand and Patch may not fail; if the driver fails one, or reports
- *            a fence that it was not given, vidsch tells events->driver_error and stays in a
- *            defined state: the packet retires with the driver's status.
+ * Errors     NTSTATUS. SubmitCommand and Patch may not fail, SubmitCommandVirtual only with
+ *            STATUS_INVALID_PARAMETER and not for paging; if the driver fails one otherwise, or
+ *            reports a fence that it was not given, vidsch tells events->driver_error. It stays in
+ *            a defined state: the packet retires in its turn with the driver's status.
  * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..009, TDR-005..013; sequences S-17,
  *            S-22, S-23.
  */
@@ -62,6 +63,8 @@ struct vidsch_packet {
     struct vidsch_fence *wait_fence; /* NULL: none */
     uint64_t wait_value;
     bool is_paging;
+    bool
+        is_virtual; /* goes by SubmitCommandVirtual, which may refuse what is not paging (SUB-011) */
 
     /* Set by vidsch. */
     struct vidsch_context *context;

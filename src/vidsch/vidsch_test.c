@@ -411,6 +411,45 @@ static void a_packet_that_the_driver_refuses_retires_in_its_turn(void **state)
     bench_fini(&bench);
 }
 
+/* SUB-011, SUB-012: lawful for what is not paging, and with no other status. */
+static void a_virtual_submission_may_be_refused_as_invalid(void **state)
+{
+    static const struct {
+        bool is_paging;
+        NTSTATUS status;
+        unsigned errors;
+    } refusals[] = {
+        {false, STATUS_INVALID_PARAMETER, 0},
+        {false, STATUS_NO_MEMORY, 1},
+        {true, STATUS_INVALID_PARAMETER, 1},
+    };
+
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        struct bench bench;
+        struct vidsch_context *context;
+        struct test_packet packets[2];
+
+        bench_init(&bench, 1, 4, 0);
+        context = new_context(&bench, 0, refusals[i].is_paging);
+        packets_init(&bench, packets, 2);
+        for (unsigned n = 0; n < 2; n++) {
+            packets[n].base.is_virtual = true;
+            packets[n].base.is_paging = refusals[i].is_paging;
+        }
+        packets[1].submit_result = refusals[i].status;
+        vidsch_submit(context, &packets[0].base);
+        vidsch_submit(context, &packets[1].base);
+        assert_int_equal(bench.error_count, refusals[i].errors);
+        if (refusals[i].errors)
+            assert_string_equal(bench.last_rule, "SUB-011");
+        complete(&bench, 0, 1);
+        assert_string_equal(bench.log, "sA sB rA fB");
+        assert_int_equal(bench.last_status, refusals[i].status);
+        vidsch_context_destroy(context);
+        bench_fini(&bench);
+    }
+}
+
 static void a_driver_may_complete_inside_submit(void **state)
 {
     struct bench bench;
@@ -604,6 +643,7 @@ int main(void)
         cmocka_unit_test(a_storm_of_wrong_reports_is_counted),
         cmocka_unit_test(other_wrong_interrupts_name_their_rule),
         cmocka_unit_test(a_packet_that_the_driver_refuses_retires_in_its_turn),
+        cmocka_unit_test(a_virtual_submission_may_be_refused_as_invalid),
         cmocka_unit_test(a_driver_may_complete_inside_submit),
         cmocka_unit_test(abort_retires_everything_in_order),
         cmocka_unit_test(abort_may_come_from_a_retired_packet),

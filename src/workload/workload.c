@@ -162,6 +162,8 @@ const struct workload_option_info workload_options[] = {
      "physical model: split points of a DMA buffer after so many references"},
     {"dma-split", WORKLOAD_OPTION_CHOICE, "needed|always", 0, 0,
      "physical model: split DMA buffers where they do not fit, or wherever they can be"},
+    {"dma-contract", WORKLOAD_OPTION_CHOICE, "multipass|guaranteed", 0, 0,
+     "physical model: whether a command buffer may need several DMA buffers"},
     {"context-handle", WORKLOAD_OPTION_CHOICE, "kernel|driver", 0, 0,
      "whose handle of a context allocation INIT_CONTEXT_RESOURCE carries"},
     {"banks", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
