@@ -1,7 +1,7 @@
 /*
  * Oracle internals, shared by oracle.c (life, the workload and the GPU), oracle_compare.c (looking
- * and reporting), oracle_paging.c (the shadow: operations, packets, places), oracle_slots.c (apertures)
- * and oracle_layer.c (the miniport).
+ * and reporting), oracle_operation.c (what a call says), oracle_paging.c (the shadow: packets,
+ * places), oracle_slots.c (apertures) and oracle_layer.c (the miniport).
  *
  * Place   check. Nobody else includes this.
  * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page, from
@@ -235,7 +235,12 @@ bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
 bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocation *allocation,
                       uint64_t page);
 
-/* ---- oracle_paging.c ---- */
+/* ---- oracle_operation.c ---- */
+
+/* What the call does, by locations; NULL: nothing to content, or it was lost for want of memory. */
+struct paging_operation *describe_operation(struct oracle *oracle,
+                                            const DXGKARG_BUILDPAGINGBUFFER *arg);
+void free_operation(struct oracle *oracle, struct paging_operation *operation);
 
 /* An operation cannot be followed for want of memory: places are not known any more. */
 void lose_operation(struct oracle *oracle);
@@ -254,6 +259,8 @@ uint64_t location_in(const struct oracle *oracle, const struct page_store *store
 
 /* Memory for locations; false when there is none. */
 bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* ---- oracle_paging.c ---- */
 
 /* A call returned STATUS_SUCCESS (is_complete) or wrote a part of an operation. */
 void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, uint32_t bytes,
