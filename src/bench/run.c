@@ -6,7 +6,7 @@
  *     machine, GPU                   the hardware
  *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > [busy] > lend > check > oracle > trace  the stack of miniports, the manager's end last
+ *     driver > raw > [busy] > lend > check > levels > oracle > trace: the stack of miniports, the manager's end last
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -21,6 +21,7 @@
 #include "bench/coverage.h"
 #include "bench/drivers.h"
 #include "bench/host.h"
+#include "bench/levels.h"
 #include "bench/platform.h"
 #include "bench/player.h"
 #include "bench/run_events.h"
@@ -474,6 +475,7 @@ static bool raise_driver(struct assembly *run)
             .services = &run->own.services,
             .counts = &run->result->rules,
             .guards_buffers = true,
+            .submission_alignment = SGPU_SUBMIT_ALIGN,
             .context = run,
             .report = on_finding,
             .irql = driver_irql,
@@ -486,6 +488,10 @@ static bool raise_driver(struct assembly *run)
             return refuse(run, "no memory for the checking layer");
         run->top = layer;
     }
+    status = levels_create(&run->own.services, run->nt, run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return refuse(run, "no memory for the layer that sets the IRQL");
+    run->top = layer;
     if (run->oracle) {
         status = oracle_layer_create(run->oracle, run->top, &layer);
         if (!NT_SUCCESS(status))

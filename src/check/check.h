@@ -41,7 +41,8 @@ struct check_config {
     struct check_profile profile;
     unsigned report_limit; /* findings told; 0: 64 */
     bool guards_buffers;
-    void *context; /* of the functions below, each of which may be NULL */
+    unsigned submission_alignment; /* the GPU's, of the start and end of a submission; 0: unknown */
+    void *context;                 /* of the functions below, each of which may be NULL */
 
     /* A new finding; a repeat on the same object is counted and not told. */
     void (*report)(void *context, const struct finding *finding);

@@ -30,10 +30,14 @@ static void after_build(struct check *check, const struct check_call *call)
                          before->DmaSize);
     }
     verdict = call->private_verdict;
+    if (!check_holds(check, RULE_PB_024, moved_private >= 0))
+        check_report(check, RULE_PB_024, object, "pDmaBufferPrivateData",
+                     "moved back by %lld bytes: it stays, or goes forward",
+                     -(long long)moved_private);
     if (!verdict)
         return;
     if (!check_holds(check, RULE_PB_023,
-                     !verdict->is_behind && !verdict->is_before && moved_private >= 0 &&
+                     !verdict->is_behind && !verdict->is_before &&
                          moved_private <= (int64_t)before->DmaBufferPrivateDataSize))
         check_report(check, RULE_PB_023, object, "pDmaBufferPrivateData",
                      "%s: %u bytes were offered, the pointer moved by %lld",

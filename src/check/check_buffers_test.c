@@ -7,6 +7,7 @@ static NTSTATUS build_as_told(struct rig *rig, enum miniport_ddi ddi, HANDLE obj
 
     if (ddi != MINIPORT_DDI_BuildPagingBuffer)
         return rig_answer(rig, ddi, object, arg);
+    memset(build->pDmaBuffer, 0x11, min_u64((uint64_t)moved, build->DmaSize));
     build->pDmaBuffer = (char *)build->pDmaBuffer + moved;
     return STATUS_SUCCESS;
 }

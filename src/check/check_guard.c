@@ -7,6 +7,7 @@
 
 #define PAGE       4096u
 #define NEAR_BYTES 256u /* of a canary, looked at after every call */
+#define GAP_BYTES  8u   /* fewer at the end may be what the driver wrote */
 
 void guard_fini(struct guard *guard)
 {
@@ -117,8 +118,13 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
         out_verdict->unsaid_offset = found;
         memset(copy + said, GUARD_FILL, bytes - said);
     }
+    while (out_verdict->gap_bytes < said &&
+           (unsigned char)copy[said - out_verdict->gap_bytes - 1] == GUARD_FILL)
+        out_verdict->gap_bytes++;
+    out_verdict->is_gap = out_verdict->gap_bytes >= GAP_BYTES;
     look_around(guard, copy + bytes, out_verdict);
-    return !out_verdict->is_unsaid && !out_verdict->is_behind && !out_verdict->is_before;
+    return !out_verdict->is_unsaid && !out_verdict->is_behind && !out_verdict->is_before &&
+           !out_verdict->is_gap;
 }
 
 char *guard_lend(struct guard *guard, char *real, size_t bytes)

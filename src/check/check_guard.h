@@ -37,10 +37,11 @@ struct guard {
 
 /* What a driver did to bytes that it should not have written. */
 struct guard_verdict {
-    bool is_before, is_behind, is_unsaid;
+    bool is_before, is_behind, is_unsaid, is_gap;
     size_t before_offset; /* bytes in front of the buffer, counted backwards from 1 */
     size_t behind_offset; /* bytes behind what was offered, from 0 */
     size_t unsaid_offset; /* bytes behind the pointer that came back, from 0 */
+    size_t gap_bytes;     /* said to be written at the end, and not written */
 };
 
 void guard_fini(struct guard *guard);

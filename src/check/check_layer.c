@@ -33,18 +33,22 @@ static void begin_call(struct check *check, struct check_call *call)
     call->event = ++check->event;
     call->outer = check->call;
     check->call = call;
+    if (is_submission(call->ddi)) {
+        call->packet = check_ledger_submit(&check->ledger, call);
+        if (!call->packet)
+            check_lost(check);
+    }
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
         const struct check_watcher *watcher = check_watcher_at(i);
 
         if (watcher->before)
             watcher->before(check, check->states[i], call);
     }
-    if (is_submission(call->ddi) && !check_ledger_submit(&check->ledger, call))
-        check_lost(check);
 }
 
 static void end_call(struct check *check, struct check_call *call)
 {
+    call->packet = NULL; /* it may be finished by now */
     if (!check_ledger_enter(&check->ledger, call))
         check_lost(check);
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {

@@ -37,9 +37,20 @@ static size_t size_of_kind(enum check_kind kind)
     return sizes[kind];
 }
 
+static void forget_built(struct check_ledger *ledger, struct list *built)
+{
+    while (!list_is_empty(built)) {
+        struct check_built *piece = list_first_entry(built, struct check_built, link);
+
+        list_remove(&piece->link);
+        base_free(ledger->services, piece, sizeof *piece);
+    }
+}
+
 static void forget_packet(struct check_ledger *ledger, struct check_packet *packet)
 {
     list_remove(&packet->link);
+    forget_built(ledger, &packet->built);
     base_free(ledger->services, packet, sizeof *packet);
 }
 
@@ -60,6 +71,8 @@ void check_ledger_fini(struct check_ledger *ledger)
         id_map_fini(&ledger->objects[kind]);
     }
     forget_packets(ledger);
+    for (unsigned i = 0; i < ledger->stream_count; i++)
+        forget_built(ledger, &ledger->streams[i].built);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -390,11 +403,102 @@ static void enter_context(struct check_ledger *ledger, const struct check_call *
         context->device->context_count++;
 }
 
+/* ---- What is built --------------------------------------------------------------------------- */
+
+static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE context)
+{
+    struct check_stream *stream;
+
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        if (ledger->streams[i].context == context)
+            return &ledger->streams[i];
+    }
+    if (ledger->stream_count == CHECK_MAX_STREAMS)
+        return &ledger->streams[CHECK_MAX_STREAMS - 1];
+    stream = &ledger->streams[ledger->stream_count++];
+    stream->context = context;
+    list_init(&stream->built);
+    return stream;
+}
+
+static void enter_built(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    uint64_t moved = (uint64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)was->pDmaBuffer);
+    bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    struct check_built *piece;
+
+    if (!ledger->is_operation_open)
+        ledger->operation++;
+    ledger->is_operation_open = is_short;
+    if ((!NT_SUCCESS(call->status) && !is_short) || !was->pDmaBuffer)
+        return;
+    piece = base_alloc(ledger->services, sizeof *piece);
+    if (!piece) {
+        ledger->is_whole = false;
+        return;
+    }
+    *piece = (struct check_built){
+        .number = ledger->operation,
+        .operation = (unsigned)was->Operation,
+        .bytes = moved <= was->DmaSize ? (uint32_t)moved : 0,
+        .is_end = !is_short,
+    };
+    list_init(&piece->link);
+    list_push_back(&stream_of(ledger, was->hSystemContext)->built, &piece->link);
+}
+
+/* Pieces from first on that are bytes long together: the one behind them, or NULL. */
+static struct list *find_end(struct list *head, struct list *first, uint64_t bytes)
+{
+    uint64_t sum = 0;
+
+    for (; first != head; first = first->next) {
+        uint32_t next = list_entry(first, struct check_built, link)->bytes;
+
+        if (sum + next > bytes)
+            break;
+        sum += next;
+    }
+    return sum == bytes ? first : NULL;
+}
+
+/*
+ * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no bytes
+ * go with what was built before them.
+ */
+static bool take_built(struct check_ledger *ledger, struct check_stream *stream, uint64_t bytes,
+                       struct list *out_built)
+{
+    struct list *end = find_end(&stream->built, stream->built.next, bytes);
+
+    while (!end && stream->may_skip && !list_is_empty(&stream->built)) {
+        struct check_built *lost = list_first_entry(&stream->built, struct check_built, link);
+
+        list_remove(&lost->link);
+        base_free(ledger->services, lost, sizeof *lost);
+        end = find_end(&stream->built, stream->built.next, bytes);
+    }
+    if (!end)
+        return false;
+    while (stream->built.next != end) {
+        struct list *piece = stream->built.next;
+
+        list_remove(piece);
+        list_push_back(out_built, piece);
+    }
+    stream->may_skip = false;
+    return true;
+}
+
 bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call)
 {
     ledger->is_whole = true;
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        enter_built(ledger, call);
     if (!NT_SUCCESS(call->status))
-        return true;
+        return ledger->is_whole;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_QueryAdapterInfo:
         enter_caps(ledger, call->arg.query_adapter_info);
@@ -423,9 +527,6 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
         break;
     case MINIPORT_DDI_OpenAllocation:
         enter_opened(ledger, call);
-        break;
-    case MINIPORT_DDI_BuildPagingBuffer:
-        ledger->operations_built++;
         break;
     case MINIPORT_DDI_SetRootPageTable: {
         struct check_context *context =
@@ -488,7 +589,12 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
         leave_opened(ledger, call);
         break;
     case MINIPORT_DDI_ResetFromTimeout:
-        forget_packets(ledger);
+    case MINIPORT_DDI_SetPowerState:
+        for (unsigned i = 0; i < ledger->stream_count; i++)
+            ledger->streams[i].may_skip = true;
+        ledger->is_operation_open = false;
+        if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
+            forget_packets(ledger);
         break;
     case MINIPORT_DDI_ResetEngine:
         if (NT_SUCCESS(call->status))
@@ -518,7 +624,7 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
     return NULL;
 }
 
-bool check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
+struct check_packet *check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
     const DXGKARG_SUBMITCOMMAND *plain = call->arg.submit_command;
@@ -530,29 +636,34 @@ bool check_ledger_submit(struct check_ledger *ledger, const struct check_call *c
         .context = is_virtual ? by_address->hContext : plain->hContext,
         .is_paging = is_virtual ? by_address->Flags.Paging : plain->Flags.Paging,
         .is_virtual = is_virtual,
+        .submit_count = 1,
+        .is_matched = true,
     };
+    uint64_t bytes = is_virtual ? by_address->DmaBufferSize
+                                : (uint64_t)plain->DmaBufferSubmissionEndOffset -
+                                      plain->DmaBufferSubmissionStartOffset;
     struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
 
     if (packet && packet->state == CHECK_PREEMPTED) {
         packet->state = CHECK_SUBMITTED;
         packet->event = call->event;
+        packet->submit_count++;
         list_remove(&packet->link);
         list_push_back(&ledger->packets, &packet->link);
-        return true;
+        return packet;
     }
     packet = base_alloc(ledger->services, sizeof *packet);
     if (!packet)
-        return false;
+        return NULL;
     seen.number = ++ledger->packets_submitted;
-    if (seen.is_paging) {
-        seen.first_operation = ledger->operations_submitted + 1;
-        seen.end_operation = ledger->operations_built + 1;
-        ledger->operations_submitted = ledger->operations_built;
-    }
     *packet = seen;
     list_init(&packet->link);
+    list_init(&packet->built);
+    if (packet->is_paging)
+        packet->is_matched =
+            take_built(ledger, stream_of(ledger, packet->context), bytes, &packet->built);
     list_push_back(&ledger->packets, &packet->link);
-    return true;
+    return packet;
 }
 
 void check_ledger_interrupt(struct check_ledger *ledger,

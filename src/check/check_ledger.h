@@ -5,9 +5,9 @@
  *            nothing else; read by the watchers.
  * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
  *            trace does, and remember the last things that happened to them. Paging operations are
- *            numbered from 1 as they are completed by DxgkDdiBuildPagingBuffer; a packet is one
- *            submission, holds the paging operations built since the one before, and lives until the
- *            driver reports it finished or a reset ends it.
+ *            numbered from 1; what is built of them is matched by length with what is submitted, as
+ *            the manager may build ahead. A packet is one submission and lives until the driver
+ *            reports it finished or a reset ends it.
  * Ownership  Objects belong to the ledger until the call that destroys them has been shown to all.
  * Errors     check_lost() when there is no memory: what was not entered is not judged.
  */
@@ -108,8 +108,27 @@ struct check_packet {
     HANDLE context;
     bool is_paging, is_virtual;
     enum check_packet_state state;
-    /* Paging: the operations [first, end) by number, those completed since the packet before. */
-    uint64_t first_operation, end_operation;
+    unsigned submit_count; /* more than 1: it came back after a preemption */
+    /* Paging: what was built into it, struct check_built in order. */
+    struct list built;
+    bool is_matched; /* that is as long as what was submitted */
+};
+
+/* What one call of DxgkDdiBuildPagingBuffer left: an operation, or a part of one. */
+struct check_built {
+    struct list link;
+    uint64_t number; /* of the operation */
+    unsigned operation;
+    uint32_t bytes;
+    bool is_end; /* the operation is complete with it */
+};
+
+/* The buffers of one system context: they are submitted in the order in which they were built. */
+#define CHECK_MAX_STREAMS 8
+struct check_stream {
+    HANDLE context;
+    struct list built; /* and not submitted yet */
+    bool may_skip;     /* a reset may have dropped some */
 };
 
 struct check_caps {
@@ -135,8 +154,10 @@ struct check_ledger {
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     bool is_whole;
 
-    uint64_t operations_built; /* paging operations completed: the last number */
-    uint64_t operations_submitted;
+    uint64_t operation;     /* number of the paging operation that is being, or was, built */
+    bool is_operation_open; /* its last part is not built yet */
+    struct check_stream streams[CHECK_MAX_STREAMS];
+    unsigned stream_count;
     uint64_t packets_submitted;
     struct list packets; /* submitted, neither finished nor lost, oldest first */
 };
@@ -173,8 +194,12 @@ struct check_callback;
 
 /* Before the watchers see that the call came back; false: no memory. */
 bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call);
-/* A submission is entered before it goes down: the driver may report it finished from inside. */
-bool check_ledger_submit(struct check_ledger *ledger, const struct check_call *call);
+/*
+ * A submission is entered before it goes down: the driver may report it finished from inside. NULL: no
+ * memory.
+ */
+struct check_packet *check_ledger_submit(struct check_ledger *ledger,
+                                         const struct check_call *call);
 /* After the watchers have seen it. */
 void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
 

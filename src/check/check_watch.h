@@ -49,6 +49,8 @@ struct check_call {
     /* SetPowerState. */
     DEVICE_POWER_STATE power_state;
     POWER_ACTION power_action;
+    /* Before a submission: its packet, entered already; NULL: there was no memory. */
+    const struct check_packet *packet;
     /* After BuildPagingBuffer: what the guards around the two buffers say; NULL: not guarded. */
     const struct guard_verdict *dma_verdict, *private_verdict;
     char *guarded_dma, *guarded_private; /* what went down instead; NULL: the real ones */
@@ -79,7 +81,11 @@ struct check_watcher {
 };
 
 /* All of them, in the order in which they are asked. */
-#define CHECK_WATCHER_LIST(X) X(check_buffer_watcher)
+/* clang-format off */
+#define CHECK_WATCHER_LIST(X)                                                                      \
+    X(check_buffer_watcher)                                                                        \
+    X(check_paging_watcher)
+/* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;
 CHECK_WATCHER_LIST(X)

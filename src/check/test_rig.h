@@ -70,8 +70,10 @@ struct rig {
 
     uintptr_t next_handle;
     HANDLE system_process, process, device, system_context, context;
-    char *buffer; /* the paging buffer, 4 KiB aligned */
+    char *buffer;          /* the paging buffer, 4 KiB aligned */
+    uint32_t buffer_bytes; /* that the manager gives it */
     uint32_t buffer_used, buffer_submitted;
+    unsigned submit_segment; /* in which the manager says that the buffer is */
     char private_data[RIG_PRIVATE_BYTES];
     uint32_t fence;
 };
@@ -456,8 +458,8 @@ static inline void rig_describe(struct rig *rig, enum rig_model model)
     rig->physical.Flags.GpuMmuSupported = 1;
 }
 
-/* The layer over the driver, nothing called yet: for tests of how an adapter comes up. */
-static inline void rig_init_cold(struct rig *rig, enum rig_model model)
+/* A rig that a test changes before rig_init_prepared(): config, caps, segments. */
+static inline void rig_prepare(struct rig *rig, enum rig_model model)
 {
     memset(rig, 0, sizeof *rig);
     rig->next_handle = 0x1000;
@@ -468,10 +470,17 @@ static inline void rig_init_cold(struct rig *rig, enum rig_model model)
         .services = base_services_libc(),
         .counts = &rig->counts,
         .guards_buffers = true,
+        .submission_alignment = RIG_PACKET_BYTES,
         .context = rig,
         .report = rig_on_finding,
         .irql = rig_irql,
     };
+    rig->buffer_bytes = RIG_BUFFER_BYTES;
+}
+
+/* The layer over the driver, nothing called yet: for tests of how an adapter comes up. */
+static inline void rig_init_layer(struct rig *rig)
+{
     assert_int_equal(check_create(&rig->config, &rig->check), STATUS_SUCCESS);
     assert_int_equal(check_layer_create(rig->check, &rig->bottom, &rig->top), STATUS_SUCCESS);
     rig->buffer = aligned_alloc(4096, RIG_BUFFER_BYTES);
@@ -552,11 +561,11 @@ static inline void rig_destroy_allocation(struct rig *rig, HANDLE allocation)
 }
 
 /* An adapter that is up, with a device and contexts. */
-static inline void rig_init(struct rig *rig, enum rig_model model)
+static inline void rig_init_prepared(struct rig *rig)
 {
-    rig_init_cold(rig, model);
+    rig_init_layer(rig);
     rig_start(rig);
-    if (model == RIG_GPUMMU) {
+    if (rig->model == RIG_GPUMMU) {
         HANDLE system_device;
 
         rig->system_process = rig_create_process(rig, true);
@@ -566,6 +575,18 @@ static inline void rig_init(struct rig *rig, enum rig_model model)
     }
     rig->device = rig_create_device(rig, rig->process);
     rig->context = rig_create_context(rig, rig->device, 1, false);
+}
+
+static inline void rig_init(struct rig *rig, enum rig_model model)
+{
+    rig_prepare(rig, model);
+    rig_init_prepared(rig);
+}
+
+static inline void rig_init_cold(struct rig *rig, enum rig_model model)
+{
+    rig_prepare(rig, model);
+    rig_init_layer(rig);
 }
 
 static inline void rig_fini(struct rig *rig)
@@ -581,7 +602,7 @@ static inline NTSTATUS rig_build(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg
     NTSTATUS status;
 
     arg->pDmaBuffer = rig->buffer + rig->buffer_used;
-    arg->DmaSize = RIG_BUFFER_BYTES - rig->buffer_used;
+    arg->DmaSize = rig->buffer_bytes - rig->buffer_used;
     arg->pDmaBufferPrivateData = rig->private_data;
     arg->DmaBufferPrivateDataSize = rig->paging_private_bytes;
     arg->hSystemContext = rig->system_context;
@@ -598,6 +619,7 @@ static inline uint32_t rig_submit(struct rig *rig)
 {
     DXGKARG_SUBMITCOMMAND arg = {
         .hContext = rig->system_context,
+        .DmaBufferSegmentId = rig->submit_segment,
         .DmaBufferSize = RIG_BUFFER_BYTES,
         .DmaBufferPhysicalAddress.QuadPart = 0x10000,
         .DmaBufferSubmissionStartOffset = rig->buffer_submitted,

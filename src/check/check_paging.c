@@ -1,0 +1,499 @@
+/*
+ * Watcher: how paging buffers are offered, filled and repeated (PB).
+ *
+ * Follows one stream: the buffer that is being built into, how far it is, and the operation that ran out
+ * of it. What the driver writes around the buffer is seen by check_buffers.c.
+ */
+#include "check/check_watch.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+#define PRIVATE_BYTES 512 /* of private data that are compared */
+#define PAGE          4096u
+
+struct paging_watch {
+    /* The buffer: [start, start + size), built up to next. */
+    uintptr_t start, next;
+    uint32_t size, remaining;
+    bool has_buffer;
+
+    /* The operation that came back for want of room. */
+    bool is_repeat_due;
+    DXGKARG_BUILDPAGINGBUFFER repeat;
+    UINT multipass;  /* as the driver left it */
+    unsigned stalls; /* fresh buffers in a row on which nothing happened */
+
+    /* The private data as the driver left them. */
+    uintptr_t private_start;
+    uint32_t private_bytes;
+    bool has_private;
+    unsigned char private_data[PRIVATE_BYTES];
+};
+
+static bool is_scheduler_call(enum miniport_ddi ddi)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+    case MINIPORT_DDI_Patch:
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+    case MINIPORT_DDI_PreemptCommand:
+    case MINIPORT_DDI_ResetEngine:
+    case MINIPORT_DDI_QueryEngineStatus:
+    case MINIPORT_DDI_QueryCurrentFence:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* DXGK_BUILDPAGINGBUFFER_OPERATION values of which a later rule says that BUSY is no answer. */
+static bool has_rule_about_busy(unsigned operation)
+{
+    switch (operation) {
+    case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_FILL:
+    case DXGK_OPERATION_DISCARD_CONTENT:
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- Before ---------------------------------------------------------------------------------- */
+
+static void check_pointer(struct check *check, struct paging_watch *watch,
+                          const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uintptr_t at = (uintptr_t)arg->pDmaBuffer;
+    /* One buffer may stand right behind another. */
+    bool is_next_buffer = at % PAGE == 0 && arg->DmaSize > watch->remaining;
+    bool goes_on = watch->has_buffer && at == watch->next && !is_next_buffer;
+    bool is_inside =
+        watch->has_buffer && !goes_on && at > watch->start && at < watch->start + watch->size;
+
+    if (!goes_on) {
+        if (!check_holds(check, RULE_PB_001, !is_inside && at % PAGE == 0))
+            check_report(check, RULE_PB_001, NULL, "pDmaBuffer",
+                         is_inside
+                             ? "0x%llx bytes into the buffer; the last operation ended at 0x%x"
+                             : "0x%llx bytes behind a page boundary on a fresh buffer of 0x%x",
+                         (unsigned long long)(is_inside ? at - watch->start : at % PAGE),
+                         is_inside ? watch->size - watch->remaining : arg->DmaSize);
+        if (!is_inside) {
+            watch->start = at;
+            watch->size = arg->DmaSize;
+        }
+        watch->next = at;
+        watch->remaining = arg->DmaSize;
+        watch->has_buffer = true;
+        return;
+    }
+    check_holds(check, RULE_PB_001, true);
+    if (!check_holds(check, RULE_PB_006, arg->DmaSize == watch->remaining))
+        check_report(check, RULE_PB_006, NULL, "DmaSize",
+                     "says 0x%x bytes; 0x%x are left of the buffer of 0x%x", arg->DmaSize,
+                     watch->remaining, watch->size);
+    watch->remaining = arg->DmaSize;
+    watch->size = (uint32_t)(at - watch->start) + arg->DmaSize;
+}
+
+/* After INSUFFICIENT: what was written is submitted, and the same operation goes on in a fresh buffer. */
+static void check_repeat(struct check *check, struct paging_watch *watch,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *first = &watch->repeat;
+    const size_t offset = offsetof(DXGKARG_BUILDPAGINGBUFFER, Transfer);
+    const size_t bytes = offsetof(DXGKARG_BUILDPAGINGBUFFER, hSystemContext) - offset;
+    bool is_fresh = (uintptr_t)arg->pDmaBuffer % PAGE == 0 &&
+                    (uintptr_t)arg->pDmaBuffer == watch->start && watch->next == watch->start;
+    bool is_same = arg->Operation == first->Operation;
+
+    if (!check_holds(check, RULE_PB_010, is_same && is_fresh))
+        check_report(check, RULE_PB_010, NULL, is_same ? "pDmaBuffer" : "Operation",
+                     is_same ? "%s goes on 0x%x bytes into the buffer that was too small, not in a "
+                               "fresh one"
+                             : "%s was not finished (0x%x bytes are left of the buffer)",
+                     miniport_operation_name((unsigned)first->Operation),
+                     is_same ? (unsigned)((uintptr_t)arg->pDmaBuffer - watch->start)
+                             : arg->DmaSize);
+    if (is_same) {
+        const unsigned char *now = (const unsigned char *)arg + offset;
+        const unsigned char *then = (const unsigned char *)first + offset;
+        size_t differs = 0;
+
+        while (differs < bytes && now[differs] == then[differs])
+            differs++;
+        if (!check_holds(check, RULE_PB_015, differs == bytes))
+            check_report(check, RULE_PB_015, NULL, "",
+                         "byte %zu of the operation is 0x%02x; before the repeat it was 0x%02x",
+                         differs, now[differs], then[differs]);
+        if (!check_holds(check, RULE_PB_013, arg->MultipassOffset == watch->multipass))
+            check_report(check, RULE_PB_013, NULL, "MultipassOffset",
+                         "is %u; the driver left %u to be handed back", arg->MultipassOffset,
+                         watch->multipass);
+    }
+    watch->is_repeat_due = false;
+}
+
+static void check_private(struct check *check, struct paging_watch *watch, const void *data,
+                          uint32_t bytes)
+{
+    uint32_t compared = (uint32_t)min_u64(min_u64(bytes, watch->private_bytes), PRIVATE_BYTES);
+
+    if (!data || !watch->has_private || watch->private_start != (uintptr_t)data)
+        return;
+    if (!check_holds(check, RULE_PB_021, memcmp(data, watch->private_data, compared) == 0))
+        check_report(check, RULE_PB_021, NULL, "pDmaBufferPrivateData",
+                     "%u bytes were changed since the driver had them last", compared);
+}
+
+static void keep_private(struct paging_watch *watch, const void *data, uint32_t bytes)
+{
+    watch->has_private = data && bytes;
+    if (!watch->has_private)
+        return;
+    watch->private_start = (uintptr_t)data;
+    watch->private_bytes = bytes;
+    memcpy(watch->private_data, data, min_u64(bytes, PRIVATE_BYTES));
+}
+
+static void before_build(struct check *check, struct paging_watch *watch,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    bool is_new = !watch->is_repeat_due;
+
+    if (!arg->pDmaBuffer) {
+        bool is_start = arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
+                        arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+
+        if (!check_holds(check, RULE_PB_026, is_start))
+            check_report(
+                check, RULE_PB_026, NULL, "pDmaBuffer",
+                "is NULL; only page tables that the CPU writes are built without a buffer");
+        return;
+    }
+    check_pointer(check, watch, arg);
+    if (is_new) {
+        if (!check_holds(check, RULE_PB_013, arg->MultipassOffset == 0))
+            check_report(check, RULE_PB_013, NULL, "MultipassOffset",
+                         "is %u at the first call of the operation", arg->MultipassOffset);
+    } else {
+        check_repeat(check, watch, arg);
+    }
+    if (ledger->segment_count && !ledger->caps.paging_private_bytes) {
+        if (!check_holds(check, RULE_PB_022, arg->DmaBufferPrivateDataSize == 0))
+            check_report(check, RULE_PB_022, NULL, "DmaBufferPrivateDataSize",
+                         "is %u; the driver declared none", arg->DmaBufferPrivateDataSize);
+    }
+    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
+    if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
+        const struct check_context *context = check_find_context(ledger, arg->hSystemContext);
+        uint64_t offset = (uintptr_t)arg->pDmaBuffer - watch->start;
+
+        if (!check_holds(check, RULE_PB_025,
+                         context && context->flags.SystemContext &&
+                             arg->DmaBufferWriteOffset == offset &&
+                             arg->DmaBufferGpuVirtualAddress % PAGE == 0))
+            check_report(check, RULE_PB_025, context ? &context->object : NULL,
+                         !context || !context->flags.SystemContext ? "hSystemContext"
+                         : arg->DmaBufferWriteOffset != offset     ? "DmaBufferWriteOffset"
+                                                                   : "DmaBufferGpuVirtualAddress",
+                         "%s; write offset 0x%llx where 0x%llx is built, buffer at VA 0x%llx",
+                         context ? "the context is known" : "no such context",
+                         (unsigned long long)arg->DmaBufferWriteOffset, (unsigned long long)offset,
+                         (unsigned long long)arg->DmaBufferGpuVirtualAddress);
+    }
+}
+
+static void check_order(struct check *check, const struct check_call *call)
+{
+    for (const struct check_call *outer = call->outer; outer; outer = outer->outer) {
+        if (!check_holds(check, RULE_PB_029, !is_scheduler_call(outer->ddi)))
+            check_report(check, RULE_PB_029, NULL, "", "is called in the middle of %s",
+                         miniport_ddi_name(outer->ddi));
+    }
+    if (!call->outer)
+        check_holds(check, RULE_PB_029, true);
+}
+
+/* A part that came back for want of room ends the buffer: what is submitted ends with it. */
+static void check_packet(struct check *check, const struct check_call *call)
+{
+    const struct check_packet *packet = call->packet;
+    const struct check_built *piece;
+    bool is_whole = packet->is_matched;
+
+    if (packet->submit_count > 1)
+        return;
+    list_for_each (piece, &packet->built, struct check_built, link) {
+        if (!piece->is_end && piece->bytes && piece->link.next != &packet->built)
+            is_whole &= !list_entry(piece->link.next, struct check_built, link)->bytes;
+    }
+    if (!check_holds(check, RULE_PB_016, is_whole))
+        check_report(check, RULE_PB_016, NULL, "DmaBufferSubmissionEndOffset",
+                     packet->is_matched ? "the packet has more behind a part of an operation"
+                                        : "the packet is not what was built, in its order");
+}
+
+static void before_submit(struct check *check, struct paging_watch *watch,
+                          const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMAND *arg = call->arg.submit_command;
+    const struct check_caps *caps = &check_ledger(check)->caps;
+    unsigned alignment = check_configuration(check)->submission_alignment;
+
+    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
+    if (!arg->Flags.Paging)
+        return;
+    if (call->packet)
+        check_packet(check, call);
+    if (check_ledger(check)->segment_count &&
+        !check_holds(check, RULE_PB_018, arg->DmaBufferSegmentId == caps->paging_segment))
+        check_report(check, RULE_PB_018, NULL, "DmaBufferSegmentId",
+                     "is %u; the driver's PagingBufferSegmentId is %u", arg->DmaBufferSegmentId,
+                     caps->paging_segment);
+    if (alignment && arg->DmaBufferSubmissionEndOffset > arg->DmaBufferSubmissionStartOffset &&
+        !check_holds(check, RULE_PB_003, arg->DmaBufferSubmissionEndOffset % alignment == 0))
+        check_report(check, RULE_PB_003, NULL, "DmaBufferSubmissionEndOffset",
+                     "0x%x is where the driver left the buffer; the GPU wants a multiple of %u",
+                     arg->DmaBufferSubmissionEndOffset, alignment);
+}
+
+static void before_patch(struct check *check, struct paging_watch *watch, const DXGKARG_PATCH *arg)
+{
+    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
+    if (!arg->Flags.Paging)
+        return;
+    if (!check_holds(check, RULE_PB_031,
+                     !arg->AllocationListSize && !arg->PatchLocationListSize &&
+                         !arg->PatchLocationListSubmissionLength))
+        check_report(check, RULE_PB_031, NULL, "AllocationListSize",
+                     "a paging buffer comes with %u allocations and %u patch locations",
+                     arg->AllocationListSize, arg->PatchLocationListSize);
+}
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    struct paging_watch *watch = state;
+
+    if (is_scheduler_call(call->ddi))
+        check_order(check, call);
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+        before_build(check, watch, call->arg.build_paging_buffer);
+        if (!check_holds(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL))
+            check_report(check, RULE_PB_030, NULL, "", "is called at IRQL %u", check_irql(check));
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+        before_submit(check, watch, call);
+        break;
+    case MINIPORT_DDI_Patch:
+        before_patch(check, watch, call->arg.patch);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- After ----------------------------------------------------------------------------------- */
+
+static bool is_shortage(NTSTATUS status)
+{
+    return status == STATUS_NO_MEMORY || status == STATUS_INSUFFICIENT_RESOURCES;
+}
+
+static void check_status(struct check *check, const struct check_call *call)
+{
+    unsigned operation = (unsigned)call->before.build_paging_buffer->Operation;
+    bool is_known = operation < MINIPORT_OPERATION_COUNT;
+    NTSTATUS status = call->status;
+
+    if (!is_known) {
+        const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+        bool is_quiet = status == STATUS_SUCCESS &&
+                        call->arg.build_paging_buffer->pDmaBuffer == was->pDmaBuffer;
+
+        if (!check_holds(check, RULE_PB_028, is_quiet))
+            check_report(check, RULE_PB_028, NULL, "Operation",
+                         "value 0x%x is of no operation that the driver can know: status 0x%08x "
+                         "(expected STATUS_SUCCESS and nothing written)",
+                         operation, (unsigned)status);
+        return;
+    }
+    if (!check_holds(check, RULE_PB_009, !is_shortage(status))) {
+        check_report(check, RULE_PB_009, NULL, "status",
+                     "0x%08x: a shortage of the driver's own is no answer (expected "
+                     "STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+                     (unsigned)status);
+        return;
+    }
+    if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && has_rule_about_busy(operation))
+        return;
+    if (!check_holds(check, RULE_PB_008,
+                     status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER))
+        check_report(check, RULE_PB_008, NULL, "status",
+                     "0x%08x (expected STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+                     (unsigned)status);
+}
+
+static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *was,
+                           const DXGKARG_BUILDPAGINGBUFFER *arg, uint32_t advance)
+{
+    const struct check_profile *profile = &check_configuration(check)->profile;
+    bool is_same = arg->DmaSize == was->DmaSize;
+    bool is_lowered = arg->DmaSize == was->DmaSize - advance;
+    bool holds = (is_same && (!profile->wants_dma_size_lowered || !advance)) ||
+                 (is_lowered && (!profile->wants_dma_size_unchanged || !advance));
+
+    if (!check_holds(check, RULE_PB_007, holds))
+        check_report(check, RULE_PB_007, NULL, "DmaSize",
+                     "came back as 0x%x: 0x%x were offered, the pointer moved by 0x%x",
+                     arg->DmaSize, was->DmaSize, advance);
+}
+
+/* The operation has to be repeated: was anything achieved? */
+static void check_progress(struct check *check, struct paging_watch *watch,
+                           const struct check_call *call, uint32_t advance)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    bool is_fresh = (uintptr_t)was->pDmaBuffer == watch->start;
+    bool has_moved = advance || arg->MultipassOffset != was->MultipassOffset ||
+                     arg->pDmaBufferPrivateData != was->pDmaBufferPrivateData;
+    uint32_t declared = check_ledger(check)->caps.paging_buffer_bytes;
+    enum rule_id rule = declared && was->DmaSize >= declared ? RULE_PB_020 : RULE_PB_012;
+
+    if (is_fresh && watch->has_private &&
+        watch->private_start == (uintptr_t)was->pDmaBufferPrivateData)
+        has_moved |= memcmp(watch->private_data, was->pDmaBufferPrivateData,
+                            min_u64(was->DmaBufferPrivateDataSize, PRIVATE_BYTES)) != 0;
+    watch->stalls = is_fresh && !has_moved ? watch->stalls + 1 : 0;
+    if (!is_fresh)
+        return;
+    if (!check_holds(check, rule, watch->stalls < 2))
+        check_report(
+            check, rule, NULL, "status",
+            "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
+            "row, and nothing was written (MultipassOffset %u)",
+            was->DmaSize, arg->MultipassOffset);
+    if (watch->stalls >= 2) { /* the manager gives it up */
+        watch->stalls = 0;
+        watch->is_repeat_due = false;
+    }
+}
+
+static void after_build(struct check *check, struct paging_watch *watch,
+                        const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    uint64_t moved = (uint64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)was->pDmaBuffer);
+    uint32_t advance = moved <= was->DmaSize ? (uint32_t)moved : 0;
+    bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+
+    check_status(check, call);
+    if (!check_holds(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL))
+        check_report(check, RULE_PB_030, NULL, "", "came back at IRQL %u", check_irql(check));
+    if (!was->pDmaBuffer)
+        return;
+    check_dma_size(check, was, arg, advance);
+    if (call->dma_verdict && advance &&
+        !check_holds(check, RULE_PB_002, !call->dma_verdict->is_gap))
+        check_report(check, RULE_PB_002, NULL, "pDmaBuffer",
+                     "moved %u bytes, of which the last %zu were not written", advance,
+                     call->dma_verdict->gap_bytes);
+    watch->next = (uintptr_t)was->pDmaBuffer + advance;
+    watch->remaining = was->DmaSize - advance;
+    if (is_short) {
+        watch->is_repeat_due = true;
+        watch->repeat = *was;
+        watch->multipass = arg->MultipassOffset;
+        check_progress(check, watch, call, advance);
+    } else {
+        watch->stalls = 0;
+    }
+    keep_private(watch, was->pDmaBufferPrivateData, was->DmaBufferPrivateDataSize);
+}
+
+static void after_query(struct check *check, const struct check_call *call)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_segment *segment = check_find_segment(ledger, ledger->caps.paging_segment);
+    unsigned type = (unsigned)call->arg.query_adapter_info->Type;
+
+    if (!NT_SUCCESS(call->status) || !ledger->segment_count ||
+        (type != DXGKQAITYPE_QUERYSEGMENT && type != DXGKQAITYPE_QUERYSEGMENT3 &&
+         type != DXGKQAITYPE_QUERYSEGMENT4))
+        return;
+    if (!check_holds(check, RULE_PB_019,
+                     !ledger->caps.paging_segment || (segment && segment->flags.Aperture)))
+        check_report(check, RULE_PB_019, NULL, "PagingBufferSegmentId",
+                     "%u is %s (expected an aperture segment, or 0)", ledger->caps.paging_segment,
+                     segment ? "a memory segment" : "no segment");
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct paging_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+        after_build(check, watch, call);
+        break;
+    case MINIPORT_DDI_QueryAdapterInfo:
+        after_query(check, call);
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+        keep_private(watch, call->arg.submit_command->pDmaBufferPrivateData,
+                     call->arg.submit_command->DmaBufferPrivateDataSize);
+        break;
+    case MINIPORT_DDI_Patch:
+        keep_private(watch, call->arg.patch->pDmaBufferPrivateData,
+                     call->arg.patch->DmaBufferPrivateDataSize);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout: /* what was being built is built anew, or not at all */
+    case MINIPORT_DDI_ResetEngine:
+    case MINIPORT_DDI_SetPowerState:
+        watch->has_buffer = watch->is_repeat_due = false;
+        watch->has_private = false;
+        watch->stalls = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    struct paging_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct paging_watch));
+}
+
+const struct check_watcher check_paging_watcher = {
+    .name = "paging",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+};
