@@ -463,7 +463,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetFromTimeout: /* what was being built is built anew, or not at all */
     case MINIPORT_DDI_ResetEngine:
     case MINIPORT_DDI_SetPowerState:
-        watch->has_buffer = watch->is_repeat_due = false;
+        watch->is_repeat_due = false;
         watch->has_private = false;
         watch->stalls = 0;
         break;
