@@ -184,6 +184,31 @@ void vidmm_notify_dpc(struct vidmm *vidmm);
 void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
 
 /*
+ * The adapter is to be stopped (a driver that is updated or disabled) while it has work. Every device is
+ * in error for good. What is with the GPU ends by itself; what is queued, and every request that waits,
+ * ends with STATUS_DEVICE_REMOVED, and whatever makes, maps, uses or submits is refused with it from
+ * now on. Then all that there is can be destroyed as always, up to vidmm_stop() and
+ * DxgkDdiStopDevice.
+ *
+ * STATUS_INVALID_DEVICE_STATE: it has not started, is asleep or ends already.
+ */
+NTSTATUS vidmm_end_work(struct vidmm *vidmm);
+
+/*
+ * The adapter has gone (surprise removal), whatever was under way; not from inside a callback. The
+ * driver is told (DxgkDdiNotifySurpriseRemoval; DxgkRemovalHibernation when it was asleep) if it has
+ * said that it can be. Everything ends as by vidmm_end_work(), what was with the GPU and a sleep that
+ * was under way at once, and no paging operation, submission or reset goes to the driver any more:
+ * what is destroyed gives its memory back without them. Contents of GPU memory are lost without an event.
+ *
+ * Gives what the driver said. STATUS_NOT_SUPPORTED: it was not told, since it does not report
+ * SupportSurpriseRemovalInHibernation or SupportSurpriseRemoval. Windows restarts the system after
+ * either failure; here the adapter ends all the same. STATUS_INVALID_DEVICE_STATE: it has not started, or is
+ * gone already.
+ */
+NTSTATUS vidmm_remove(struct vidmm *vidmm);
+
+/*
  * The watchdog: tells the manager what time it is, as often as the embedder likes. A packet that has
  * been with the GPU for timeout_ns is asked about (DxgkDdiQueryCurrentFence), then preempted; when
  * the preemption takes as long again, its engine is reset, or the adapter (S-17). All callbacks of

@@ -107,7 +107,7 @@ bool player_advance(struct player *player)
     } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
         return stop_stuck(player, "events go on without progress");
     }
-    return true;
+    return player->stop == PLAYER_NOT_STOPPED;
 }
 
 bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts)
@@ -226,6 +226,8 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_LOSE_INTERRUPT:
     case WORKLOAD_OP_RESET:
     case WORKLOAD_OP_POWER:
+    case WORKLOAD_OP_STOP:
+    case WORKLOAD_OP_REMOVE:
         return player_play_gpu(player, op_index);
     case WORKLOAD_OP_VM_RESERVE:
     case WORKLOAD_OP_VM_RELEASE: /* what a reservation holds is said by the pte lines */
@@ -315,6 +317,8 @@ bool player_play(struct player *player)
         if (!play_operation(player, i))
             return false;
         player->result->operations_played++;
+        if (player->stop != PLAYER_NOT_STOPPED)
+            return false; /* it was the adapter's last */
 #ifdef DRYDOCK_DEBUG
         if (i % (run->check_interval ? run->check_interval : 64) == 0)
             vidmm_check(player->vidmm);
@@ -323,6 +327,10 @@ bool player_play(struct player *player)
     player->op_index = op_count;
     if (!wait_idle(player))
         return false;
+    while (player->removal.is_scheduled) {
+        if (!player_advance(player))
+            return false;
+    }
     if (run->tamper && run->tamper->op_index >= op_count && !tamper(player))
         return false;
     step_end(player);
@@ -428,6 +436,7 @@ void player_destroy(struct player *player)
     services = player->services;
     workload = player->workload;
     player_stop_watchdog(player);
+    machine_cancel(player->machine, &player->removal);
     if (player->contexts)
         player_abandon_submissions(player);
     for (uint32_t i = 0; player->allocations && i < workload->allocation_count; i++) {

@@ -57,6 +57,7 @@ enum player_stop {
     PLAYER_OBJECT,  /* a process, device or context could not be created */
     PLAYER_FAULTED, /* the GPU stopped on a fault, and everything waits for it */
     PLAYER_STUCK,   /* something is pending and nothing will happen: an error of ours */
+    PLAYER_ENDED,   /* the adapter was stopped or removed, as the workload says */
 };
 
 NTSTATUS player_create(const struct player_config *config, struct player **out_player);

@@ -1,5 +1,5 @@
 /*
- * What happens to the GPU: hangs, lost interrupts, preemptions, resets; and the clock that the
+ * What happens to the GPU: hangs, lost interrupts, preemptions, resets, its end; and the clock that the
  * manager's watchdog goes by.
  */
 #include "bench/player_private.h"
@@ -132,6 +132,54 @@ static bool play_power(struct player *player, uint32_t op_index)
     return true;
 }
 
+/* ---- The end of the adapter ---- */
+
+/* Nothing more is played; what is left is taken down (player_give_up(), player_take_down()). */
+static void end(struct player *player, const char *how)
+{
+    machine_cancel(player->machine, &player->removal);
+    player_stop_with(player, PLAYER_ENDED, "the adapter was %s", how);
+}
+
+static void play_stop(struct player *player, uint32_t op_index)
+{
+    NTSTATUS status = vidmm_end_work(player->vidmm);
+
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "stop failed with status 0x%08x", (unsigned)status);
+    else
+        end(player, "stopped");
+}
+
+/* A driver that cannot be told is one that Windows would not let go on; here it does. */
+static void removed(void *context)
+{
+    struct player *player = context;
+    NTSTATUS status;
+
+    sgpu_remove(player->config.gpu);
+    status = vidmm_remove(player->vidmm);
+    if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
+        run_result_report(player->result, RUN_FINDING_SUBMISSION, 0, machine_now(player->machine),
+                          "the driver answered its notice of removal with status 0x%08x",
+                          (unsigned)status);
+    player->result->driver_heard_of_removal = status != STATUS_NOT_SUPPORTED;
+    player->needs_pump = true;
+    end(player, "removed");
+}
+
+/* The first one that comes counts. */
+static void play_remove(struct player *player, uint32_t op_index)
+{
+    uint64_t after_ns = player_op(player, op_index)->value;
+
+    if (!after_ns)
+        removed(player);
+    else if (!player->removal.is_scheduled)
+        machine_schedule(player->machine, &player->removal, machine_now(player->machine) + after_ns,
+                         removed, player);
+}
+
 /* ---- Operations ---- */
 
 bool player_play_gpu(struct player *player, uint32_t op_index)
@@ -145,6 +193,12 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
     switch ((enum workload_op_kind)op->kind) {
     case WORKLOAD_OP_POWER:
         return play_power(player, op_index);
+    case WORKLOAD_OP_STOP:
+        play_stop(player, op_index);
+        break;
+    case WORKLOAD_OP_REMOVE:
+        play_remove(player, op_index);
+        break;
     case WORKLOAD_OP_HANG:
         sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
         break;

@@ -128,6 +128,7 @@ struct player {
     uint64_t quiet_events; /* since anything was seen to progress */
     uint64_t last_progress;
     bool has_faulted, is_giving_up;
+    bool has_ended; /* the adapter was stopped or removed: giving up is as it should be */
     enum player_stop stop;
     char stop_text[512];
 
@@ -137,7 +138,8 @@ struct player {
     uint64_t request_needed, request_available;
 
     struct machine_event watchdog;
-    bool is_asleep; /* the GPU, since a `power` line */
+    struct machine_event removal; /* of a `remove` line */
+    bool is_asleep;               /* the GPU, since a `power` line */
 
     uint8_t *command; /* a command buffer being made */
     size_t command_room;

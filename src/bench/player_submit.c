@@ -316,11 +316,11 @@ static void submission_remove(struct player *player, struct submission *submissi
     player->needs_pump = true;
 }
 
-/* It was with a GPU that had to be reset, or its device is in error: what an application expects. */
+/* With a GPU that had to be reset, of a device in error, or of an adapter that has ended: what an application expects. */
 static bool is_reset(NTSTATUS status)
 {
     return status == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE ||
-           status == STATUS_GRAPHICS_ADAPTER_WAS_RESET;
+           status == STATUS_GRAPHICS_ADAPTER_WAS_RESET || status == STATUS_DEVICE_REMOVED;
 }
 
 static void submission_failed(struct player *player, struct submission *submission, NTSTATUS status)
@@ -334,7 +334,7 @@ static void submission_failed(struct player *player, struct submission *submissi
     if (submission->is_told)
         oracle_submission_cancelled(player->oracle, submission->token);
     if (player->is_giving_up || is_reset(status)) {
-        player->result->aborted_submissions += !player->is_giving_up;
+        player->result->aborted_submissions += is_reset(status);
         submission_remove(player, submission);
         return;
     }
@@ -551,7 +551,8 @@ static bool submission_step(struct player *player, struct submission *submission
     switch (submission->state) {
     case SUBMISSION_WAITING:
         if (player->is_giving_up) {
-            submission_failed(player, submission, STATUS_UNSUCCESSFUL);
+            submission_failed(player, submission,
+                              player->has_ended ? STATUS_DEVICE_REMOVED : STATUS_UNSUCCESSFUL);
             return false;
         }
         if (player->alone && player->alone != submission)
@@ -566,7 +567,7 @@ static bool submission_step(struct player *player, struct submission *submission
     case SUBMISSION_REQUESTING:
         return residency_answered(player, submission);
     case SUBMISSION_READY:
-        if (is_in_error(player, submission))
+        if (is_in_error(player, submission) && !player->is_giving_up)
             return false;
         return hand_over(player, submission);
     case SUBMISSION_RUNNING:
@@ -751,10 +752,12 @@ uint32_t player_line_of(const struct player *player, uint64_t token)
 
 void player_give_up(struct player *player)
 {
+    player->has_ended = player->stop == PLAYER_ENDED;
     player->stop = PLAYER_NOT_STOPPED;
     player->is_giving_up = true;
     player->quiet_events = 0;
-    vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
+    if (!player->has_ended)
+        vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
     player->needs_pump = true;
 }
 

@@ -623,6 +623,8 @@ static void note_stop(struct assembly *run)
     case PLAYER_STUCK:
         broken(run, text);
         break;
+    case PLAYER_ENDED:
+        break; /* as it should: what is left is to go without a trace */
     }
 }
 

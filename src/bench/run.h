@@ -259,6 +259,7 @@ struct run_result {
     uint64_t submissions, failed_submissions, retried_submissions;
     uint64_t aborted_submissions; /* with a GPU that was reset, or of a device in error */
     uint64_t device_errors;       /* devices that were in error and were used again */
+    bool driver_heard_of_removal; /* DxgkDdiNotifySurpriseRemoval was called */
     uint64_t lost_pages;          /* by resets: nothing is expected of them any more ... */
     uint64_t lost_pages_read;     /* ... though they were read */
     uint64_t operations_played;

@@ -203,6 +203,15 @@ static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
     return miniport_set_power_state(self->next, device_uid, state, action);
 }
 
+/* Whatever was under way does not happen; what was in local memory has gone with it. */
+static NTSTATUS watch_notify_surprise_removal(struct miniport *self,
+                                              DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    oracle_of(self)->event_count++;
+    oracle_was_reset(oracle_of(self));
+    return miniport_notify_surprise_removal(self->next, type);
+}
+
 static void watch_notify_interrupt(struct miniport_host *host,
                                    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -261,6 +270,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
     layer->ops.reset_from_timeout = watch_reset_from_timeout;
     layer->ops.set_power_state = watch_set_power_state;
+    layer->ops.notify_surprise_removal = watch_notify_surprise_removal;
     layer->host_ops = miniport_host_forward_ops;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host.host.ops = &layer->host_ops;

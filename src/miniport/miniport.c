@@ -23,6 +23,7 @@ const char *miniport_ddi_name(enum miniport_ddi ddi)
         [MINIPORT_DDI_SetPowerState] = "DxgkDdiSetPowerState",
         [MINIPORT_DDI_InterruptRoutine] = "DxgkDdiInterruptRoutine",
         [MINIPORT_DDI_DpcRoutine] = "DxgkDdiDpcRoutine",
+        [MINIPORT_DDI_NotifySurpriseRemoval] = "DxgkDdiNotifySurpriseRemoval",
     };
 
     _Static_assert(ARRAY_COUNT(names) == MINIPORT_DDI_COUNT, "every DDI has a name");
@@ -142,6 +143,11 @@ static NTSTATUS forward_set_power_state(struct miniport *m, ULONG device_uid,
     return miniport_set_power_state(m->next, device_uid, state, action);
 }
 
+static NTSTATUS forward_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    return miniport_notify_surprise_removal(m->next, type);
+}
+
 static bool forward_interrupt(struct miniport *m, ULONG message)
 {
     return miniport_interrupt(m->next, message);
@@ -163,6 +169,7 @@ const struct miniport_ops miniport_forward_ops = {
     .stop_device = forward_stop_device,
     .remove_device = forward_remove_device,
     .set_power_state = forward_set_power_state,
+    .notify_surprise_removal = forward_notify_surprise_removal,
     .interrupt = forward_interrupt,
     .dpc = forward_dpc,
 #define X(function, ddi, argument) .function = miniport_forward_##function,

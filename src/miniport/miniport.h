@@ -80,6 +80,7 @@ enum miniport_ddi {
     MINIPORT_DDI_SetPowerState,
     MINIPORT_DDI_InterruptRoutine,
     MINIPORT_DDI_DpcRoutine,
+    MINIPORT_DDI_NotifySurpriseRemoval,
     MINIPORT_DDI_COUNT
 };
 
@@ -154,6 +155,8 @@ struct miniport_ops {
     NTSTATUS (*remove_device)(struct miniport *self);
     NTSTATUS (*set_power_state)(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
                                 POWER_ACTION action);
+    /* The device has gone, whatever the driver was about (WDDM 1.2 and later). */
+    NTSTATUS (*notify_surprise_removal)(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type);
     bool (*interrupt)(struct miniport *self, ULONG message); /* at device IRQL */
     void (*dpc)(struct miniport *self);                      /* at DISPATCH_LEVEL */
 
@@ -237,6 +240,12 @@ static inline NTSTATUS miniport_set_power_state(struct miniport *m, ULONG device
                                                 DEVICE_POWER_STATE state, POWER_ACTION action)
 {
     return m->ops->set_power_state(m, device_uid, state, action);
+}
+
+static inline NTSTATUS miniport_notify_surprise_removal(struct miniport *m,
+                                                        DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    return m->ops->notify_surprise_removal(m, type);
 }
 
 static inline bool miniport_interrupt(struct miniport *m, ULONG message)

@@ -105,6 +105,12 @@ static NTSTATUS bottom_set_power_state(struct miniport *m, ULONG device_uid,
     return note(MINIPORT_DDI_SetPowerState, NULL, NULL);
 }
 
+static NTSTATUS bottom_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    assert_int_equal(type, DxgkRemovalPnPNotify);
+    return note(MINIPORT_DDI_NotifySurpriseRemoval, NULL, NULL);
+}
+
 static bool bottom_interrupt(struct miniport *m, ULONG message)
 {
     note(MINIPORT_DDI_InterruptRoutine, NULL, NULL);
@@ -116,25 +122,26 @@ static void bottom_dpc(struct miniport *m)
     note(MINIPORT_DDI_DpcRoutine, NULL, NULL);
 }
 
-static const struct miniport_ops bottom_ops = {.name = "bottom",
-                                               .destroy = bottom_destroy,
-                                               .interface_version = bottom_interface_version,
-                                               .set_host = bottom_set_host,
-                                               .has = bottom_has,
-                                               .add_device = bottom_add_device,
-                                               .start_device = bottom_start_device,
-                                               .stop_device = bottom_stop_device,
-                                               .remove_device = bottom_remove_device,
-                                               .set_power_state = bottom_set_power_state,
-                                               .interrupt = bottom_interrupt,
-                                               .dpc = bottom_dpc,
-                                               .get_root_page_table_size =
-                                                   bottom_get_root_page_table_size,
+static const struct miniport_ops bottom_ops = {
+    .name = "bottom",
+    .destroy = bottom_destroy,
+    .interface_version = bottom_interface_version,
+    .set_host = bottom_set_host,
+    .has = bottom_has,
+    .add_device = bottom_add_device,
+    .start_device = bottom_start_device,
+    .stop_device = bottom_stop_device,
+    .remove_device = bottom_remove_device,
+    .set_power_state = bottom_set_power_state,
+    .notify_surprise_removal = bottom_notify_surprise_removal,
+    .interrupt = bottom_interrupt,
+    .dpc = bottom_dpc,
+    .get_root_page_table_size = bottom_get_root_page_table_size,
 #define X(function, ddi, argument) .function = bottom_##function,
-                                               MINIPORT_DDI_LIST(X)
+    MINIPORT_DDI_LIST(X)
 #undef X
 #define X(function, ddi) .function = bottom_##function,
-                                                   MINIPORT_PLAIN_LIST(X)
+        MINIPORT_PLAIN_LIST(X)
 #undef X
 };
 
@@ -191,13 +198,15 @@ static void the_life_of_a_device_reaches_the_bottom(void **state)
     assert_int_equal(children, 3);
     assert_int_equal(miniport_set_power_state(&upper, 7, PowerDeviceD3, PowerActionHibernate),
                      0x1000 + MINIPORT_DDI_SetPowerState);
+    assert_int_equal(miniport_notify_surprise_removal(&upper, DxgkRemovalPnPNotify),
+                     0x1000 + MINIPORT_DDI_NotifySurpriseRemoval);
     assert_true(miniport_interrupt(&upper, 5));
     assert_false(miniport_interrupt(&upper, 4));
     miniport_dpc(&upper);
     assert_int_equal(called.which, MINIPORT_DDI_DpcRoutine);
     assert_int_equal(miniport_stop_device(&upper), 0x1000 + MINIPORT_DDI_StopDevice);
     assert_int_equal(miniport_remove_device(&upper), 0x1000 + MINIPORT_DDI_RemoveDevice);
-    assert_int_equal(called.count, 8);
+    assert_int_equal(called.count, 9);
 }
 
 static void destroy_goes_down_the_stack_once(void **state)

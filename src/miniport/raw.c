@@ -502,6 +502,7 @@ static bool raw_has(struct miniport *m, enum miniport_ddi ddi)
         CASE(SetPowerState)
         CASE(InterruptRoutine)
         CASE(DpcRoutine)
+        CASE(NotifySurpriseRemoval)
 #undef CASE
     case MINIPORT_DDI_COUNT:
         break;
@@ -596,6 +597,20 @@ static NTSTATUS raw_set_power_state(struct miniport *m, ULONG device_uid, DEVICE
     return status;
 }
 
+static NTSTATUS raw_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    struct raw *raw = raw_of(m);
+    struct raw *outer;
+    NTSTATUS status;
+
+    if (!raw->is_added || !raw->table.DxgkDdiNotifySurpriseRemoval)
+        return absent_or_early(raw);
+    outer = enter(raw);
+    status = raw->table.DxgkDdiNotifySurpriseRemoval(raw->device_context, type);
+    leave(outer);
+    return status;
+}
+
 static bool raw_interrupt(struct miniport *m, ULONG message)
 {
     struct raw *raw = raw_of(m);
@@ -641,6 +656,7 @@ static const struct miniport_ops raw_ops = {.name = "raw",
                                             .stop_device = raw_stop_device,
                                             .remove_device = raw_remove_device,
                                             .set_power_state = raw_set_power_state,
+                                            .notify_surprise_removal = raw_notify_surprise_removal,
                                             .interrupt = raw_interrupt,
                                             .dpc = raw_dpc,
                                             .get_root_page_table_size =

@@ -113,6 +113,13 @@ static NTSTATUS NTAPI fake_SetPowerState(const PVOID device_context, ULONG uid,
     return note("SetPowerState", device_context, NULL);
 }
 
+static NTSTATUS NTAPI fake_NotifySurpriseRemoval(const PVOID device_context,
+                                                 DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    assert_int_equal(type, DxgkRemovalPnPNotify);
+    return note("NotifySurpriseRemoval", device_context, NULL);
+}
+
 static BOOLEAN NTAPI fake_InterruptRoutine(const PVOID device_context, ULONG message)
 {
     note("InterruptRoutine", device_context, NULL);
@@ -146,6 +153,7 @@ static DRIVER_INITIALIZATION_DATA *new_table(ULONG version)
     SET(StopDevice)
     SET(RemoveDevice)
     SET(SetPowerState)
+    SET(NotifySurpriseRemoval)
     SET(InterruptRoutine)
     SET(DpcRoutine)
 #undef SET
@@ -236,6 +244,8 @@ static void a_device_lives_from_add_to_remove(void **state)
     assert_int_equal(miniport_add_device(raw), STATUS_UNSUCCESSFUL);
     assert_null(driver.device_object);
     assert_int_equal(miniport_stop_device(raw), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(miniport_notify_surprise_removal(raw, DxgkRemovalHibernation),
+                     STATUS_DEVICE_NOT_READY);
     driver.add_status = STATUS_SUCCESS;
     miniport_raw_set_device_object(raw, device_object);
     start(raw);
@@ -245,6 +255,8 @@ static void a_device_lives_from_add_to_remove(void **state)
     assert_int_equal(miniport_set_power_state(raw, 0xffffffff, PowerDeviceD3, PowerActionSleep),
                      STATUS_PENDING);
     assert_ptr_equal(driver.object, &driver.adapter);
+    assert_int_equal(miniport_notify_surprise_removal(raw, DxgkRemovalPnPNotify), STATUS_PENDING);
+    assert_string_equal(driver.last, "NotifySurpriseRemoval");
     assert_true(miniport_interrupt(raw, 9));
     assert_false(miniport_interrupt(raw, 8));
     miniport_dpc(raw);

@@ -307,6 +307,18 @@ static NTSTATUS trace_set_power_state(struct miniport *m, ULONG device_uid,
     return end(trace, MINIPORT_DDI_SetPowerState, NULL, NULL, NULL, status, &event);
 }
 
+static NTSTATUS trace_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    struct trace *trace = trace_of(m);
+    uint64_t values[3] = {(uint64_t)type};
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin(trace, MINIPORT_DDI_NotifySurpriseRemoval, NULL, NULL, values, &event);
+    status = miniport_notify_surprise_removal(m->next, type);
+    return end(trace, MINIPORT_DDI_NotifySurpriseRemoval, NULL, NULL, NULL, status, &event);
+}
+
 static bool trace_interrupt(struct miniport *m, ULONG message)
 {
     struct trace *trace = trace_of(m);
@@ -580,25 +592,26 @@ static void trace_destroy(struct miniport *m)
     base_free(trace->services, trace, sizeof *trace);
 }
 
-static const struct miniport_ops trace_ops = {.name = "trace",
-                                              .destroy = trace_destroy,
-                                              .interface_version = trace_interface_version,
-                                              .set_host = trace_set_host,
-                                              .has = trace_has,
-                                              .add_device = trace_add_device,
-                                              .start_device = trace_start_device,
-                                              .stop_device = trace_stop_device,
-                                              .remove_device = trace_remove_device,
-                                              .set_power_state = trace_set_power_state,
-                                              .interrupt = trace_interrupt,
-                                              .dpc = trace_dpc,
-                                              .get_root_page_table_size =
-                                                  trace_get_root_page_table_size,
+static const struct miniport_ops trace_ops = {
+    .name = "trace",
+    .destroy = trace_destroy,
+    .interface_version = trace_interface_version,
+    .set_host = trace_set_host,
+    .has = trace_has,
+    .add_device = trace_add_device,
+    .start_device = trace_start_device,
+    .stop_device = trace_stop_device,
+    .remove_device = trace_remove_device,
+    .set_power_state = trace_set_power_state,
+    .notify_surprise_removal = trace_notify_surprise_removal,
+    .interrupt = trace_interrupt,
+    .dpc = trace_dpc,
+    .get_root_page_table_size = trace_get_root_page_table_size,
 #define X(function, ddi, type) .function = trace_##function,
-                                              MINIPORT_DDI_LIST(X)
+    MINIPORT_DDI_LIST(X)
 #undef X
 #define X(function, ddi) .function = trace_##function,
-                                                  MINIPORT_PLAIN_LIST(X)
+        MINIPORT_PLAIN_LIST(X)
 #undef X
 };
 

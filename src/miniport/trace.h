@@ -83,8 +83,8 @@ struct trace_event {
     const void *argument;
     NTSTATUS status; /* after; success for what returns none */
     /*
-     * What is not in a structure, before: SetPowerState {uid, state, action}, InterruptRoutine
-     * {message}, MapMemory {address, length}, SynchronizeExecution {message}. After:
+     * What is not in a structure, before: SetPowerState {uid, state, action},
+     * NotifySurpriseRemoval {type}, InterruptRoutine {message}, MapMemory {address, length}, SynchronizeExecution {message}. After:
      * StartDevice {sources, children}, InterruptRoutine and QueueDpc {result},
      * GetRootPageTableSize {bytes}, SynchronizeExecution {result}.
      */

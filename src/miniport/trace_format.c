@@ -448,6 +448,10 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
             trace_put_number(line, "action", event->values[2]);
         }
         break;
+    case MINIPORT_DDI_NotifySurpriseRemoval:
+        if (!is_after)
+            trace_put_number(line, "type", event->values[0]);
+        break;
     case MINIPORT_DDI_InterruptRoutine:
         trace_put_number(line, is_after ? "ours" : "message", event->values[0]);
         break;

@@ -143,6 +143,11 @@ static NTSTATUS bottom_set_power_state(struct miniport *m, ULONG device_uid,
     return bottom_state.status;
 }
 
+static NTSTATUS bottom_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    return bottom_state.status;
+}
+
 /* An interrupt routine as drivers write it: report, queue the DPC. */
 static bool bottom_interrupt(struct miniport *m, ULONG message)
 {
@@ -165,25 +170,26 @@ static void bottom_dpc(struct miniport *m)
         bottom_state.host->ops->notify_dpc(bottom_state.host);
 }
 
-static const struct miniport_ops bottom_ops = {.name = "bottom",
-                                               .destroy = bottom_destroy,
-                                               .interface_version = bottom_interface_version,
-                                               .set_host = bottom_set_host,
-                                               .has = bottom_has,
-                                               .add_device = bottom_life,
-                                               .start_device = bottom_start_device,
-                                               .stop_device = bottom_life,
-                                               .remove_device = bottom_life,
-                                               .set_power_state = bottom_set_power_state,
-                                               .interrupt = bottom_interrupt,
-                                               .dpc = bottom_dpc,
-                                               .get_root_page_table_size =
-                                                   bottom_get_root_page_table_size,
+static const struct miniport_ops bottom_ops = {
+    .name = "bottom",
+    .destroy = bottom_destroy,
+    .interface_version = bottom_interface_version,
+    .set_host = bottom_set_host,
+    .has = bottom_has,
+    .add_device = bottom_life,
+    .start_device = bottom_start_device,
+    .stop_device = bottom_life,
+    .remove_device = bottom_life,
+    .set_power_state = bottom_set_power_state,
+    .notify_surprise_removal = bottom_notify_surprise_removal,
+    .interrupt = bottom_interrupt,
+    .dpc = bottom_dpc,
+    .get_root_page_table_size = bottom_get_root_page_table_size,
 #define X(function, ddi, argument) .function = bottom_##function,
-                                               MINIPORT_DDI_LIST(X)
+    MINIPORT_DDI_LIST(X)
 #undef X
 #define X(function, ddi) .function = bottom_##function,
-                                                   MINIPORT_PLAIN_LIST(X)
+        MINIPORT_PLAIN_LIST(X)
 #undef X
 };
 

@@ -125,6 +125,7 @@ static void the_life_of_a_device_has_its_lines(void **state)
     assert_int_equal(children, 2);
     miniport_set_power_state(fixture.trace, 0xffffffff, PowerDeviceD3, PowerActionHibernate);
     miniport_dpc(fixture.trace);
+    miniport_notify_surprise_removal(fixture.trace, DxgkRemovalPnPNotify);
     miniport_stop_device(fixture.trace);
     bottom_state.status = STATUS_UNSUCCESSFUL;
     miniport_remove_device(fixture.trace);
@@ -138,6 +139,8 @@ static void the_life_of_a_device_has_its_lines(void **state)
                            "  > DxgkCbNotifyDpc\n"
                            "  < DxgkCbNotifyDpc 0x00000000\n"
                            "< DxgkDdiDpcRoutine 0x00000000\n"
+                           "> DxgkDdiNotifySurpriseRemoval type=1\n"
+                           "< DxgkDdiNotifySurpriseRemoval 0x00000000\n"
                            "> DxgkDdiStopDevice\n"
                            "< DxgkDdiStopDevice 0x00000000\n"
                            "> DxgkDdiRemoveDevice\n"

@@ -27,24 +27,31 @@ BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version)
     return adapter->dxgkrnl.Version >= version;
 }
 
+/* A board that has gone reads as all ones, as an empty slot of the bus does. */
 ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg)
 {
+    if (adapter->is_gone)
+        return MAXULONG;
     return READ_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg));
 }
 
 void refkmd_write(const struct refkmd_adapter *adapter, ULONG reg, ULONG value)
 {
-    WRITE_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg), value);
+    if (!adapter->is_gone)
+        WRITE_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg), value);
 }
 
 UINT64 refkmd_read64(const struct refkmd_adapter *adapter, ULONG reg)
 {
+    if (adapter->is_gone)
+        return ~0ull;
     return READ_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg));
 }
 
 void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 value)
 {
-    WRITE_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg), value);
+    if (!adapter->is_gone)
+        WRITE_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg), value);
 }
 
 /* ---- Add and remove ----------------------------------------------------------------------- */
@@ -180,6 +187,7 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
     DXGK_DEVICE_INFO info;
     NTSTATUS status;
 
+    adapter->is_gone = FALSE;
     *NumberOfVideoPresentSources = 0;
     *NumberOfChildren = 0;
     if (DxgkStartInfo->RequiredDmaQueueEntry > SGPU_QUEUE_SLOTS)
@@ -217,7 +225,7 @@ unmap_registers:
     return status;
 }
 
-/* The kernel has emptied the segments and drained the nodes before. */
+/* The kernel has emptied the segments and drained the nodes before, or the board has gone. */
 NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
 {
     struct refkmd_adapter *adapter = MiniportDeviceContext;
@@ -246,6 +254,22 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
         if (DevicePowerState == PowerDeviceD0)
             refkmd_restore_ranges(adapter);
     }
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The board has been pulled out, asleep or in the middle of its work. There is nothing to be done at
+ * this moment, which may be in the midst of any other call, but to stop touching it: from here on
+ * registers are not accessed, and interrupts are somebody else's. The kernel ends what was under way,
+ * destroys what it has created and stops the device, and all that frees memory as always.
+ */
+NTSTATUS NTAPI RefKmdNotifySurpriseRemoval(IN_CONST_PVOID MiniportDeviceContext,
+                                           DXGK_SURPRISE_REMOVAL_TYPE RemovalType)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+
+    UNREFERENCED_PARAMETER(RemovalType);
+    adapter->is_gone = TRUE;
     return STATUS_SUCCESS;
 }
 

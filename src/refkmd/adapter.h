@@ -100,6 +100,7 @@ struct refkmd_adapter {
     DXGKRNL_INTERFACE dxgkrnl; /* the kernel's callbacks; valid from StartDevice on */
 
     UCHAR *registers; /* BAR 0, mapped; NULL while stopped */
+    BOOLEAN is_gone;  /* removed by surprise: the hardware is not touched any more */
     PHYSICAL_ADDRESS registers_pa;
     PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
     ULONG straps;
@@ -319,6 +320,7 @@ DXGKDDI_ADD_DEVICE RefKmdAddDevicePhysical;
 DXGKDDI_ADD_DEVICE RefKmdAddDeviceGpuMmu;
 DXGKDDI_ADD_DEVICE RefKmdAddDeviceIoMmu;
 DXGKDDI_SET_POWER_STATE RefKmdSetPowerState;
+DXGKDDI_NOTIFY_SURPRISE_REMOVAL RefKmdNotifySurpriseRemoval;
 DXGKDDI_QUERY_CHILD_RELATIONS RefKmdQueryChildRelations;
 DXGKDDI_RESET_DEVICE RefKmdResetDevice;
 DXGKDDI_UNLOAD RefKmdUnload;

@@ -154,6 +154,23 @@ static void interrupts_follow_the_power(void **state)
     test_destroy(&kernel);
 }
 
+/* After the notice nothing reaches the board, and the driver can be stopped and removed. */
+static void a_board_that_has_gone_is_not_touched(void **state)
+{
+    DXGKARG_SUBMITCOMMAND args = {.SubmissionFenceId = 1};
+
+    start(RefKmdDriverEntryGpuMmu, 16 * MiB, 16 * MiB, 0);
+    assert_int_equal(kernel.ddi.DxgkDdiNotifySurpriseRemoval(kernel.adapter, DxgkRemovalPnPNotify),
+                     STATUS_SUCCESS);
+    test_submit(&kernel, &args);
+    test_run(&kernel);
+    assert_int_equal(kernel.log_count, 0);
+    assert_false(kernel.ddi.DxgkDdiInterruptRoutine(kernel.adapter, 0));
+    assert_int_equal(kernel.ddi.DxgkDdiStopDevice(kernel.adapter), STATUS_SUCCESS);
+    kernel.is_started = FALSE;
+    test_destroy(&kernel);
+}
+
 static void a_node_is_reset_alone(void **state)
 {
     start(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
@@ -651,6 +668,7 @@ int main(void)
         cmocka_unit_test(a_short_table_of_callbacks_is_not_read_beyond_its_end),
         cmocka_unit_test(two_adapters_do_not_know_of_each_other),
         cmocka_unit_test(interrupts_follow_the_power),
+        cmocka_unit_test(a_board_that_has_gone_is_not_touched),
         cmocka_unit_test(a_node_is_reset_alone),
         cmocka_unit_test(driver_caps_fit_what_the_kernel_has_room_for),
         cmocka_unit_test(unknown_queries_are_not_supported),

@@ -41,7 +41,9 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
         D3DKMDT_COMPUTE_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.SupportNonVGA = TRUE;
     caps.SupportPerEngineTDR = TRUE;
+    caps.SupportSurpriseRemovalInHibernation = TRUE;
     if (adapter->model != REFKMD_PHYSICAL) {
+        caps.SupportSurpriseRemoval = TRUE;
         caps.WDDMVersion = DXGKDDI_WDDMv2_6;
         caps.MemoryManagementCaps.VirtualAddressingSupported = 1;
         caps.MemoryManagementCaps.GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;

@@ -15,6 +15,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiStopDevice = RefKmdStopDevice;
     table->DxgkDdiRemoveDevice = RefKmdRemoveDevice;
     table->DxgkDdiSetPowerState = RefKmdSetPowerState;
+    table->DxgkDdiNotifySurpriseRemoval = RefKmdNotifySurpriseRemoval;
     table->DxgkDdiQueryChildRelations = RefKmdQueryChildRelations;
     table->DxgkDdiResetDevice = RefKmdResetDevice;
     table->DxgkDdiUnload = RefKmdUnload;

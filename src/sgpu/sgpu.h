@@ -146,6 +146,9 @@ enum sgpu_sleep { SGPU_SLEEP_STANDBY, SGPU_SLEEP_HIBERNATE, SGPU_SLEEP_D3 };
 void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep);
 void sgpu_power_on(struct sgpu *gpu);
 
+/* Pulled out of its slot, asleep or at work: without power for good, and local memory is lost. */
+void sgpu_remove(struct sgpu *gpu);
+
 /* ---- State ----------------------------------------------------------------------------------- */
 
 struct sgpu_statistics {

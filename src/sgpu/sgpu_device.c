@@ -53,6 +53,12 @@ void sgpu_power_on(struct sgpu *gpu)
     gpu->is_off = false;
 }
 
+void sgpu_remove(struct sgpu *gpu)
+{
+    gpu->is_off = true;
+    sgpu_reset_device(gpu);
+}
+
 /* ---- Misfortune ----------------------------------------------------------------------------- */
 
 void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before)

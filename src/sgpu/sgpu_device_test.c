@@ -131,6 +131,22 @@ static void local_memory_outlives_what_the_board_keeps_it_through(void **state)
     check_kept(both, SGPU_SLEEP_HIBERNATE, 2 * PAGE_BYTES);
 }
 
+static void a_board_that_is_gone_reads_as_ones_and_does_nothing(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    submit_three(&rig, 0);
+    rig_write(&rig, SGPU_REG_IRQ_ENABLE, 4, UINT32_MAX);
+    sgpu_remove(rig.gpu);
+    rig_run(&rig);
+    assert_true(sgpu_is_idle(rig.gpu));
+    assert_int_equal(rig_read(&rig, SGPU_REG_ID), UINT32_MAX);
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_STATUS), UINT32_MAX);
+    assert_true(page_store_is_fill(rig.local, PAGE_BYTES, 3 * PAGE_BYTES, SGPU_LOST_PATTERN, NULL));
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +155,7 @@ int main(void)
         cmocka_unit_test(a_lost_interrupt_leaves_the_registers_right),
         cmocka_unit_test(a_device_reset_loses_local_memory),
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
+        cmocka_unit_test(a_board_that_is_gone_reads_as_ones_and_does_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,11 @@ static NTSTATUS query_driver(struct caps_query *query)
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
     query->caps->resets_engines = driver.SupportPerEngineTDR;
+    query->caps->hears_of_removal_asleep =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WIN8) &&
+        driver.SupportSurpriseRemovalInHibernation;
+    query->caps->hears_of_removal =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && driver.SupportSurpriseRemoval;
     query->caps->max_slot_id = driver.MaxAllocationListSlotId;
     if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) &&
         miniport_has(query->miniport, MINIPORT_DDI_AcquireSwizzlingRange) &&

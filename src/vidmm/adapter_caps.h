@@ -63,6 +63,8 @@ struct vidmm_caps {
     uint32_t node_count;
     uint32_t paging_node;
     bool resets_engines;            /* SupportPerEngineTDR */
+    bool hears_of_removal_asleep;   /* SupportSurpriseRemovalInHibernation */
+    bool hears_of_removal;          /* SupportSurpriseRemoval */
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
     uint32_t max_slot_id;           /* MaxAllocationListSlotId */

@@ -331,6 +331,8 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
     NTSTATUS status = STATUS_NO_MEMORY;
 
     *out_allocation = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     allocation = base_alloc(vidmm->services, sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
@@ -783,6 +785,8 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
 {
     NTSTATUS status;
 
+    if (!NT_SUCCESS(allocation->vidmm->refusal))
+        return allocation->vidmm->refusal;
     if (allocation->is_destroyed)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered)

@@ -450,6 +450,9 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
                           uint64_t driver_protection, vidmm_done done, void *context,
                           uint64_t *out_va)
 {
+    *out_va = 0;
+    if (!NT_SUCCESS(process->vidmm->refusal))
+        return process->vidmm->refusal;
     return create_mapping(process, allocation, offset, bytes, va, protect, driver_protection,
                           MAPPING_ORDINARY, done, context, out_va);
 }
@@ -723,6 +726,8 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     struct physical_update *update;
     NTSTATUS status;
 
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     if (segment > vidmm->caps.segment_count)
         return STATUS_INVALID_PARAMETER;
     if (protect & VIDMM_PROTECT_ZERO) {

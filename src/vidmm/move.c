@@ -105,6 +105,8 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
     struct placement old;
     NTSTATUS status;
 
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     if (allocation->is_destroyed)
         return STATUS_INVALID_HANDLE;
     if (!segment_id || segment_id > vidmm->caps.segment_count)

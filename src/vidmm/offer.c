@@ -123,6 +123,8 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
 {
     unsigned i, j;
 
+    if (!NT_SUCCESS(device->vidmm->refusal))
+        return device->vidmm->refusal;
     if ((unsigned)priority >= OFFER_CLASSES)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < count; i++) {
@@ -214,6 +216,8 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
     unsigned i;
 
     *out_fence_value = 0;
+    if (!NT_SUCCESS(device->vidmm->refusal))
+        return device->vidmm->refusal;
     for (i = 0; i < count; i++) {
         if (!allocations[i]->is_offered)
             return STATUS_INVALID_PARAMETER;

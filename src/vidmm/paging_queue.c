@@ -206,6 +206,20 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
     queue->fresh_failures = 0;
 }
 
+void paging_queue_abandon(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    unsigned i;
+
+    ASSERT(list_is_empty(&queue->in_flight));
+    for (i = 0; i < queue->buffer_count; i++) {
+        queue->buffers[i].used = queue->buffers[i].submitted = 0;
+        queue->buffers[i].private_used = queue->buffers[i].private_submitted = 0;
+    }
+    queue->has_operation = false;
+    vidmm->pump_again = true;
+}
+
 static void finish_jobs(struct list *jobs)
 {
     struct list *link;
@@ -529,6 +543,8 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
 {
     NTSTATUS status;
 
+    if (vidmm->is_removed)
+        return;
     args->hSystemContext = vidmm->queue.driver_context;
     vidmm->statistics.build_calls++;
     vidmm->statistics.operations[args->Operation & 31]++;
@@ -564,6 +580,8 @@ bool paging_queue_run(struct vidmm *vidmm)
                 list_push_back(&queue->ended, &job->link);
                 continue;
             }
+            if (vidmm->is_removed)
+                continue;
             queue->has_operation = true;
             queue->fresh_failures = 0;
         }

@@ -175,6 +175,14 @@ static void set_power(struct vidmm *vidmm, DEVICE_POWER_STATE state, POWER_ACTIO
                            (unsigned)state, (unsigned)status);
 }
 
+void power_abandon(struct vidmm *vidmm, NTSTATUS status)
+{
+    if (vidmm->power.state == POWER_OFF)
+        vidmm->power.state = POWER_ON; /* its done has been called */
+    else if (vidmm->power.state != POWER_ON)
+        end_power_down(vidmm, POWER_ON, status);
+}
+
 /* Takes back what has left already, and goes on as before. */
 static void give_up(struct vidmm *vidmm)
 {
@@ -222,6 +230,8 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
 
     if (vidmm->power.state != POWER_ON)
         return STATUS_INVALID_DEVICE_STATE;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (process->space.has_physical && loses_tables(vidmm, sleep))
             return STATUS_NOT_SUPPORTED;

@@ -33,6 +33,7 @@
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | recovery.c        | time-outs, resets, and building everything up again          |
  *            | power.c           | sleeps: what must leave for them                             |
+ *            | removal.c         | the end of an adapter that still has work                     |
  *            | check.c           | the invariant walk                                            |
  *
  *            Work flows one way: a request (residency.c) places allocations and queues jobs; a job
@@ -248,6 +249,8 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished);
  * (PB-026, PT-020).
  */
 void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args);
+/* The adapter has gone: what is built is forgotten; jobs run to their ends without the driver. */
+void paging_queue_abandon(struct vidmm *vidmm);
 bool paging_queue_is_idle(const struct vidmm *vidmm);
 /* Everything built so far has retired. */
 bool paging_queue_is_drained(const struct vidmm *vidmm);
@@ -585,9 +588,9 @@ struct request {
      */
     NTSTATUS (*make_tables)(void *subject);
     uint64_t table_bytes;
-    bool is_active;  /* its references are held */
-    bool is_reclaim; /* references that were put aside come back with it */
-    bool has_ended;  /* by its value in memory, before its barrier's packet has retired */
+    bool is_active;   /* its references are held */
+    bool is_reclaim;  /* references that were put aside come back with it */
+    bool has_ended;   /* by its value in memory, before its barrier's packet has retired */
     unsigned resorts; /* what has been tried so that it need not fail (residency.c) */
     unsigned count;
     unsigned placed;
@@ -796,6 +799,8 @@ void recovery_timed_out(void *context, unsigned node);
 void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
 /* What the device has queued will fail, what it submits is refused. */
 void device_fail(struct vidmm_device *device, const char *reason);
+/* Why nothing may be submitted to the device; STATUS_SUCCESS: it may. */
+NTSTATUS device_refusal(const struct vidmm_device *device);
 
 /* ---- Power (power.c) -------------------------------------------------------------------------------------- */
 
@@ -810,6 +815,10 @@ struct power {
 };
 /* Goes on with a power-down when the queues are empty. True if it did anything. */
 bool power_run(struct vidmm *vidmm);
+/* The adapter has gone: it is not asleep, and a sleep that was under way ends with status. */
+void power_abandon(struct vidmm *vidmm, NTSTATUS status);
+/* Everything ends, and nothing goes to the driver any more (removal.c). The caller pumps. */
+void removal_give_up(struct vidmm *vidmm, const char *reason);
 enum job_step power_farewell_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
 
 struct vidmm {
@@ -820,6 +829,8 @@ struct vidmm {
     struct vidsch *vidsch;
     struct vidsch_events scheduler_events;
     bool is_started;
+    NTSTATUS refusal; /* what new work ends with (removal.c); STATUS_SUCCESS: it is taken */
+    bool is_removed;  /* nothing goes to the driver any more */
     bool is_pumping, pump_again;
     unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
 

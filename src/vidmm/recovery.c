@@ -29,6 +29,13 @@
 
 /* ---- Devices in error ------------------------------------------------------------------------- */
 
+NTSTATUS device_refusal(const struct vidmm_device *device)
+{
+    if (!NT_SUCCESS(device->vidmm->refusal))
+        return device->vidmm->refusal;
+    return device->is_in_error ? STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE : STATUS_SUCCESS;
+}
+
 /* Packets that are queued fail in their turn; one that waits for residency fails when that ends. */
 static void cancel_submissions(struct vidmm_device *device)
 {
@@ -36,7 +43,7 @@ static void cancel_submissions(struct vidmm_device *device)
 
     list_for_each (submission, &device->vidmm->submissions, struct submission, link) {
         if (submission->context->device == device && submission->packet.context)
-            vidsch_cancel(&submission->packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+            vidsch_cancel(&submission->packet, device_refusal(device));
     }
 }
 
@@ -60,7 +67,7 @@ bool vidmm_device_is_in_error(const struct vidmm_device *device)
 void vidmm_device_clear_error(struct vidmm_device *device)
 {
     ASSERT(!device->submission_count);
-    device->is_in_error = false;
+    device->is_in_error = !NT_SUCCESS(device->vidmm->refusal);
 }
 
 /* ---- Allocations ------------------------------------------------------------------------------ */
@@ -314,7 +321,7 @@ static void restored_finished(struct job *job)
 {
     struct vidmm *vidmm = container_of(job, struct vidmm, recovery.restored_job);
 
-    if (vidmm->power.state == POWER_ON)
+    if (vidmm->power.state == POWER_ON && !vidmm->is_removed)
         vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
 }
 
@@ -538,6 +545,8 @@ NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
 
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
+    if (vidmm->is_removed)
+        return vidmm->refusal;
     vidmm->callback_depth++;
     is_sent = vidsch_preempt(vidmm->vidsch, node);
     vidmm->statistics.preemptions += is_sent;
@@ -548,6 +557,8 @@ NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
 
 void vidmm_reset(struct vidmm *vidmm)
 {
+    if (vidmm->is_removed)
+        return;
     begin_recovery(vidmm);
     vidmm->recovery.blames_owners = false;
     reset_adapter(vidmm);

@@ -412,7 +412,7 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
 
     submission->request = NULL; /* ended: it frees itself */
     if (NT_SUCCESS(status) && submission->context->device->is_in_error) {
-        render_retired(&submission->packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+        render_retired(&submission->packet, device_refusal(submission->context->device));
         return;
     }
     if (NT_SUCCESS(status) && NT_SUCCESS(submission->call->status)) {
@@ -605,8 +605,9 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
 
     if (vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
-    if (context->device->is_in_error)
-        return STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    status = device_refusal(context->device);
+    if (!NT_SUCCESS(status))
+        return status;
     if (reference_count > context->info.AllocationListSize)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < reference_count; i++) {

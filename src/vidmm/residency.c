@@ -112,6 +112,10 @@ static void barrier_finished(struct job *job)
         return;
     }
     list_remove(&request->link);
+    if (vidmm->is_removed) {
+        end_request(request, STATUS_DEVICE_REMOVED, 0, 0);
+        return;
+    }
     if (writes_fence(request) && *request->device->paging_fence.cpu < request->fence_value &&
         NT_SUCCESS(vidmm->queue.retired_status))
         vidmm_driver_error(vidmm, "NTF-007",
@@ -580,6 +584,12 @@ bool residency_run(struct vidmm *vidmm)
         NTSTATUS status = STATUS_SUCCESS;
         unsigned i;
 
+        if (!NT_SUCCESS(vidmm->refusal)) {
+            did_anything = true;
+            list_remove(&request->link);
+            end_request(request, vidmm->refusal, 0, 0);
+            continue;
+        }
         activate(request);
         switch (place_all(request, &status)) {
         case PLACED:
@@ -628,6 +638,8 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
     unsigned i;
 
     *out_fence_value = 0;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     for (i = 0; i < count; i++) {
         if (allocations[i]->is_destroyed)
             return STATUS_INVALID_HANDLE;

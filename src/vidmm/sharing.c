@@ -60,6 +60,8 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
     void *copy;
     NTSTATUS status;
 
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     if (allocation->is_destroyed)
         return STATUS_INVALID_HANDLE;
     if (device == allocation->device || find_opening(allocation, device))

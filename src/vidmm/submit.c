@@ -18,6 +18,8 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
     NTSTATUS status = STATUS_NO_MEMORY;
 
     *out_process = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     process = base_alloc(vidmm->services, sizeof *process);
     if (!process)
         return STATUS_NO_MEMORY;
@@ -111,6 +113,8 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     NTSTATUS status;
 
     *out_device = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     device = base_alloc(vidmm->services, sizeof *device);
     if (!device)
         return STATUS_NO_MEMORY;
@@ -198,6 +202,8 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     unsigned i;
 
     *out_context = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
     if (private_data_bytes) {
@@ -477,8 +483,12 @@ static void context_resident(void *context, NTSTATUS status, uint64_t needed, ui
     void *done_context = submission->done_context;
 
     if (NT_SUCCESS(status)) {
-        submit_now(submission);
-        return;
+        status = device_refusal(submission->context->device);
+        if (NT_SUCCESS(status)) {
+            submit_now(submission);
+            return;
+        }
+        submission_unhold(submission);
     }
     submission_free(submission);
     if (done)
@@ -495,8 +505,9 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
 
     if (!vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
-    if (context->device->is_in_error)
-        return STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    status = device_refusal(context->device);
+    if (!NT_SUCCESS(status))
+        return status;
     status = context->root_is_set ? STATUS_SUCCESS : set_root(context);
     if (!NT_SUCCESS(status))
         return status;

@@ -435,6 +435,8 @@ NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
     struct tile_update *update;
     uint64_t capacity = 0;
 
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
     if (!vidmm->caps.has_page_tables || page_table_coverage(vidmm, 1) < VIDMM_TILE_BYTES)
         return STATUS_NOT_SUPPORTED;
     if (!count)

@@ -1,5 +1,5 @@
 /*
- * The builder's operations on the GPU itself: hangs, preemptions, resets, power.
+ * The builder's operations on the GPU itself: hangs, preemptions, resets, power, its end.
  */
 #include "workload/builder.h"
 
@@ -59,4 +59,16 @@ void workload_builder_power(struct workload_builder *builder, enum workload_powe
     if (op)
         op->flags = (uint8_t)power;
     builder->is_off = power != WORKLOAD_POWER_ON;
+}
+
+void workload_builder_stop(struct workload_builder *builder)
+{
+    add(builder, WORKLOAD_OP_STOP, 0, 0);
+}
+
+/* Also of a board that is asleep: nothing stands behind it then. */
+void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns)
+{
+    builder->is_off = false;
+    add(builder, WORKLOAD_OP_REMOVE, 0, after_ns);
 }

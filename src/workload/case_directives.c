@@ -701,6 +701,16 @@ static void handle_reset(struct parser *parser)
     workload_builder_reset(parser->builder);
 }
 
+static void handle_stop(struct parser *parser)
+{
+    workload_builder_stop(parser->builder);
+}
+
+static void handle_remove(struct parser *parser)
+{
+    workload_builder_remove(parser->builder, parser->numbers[ATTR_AFTER]);
+}
+
 static void handle_power(struct parser *parser)
 {
     struct word word = parser->words[0];
@@ -794,6 +804,8 @@ static const struct directive directives[] = {
     {"lose-interrupt", "lose-interrupt NODE", 0, 0, 1, false, NULL, handle_lose_interrupt},
     {"reset", "reset", 0, 0, 0, false, NULL, handle_reset},
     {"power", "power on|standby|hibernate|d3", 0, 0, 1, false, NULL, handle_power},
+    {"stop", "stop", 0, 0, 0, false, NULL, handle_stop},
+    {"remove", "remove [after=NS]", A(AFTER), 0, 0, false, NULL, handle_remove},
     {"note", "note \"TEXT\"", 0, 0, 0, true, NULL, handle_note},
     {"step", "step NAME, or step \"TEXT\"", 0, 0, 1, true, NULL, handle_step},
     {"name", "name \"TEXT\"", 0, 0, 0, true, NULL, handle_name},

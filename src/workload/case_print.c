@@ -386,7 +386,13 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         putf(printer, "%s %" PRIu32, verb, op->object);
         break;
     case WORKLOAD_OP_RESET:
+    case WORKLOAD_OP_STOP:
         put(printer, verb);
+        break;
+    case WORKLOAD_OP_REMOVE:
+        put(printer, verb);
+        if (op->value)
+            putf(printer, " after=%" PRIu64, op->value);
         break;
     case WORKLOAD_OP_POWER:
         putf(printer, "power %s", workload_power_name((enum workload_power)op->flags));

@@ -44,6 +44,8 @@ const char *workload_op_name(enum workload_op_kind kind)
         [WORKLOAD_OP_LOSE_INTERRUPT] = "lose-interrupt",
         [WORKLOAD_OP_RESET] = "reset",
         [WORKLOAD_OP_POWER] = "power",
+        [WORKLOAD_OP_STOP] = "stop",
+        [WORKLOAD_OP_REMOVE] = "remove",
     };
 
     return (unsigned)kind < WORKLOAD_OP_COUNT ? names[kind] : "unknown";

@@ -141,6 +141,8 @@ enum workload_protection {
  *   LOSE_INTERRUPT node
  *   RESET                                                            the adapter
  *   POWER                                                            flags = enum workload_power
+ *   STOP                                                             the adapter, with its work
+ *   REMOVE                                     ns                    ... from now, by surprise
  */
 enum workload_op_kind {
     WORKLOAD_OP_ALLOC,
@@ -173,6 +175,8 @@ enum workload_op_kind {
     WORKLOAD_OP_LOSE_INTERRUPT,
     WORKLOAD_OP_RESET,
     WORKLOAD_OP_POWER,
+    WORKLOAD_OP_STOP,
+    WORKLOAD_OP_REMOVE,
     WORKLOAD_OP_COUNT,
 };
 
@@ -490,6 +494,8 @@ void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
 void workload_builder_reset(struct workload_builder *builder);
 void workload_builder_power(struct workload_builder *builder, enum workload_power power);
+void workload_builder_stop(struct workload_builder *builder);
+void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns);
 void workload_builder_note(struct workload_builder *builder, const char *text);
 void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,
                             uint64_t size, const char *text);
