@@ -1,5 +1,5 @@
-# The rule table of src/check/rules.c, from the catalogue of the contract, and the list of rules
-# whose pair of tests exists, from the tests.
+# The rule table of src/check/rules.c, from the catalogue of the contract, the list of rules whose pair
+# of tests exists, from the tests, and the members of argument structures, from the fact tables.
 if(DRYDOCK_BENCH AND TARGET drydock_check)
     find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
     set(rule_table ${CMAKE_BINARY_DIR}/generated/rule_table.inc)
@@ -17,6 +17,13 @@ if(DRYDOCK_BENCH AND TARGET drydock_check)
                 ${rule_test_files} > ${rule_tests}
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/rule-tests.awk ${rule_test_files}
         VERBATIM)
-    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests})
+    set(ddi_fields ${CMAKE_BINARY_DIR}/generated/ddi_fields.inc)
+    set(ddi_tables ${CMAKE_SOURCE_DIR}/data/ddi/enums.tsv ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv)
+    add_custom_command(OUTPUT ${ddi_fields}
+        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/ddi-fields.awk ${ddi_tables}
+                > ${ddi_fields}
+        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/ddi-fields.awk ${ddi_tables} ${rule_table}
+        VERBATIM)
+    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${ddi_fields})
     target_include_directories(drydock_check PUBLIC ${CMAKE_BINARY_DIR}/generated)
 endif()

@@ -187,6 +187,7 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
         finding->object = object->number;
         write_object(object, finding->detail.objects, sizeof finding->detail.objects);
     }
+    check_write_arguments(check, finding->detail.arguments, sizeof finding->detail.arguments);
     if (check->config.report)
         check->config.report(check->config.context, finding);
 }

@@ -22,6 +22,11 @@ RULE_BROKEN(PB_004)
     rig_build(rig, &fill);
     assert_string_equal(rig->last.detail.where, "DxgkDdiBuildPagingBuffer(FILL).pDmaBuffer");
     assert_string_equal(rig->last.text, "moved 16416 bytes; 16384 were offered");
+    /* What the driver answered, and the argument before and after. */
+    assert_non_null(strstr(rig->last.detail.arguments, "(returned 0x00000000 STATUS_SUCCESS)\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "not NULL, moved by 16416 bytes\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "1 DXGK_OPERATION_FILL\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "allocation a1\n"));
 }
 
 RULE_KEPT(PB_004)

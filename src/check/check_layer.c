@@ -49,6 +49,7 @@ static void begin_call(struct check *check, struct check_call *call)
 static void end_call(struct check *check, struct check_call *call)
 {
     call->packet = NULL; /* it may be finished by now */
+    call->has_returned = true;
     if (!check_ledger_enter(&check->ledger, call))
         check_lost(check);
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {

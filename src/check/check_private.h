@@ -28,4 +28,7 @@ struct check {
 
 const struct check_watcher *check_watcher_at(unsigned index);
 
+/* The argument structure of the callback or call that is happening, a line a member (decode.h). */
+void check_write_arguments(const struct check *check, char *text, size_t size);
+
 #endif

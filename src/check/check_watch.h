@@ -44,8 +44,9 @@ struct check_call {
 #undef X
         const DXGKARG_GETROOTPAGETABLESIZE *get_root_page_table_size;
     } before;
-    NTSTATUS status; /* after */
-    uint64_t bytes;  /* after GetRootPageTableSize: what it returned */
+    NTSTATUS status;   /* after */
+    bool has_returned; /* this is after */
+    uint64_t bytes;    /* after GetRootPageTableSize: what it returned */
     /* SetPowerState. */
     DEVICE_POWER_STATE power_state;
     POWER_ACTION power_action;
