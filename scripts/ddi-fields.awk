@@ -1,9 +1,9 @@
-# Makes the tables of src/check/decode.c from data/ddi/enums.tsv and data/ddi/layout-x64.tsv (in this
-# order on the command line):
+# Makes the tables of src/check/decode.c from data/ddi/enums.tsv and data/ddi/layout-x64.tsv (in
+# this order on the command line):
 #
 #   ENUMERATOR("group", value, "name")
-#   FIELD("structure", "name", offset, size, kind, bit, bits, wddm, "enumeration", when, size of when,
-#         is_equal, value)
+#   FIELD("structure", "name", offset, size, kind, bit, bits, wddm, "enumeration", when,
+#         size of when, is_equal, value)
 #
 # for the structures that calls and callbacks hand over (DXGKARG...). What lies in them by value is
 # spelled out; a word of bit-fields is a row and one for each bit-field behind it. A member that has
@@ -68,8 +68,9 @@ function kind_of(t, field) {
 }
 
 function row(s, full, at, bytes, kind, first_bit, bits, wddm, enumeration) {
-    printf "FIELD(\"%s\", \"%s\", %d, %d, DECODE_%s, %d, %d, %d, \"%s\", %d, %d, %d, %d)\n", s, full,
-           at, bytes, kind, first_bit, bits, wddm, enumeration, when_at, when_size, when_is_equal,
+    printf "FIELD(\"%s\", \"%s\", %d, %d, DECODE_%s, %d, %d, ", s, full, at, bytes, kind, first_bit,
+           bits
+    printf "%d, \"%s\", %d, %d, %d, %d)\n", wddm, enumeration, when_at, when_size, when_is_equal,
            when_value
 }
 
@@ -85,8 +86,7 @@ function is_spelled_out(t) {
 function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at, old_size,
               old_equal, old_value) {
     for (i = 0; i < count[s]; i++) {
-        if (name[s, i] == "" || type[s, i] == "struct" || type[s, i] == "union" ||
-            type[s, i] ~ /\[/ || name[s, i] ~ /(^|\.)(Reserved|Padding)[0-9]*$/ || is_left_out(s, i))
+        if (is_left_out(s, i))
             continue
         if (bit[s, i] == "" && has_bits[s, offset[s, i]] && !(type[s, i] in is_struct))
             continue
@@ -101,7 +101,8 @@ function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at,
                 row(root, prefix == "" ? "Flags" : substr(prefix, 1, length(prefix) - 1),
                     base + offset[s, i], size[s, i], "FLAGS", 0, 0, l, "")
             }
-            row(root, name[s, i], base + offset[s, i], size[s, i], "BIT", bit[s, i], width[s, i], l, "")
+            row(root, name[s, i], base + offset[s, i], size[s, i], "BIT", bit[s, i], width[s, i],
+                l, "")
         } else if (is_spelled_out(type[s, i])) {
             emit(root, type[s, i], full ".", base + offset[s, i], l)
         } else {
@@ -112,13 +113,17 @@ function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at,
     }
 }
 
-# The first of two names for one handle.
+# What is no member of its own, and the first of two names for one handle.
 function is_left_out(s, i) {
-    return name[s, i] == "hDevice" && (s, "hContext") in place && offset[s, place[s, "hContext"]] == offset[s, i]
+    if (name[s, i] == "" || type[s, i] == "struct" || type[s, i] == "union" ||
+        type[s, i] ~ /\[/ || name[s, i] ~ /(^|\.)(Reserved|Padding)[0-9]*$/)
+        return 1
+    return name[s, i] == "hDevice" && (s, "hContext") in place &&
+           offset[s, place[s, "hContext"]] == offset[s, i]
 }
 
-# Alternatives of a member: a list of pages or an address, by the segment or the flag beside it; three
-# forms of the address of a page table, by the mode.
+# Alternatives of a member: a list of pages or an address, by the segment or the flag beside it;
+# three forms of the address of a page table, by the mode.
 function choose(s, i, base,    parent, sibling, inner, update) {
     parent = name[s, i]
     sub(/[^.]*$/, "", parent)
@@ -147,7 +152,7 @@ function emit_choice(s, groups,    i, parts, g, start, end) {
     end = start + size[s, place[s, "Reserved"]]
     for (i = 0; i < count[s]; i++) {
         split(name[s, i], parts, ".")
-        if (name[s, i] == "" || type[s, i] == "struct" || name[s, i] ~ /\.(Reserved|Padding)[0-9]*$/)
+        if (is_left_out(s, i))
             continue
         g = s
         if (offset[s, i] >= start && offset[s, i] < end) {
