@@ -146,7 +146,8 @@ struct run_config {
 
     enum run_events events;
     const char *events_path; /* NULL: nothing is written, whatever events says */
-    uint64_t events_limit;   /* lines; 0: 200,000 */
+    uint64_t events_limit;   /* calls; 0: 200,000 and no more than events_bytes */
+    uint64_t events_bytes;   /* of the file; 0: 32 MiB, or any number with an events_limit */
     const char *calls_path;  /* the order of the calls (bench/run_calls.h); NULL: not written */
 
     unsigned check_interval; /* debug builds: vidmm_check() every so many operations; 0: 64 */

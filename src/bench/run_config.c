@@ -12,6 +12,7 @@
 #define DEFAULT_APERTURE     (4 * GiB)
 #define DEFAULT_JITTER_NS    UINT64_C(100)
 #define DEFAULT_EVENTS_LIMIT UINT64_C(200000)
+#define DEFAULT_EVENTS_BYTES (32 * MiB)
 #define RAM_UNIT             (2 * MiB)
 
 static const char *const model_names[] = {
@@ -265,6 +266,8 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
         config->local_bytes_per_second = machine.local_bytes_per_second;
     if (!config->queue_depth)
         config->queue_depth = DEFAULT_QUEUE_DEPTH;
+    if (!config->events_bytes)
+        config->events_bytes = config->events_limit ? UINT64_MAX : DEFAULT_EVENTS_BYTES;
     if (!config->events_limit)
         config->events_limit = DEFAULT_EVENTS_LIMIT;
 }

@@ -70,15 +70,18 @@ static void write_event(struct run_event_log *log, const struct trace_event *eve
                         const char *line)
 {
     const char *result = strstr(line, "0x");
+    int bytes;
 
     if (log->level == RUN_EVENTS_PAGING && event->phase == TRACE_BEFORE) {
         snprintf(log->call, sizeof log->call, "%s", line);
         return;
     }
     if (log->level == RUN_EVENTS_PAGING && log->call[0] && result)
-        fprintf(log->file, "%" PRIu64 " %s < %s\n", machine_now(log->machine), log->call, result);
+        bytes = fprintf(log->file, "%" PRIu64 " %s < %s\n", machine_now(log->machine), log->call,
+                        result);
     else
-        fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
+        bytes = fprintf(log->file, "%" PRIu64 " %s\n", machine_now(log->machine), line);
+    log->bytes += bytes > 0 ? (uint64_t)bytes : 0;
     log->call[0] = '\0';
     log->written++;
 }
@@ -95,7 +98,7 @@ static void note_event(void *context, const struct trace_event *event)
         note_steps(log);
         run_calls_note(&log->calls, event);
     }
-    if (is_written && log->written >= log->limit) {
+    if (is_written && (log->written >= log->limit || log->bytes >= log->byte_limit)) {
         log->dropped += log->level == RUN_EVENTS_ALL || event->phase == TRACE_AFTER;
         is_written = false;
     }
@@ -117,6 +120,7 @@ bool run_event_log_open(struct run_event_log *log, struct machine *machine,
         .machine = machine,
         .level = config->events,
         .limit = config->events_limit,
+        .byte_limit = config->events_bytes,
         .result = result,
     };
     hash_init(&log->hash, 0);
@@ -150,8 +154,8 @@ void run_event_log_close(struct run_event_log *log)
     if (!log->file)
         return;
     if (log->dropped)
-        fprintf(log->file, "# %" PRIu64 " more calls are not in this file (limit %" PRIu64 ")\n",
-                log->dropped, log->limit);
+        fprintf(log->file, "# %" PRIu64 " more calls are not in this file (it holds %" PRIu64 ")\n",
+                log->dropped, log->written);
     else
         fprintf(log->file, "# complete: %" PRIu64 " calls\n", log->written);
     log->has_failed = ferror(log->file) != 0;

@@ -10,9 +10,10 @@
  *                1234567 > DxgkDdiSubmitCommand ...
  *
  *            (at the level "paging" one line a call, "> call and fields < status and results"),
- *            up to a limit; what is left out is counted, and the file's last line says so. Handles
- *            are numbered as they are first printed, so their numbers depend on what is recorded:
- *            the digest leaves them out, and is the same whatever is written down.
+ *            up to a number of calls and of bytes; what is left out is counted, and the file's last
+ *            line says so. Handles are numbered as they are first printed, so their numbers depend
+ *            on what is recorded: the digest leaves them out, and is the same whatever is written
+ *            down.
  * Errors     A file that cannot be written ends the writing; the digest goes on.
  */
 #ifndef DRYDOCK_BENCH_RUN_EVENTS_H
@@ -32,9 +33,9 @@ struct run_event_log {
     struct hash hash;
     FILE *file; /* NULL: nothing is written */
     enum run_events level;
-    uint64_t limit;
-    uint64_t written, dropped;
-    char call[RUN_EVENT_LINE_BYTES]; /* level "paging": the call under way */
+    uint64_t limit, byte_limit;
+    uint64_t written, dropped, bytes; /* bytes of what was written */
+    char call[RUN_EVENT_LINE_BYTES];  /* level "paging": the call under way */
     struct run_calls calls;
     const struct run_result *result; /* its steps are parts of the calls */
     uint32_t steps_noted;

@@ -12,12 +12,15 @@
 
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -559,6 +562,41 @@ static void temporary_path(char *path, size_t room, const char *suffix)
              suffix);
 }
 
+/* A program that is killed while it saves, again and again, leaves no part of a file. */
+static void what_interrupts_a_save_leaves_nothing_half(void **state)
+{
+    struct workload_error error;
+    struct workload *workload, *again;
+    char path[256], partial[320];
+
+    (void)state;
+    assert_true(workload_generate("random", NULL, 0, &workload, &error));
+    temporary_path(path, sizeof path, ".case");
+    assert_true(workload_save(workload, path, &error));
+    for (unsigned i = 0; i < 24; i++) {
+        const char *name = strrchr(path, '/') + 1;
+        struct timespec moment = {.tv_nsec = 700000 + 100000 * i};
+        pid_t child = fork();
+        int how;
+
+        assert_true(child >= 0);
+        while (child == 0)
+            workload_save(workload, path, &error);
+        nanosleep(&moment, NULL);
+        assert_int_equal(kill(child, i % 2 ? SIGINT : SIGTERM), 0);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how));
+        snprintf(partial, sizeof partial, "%.*s.partial-%ld-%s", (int)(name - path), path,
+                 (long)child, name);
+        assert_int_not_equal(access(partial, F_OK), 0);
+    }
+    assert_true(workload_load(path, &again, &error));
+    assert_true(workload_equal(workload, again));
+    workload_free(again);
+    workload_free(workload);
+    remove(path);
+}
+
 static void files_are_saved_plain_and_compressed(void **state)
 {
     static const char *const suffixes[] = {".case", ".case.zst"};
@@ -693,6 +731,7 @@ int main(void)
         cmocka_unit_test(too_many_references_are_refused_and_the_most_survive),
         cmocka_unit_test(random_workloads_survive_writing_and_reading),
         cmocka_unit_test(damaged_text_never_breaks_the_parser),
+        cmocka_unit_test(what_interrupts_a_save_leaves_nothing_half),
         cmocka_unit_test(files_are_saved_plain_and_compressed),
         cmocka_unit_test(a_cut_off_compressed_file_is_refused),
         cmocka_unit_test(unpacking_stops_at_the_limit),

@@ -5,6 +5,7 @@
 #include "workload/builder.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,19 +169,28 @@ static bool write_stream(FILE *file, const void *data, size_t size, bool is_clos
     return ok;
 }
 
-/* Writes a file beside path and puts it in path's place; mode is that of the file it replaces. */
+/*
+ * Writes a file beside path and puts it in path's place; mode is that of the file it replaces. What
+ * would end the program waits meanwhile, so that no half a file is ever left behind.
+ */
 static bool write_beside(const char *path, const void *data, size_t size, const mode_t *mode)
 {
     const char *slash = strrchr(path, '/');
     int folder_length = slash ? (int)(slash - path + 1) : 0;
     size_t length = strlen(path) + sizeof ".partial-" + 24;
     char *partial = malloc(length);
+    sigset_t deadly, former;
     FILE *file;
     bool ok;
     int reason;
 
     if (!partial)
         return false;
+    sigemptyset(&deadly);
+    sigaddset(&deadly, SIGINT);
+    sigaddset(&deadly, SIGTERM);
+    sigaddset(&deadly, SIGHUP);
+    sigprocmask(SIG_BLOCK, &deadly, &former);
     snprintf(partial, length, "%.*s.partial-%ld-%s", folder_length, path, (long)getpid(),
              path + folder_length);
     file = fopen(partial, "wb");
@@ -193,6 +203,7 @@ static bool write_beside(const char *path, const void *data, size_t size, const 
     reason = errno;
     if (!ok && file)
         remove(partial);
+    sigprocmask(SIG_SETMASK, &former, NULL);
     free(partial);
     errno = reason;
     return ok;
