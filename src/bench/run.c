@@ -267,6 +267,28 @@ static void on_render_end(void *context, uint64_t token)
     oracle_render_end(((struct assembly *)context)->oracle, token);
 }
 
+static void tell_check(struct assembly *run, const struct check_gpu_event *event)
+{
+    if (run->check)
+        check_gpu(run->check, event);
+}
+
+static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                                 uint32_t bytes)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                  .node = node,
+                                                  .fence = fence,
+                                                  .address = address,
+                                                  .bytes = bytes});
+}
+
+static void on_submission_done(void *context, uint32_t node, uint32_t fence)
+{
+    tell_check(context,
+               &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
+}
+
 static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
 {
     static const char *const kinds[] = {
@@ -286,6 +308,12 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
                       fault->node, fault->fence, (unsigned long long)fault->packet_offset,
                       fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
                       (unsigned long long)fault->address);
+    tell_check(run,
+               &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
+                                         .node = fault->node,
+                                         .fence = fault->fence,
+                                         .address = fault->address,
+                                         .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
     if (run->player)
         player_note_fault(run->player);
 }
@@ -374,8 +402,14 @@ static bool raise_oracle(struct assembly *run)
         .render_piece_end = on_render_piece_end,
         .render_end = on_render_end,
         .fault = on_gpu_fault,
+        .submission_queued = on_submission_queued,
+        .submission_done = on_submission_done,
     };
-    static const struct sgpu_observer faults_only = {.fault = on_gpu_fault};
+    static const struct sgpu_observer faults_only = {
+        .fault = on_gpu_fault,
+        .submission_queued = on_submission_queued,
+        .submission_done = on_submission_done,
+    };
     struct workload_summary summary;
     uint64_t total = 0;
     NTSTATUS status;

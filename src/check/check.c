@@ -107,6 +107,19 @@ void check_end(struct check *check, bool is_orderly)
     }
 }
 
+void check_gpu(struct check *check, const struct check_gpu_event *event)
+{
+    struct check_gpu_event seen = *event;
+
+    seen.packet = check_find_packet(&check->ledger, event->node, event->fence);
+    check->gpu_event = &seen;
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        if (watchers[i]->gpu)
+            watchers[i]->gpu(check, check->states[i], &seen);
+    }
+    check->gpu_event = NULL;
+}
+
 bool check_holds(struct check *check, enum rule_id rule, bool holds)
 {
     check->config.counts->evaluated[rule]++;
@@ -121,7 +134,9 @@ static void write_where(const struct check *check, const char *field, char *out,
     const struct check_call *call = check->call;
     const char *dot = field[0] ? "." : "";
 
-    if (check->callback)
+    if (check->gpu_event)
+        snprintf(out, size, "GPU, node %u%s%s", check->gpu_event->node, dot, field);
+    else if (check->callback)
         snprintf(out, size, "%s%s%s", trace_callback_name(check->callback->callback), dot, field);
     else if (!call)
         snprintf(out, size, "%s", field);

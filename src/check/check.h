@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 struct check;
+struct check_packet;
 
 /* The readings that a profile forbids; all false accepts every lawful one. */
 struct check_profile {
@@ -55,6 +56,26 @@ void check_destroy(struct check *check); /* after its layer */
 
 NTSTATUS check_layer_create(struct check *check, struct miniport *next,
                             struct miniport **out_layer);
+
+/*
+ * What the GPU did, in the order in which it happens: the truth behind what the driver reports. A bench
+ * whose GPU cannot tell says nothing, and what needs it is not judged.
+ */
+enum check_gpu_kind {
+    CHECK_GPU_QUEUED, /* the driver handed it a submission */
+    CHECK_GPU_DONE,   /* it has run, or there was nothing to run */
+    CHECK_GPU_FAULT,  /* it stopped */
+};
+struct check_gpu_event {
+    enum check_gpu_kind kind;
+    unsigned node;
+    uint32_t fence;
+    uint32_t bytes;                    /* QUEUED */
+    uint64_t address;                  /* QUEUED: of the buffer; FAULT: that faulted */
+    bool is_malformed_packet;          /* FAULT: not the address was wrong but the command */
+    const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
+};
+void check_gpu(struct check *check, const struct check_gpu_event *event);
 
 /* Everything has been destroyed, or given up: what must be balanced at the end is. */
 void check_end(struct check *check, bool is_orderly);

@@ -4,7 +4,7 @@
  * Place      check, private. check_layer.c calls them; each stands in a file of its own
  *            (check_paging.c, check_aperture.c, ...) and in the list below.
  * Model      A watcher sees each call before it goes down and after it has come back, each
- *            callback, and each packet when the driver reports it finished, with the ledger as it
+ *            callback, each packet when the driver reports it finished, and what the GPU does, with the ledger as it
  *            is at that moment: objects are entered before `after` and removed behind it. To judge:
  *
  *                if (!check_holds(check, RULE_PB_004, advance <= size))
@@ -78,6 +78,7 @@ struct check_watcher {
     void (*after)(struct check *check, void *state, const struct check_call *call);
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
     void (*retired)(struct check *check, void *state, const struct check_packet *packet);
+    void (*gpu)(struct check *check, void *state, const struct check_gpu_event *event);
     void (*end)(struct check *check, void *state, bool is_orderly);
 };
 

@@ -194,6 +194,9 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
     };
     node->queue_count++;
     node->queued_fence = node->fence;
+    if (node->gpu->observer && node->gpu->observer->submission_queued)
+        node->gpu->observer->submission_queued(node->gpu->observer_context, node->index,
+                                               node->fence, node->address, node->size);
     start_next_submission(node);
 }
 

@@ -74,6 +74,9 @@ struct sgpu_observer {
     void (*render_piece_end)(void *context, uint64_t token);
     void (*render_end)(void *context, uint64_t token);
     void (*fault)(void *context, const struct sgpu_fault *fault);
+    /* A doorbell queued it. */
+    void (*submission_queued)(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                              uint32_t bytes);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
 };
