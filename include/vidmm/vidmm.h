@@ -108,6 +108,11 @@ struct vidmm_events {
      */
     void (*device_error)(void *context, struct vidmm_device *device, const char *reason);
     /*
+     * The adapter has ended by itself, which driver_error has told the reason of: as after
+     * vidmm_remove(), without a notice for the driver. Where Windows stops the machine.
+     */
+    void (*adapter_ended)(void *context);
+    /*
      * A process holds more of a group resident than its budget, this many bytes: it should give up
      * residency references. Once for each time that it gets over it. Nothing may be called from here.
      */
@@ -133,9 +138,15 @@ struct vidmm_config {
     bool frees_empty_tables;       /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
-    uint64_t transfer_bytes;   /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
+    uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */
-    uint64_t timeout_ns;       /* of a packet, then of its preemption; 0: 2 s (TDR-012) */
+    uint64_t timeout_ns;     /* of a packet, then of its preemption; 0: 2 s (TDR-012) */
+    /*
+     * So many time-outs within timeout_window_ns (0: 60 s) are suffered; one more ends the adapter
+     * (TDR-012), up to 64. Windows: 5, then bug check 0x116. 0: any number.
+     */
+    unsigned timeout_limit;
+    uint64_t timeout_window_ns;
     bool keeps_straddling;     /* PWR-005: hibernation keeps what begins in the part kept */
     bool resets_whole_adapter; /* never one engine alone (DxgkDdiResetEngine) */
     /* INIT_CONTEXT_RESOURCE names the driver's handle instead of ours (CTX-009). */

@@ -347,6 +347,7 @@ bool player_take_down(struct player *player)
 {
     const struct workload *workload = player->workload;
 
+    player->is_giving_up = true;
     for (uint32_t i = 0; i < workload->allocation_count; i++) {
         if (!player_free(player, i))
             return false;

@@ -141,6 +141,13 @@ static void end(struct player *player, const char *how)
     player_stop_with(player, PLAYER_ENDED, "the adapter was %s", how);
 }
 
+void player_adapter_ended(struct player *player)
+{
+    player->needs_pump = true;
+    if (!player->is_giving_up)
+        end(player, "given up by the memory manager");
+}
+
 static void play_stop(struct player *player, uint32_t op_index)
 {
     NTSTATUS status = vidmm_end_work(player->vidmm);

@@ -224,6 +224,47 @@ static void a_hung_render_takes_one_engine(void **state)
     }
 }
 
+/* Hangs one after the other, every packet on a node of its own time-out. */
+static struct run_result *hang_often(unsigned count, const char *limit, const char *model)
+{
+    char text[2048] = "drydock-case 1\noption timeout 100000\noption local-memory 4M\n"
+                      "alloc a size=1M segments=local,aperture flags=cpu-visible\nwrite a\n";
+    struct workload *workload;
+
+    for (unsigned i = 0; i < count; i++)
+        strcat(text, "hang 0\nsubmit c0 duration=1000 a:rw\nwait all\n");
+    strcat(text, "submit c0 duration=1000 a:w\nwait all\nread a\n");
+    workload = test_parse(text);
+    test_option(workload, "model", model);
+    test_option(workload, "timeout-limit", limit);
+    return test_play(workload);
+}
+
+/* TDR-012: five within a minute are suffered, the sixth ends the adapter. */
+static void one_time_out_too_many_ends_the_adapter(void **state)
+{
+    for (unsigned model = 0; model < 2; model++) {
+        const char *name = model ? "gpummu" : "physical";
+        struct run_result *result = hang_often(5, "5", name);
+
+        test_assert_clean(result);
+        assert_int_equal(result->statistics.timeouts, 5);
+        assert_int_equal(result->submissions, 1);
+        test_finish(result);
+        result = hang_often(6, "0", name);
+        test_assert_clean(result);
+        assert_int_equal(result->statistics.timeouts, 6);
+        test_finish(result);
+        result = hang_often(6, "5", name);
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_int_equal(result->statistics.timeouts, 6);
+        assert_int_equal(result->submissions, 0);
+        assert_int_equal(result->finding_count, 1);
+        assert_non_null(strstr(result->findings[0].text, "bug check 0x116"));
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +274,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_run),
         cmocka_unit_test(a_reset_aborts_and_goes_on),
         cmocka_unit_test(a_hung_render_takes_one_engine),
+        cmocka_unit_test(one_time_out_too_many_ends_the_adapter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

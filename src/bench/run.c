@@ -151,6 +151,13 @@ static void on_driver_log(void *context, uint32_t component, uint32_t level, con
                           "the driver prints: %.*s", (int)strcspn(text, "\n"), text);
 }
 
+static void on_adapter_ended(void *context)
+{
+    struct assembly *run = context;
+
+    player_adapter_ended(run->player);
+}
+
 /* What the checking layer has told already is not told again by the manager, which saw it too. */
 static void on_driver_error(void *context, const char *rule, const char *text)
 {
@@ -576,6 +583,7 @@ static bool raise_manager(struct assembly *run)
             {
                 .context = run,
                 .driver_error = on_driver_error,
+                .adapter_ended = on_adapter_ended,
                 .page_fault = on_page_fault,
                 .evicted = on_evicted,
             },
@@ -588,6 +596,7 @@ static bool raise_manager(struct assembly *run)
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
         .timeout_ns = config->timeout_ns,
+        .timeout_limit = config->timeout_limit,
         .splits_dma_buffers = config->splits_dma_buffers,
         .guarantees_one_buffer = config->guarantees_one_buffer,
         .inits_contexts_by_driver_handle = config->inits_by_driver_handle,

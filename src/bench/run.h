@@ -135,6 +135,7 @@ struct run_config {
     bool inits_by_driver_handle;   /* INIT_CONTEXT_RESOURCE (C10) */
     uint64_t aperture_piece_bytes; /* of one map operation; 0: any */
     uint64_t timeout_ns;           /* of the manager's watchdog; 0: none, or 2 s if a node hangs */
+    unsigned timeout_limit;        /* so many within 60 s are suffered; 0: any number */
     enum run_preserve preserve;
 
     /* The player. */

@@ -174,6 +174,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         run_find_update_mode(updates, &config->update_mode);
     run_mmu_from_workload(&config->mmu, workload);
     config->timeout_ns = workload_option_number(workload, "timeout", config->timeout_ns);
+    config->timeout_limit =
+        (unsigned)workload_option_number(workload, "timeout-limit", config->timeout_limit);
     if (preserve)
         config->preserve = find_preserve(preserve);
     if (content)

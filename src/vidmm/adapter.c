@@ -16,6 +16,7 @@
 #define DEFAULT_HARDWARE_QUEUE_DEPTH 2
 #define DEFAULT_SCRATCH_BYTES        (256 * MiB)
 #define MAX_TRANSFER_BYTES           (1 * GiB)
+#define DEFAULT_TIMEOUT_WINDOW_NS    UINT64_C(60000000000) /* TdrLimitTime */
 
 void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
 {
@@ -88,6 +89,10 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     vidmm->config.transfer_bytes = align_up(vidmm->config.transfer_bytes, PAGE_BYTES);
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    if (vidmm->config.timeout_limit > VIDMM_MAX_TIMEOUT_LIMIT)
+        vidmm->config.timeout_limit = VIDMM_MAX_TIMEOUT_LIMIT;
+    if (!vidmm->config.timeout_window_ns)
+        vidmm->config.timeout_window_ns = DEFAULT_TIMEOUT_WINDOW_NS;
     list_init(&vidmm->requests);
     list_init(&vidmm->signalling);
     list_init(&vidmm->submissions);

@@ -777,6 +777,8 @@ bool space_is_quiet(const struct address_space *space);
 void space_set_root(struct address_space *space);
 /* ---- Recovery (recovery.c) ------------------------------------------------------------------------------- */
 
+#define VIDMM_MAX_TIMEOUT_LIMIT 64
+
 struct recovery {
     bool is_under_way;       /* packets that retire now with a failure have not run */
     bool blames_owners;      /* ... and are the ones that did not end (TDR-009) */
@@ -784,6 +786,8 @@ struct recovery {
     struct list allocations; /* whose places are to be cleaned up */
     struct list *at;         /* where the clean-up job is in them */
     bool maps_again;         /* mappings of what is resident are to be written */
+    uint64_t now_ns;         /* of the watchdog's last look */
+    uint64_t time_outs[VIDMM_MAX_TIMEOUT_LIMIT]; /* when the last ones were, a ring */
     struct job cleanup_job;
     struct job restored_job;
 };

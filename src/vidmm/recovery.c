@@ -514,12 +514,49 @@ static void end_recovery(struct vidmm *vidmm)
     vidmm->callback_depth--;
 }
 
+/* Notes one time-out more; true: it is one too many. */
+static bool is_beyond_limit(struct vidmm *vidmm)
+{
+    const struct vidmm_config *config = &vidmm->config;
+    uint64_t *oldest;
+    bool is_beyond;
+
+    vidmm->statistics.timeouts++;
+    if (!config->timeout_limit)
+        return false;
+    oldest = &vidmm->recovery.time_outs[vidmm->statistics.timeouts % config->timeout_limit];
+    is_beyond = vidmm->statistics.timeouts > config->timeout_limit &&
+                vidmm->recovery.now_ns - *oldest < config->timeout_window_ns;
+    *oldest = vidmm->recovery.now_ns;
+    return is_beyond;
+}
+
+/* The GPU is silenced, so that it writes to no page that is given back, and stays so. */
+static void end_adapter(struct vidmm *vidmm, unsigned node)
+{
+    const struct vidmm_events *events = &vidmm->config.events;
+
+    vidmm_driver_error(vidmm, "TDR-012",
+                       "node %u has timed out, for the %uth time within %llu ms; %u are suffered. "
+                       "Windows stops with bug check 0x116",
+                       node, vidmm->config.timeout_limit + 1,
+                       (unsigned long long)(vidmm->config.timeout_window_ns / 1000000),
+                       vidmm->config.timeout_limit);
+    miniport_reset_from_timeout(vidmm->miniport, NULL);
+    removal_give_up(vidmm, "its adapter timed out too often");
+    if (events->adapter_ended)
+        events->adapter_ended(events->context);
+}
+
 void recovery_timed_out(void *context, unsigned node)
 {
     struct vidmm *vidmm = context;
 
+    if (is_beyond_limit(vidmm)) {
+        end_adapter(vidmm, node);
+        return;
+    }
     begin_recovery(vidmm);
-    vidmm->statistics.timeouts++;
     if (!reset_engines(vidmm, node)) {
         vidmm->recovery.blames_owners = list_is_empty(&vidmm->recovery.unfinished);
         reset_adapter(vidmm);
@@ -533,6 +570,7 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
 {
     if (!vidmm->vidsch)
         return;
+    vidmm->recovery.now_ns = now_ns;
     vidmm->callback_depth++;
     vidsch_watch(vidmm->vidsch, now_ns);
     vidmm->callback_depth--;

@@ -179,6 +179,8 @@ const struct workload_option_info workload_options[] = {
      "whether every byte moved and read is checked"},
     {"timeout", WORKLOAD_OPTION_NUMBER, NULL, 1000, WORKLOAD_MAX_DURATION_NS,
      "nanoseconds that a packet may take; with it the run has a watchdog"},
+    {"timeout-limit", WORKLOAD_OPTION_NUMBER, NULL, 0, 64,
+     "time-outs within 60 s that are suffered (0: any number)"},
     {"preserve", WORKLOAD_OPTION_CHOICE, "nothing|standby|hibernate|part", 0, 0,
      "through which sleep the board keeps local memory"},
     {"seed", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT64_MAX, "of every choice that the run makes"},
