@@ -295,6 +295,9 @@ struct vidmm_statistics {
     uint64_t filled_bytes;
     uint64_t discarded_bytes;
     uint64_t page_table_count; /* now */
+    uint64_t evicted_tables;   /* page tables that left to make room */
+    uint64_t moved_tables;     /* ... that got another place */
+    uint64_t compactions;      /* one piece was made by moving what lay in it */
     uint64_t page_table_entries_written;
     uint64_t moved_bytes;       /* from a place in memory segments to another one */
     uint64_t trim_requests;     /* times that a process was asked to trim */

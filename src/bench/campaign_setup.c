@@ -261,19 +261,6 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
         config->aperture_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
 }
 
-static uint64_t largest_in_one_piece(const struct workload *workload)
-{
-    uint64_t largest = 0;
-
-    for (uint32_t i = 0; i < workload->allocation_count; i++) {
-        const struct workload_allocation *allocation = &workload->allocations[i];
-
-        if (allocation->flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY)
-            largest = max_u64(largest, allocation->size);
-    }
-    return largest;
-}
-
 /* What it takes that allocations are whole tiles, begin at one, and leave gaps between others. */
 static uint64_t tile_bytes(const struct workload *workload)
 {
@@ -290,7 +277,6 @@ static uint64_t tile_bytes(const struct workload *workload)
 /*
  * Behind the options of the case, which say how much local memory the case needs on an ordinary
  * board: roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more.
- * So does what has to be in one piece, for page tables, which never move, lie in between.
  */
 static void make_room(const struct workload *workload, struct run_config *config)
 {
@@ -302,8 +288,6 @@ static void make_room(const struct workload *workload, struct run_config *config
         config->local_bytes += workload->process_count * (MiB + 256 * KiB) + MiB;
     if (config->mmu.levels == 6)
         config->local_bytes += config->local_bytes / 2 + MiB;
-    if (!config->has_tables_in_system_memory && config->update_mode != RUN_UPDATE_CPU)
-        config->local_bytes += align_up(largest_in_one_piece(workload), MiB);
     if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages)
         config->local_bytes += config->local_bytes / 2 + MiB;
     if (!workload_option(workload, "local-invisible"))

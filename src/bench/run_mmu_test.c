@@ -312,6 +312,41 @@ static void entries_without_protections_play_cleanly(void **state)
     workload_free(workload);
 }
 
+/* ---- Room ---------------------------------------------------------------------------------------- */
+
+static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **state)
+{
+    static const enum run_update_mode modes[] = {RUN_UPDATE_GPU_VIRTUAL, RUN_UPDATE_GPU_PHYSICAL};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(modes); i++) {
+        for (unsigned clears = 0; clears < 2; clears++) {
+            static const char *const names[] = {"tables-that-leave.case", "compaction.case"};
+
+            for (unsigned n = 0; n < ARRAY_COUNT(names); n++) {
+                struct workload *workload = load(names[n]);
+                struct run_result *result = calloc(1, sizeof *result);
+                struct run_config config;
+
+                assert_non_null(result);
+                run_config_defaults(&config);
+                config.model = RUN_GPUMMU;
+                config.update_mode = modes[i];
+                config.mmu.clears_tables = clears;
+                run_config_from_workload(&config, workload);
+                config.reference = RUN_REFERENCE_NEVER;
+                config.check_interval = 1;
+                run_execute(&config, workload, result);
+                assert_int_equal(result->outcome, RUN_CLEAN);
+                assert_true(result->statistics.evicted_tables > 0);
+                assert_int_equal(result->statistics.compactions, n);
+                assert_int_equal(result->statistics.moved_tables > 0, n == 1);
+                finish(result);
+                workload_free(workload);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +360,7 @@ int main(void)
         cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
+        cmocka_unit_test(page_tables_leave_and_move_for_what_has_to_be_in_one_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

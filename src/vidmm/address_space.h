@@ -2,8 +2,8 @@
  * Address space: page tables, the paging process that writes them, and what is mapped.
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
- * Files      page_table.c, table_memory.c, table_burial.c, idle_updates.c, root_change.c,
- *            paging_process.c, scratch_view.c, gpu_va.c.
+ * Files      page_table.c, table_memory.c, table_burial.c, table_eviction.c, table_move.c,
+ *            idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c, compaction.c.
  */
 #ifndef VIDMM_ADDRESS_SPACE_H
 #define VIDMM_ADDRESS_SPACE_H
@@ -21,6 +21,12 @@ struct table_memory {
     void *cpu;            /* CPU_VIRTUAL or paging process: where the CPU sees it */
     uint64_t entry_count;
     uint64_t alignment_pages;
+};
+
+/* What there was no memory for when a table was last refused it. */
+struct table_shortage {
+    unsigned segment;
+    uint64_t page_count, alignment_pages;
 };
 
 struct page_table {
@@ -46,6 +52,7 @@ struct address_space {
     struct vidmm_process *process; /* NULL: the paging process */
     unsigned hold_count;           /* of its contexts */
     bool is_held_for_updates;      /* one of them is idle_updates.c's */
+    bool is_held_for_moves;        /* one of them is compaction.c's */
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
     uint64_t ranges_start;
     bool is_paging_process;
@@ -81,6 +88,9 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
 /* Puts all tables of the space on the list, parents before children, whatever list they are on. */
 void page_tables_collect(struct address_space *space, struct list *tables);
 struct page_table *page_table_find_64k(const struct address_space *space, uint64_t va);
+/* All tables of the space, children before their parents; visit may free the table. */
+typedef void page_table_visit(struct page_table *table, void *context);
+void page_tables_visit(struct address_space *space, page_table_visit *visit, void *context);
 
 /* How many entries one table of the level holds, and what one entry covers. */
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
@@ -144,12 +154,53 @@ struct table_burial {
     struct list *at;
     uint64_t va, bytes;
     bool is_moot;                  /* the adapter was reset */
+    bool is_eviction;              /* what was in them is going to be needed again */
     struct vidmm_process *process; /* that goes with its tables; else NULL */
 };
 /* Buries all tables of the process, then the process itself; false: there is no need. */
 bool tables_bury_all(struct vidmm_process *process);
 /* Buries the tables of a range that has become free, as far as nothing else is in theirs. */
 void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes);
+/*
+ * Takes a table out of the tree, and what has no child left above it, to the front of the burial's
+ * tables. The root stays.
+ */
+void table_detach(struct page_table *table, struct list *tables);
+NTSTATUS table_burial_create(struct address_space *space, struct table_burial **out_burial);
+/* va, bytes: where its tables have translated; two zeros: anywhere. Without tables it is just freed. */
+void table_burial_begin(struct table_burial *burial, uint64_t va, uint64_t bytes);
+
+/* ---- Tables that leave, and come back (table_eviction.c) -------------------------------------------- */
+
+/*
+ * Nothing is pending in the manager: all tables of the segment that hold no valid entry, and could be
+ * made again, leave. True: there were any.
+ */
+bool tables_evict(struct vidmm *vidmm, const struct segment *segment);
+/*
+ * Makes the tables of the allocation's mappings that have left, behind what is queued, which may have
+ * been its page-in. STATUS_GRAPHICS_NO_VIDEO_MEMORY: some are still missing; ask again.
+ */
+NTSTATUS tables_restore(struct vidmm_allocation *allocation);
+/* What the table holds is known: the manager could write it again. */
+bool table_is_reproducible(const struct address_space *space, const struct page_table *table);
+
+/* ---- Tables that get another place (table_move.c) ---------------------------------------------------- */
+
+struct table_move {
+    struct job job;
+    struct list link; /* of those that are made ready together */
+    struct address_space *space;
+    struct page_table *table;
+    struct table_memory memory; /* the new one; once that is in use, the old one */
+    uint64_t va;                /* of a leaf: up to where its entries have been written */
+    bool is_rebuilt;            /* by a recovery, which writes all tables */
+};
+/* Gives a move to memory that is taken now; its contexts are held until it has ended. */
+NTSTATUS table_move_create(struct address_space *space, struct page_table *table,
+                           struct table_move **out_move);
+void table_move_begin(struct table_move *move);
+void table_move_abandon(struct table_move *move);
 
 /* ---- Growing roots (root_change.c) ----------------------------------------------------------------- */
 
@@ -228,12 +279,13 @@ struct mapping {
     uint64_t va, page_count, first_page;
     uint32_t protect;
     uint64_t driver_protection;
-    bool has_tables; /* its job will initialise them */
-    bool is_waiting; /* it had to wait for memory for them */
-    bool may_be_64k; /* where its allocation is in a segment of 64 KiB pages (PT-038) */
-    bool is_live;    /* in the order of the paging queue: its tables are linked */
-    bool is_shown;   /* IoMmu: by the IOMMU */
-    bool is_doomed;  /* an unmap job will free it */
+    bool has_tables;  /* its job will initialise them */
+    bool is_waiting;  /* it had to wait for memory for them */
+    bool tables_left; /* to make room: they are made again before its allocation is used */
+    bool may_be_64k;  /* where its allocation is in a segment of 64 KiB pages (PT-038) */
+    bool is_live;     /* in the order of the paging queue: its tables are linked */
+    bool is_shown;    /* IoMmu: by the IOMMU */
+    bool is_doomed;   /* an unmap job will free it */
     struct list allocation_link;
     struct list process_link;
     struct list fresh; /* tables that its job initialises and links */
@@ -256,8 +308,35 @@ uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, ui
                                    uint64_t *page_count);
 /* Whether its entries are, or would now be, in 64 KiB tables. */
 bool mapping_is_64k(const struct mapping *mapping);
+/* The mapping that va lies in; *is_physical: physical pages that nobody remembers. NULL: neither. */
+struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint64_t *out_end,
+                           bool *is_physical);
+/* Makes the tables again that have left. As page_tables_prepare(). */
+NTSTATUS mapping_restore_tables(struct mapping *mapping);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
+
+/* ---- Compaction (compaction.c) ---------------------------------------------------------------------- */
+
+struct compaction {
+    bool is_under_way;
+    bool is_closed; /* nothing is placed in the window */
+    bool is_for_pieces;
+    struct segment *segment;
+    uint8_t *units; /* what is in each, when it began; NULL: none is under way */
+    uint64_t unit_count;
+    uint64_t first_unit, window_count; /* the window */
+    struct job end_job;
+};
+/*
+ * Nothing is pending in the manager: begins to clear so many pages of the segment, in one piece. False:
+ * it is of no use, or cannot be done.
+ */
+bool compaction_begin(struct vidmm *vidmm, struct segment *segment, uint64_t page_count,
+                      uint64_t alignment_pages);
+/* No page table is to be put on the page now. */
+bool compaction_closes(const struct compaction *compaction, const struct segment *segment,
+                       uint64_t first_page);
 
 /* ---- Tiles (tile.c) ------------------------------------------------------------------------------------- */
 

@@ -139,6 +139,25 @@ struct mapping *mapping_find(struct vidmm_process *process, uint64_t va)
     return (struct mapping *)(uintptr_t)info.owner;
 }
 
+struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint64_t *out_end,
+                           bool *is_physical)
+{
+    struct range_info info;
+
+    *is_physical = false;
+    if (va < space->ranges_start) {
+        *out_end = space->ranges_start;
+        return NULL;
+    }
+    if (!range_allocator_range_at(&space->ranges, va, &info)) {
+        *out_end = UINT64_MAX;
+        return NULL;
+    }
+    *out_end = info.offset + info.size;
+    *is_physical = !info.is_free && info.owner == OWNER_PHYSICAL;
+    return info.is_free || *is_physical ? NULL : (struct mapping *)(uintptr_t)info.owner;
+}
+
 void mapping_free(struct mapping *mapping)
 {
     struct vidmm *vidmm = mapping->process->vidmm;
@@ -324,6 +343,20 @@ static NTSTATUS make_mapping_tables(void *subject)
     if (mapping->is_waiting)
         allocation_unuse(mapping->allocation);
     return status;
+}
+
+NTSTATUS mapping_restore_tables(struct mapping *mapping)
+{
+    NTSTATUS status = page_tables_prepare(&mapping->process->space, mapping->va,
+                                          PAGE_BYTES_OF(mapping->page_count),
+                                          mapping_leaves(mapping), &mapping->fresh);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    mapping->tables_left = false;
+    mapping->at = NULL;
+    paging_queue_add(mapping->process->vidmm, &mapping->job);
+    return STATUS_SUCCESS;
 }
 
 static void mapping_failed(void *context, NTSTATUS status, uint64_t needed, uint64_t available)

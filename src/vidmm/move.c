@@ -59,6 +59,34 @@ void move_release_other(struct vidmm_allocation *allocation)
     allocation->other = (struct placement){0};
 }
 
+NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target)
+{
+    bool is_idle = list_is_linked(&allocation->lru);
+    struct placement old;
+    NTSTATUS status;
+
+    if (is_idle)
+        segment_lru_remove(allocation);
+    old = take_out(allocation);
+    status = segment_place(target, allocation);
+    if (NT_SUCCESS(status))
+        allocation->other = take_out(allocation);
+    put_in(allocation, &old);
+    if (is_idle)
+        segment_lru_add(allocation);
+    return status;
+}
+
+void move_begin(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    segment_lru_remove(allocation);
+    allocation->state = ALLOCATION_LEAVING;
+    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
+    paging_queue_add(vidmm, &allocation->job);
+}
+
 void allocation_moved(struct job *job)
 {
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
@@ -102,7 +130,6 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
 {
     struct vidmm *vidmm = allocation->vidmm;
     struct segment *target;
-    struct placement old;
     NTSTATUS status;
 
     if (!NT_SUCCESS(vidmm->refusal))
@@ -124,24 +151,14 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
 
     alternate_va_close(allocation); /* the next lock has one where it is then */
-    segment_lru_remove(allocation);
-    old = take_out(allocation);
-    status = segment_place(target, allocation);
-    if (!NT_SUCCESS(status)) {
-        put_in(allocation, &old);
-        segment_lru_add(allocation);
+    status = move_take_place(allocation, target);
+    if (!NT_SUCCESS(status))
         return status;
-    }
-    allocation->other = take_out(allocation);
-    put_in(allocation, &old);
-    if (target == old.segment && !is_better(&allocation->other, allocation)) {
+    if (target == allocation->segment && !is_better(&allocation->other, allocation)) {
         move_release_other(allocation);
-        segment_lru_add(allocation);
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     }
-    allocation->state = ALLOCATION_LEAVING;
-    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
-    paging_queue_add(vidmm, &allocation->job);
+    move_begin(allocation);
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
 }

@@ -225,7 +225,7 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
     for (i = 0; i < count; i++) {
         out_results[i] = result_of(allocations[i]);
         if (out_results[i] != VIDMM_RECLAIM_NOT_COMMITTED && allocations[i]->offered_holds &&
-            allocations[i]->state != ALLOCATION_RESIDENT)
+            !allocation_is_usable(allocations[i]))
             absent++;
     }
     if (absent) {
@@ -239,7 +239,7 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
         if (out_results[i] == VIDMM_RECLAIM_NOT_COMMITTED)
             continue;
         withdraw(allocations[i]);
-        if (allocations[i]->offered_holds && allocations[i]->state != ALLOCATION_RESIDENT)
+        if (allocations[i]->offered_holds && !allocation_is_usable(allocations[i]))
             request->allocations[absent++] = allocations[i];
         else
             restore_references(allocations[i]);

@@ -3,7 +3,7 @@
  *
  * A table exists here from the moment a mapping needs it; its memory is garbage until the job of
  * that mapping has initialised it and linked it into its parent, both by UPDATE_PAGE_TABLE. Tables
- * stay until the address space goes.
+ * stay until the address space goes, unless others want their memory (table_eviction.c).
  *
  * How an operation names the table depends on the driver's update mode (PT-019): by CPU pointer, by
  * segment and offset, or by the address at which the paging process sees it through its window.
@@ -241,6 +241,23 @@ void page_tables_collect(struct address_space *space, struct list *tables)
 {
     if (space->root)
         collect(space->root, tables);
+}
+
+static void visit_tree(struct page_table *table, page_table_visit *visit, void *context)
+{
+    uint64_t i;
+
+    for (i = 0; i < table->child_count; i++) {
+        if (table->children[i])
+            visit_tree(table->children[i], visit, context);
+    }
+    visit(table, context);
+}
+
+void page_tables_visit(struct address_space *space, page_table_visit *visit, void *context)
+{
+    if (space->root)
+        visit_tree(space->root, visit, context);
 }
 
 struct page_table *page_table_find(const struct address_space *space, uint64_t va)

@@ -23,6 +23,9 @@
  *            | table_memory.c    | the memory that page tables lie in                            |
  *            | idle_updates.c    | page tables that change only while nobody uses them           |
  *            | table_burial.c    | page tables that nothing needs any more                       |
+ *            | table_eviction.c  | page tables that leave to make room, and come back            |
+ *            | table_move.c      | page tables that get another place                            |
+ *            | compaction.c      | one piece of a segment, by moving what lies in it             |
  *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
@@ -401,6 +404,7 @@ struct vidmm_allocation {
     bool is_published;          /* ENTERING, and its user has been told that it is there */
     bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
     bool has_unique_protection; /* a mapping has had one */
+    bool tables_left;           /* of one of its mappings at least */
     struct list mappings;
     struct list lru;
     struct list device_link;
@@ -411,6 +415,11 @@ struct vidmm_allocation {
 static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
 {
     return allocation->segment != NULL;
+}
+/* The GPU could use it now, at all its addresses. */
+static inline bool allocation_is_usable(const struct vidmm_allocation *allocation)
+{
+    return allocation->state == ALLOCATION_RESIDENT && !allocation->tables_left;
 }
 /* No work that the GPU has been given may still use it; holds are not looked at. */
 bool allocation_is_idle(const struct vidmm_allocation *allocation);
@@ -555,6 +564,12 @@ void openings_close_of_device(struct vidmm_device *device);
 
 /* ---- Moves (move.c) --------------------------------------------------------------------------------- */
 
+/*
+ * Takes another place in the target for a resident allocation, which is its `other` until move_begin(),
+ * or move_release_other() when nothing comes of it.
+ */
+NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target);
+void move_begin(struct vidmm_allocation *allocation);
 /* The two places of a moving allocation change roles. */
 void move_swap(struct vidmm_allocation *allocation);
 /* Releases the place that is not in force; nothing if there is none. */
@@ -588,10 +603,11 @@ struct request {
      */
     NTSTATUS (*make_tables)(void *subject);
     uint64_t table_bytes;
-    bool is_active;   /* its references are held */
-    bool is_reclaim;  /* references that were put aside come back with it */
-    bool has_ended;   /* by its value in memory, before its barrier's packet has retired */
-    unsigned resorts; /* what has been tried so that it need not fail (residency.c) */
+    bool is_active;    /* its references are held */
+    bool has_restored; /* page tables of what it holds: their jobs come first */
+    bool is_reclaim;   /* references that were put aside come back with it */
+    bool has_ended;    /* by its value in memory, before its barrier's packet has retired */
+    unsigned resorts;  /* what has been tried so that it need not fail (residency.c) */
     unsigned count;
     unsigned placed;
     struct job barrier;
@@ -851,6 +867,8 @@ struct vidmm {
     struct monitored_fences fences;
     struct recovery recovery;
     struct power power;
+    struct compaction compaction;
+    struct table_shortage table_shortage;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     DXGK_PTE entry_64k, immediate_entry_64k; /* pPageTableEntries64KB of each */

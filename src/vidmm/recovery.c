@@ -108,6 +108,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
 {
     struct recovery *recovery = &allocation->vidmm->recovery;
     bool is_settled = list_is_linked(&allocation->reset); /* by a reset that is being cleaned up */
+    bool was_moving = allocation->other.segment != NULL;
 
     allocation->entries_valid = false;
     allocation->walk = NULL;
@@ -136,7 +137,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
         if ((is_in_local_memory(allocation) && !is_settled) ||
             (allocation->is_offered && allocation->is_dropped))
             forget_content(allocation);
-        if (!allocation->is_parked)
+        if (!allocation->is_parked && !was_moving)
             return;
         segment_set_departure(allocation, allocation->is_destroyed ? DOOMED : STAYS);
         break;

@@ -386,10 +386,16 @@ static void activate(struct request *request)
     }
 }
 
+/* Where most page tables are. */
+static struct segment *table_segment(struct vidmm *vidmm)
+{
+    return segment_by_id(vidmm, vidmm->caps.levels[0].segment);
+}
+
 static enum place_result place_tables(struct request *request, NTSTATUS *status)
 {
     struct vidmm *vidmm = request->vidmm;
-    struct segment *segment = segment_by_id(vidmm, vidmm->caps.levels[0].segment);
+    struct segment *segment = table_segment(vidmm);
     NTSTATUS room;
 
     *status = request->make_tables(request->context);
@@ -399,6 +405,39 @@ static enum place_result place_tables(struct request *request, NTSTATUS *status)
         return PLACE_FAILED;
     make_room(vidmm, segment, request->table_bytes, &room);
     return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
+}
+
+/* Behind the placing, so that what has to be in one piece comes before them. */
+static enum place_result restore_tables(struct request *request, NTSTATUS *status)
+{
+    struct vidmm *vidmm = request->vidmm;
+    unsigned i;
+
+    for (i = 0; i < request->count; i++) {
+        struct vidmm_allocation *allocation = request->allocations[i];
+        const struct mapping *mapping;
+        uint64_t bytes = 0;
+        NTSTATUS room;
+
+        if (!allocation->tables_left)
+            continue;
+        request->has_restored = true;
+        *status = tables_restore(allocation);
+        if (NT_SUCCESS(*status))
+            continue;
+        if (*status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+            return PLACE_FAILED;
+        list_for_each (mapping, &allocation->mappings, struct mapping, allocation_link) {
+            if (mapping->tables_left)
+                bytes +=
+                    page_tables_bytes(&mapping->process->space, PAGE_BYTES_OF(mapping->page_count));
+        }
+        if (table_segment(vidmm)->kind == SEGMENT_SYSTEM)
+            return PLACE_FAILED;
+        make_room(vidmm, table_segment(vidmm), bytes, &room);
+        return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
+    }
+    return PLACED;
 }
 
 static enum place_result place_all(struct request *request, NTSTATUS *status)
@@ -429,7 +468,7 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
         }
         request->placed++;
     }
-    return PLACED;
+    return restore_tables(request, status);
 }
 
 /* What victims would give back if all of them went. */
@@ -449,11 +488,9 @@ static uint64_t evictable_bytes(const struct segment *segment)
 /* Where the request does not get on. */
 static struct segment *failing_segment(const struct request *request)
 {
-    struct vidmm *vidmm = request->vidmm;
-
-    return segment_by_id(vidmm, request->make_tables
-                                    ? vidmm->caps.levels[0].segment
-                                    : request->allocations[request->placed]->preference[0]);
+    if (request->make_tables || request->placed == request->count)
+        return table_segment(request->vidmm);
+    return segment_by_id(request->vidmm, request->allocations[request->placed]->preference[0]);
 }
 
 /* What it needs there, and what can be had: all but what others hold. */
@@ -530,23 +567,51 @@ static bool start_over(struct request *request)
     return has_left;
 }
 
+/* One piece of the segment for what does not fit, by moving what may move. */
+static bool compact(struct request *request, struct segment *segment)
+{
+    const struct table_shortage *shortage = &request->vidmm->table_shortage;
+    const struct vidmm_allocation *allocation;
+
+    if (request->make_tables || request->placed == request->count)
+        return shortage->segment == segment->id &&
+               compaction_begin(request->vidmm, segment, shortage->page_count,
+                                shortage->alignment_pages);
+    allocation = request->allocations[request->placed];
+    return allocation->is_accessed_physically &&
+           compaction_begin(request->vidmm, segment, allocation->page_count,
+                            bytes_to_pages(allocation->alignment));
+}
+
 enum resort {
     RESORT_START_OVER,
+    RESORT_EVICT_TABLES,
+    RESORT_COMPACT,
     RESORTS,
 };
 
 /* Nothing that is pending will help. True: something is now. */
 static bool resort(struct request *request)
 {
+    struct vidmm *vidmm = request->vidmm;
+    struct segment *segment = failing_segment(request);
     uint64_t needed, available;
 
     request_sizes(request, &needed, &available);
-    if (needed > available)
+    if (needed > available && needed > available + segment->table_bytes)
         return false;
     while (request->resorts < RESORTS) {
         switch ((enum resort)request->resorts++) {
         case RESORT_START_OVER:
-            if (!request->make_tables && start_over(request))
+            if (needed <= available && !request->make_tables && start_over(request))
+                return true;
+            break;
+        case RESORT_EVICT_TABLES:
+            if (tables_evict(vidmm, segment))
+                return true;
+            break;
+        case RESORT_COMPACT:
+            if (compact(request, segment))
                 return true;
             break;
         case RESORTS:
@@ -603,7 +668,8 @@ bool residency_run(struct vidmm *vidmm)
                 if (request->allocations[i]->state != ALLOCATION_RESIDENT)
                     break;
             }
-            if (i == request->count && request->device->pending_requests == 1)
+            if (i == request->count && request->device->pending_requests == 1 &&
+                !request->has_restored)
                 end_request(request, STATUS_SUCCESS, 0, 0);
             else
                 queue_barrier(request);
@@ -647,7 +713,7 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
             return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
     }
     for (i = 0; i < count; i++) {
-        if (allocations[i]->state != ALLOCATION_RESIDENT)
+        if (!allocation_is_usable(allocations[i]))
             break;
     }
     if (i == count && !device->pending_requests) {

@@ -33,6 +33,8 @@ static NTSTATUS take_of_unit(struct vidmm *vidmm, struct segment *segment, unsig
     NTSTATUS status;
 
     list_for_each (unit, &segment->table_units, struct table_unit, link) {
+        if (compaction_closes(&vidmm->compaction, segment, unit->first_page))
+            continue;
         first = find_free(unit, page_count);
         if (first < PAGES_64K)
             goto found;

@@ -1,13 +1,14 @@
 /*
  * Table burial: page tables that nothing needs any more.
  *
- * Two come here: tables whose whole range of addresses has become free, if the embedder wants them
- * back then (vidmm_config.frees_empty_tables), and all tables of a process whose driver reports
- * ExplicitPageTableInvalidation. They leave the tree at once, so that a mapping made from now on makes
+ * Three come here: tables whose whole range of addresses has become free, if the embedder wants them
+ * back then (vidmm_config.frees_empty_tables), all tables of a process whose driver reports
+ * ExplicitPageTableInvalidation, and tables that leave to make room (table_eviction.c). They leave the tree at once, so that a mapping made from now on makes
  * new ones; their memory is free when a job behind everything queued so far has retired:
  *
  *     their entries in tables that stay are set invalid (PT-015)
- *     ExplicitPageTableInvalidation: all of their own entries too, with NotifyEviction, parents first
+ *     ExplicitPageTableInvalidation: all of their own entries too, with NotifyEviction, parents first;
+ *     else, of those that leave to make room, NotifyEviction alone
  *     FLUSH_TLB of their range
  *
  * Source     contract.md PT-013, PT-015, PT-035, PT-037, TLB-003; sequence S-15.
@@ -52,13 +53,17 @@ static enum job_step burial_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
             return JOB_OPERATION;
 
         case PHASE_CLEAR:
-            if (burial->at == &burial->tables || !space->vidmm->caps.explicit_invalidation) {
+            if (burial->at == &burial->tables ||
+                !(space->vidmm->caps.explicit_invalidation || burial->is_eviction)) {
                 job->phase = PHASE_FLUSH;
                 break;
             }
             table = table_at(burial->at);
             burial->at = burial->at->next;
-            page_table_op_clear(space, table, args);
+            if (space->vidmm->caps.explicit_invalidation)
+                page_table_op_clear(space, table, args);
+            else
+                page_table_op_farewell(space, table, args);
             return JOB_OPERATION;
 
         case PHASE_FLUSH:
@@ -131,8 +136,7 @@ static bool is_range_free(const struct address_space *space, uint64_t va, uint64
            info.offset + info.size >= va + bytes;
 }
 
-/* Takes a table out of the tree, and what has no child left above it. The root stays. */
-static void detach(struct page_table *table, struct list *tables)
+void table_detach(struct page_table *table, struct list *tables)
 {
     while (table->parent && !table->is_detached) {
         struct page_table *parent = table->parent;
@@ -150,6 +154,26 @@ static void detach(struct page_table *table, struct list *tables)
     }
 }
 
+NTSTATUS table_burial_create(struct address_space *space, struct table_burial **out_burial)
+{
+    struct table_burial *burial = base_alloc(space->vidmm->services, sizeof *burial);
+
+    *out_burial = burial;
+    if (!burial)
+        return STATUS_NO_MEMORY;
+    burial->space = space;
+    list_init(&burial->tables);
+    return STATUS_SUCCESS;
+}
+
+void table_burial_begin(struct table_burial *burial, uint64_t va, uint64_t bytes)
+{
+    if (list_is_empty(&burial->tables))
+        base_free(burial->space->vidmm->services, burial, sizeof *burial);
+    else
+        start(burial, burial->space, va, bytes);
+}
+
 void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes)
 {
     struct vidmm *vidmm = space->vidmm;
@@ -159,10 +183,8 @@ void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes)
 
     if (!vidmm->config.frees_empty_tables || !vidmm->caps.has_page_tables || !space->root)
         return;
-    burial = base_alloc(vidmm->services, sizeof *burial);
-    if (!burial)
+    if (!NT_SUCCESS(table_burial_create(space, &burial)))
         return; /* they stay until the process goes */
-    list_init(&burial->tables);
     va = align_down(va, leaf);
     for (bytes = 0; va + bytes < end; bytes += leaf) {
         struct page_table *tables[] = {page_table_find(space, va + bytes),
@@ -171,11 +193,8 @@ void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes)
 
         for (i = 0; i < ARRAY_COUNT(tables); i++) {
             if (tables[i] && tables[i]->is_linked && is_range_free(space, va + bytes, leaf))
-                detach(tables[i], &burial->tables);
+                table_detach(tables[i], &burial->tables);
         }
     }
-    if (list_is_empty(&burial->tables))
-        base_free(vidmm->services, burial, sizeof *burial);
-    else
-        start(burial, space, va, bytes);
+    table_burial_begin(burial, va, bytes);
 }

@@ -79,8 +79,11 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
     *out_memory = (struct table_memory){0};
     status = segment_take_pages(vidmm, memory.segment, page_count, bytes_to_pages(caps->alignment),
                                 &memory.first_page);
-    if (!NT_SUCCESS(status))
+    if (!NT_SUCCESS(status)) {
+        vidmm->table_shortage =
+            (struct table_shortage){memory.segment, page_count, memory.alignment_pages};
         return status;
+    }
     memory.page_count = page_count;
     if (needs_slot) {
         status =

@@ -427,11 +427,13 @@ static inline struct rig_operation *rig_begin_operation(struct rig *rig,
         uint64_t count =
             args->UpdatePageTable.Flags.Repeat ? 1 : args->UpdatePageTable.NumPageTableEntries;
 
-        operation->units = args->UpdatePageTable.NumPageTableEntries;
-        operation->entries = calloc(count, sizeof *operation->entries);
+        operation->units =
+            rig_is_farewell(&args->UpdatePageTable) ? 1 : args->UpdatePageTable.NumPageTableEntries;
+        operation->entries = calloc(count + 1, sizeof *operation->entries);
         EXPECT(operation->entries);
-        memcpy(operation->entries, args->UpdatePageTable.pPageTableEntries,
-               count * sizeof *operation->entries);
+        if (count)
+            memcpy(operation->entries, args->UpdatePageTable.pPageTableEntries,
+                   count * sizeof *operation->entries);
         rig_accept_update(rig, operation);
         break;
     }
@@ -439,7 +441,8 @@ static inline struct rig_operation *rig_begin_operation(struct rig *rig,
         const D3DGPU_PHYSICAL_ADDRESS *root = &args->FlushTlb.RootPageTableAddress;
 
         EXPECT(rig_page(rig, root->SegmentId, root->SegmentOffset / PAGE_BYTES));
-        EXPECT(args->FlushTlb.StartVirtualAddress < args->FlushTlb.EndVirtualAddress);
+        EXPECT(args->FlushTlb.StartVirtualAddress < args->FlushTlb.EndVirtualAddress ||
+               (!args->FlushTlb.StartVirtualAddress && !args->FlushTlb.EndVirtualAddress));
         break;
     }
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:

@@ -198,6 +198,12 @@ static inline void rig_check_leaf(struct rig *rig,
     EXPECT(page->owner_page == wanted);
 }
 
+/* A table is about to leave: the call says nothing of its entries (PT-037). */
+static inline bool rig_is_farewell(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    return update->Flags.NotifyEviction && !update->NumPageTableEntries;
+}
+
 static inline void rig_run_update(struct rig *rig, struct rig_operation *operation, uint64_t first,
                                   uint64_t count)
 {
@@ -214,6 +220,10 @@ static inline void rig_run_update(struct rig *rig, struct rig_operation *operati
     }
     EXPECT(page->table);
     table = &rig->tables[page->table - 1];
+    if (rig_is_farewell(update)) {
+        table->is_initialised = false; /* nobody walks it from here on */
+        return;
+    }
     EXPECT(table->is_initialised != update->Flags.InitialUpdate);
     EXPECT(table->level == level && table->process == update->hProcess);
     EXPECT(update->FirstPteVirtualAddress ==
@@ -252,7 +262,8 @@ static inline void rig_accept_update(struct rig *rig, struct rig_operation *oper
     const struct rig_allocation *allocation = update->hAllocation;
 
     EXPECT(level < RIG_LEVELS);
-    EXPECT(update->NumPageTableEntries > 0);
+    EXPECT(!rig_is_farewell(update) || !update->pPageTableEntries);
+    EXPECT(update->NumPageTableEntries > 0 || rig_is_farewell(update));
     EXPECT(update->StartIndex + update->NumPageTableEntries <= entries);
     EXPECT(rig_index(level, update->FirstPteVirtualAddress) == update->StartIndex);
     EXPECT(update->FirstPteVirtualAddress % rig_coverage(level) == 0);

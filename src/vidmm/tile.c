@@ -362,7 +362,7 @@ bool tile_updates_run(struct vidmm *vidmm)
     struct tile_update *update;
     NTSTATUS status = STATUS_SUCCESS;
 
-    if (list_is_empty(&vidmm->tile_updates))
+    if (list_is_empty(&vidmm->tile_updates) || vidmm->compaction.is_under_way)
         return false;
     update = container_of(vidmm->tile_updates.next, struct tile_update, link);
     if (update->is_queued || submissions_retired(vidmm) < update->behind)
