@@ -141,6 +141,117 @@ static void a_refused_virtual_submission_fails_its_device_alone(void **state)
     test_finish(result);
 }
 
+/* ---- Patching again --------------------------------------------------------------------------- */
+
+#define LIST_ENTRIES 64
+
+/* A layer that patches every buffer for other addresses first, and compares what Render was told. */
+struct repatcher {
+    struct miniport layer; /* first: the layer's functions find the repatcher by it */
+    struct miniport_ops ops;
+    DXGK_ALLOCATIONLIST rendered[LIST_ENTRIES]; /* by the last Render into the buffer at key */
+    const void *key;
+    unsigned patched, moved; /* buffers; and those of which Render was given another address */
+};
+
+static NTSTATUS note_render(struct miniport *layer, HANDLE object, DXGKARG_RENDER *args)
+{
+    struct repatcher *repatcher = (struct repatcher *)layer;
+
+    assert_true(args->AllocationListSize <= LIST_ENTRIES);
+    repatcher->key = args->pDmaBuffer;
+    memcpy(repatcher->rendered, args->pAllocationList,
+           args->AllocationListSize * sizeof *args->pAllocationList);
+    return miniport_render(layer->next, object, args);
+}
+
+static bool has_moved(const struct repatcher *repatcher, const DXGKARG_PATCH *args)
+{
+    for (UINT i = 0; i < args->AllocationListSize; i++) {
+        const DXGK_ALLOCATIONLIST *before = &repatcher->rendered[i];
+        const DXGK_ALLOCATIONLIST *now = &args->pAllocationList[i];
+
+        if (before->SegmentId && now->SegmentId &&
+            before->PhysicalAddress.QuadPart != now->PhysicalAddress.QuadPart)
+            return true;
+    }
+    return false;
+}
+
+static NTSTATUS patch_twice(struct miniport *layer, HANDLE object, const DXGKARG_PATCH *args)
+{
+    struct repatcher *repatcher = (struct repatcher *)layer;
+    DXGK_ALLOCATIONLIST elsewhere[LIST_ENTRIES];
+    DXGKARG_PATCH other = *args;
+
+    if (args->Flags.Paging)
+        return miniport_patch(layer->next, object, args);
+    for (UINT i = 0; i < args->AllocationListSize; i++) {
+        elsewhere[i] = args->pAllocationList[i];
+        elsewhere[i].PhysicalAddress.QuadPart ^= 0x10000;
+    }
+    other.pAllocationList = elsewhere;
+    assert_int_equal(miniport_patch(layer->next, object, &other), STATUS_SUCCESS);
+    repatcher->patched++;
+    repatcher->moved += repatcher->key == args->pDmaBuffer && has_moved(repatcher, args);
+    return miniport_patch(layer->next, object, args);
+}
+
+static struct miniport *add_repatcher(void *context, struct miniport *next)
+{
+    struct repatcher *repatcher = context;
+
+    repatcher->ops = miniport_forward_ops;
+    repatcher->ops.render = note_render;
+    repatcher->ops.patch = patch_twice;
+    repatcher->layer = (struct miniport){.ops = &repatcher->ops, .next = next};
+    return &repatcher->layer;
+}
+
+/*
+ * PATCH-006, PATCH-011: what was patched once is patched again as if it never had been, and an address
+ * that Render wrote gives way to the one of Patch. The last submission is rendered while a is held
+ * where the one before will not leave it.
+ */
+static void a_buffer_is_patched_again_for_other_addresses(void **state)
+{
+    static const char *const splitting[] = {"needed", "always"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(splitting); i++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "option model physical\n"
+                                               "option local-memory 4M\n"
+                                               "option render-piece 1\n"
+                                               "alloc pad size=512K segments=local\n"
+                                               "alloc a size=1M segments=local\n"
+                                               "alloc big size=3840K segments=local\n"
+                                               "submit c0 pad:w a:w\n"
+                                               "wait all\n"
+                                               "submit c0 duration=300000 pad:r a:rw\n"
+                                               "submit c0 big:w\n"
+                                               "submit c0 a:rw\n"
+                                               "wait all\n"
+                                               "read pad\nread a\nread big\n");
+        struct repatcher repatcher = {.patched = 0};
+        struct run_result *result = calloc(1, sizeof *result);
+        struct run_config config;
+
+        test_option(workload, "dma-split", splitting[i]);
+        assert_non_null(result);
+        run_config_defaults(&config);
+        run_config_from_workload(&config, workload);
+        config.reference = RUN_REFERENCE_NEVER;
+        config.add_layer = add_repatcher;
+        config.layer_context = &repatcher;
+        run_execute(&config, workload, result);
+        test_assert_clean(result);
+        assert_int_equal(repatcher.patched, i ? 6 : 4);
+        assert_int_equal(repatcher.moved, 1);
+        workload_free(workload);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_command_that_no_buffer_holds_is_refused_by_name),
         cmocka_unit_test(what_fits_is_played_under_either_contract),
         cmocka_unit_test(a_refused_virtual_submission_fails_its_device_alone),
+        cmocka_unit_test(a_buffer_is_patched_again_for_other_addresses),
     };
 
     return cmocka_run_group_tests_name("bench/submission", tests, NULL, NULL);
