@@ -57,6 +57,11 @@
 #define SGPU_REG_INDEX_BITS    0x028u /* 8 r  byte n: index bits of page-table level n      */
 #define SGPU_REG_DEAD_OFFSET   0x0c0u /* 8 r  where local memory is defective: page multiple */
 #define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
+#define SGPU_REG_TRAITS           0x0a0u /* 4 r  SGPU_TRAIT_*: what local memory is           */
+#define SGPU_REG_PROTECTED_OFFSET 0x0a8u /* 8 r  what only protected content may use: page    */
+#define SGPU_REG_PROTECTED_SIZE   0x0b0u /* 8 r  ... multiples; its last page is the node's   */
+#define SGPU_REG_PICTURE_OFFSET   0x0f0u /* 8 r  where firmware has left its picture: page    */
+#define SGPU_REG_PICTURE_SIZE     0x0f8u /* 8 r  ... multiples                                */
 #define SGPU_REG_WINDOW_SLOT   0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
 #define SGPU_REG_WINDOW_PAGE                                                                       \
     0x0d4u /* 4 w  ... shows this page of local memory, or, with
@@ -77,6 +82,15 @@
 
 #define SGPU_WINDOW_NOTHING 0xffffffffu
 #define SGPU_ID             0x55504753u /* "SGPU" */
+
+/* None of these changes what the GPU does; they are for whoever manages the memory. */
+#define SGPU_TRAIT_FROM_SYSTEM    (1u << 0) /* the driver has it from the system               */
+#define SGPU_TRAIT_FROM_FIRMWARE  (1u << 1) /* the firmware keeps it from the system           */
+#define SGPU_TRAIT_SCAN_OUT       (1u << 2) /* the display can show any of it                  */
+#define SGPU_TRAIT_FOR_USERS      (1u << 3) /* made for what applications create               */
+#define SGPU_TRAIT_ENCRYPTS       (1u << 4) /* protected content can leave it, encrypted       */
+#define SGPU_TRAIT_KEEPS_PROTECTED (1u << 5) /* protected content outlives standby             */
+#define SGPU_TRAIT_CACHED_WINDOW  (1u << 6) /* pages of BAR 1 may be cached                    */
 
 /*
  * A reset of the device resets every node, clears IRQ_STATUS and IRQ_ENABLE and retrains local

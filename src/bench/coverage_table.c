@@ -133,10 +133,25 @@ static const struct reason {
     const char *name;
     const char *text;
 } reasons[] = {
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "TransferOffset",
+     "the list of pages has no offset here, so that an allocation moves at once, from its start "
+     "(SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferStart",
+     "always set: one operation is the whole transfer (SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferEnd",
+     "always set: one operation is the whole transfer (SLT-003)"},
+    {COVERAGE_SEGMENT4, "Flags.Agp",
+     "there is no AGP segment from WDDM 2.0 on: a driver that reports one does not start "
+     "(BANK-006)"},
+    {COVERAGE_SEGMENT4, "Flags.UseBanking",
+     "this descriptor has no table of banks, so that no driver can use them"},
+    {COVERAGE_SEGMENT4, "CpuHostAperture.PhysicalAddress",
+     "the bus address of BAR 1, for which the modelled machine has one place"},
     {COVERAGE_PATCH, "hDevice",
      "shares its place with hContext, which is what a driver with contexts is given"},
     {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl",
-     "shares its place with PhysicalAddress; what is told of is accessed physically, so it always is in "
+     "shares its place with PhysicalAddress; what is told of is accessed physically, so it always "
+     "is in "
      "a segment and has an address there"},
     {COVERAGE_PTE, "PhysicalAdapterIndex",
      "names another adapter of a link; the adapter modelled is one, whose index is 0"},
@@ -179,10 +194,22 @@ static bool is_reserved(const char *name)
            strncmp(last, "SystemReserved", 14) == 0;
 }
 
+/* Bits that have no name before a version: who sets them does not start (SEG-014). */
+static bool is_newer_flag(const struct coverage_member *member)
+{
+    return strncmp(member->name, "Flags.", 6) == 0 &&
+           ((member->group == COVERAGE_SEGMENT && member->first_bit >= 7) ||
+            (member->group == COVERAGE_SEGMENT3 && member->first_bit >= 11));
+}
+
 const char *coverage_member_reason(const struct coverage_member *member)
 {
     if (is_reserved(member->name))
         return "reserved: zero in every call, and nobody's business";
+    if (is_newer_flag(member))
+        return "has no name in the versions that use this descriptor: a driver that sets it does "
+               "not "
+               "start (SEG-014)";
     for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
         if (reasons[i].group == member->group && name_is_under(member->name, reasons[i].name))
             return reasons[i].text;

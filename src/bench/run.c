@@ -340,6 +340,7 @@ static uint32_t straps_of(const struct run_config *config)
            run_mmu_straps(&config->mmu) |
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
                                                                        : 0) |
+           (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
            (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
@@ -347,6 +348,14 @@ static uint32_t straps_of(const struct run_config *config)
 }
 
 _Static_assert(WORKLOAD_MAX_NODES == SGPU_MAX_NODES, "cases name no node that no GPU has");
+
+/* What drivers of WDDM 2 can keep the manager out of; the eighth keeps such ranges apart. */
+static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
+{
+    return config->model == RUN_GPUMMU
+               ? align_down(min_u64(bytes, config->local_bytes / 8), 64 * KiB)
+               : 0;
+}
 
 static bool raise_hardware(struct assembly *run)
 {
@@ -357,6 +366,11 @@ static bool raise_hardware(struct assembly *run)
                           ? align_up(config->local_bytes / 4, PAGE_BYTES)
                           : 0,
         .node_count = config->node_count,
+        .traits = config->local_traits,
+        .protected_offset = align_down(config->local_bytes / 4, 64 * KiB),
+        .protected_bytes = reserved_bytes(config, config->protected_bytes),
+        .picture_offset = align_down(config->local_bytes / 4 * 3, 64 * KiB),
+        .picture_bytes = reserved_bytes(config, config->picture_bytes),
         .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
         /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
         .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,

@@ -124,6 +124,9 @@ struct run_config {
     unsigned hardware_queue_depth;
     uint64_t local_limit;
     bool is_busy_until_idle; /* the driver answers BUSY where it may */
+    uint32_t local_traits;   /* SGPU_TRAIT_* */
+    bool has_coherent_aperture;
+    uint64_t protected_bytes, picture_bytes; /* of local memory; at most an eighth each (WDDM 2) */
     bool has_host_aperture;  /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
     uint64_t dead_bytes;     /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */

@@ -92,6 +92,16 @@ static enum run_preserve find_preserve(const char *name)
     return (enum run_preserve)(find_name(names, ARRAY_COUNT(names), name) % ARRAY_COUNT(names));
 }
 
+static const struct {
+    const char *word;
+    uint32_t bit;
+} traits[] = {
+    {"from-system", SGPU_TRAIT_FROM_SYSTEM},     {"from-firmware", SGPU_TRAIT_FROM_FIRMWARE},
+    {"scan-out", SGPU_TRAIT_SCAN_OUT},           {"for-users", SGPU_TRAIT_FOR_USERS},
+    {"encrypts", SGPU_TRAIT_ENCRYPTS},           {"keeps-protected", SGPU_TRAIT_KEEPS_PROTECTED},
+    {"cached-window", SGPU_TRAIT_CACHED_WINDOW},
+};
+
 void run_config_from_workload(struct run_config *config, const struct workload *workload)
 {
     uint64_t local = workload_option_number(workload, "local-memory", 0);
@@ -105,12 +115,14 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *handle = workload_option(workload, "context-handle");
     const char *remapping = workload_option(workload, "dma-remapping");
     const char *busy = workload_option(workload, "busy");
+    const char *coherent = workload_option(workload, "coherent-aperture");
     const char *host = workload_option(workload, "host-aperture");
     const char *idle = workload_option(workload, "announce-idle");
     const char *patch = workload_option(workload, "paging-patch");
     const char *scatter = workload_option(workload, "scatter");
     const char *content = workload_option(workload, "content");
     const char *updates = workload_option(workload, "page-tables");
+    const char *tables = workload_option(workload, "page-table-memory");
     const char *preserve = workload_option(workload, "preserve");
 
     config->budget = workload_option_number(workload, "budget", config->budget);
@@ -159,6 +171,16 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->wddm = 30; /* the first level of the driver that can */
     if (busy)
         config->is_busy_until_idle = strcmp(busy, "no") != 0;
+    for (size_t i = 0; i < ARRAY_COUNT(traits); i++) {
+        if (workload_option_has(workload, "local-traits", traits[i].word))
+            config->local_traits |= traits[i].bit;
+    }
+    if (coherent)
+        config->has_coherent_aperture = strcmp(coherent, "no") != 0;
+    config->protected_bytes =
+        workload_option_number(workload, "protected-memory", config->protected_bytes);
+    config->picture_bytes =
+        workload_option_number(workload, "firmware-picture", config->picture_bytes);
     if (host)
         config->has_host_aperture = strcmp(host, "no") != 0;
     config->dead_bytes = workload_option_number(workload, "dead-memory", config->dead_bytes);
@@ -170,6 +192,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->skips_paging_patch = strcmp(patch, "no") == 0;
     config->aperture_piece_bytes =
         workload_option_number(workload, "aperture-piece", config->aperture_piece_bytes);
+    if (tables)
+        config->has_tables_in_system_memory = strcmp(tables, "system") == 0;
     if (updates)
         run_find_update_mode(updates, &config->update_mode);
     run_mmu_from_workload(&config->mmu, workload);

@@ -158,6 +158,11 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     adapter->kept_bytes = refkmd_read64(adapter, SGPU_REG_KEPT_SIZE);
     adapter->dead_offset = refkmd_read64(adapter, SGPU_REG_DEAD_OFFSET);
     adapter->dead_bytes = refkmd_read64(adapter, SGPU_REG_DEAD_SIZE);
+    adapter->traits = refkmd_read(adapter, SGPU_REG_TRAITS);
+    adapter->protected_offset = refkmd_read64(adapter, SGPU_REG_PROTECTED_OFFSET);
+    adapter->protected_bytes = refkmd_read64(adapter, SGPU_REG_PROTECTED_SIZE);
+    adapter->picture_offset = refkmd_read64(adapter, SGPU_REG_PICTURE_OFFSET);
+    adapter->picture_bytes = refkmd_read64(adapter, SGPU_REG_PICTURE_SIZE);
     if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES)
         return STATUS_NOT_SUPPORTED;
 

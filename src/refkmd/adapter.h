@@ -54,8 +54,8 @@ enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
  * If it faults, the driver can tell which those were.
  */
 struct paging_record {
-    UINT operation; /* DXGK_BUILDPAGINGBUFFER_OPERATION */
-    UINT bytes;     /* written for it, padding included */
+    UINT operation;  /* DXGK_BUILDPAGINGBUFFER_OPERATION */
+    UINT bytes;      /* written for it, padding included */
     BOOLEAN is_idle; /* the kernel said that nothing uses the allocation (AllocationIsIdle) */
 };
 
@@ -110,7 +110,10 @@ struct refkmd_adapter {
     UINT64 aperture_bytes;
     UINT window_pages;              /* of BAR 1, when they are pointed one by one; else 0 */
     UINT64 dead_offset, dead_bytes; /* defective local memory; 0 bytes: none */
-    UINT64 kept_bytes;              /* of local memory, over hibernation, if the straps say so */
+    ULONG traits;                   /* SGPU_TRAIT_* */
+    UINT64 protected_offset, protected_bytes; /* local memory for protected content */
+    UINT64 picture_offset, picture_bytes;     /* ... where the firmware's picture stands */
+    UINT64 kept_bytes; /* of local memory, over hibernation, if the straps say so */
 
     UCHAR index_bits[SGPU_MAX_LEVELS]; /* of page-table levels, leaf first */
     UINT level_count;
@@ -169,7 +172,7 @@ struct refkmd_allocation {
     ULONG signature; /* REFKMD_ALLOCATION_SIGNATURE */
     UINT64 bytes;
     UINT64 kernel_bytes; /* that the kernel was asked for: no less */
-    UINT flags; /* SGPU_UMD_* */
+    UINT flags;          /* SGPU_UMD_* */
 
     /* As NOTIFY_RESIDENCY says, in the order of the paging buffers. */
     BOOLEAN is_resident;
@@ -250,6 +253,8 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
                                            const DXGKARG_QUERYADAPTERINFO *query);
+NTSTATUS refkmd_query_firmware_ranges(struct refkmd_adapter *adapter,
+                                      const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query);
 

@@ -235,6 +235,7 @@ static void unknown_queries_are_not_supported(void **state)
         {[DXGKQAITYPE_DRIVERCAPS] = true,
          [DXGKQAITYPE_QUERYSEGMENT4] = true,
          [DXGKQAITYPE_SEGMENTMEMORYSTATE] = true,
+         [DXGKQAITYPE_UEFIFRAMEBUFFERRANGES] = true,
          [DXGKQAITYPE_GPUMMUCAPS] = true,
          [DXGKQAITYPE_IOMMU_CAPS] = true,
          [DXGKQAITYPE_PAGETABLELEVELDESC] = true,

@@ -122,6 +122,8 @@ static const struct query_handler handlers[] = {
     {DXGKQAITYPE_QUERYSEGMENT4, IN_WDDM_2, sizeof(DXGK_QUERYSEGMENTOUT4), refkmd_query_segments4},
     {DXGKQAITYPE_SEGMENTMEMORYSTATE, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTMEMORYSTATE),
      refkmd_query_segment_memory_state},
+    {DXGKQAITYPE_UEFIFRAMEBUFFERRANGES, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTMEMORYSTATE),
+     refkmd_query_firmware_ranges},
     {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_WDDM_2,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},

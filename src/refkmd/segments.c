@@ -122,6 +122,28 @@ static void preserve(const struct refkmd_adapter *adapter, struct segment *segme
         segment->system_memory_end = kept - 1;
 }
 
+/*
+ * What else there is to say of local memory. Each bit has a name from a version on, and is not set
+ * before (SEG-014). What is the system's or the firmware's is not both (SEG-013).
+ */
+static void describe_traits(const struct refkmd_adapter *adapter, DXGK_SEGMENTFLAGS *flags)
+{
+    ULONG traits = adapter->traits;
+
+    flags->PopulatedFromSystemMemory = (traits & SGPU_TRAIT_FROM_SYSTEM) != 0;
+    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN8))
+        flags->DirectFlip = (traits & SGPU_TRAIT_SCAN_OUT) != 0;
+    if (adapter->model != REFKMD_PHYSICAL) {
+        flags->ApplicationTarget = (traits & SGPU_TRAIT_FOR_USERS) != 0;
+        flags->SupportsCachedCpuHostAperture =
+            flags->SupportsCpuHostAperture && (traits & SGPU_TRAIT_CACHED_WINDOW);
+    }
+    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_9))
+        flags->PopulatedByReservedDDRByFirmware =
+            (traits & (SGPU_TRAIT_FROM_FIRMWARE | SGPU_TRAIT_FROM_SYSTEM)) ==
+            SGPU_TRAIT_FROM_FIRMWARE;
+}
+
 /* Keeps SEG-006, SEG-007, SEG-010, SEG-012, SEG-016, SEG-026 and PWR-001. */
 static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
 {
@@ -157,8 +179,10 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         segment.flags.Use64KBPages = 1;
         segment.bytes &= ~(UINT64)(SGPU_64K_BYTES - 1);
     }
-    if (!segment.flags.Aperture)
+    if (!segment.flags.Aperture) {
         preserve(adapter, &segment);
+        describe_traits(adapter, &segment.flags);
+    }
 
     /* Which budget a byte counts against is a question of WDDM 2. */
     if (adapter->model != REFKMD_PHYSICAL) {
@@ -276,11 +300,12 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* The part of a segment that is defective: offset and size in it; size 0 when all is well. */
-static DXGK_MEMORYRANGE dead_range(const struct refkmd_adapter *adapter, UINT id)
+/* What of [start, + bytes) of local memory lies in a segment: offset and size in it; size 0: nothing. */
+static DXGK_MEMORYRANGE part_in_segment(const struct refkmd_adapter *adapter, UINT id, UINT64 start,
+                                        UINT64 bytes)
 {
     struct segment segment = segment_at(adapter, id);
-    UINT64 start = adapter->dead_offset, end = adapter->dead_offset + adapter->dead_bytes;
+    UINT64 end = start + bytes;
     DXGK_MEMORYRANGE range;
 
     RtlZeroMemory(&range, sizeof range);
@@ -297,16 +322,19 @@ static DXGK_MEMORYRANGE dead_range(const struct refkmd_adapter *adapter, UINT id
     return range;
 }
 
-/* Where nothing may be placed, for a segment whose descriptor counted such ranges (SEG-019). */
-NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
-                                           const DXGKARG_QUERYADAPTERINFO *query)
+static DXGK_MEMORYRANGE dead_range(const struct refkmd_adapter *adapter, UINT id)
 {
-    DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
-    DXGK_MEMORYRANGE range;
+    return part_in_segment(adapter, id, adapter->dead_offset, adapter->dead_bytes);
+}
 
-    if (state->DriverSegmentId < 1 || state->DriverSegmentId > adapter->segment_count)
-        return STATUS_INVALID_PARAMETER;
-    range = dead_range(adapter, state->DriverSegmentId);
+static DXGK_MEMORYRANGE picture_range(const struct refkmd_adapter *adapter, UINT id)
+{
+    return part_in_segment(adapter, id, adapter->picture_offset, adapter->picture_bytes);
+}
+
+/* One structure is question and answer of both queries; the two counts share a place in it. */
+static NTSTATUS answer_ranges(DXGK_QUERYSEGMENTMEMORYSTATE *state, DXGK_MEMORYRANGE range)
+{
     if (!range.SizeInBytes) {
         state->NumInvalidMemoryRanges = 0;
         return STATUS_SUCCESS;
@@ -316,6 +344,51 @@ NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
     state->NumInvalidMemoryRanges = 1;
     state->pMemoryRanges[0] = range;
     return STATUS_SUCCESS;
+}
+
+/* Where nothing may be placed, for a segment whose descriptor counted such ranges (SEG-019). */
+NTSTATUS refkmd_query_segment_memory_state(struct refkmd_adapter *adapter,
+                                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
+
+    if (state->DriverSegmentId < 1 || state->DriverSegmentId > adapter->segment_count)
+        return STATUS_INVALID_PARAMETER;
+    return answer_ranges(state, dead_range(adapter, state->DriverSegmentId));
+}
+
+/* Where the firmware's picture stands, which is shown until somebody shows another one. */
+NTSTATUS refkmd_query_firmware_ranges(struct refkmd_adapter *adapter,
+                                      const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
+
+    if (state->DriverSegmentId < 1 || state->DriverSegmentId > adapter->segment_count)
+        return STATUS_INVALID_PARAMETER;
+    return answer_ranges(state, picture_range(adapter, state->DriverSegmentId));
+}
+
+/*
+ * The range for protected content, if it begins in the segment. There may be one protected region in
+ * it at a time, and its last page is the engine's own (SEG-025).
+ */
+static void describe_protected(const struct refkmd_adapter *adapter, UINT id,
+                               DXGK_SEGMENTDESCRIPTOR4 *descriptor)
+{
+    DXGK_MEMORYRANGE range =
+        part_in_segment(adapter, id, adapter->protected_offset, adapter->protected_bytes);
+
+    if (!range.SizeInBytes)
+        return;
+    descriptor->Flags.VprSupported = 1;
+    descriptor->Flags.VprPreservedDuringStandby =
+        (adapter->traits & SGPU_TRAIT_KEEPS_PROTECTED) != 0;
+    descriptor->Flags.EncryptedPagingSupported = (adapter->traits & SGPU_TRAIT_ENCRYPTS) != 0;
+    descriptor->VprRangeStartOffset = (SIZE_T)range.SegmentOffset;
+    descriptor->VprRangeSize = (SIZE_T)range.SizeInBytes;
+    descriptor->VprAlignment = has_64k_segments(adapter) ? SGPU_64K_BYTES : SGPU_PAGE_BYTES;
+    descriptor->NumVprSupported = 1;
+    descriptor->VprReserveSize = SGPU_PAGE_BYTES;
 }
 
 /*
@@ -352,6 +425,8 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
             descriptor.CpuHostAperture.SizeInPages = adapter->window_pages;
         }
         descriptor.NumInvalidMemoryRanges = dead_range(adapter, i + 1).SizeInBytes != 0;
+        descriptor.NumUEFIFrameBufferRanges = picture_range(adapter, i + 1).SizeInBytes != 0;
+        describe_protected(adapter, i + 1, &descriptor);
         RtlCopyMemory(
             (UCHAR *)out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &descriptor,
             out->SegmentDescriptorStride < sizeof descriptor ? out->SegmentDescriptorStride

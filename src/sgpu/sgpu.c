@@ -301,6 +301,20 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_DEAD_SIZE:
     case SGPU_REG_DEAD_SIZE + 4:
         return half_of(gpu->config.dead_bytes, offset - SGPU_REG_DEAD_SIZE);
+    case SGPU_REG_TRAITS:
+        return gpu->config.traits;
+    case SGPU_REG_PROTECTED_OFFSET:
+    case SGPU_REG_PROTECTED_OFFSET + 4:
+        return half_of(gpu->config.protected_offset, offset - SGPU_REG_PROTECTED_OFFSET);
+    case SGPU_REG_PROTECTED_SIZE:
+    case SGPU_REG_PROTECTED_SIZE + 4:
+        return half_of(gpu->config.protected_bytes, offset - SGPU_REG_PROTECTED_SIZE);
+    case SGPU_REG_PICTURE_OFFSET:
+    case SGPU_REG_PICTURE_OFFSET + 4:
+        return half_of(gpu->config.picture_offset, offset - SGPU_REG_PICTURE_OFFSET);
+    case SGPU_REG_PICTURE_SIZE:
+    case SGPU_REG_PICTURE_SIZE + 4:
+        return half_of(gpu->config.picture_bytes, offset - SGPU_REG_PICTURE_SIZE);
     case SGPU_REG_INDEX_BITS:
     case SGPU_REG_INDEX_BITS + 4:
         return index_bits_word(gpu, (uint32_t)(offset - SGPU_REG_INDEX_BITS));

@@ -37,6 +37,9 @@ struct sgpu_config {
     uint64_t kept_bytes;  /* of local memory, kept over hibernation if the strap says so; 0: all */
     uint64_t dead_offset; /* defective local memory, whole pages; a fault for whoever goes there */
     uint64_t dead_bytes;  /* 0: none */
+    uint32_t traits;      /* SGPU_TRAIT_* */
+    uint64_t protected_offset, protected_bytes; /* whole pages; 0 bytes: none */
+    uint64_t picture_offset, picture_bytes;
     bool ignores_tlb_flush; /* planted defect of the hardware, for tests of those who look for it */
 };
 

@@ -385,7 +385,7 @@ void vidmm_caps_fini(const struct base_services *services, struct vidmm_caps *ca
 
         base_free_array(services, segment->bank_ends, segment->bank_count,
                         sizeof *segment->bank_ends);
-        base_free_array(services, segment->invalid_ranges, segment->invalid_range_count,
+        base_free_array(services, segment->invalid_ranges, segment->invalid_range_capacity,
                         sizeof *segment->invalid_ranges);
     }
     *caps = (struct vidmm_caps){0};

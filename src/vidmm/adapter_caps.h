@@ -44,7 +44,8 @@ struct vidmm_segment_caps {
     uint64_t system_memory_end;
     uint32_t bank_count;
     uint64_t *bank_ends; /* owned */
-    uint32_t invalid_range_count;
+    /* Where nothing is placed, for whatever reason (adapter_caps_ranges.c). */
+    uint32_t invalid_range_count, invalid_range_capacity;
     struct vidmm_invalid_range *invalid_ranges; /* owned */
 };
 

@@ -26,7 +26,15 @@ struct segment_report {
     uint64_t vpr_start;
     uint64_t vpr_size;
     uint32_t vpr_alignment;
+    uint32_t vpr_count;
+    uint64_t vpr_reserve;
+    uint32_t firmware_range_count;
 };
+
+static inline uint64_t caps_page_bytes(const struct segment_report *segment)
+{
+    return segment->flags.Use64KBPages ? 64 * KiB : PAGE_BYTES;
+}
 
 struct caps_query {
     struct miniport *miniport;
@@ -58,6 +66,11 @@ NTSTATUS caps_no_memory(struct caps_query *query);
 /* Calls DxgkDdiQueryAdapterInfo; the driver's own failure is filled in. */
 NTSTATUS caps_ask(struct caps_query *query, DXGK_QUERYADAPTERINFOTYPE type, const char *name,
                   void *input, UINT input_bytes, void *output, UINT output_bytes);
+
+/* ---- adapter_caps_ranges.c ---- */
+
+/* Asks where in the segment nothing may be placed, and keeps it. */
+NTSTATUS caps_enter_ranges(struct caps_query *query, unsigned index);
 
 /* ---- adapter_caps_segments.c ---- */
 

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEGMENT_64KB (64 * KiB)
-
 /* No address or size that hardware has is larger; sums below cannot overflow. */
 #define HIGHEST_ADDRESS (UINT64_C(1) << 52)
 
@@ -202,6 +200,9 @@ static NTSTATUS read_descriptors4(struct caps_query *query, const uint8_t *descr
             .vpr_start = descriptor->VprRangeStartOffset,
             .vpr_size = descriptor->VprRangeSize,
             .vpr_alignment = descriptor->VprAlignment,
+            .vpr_count = descriptor->NumVprSupported,
+            .vpr_reserve = descriptor->VprReserveSize,
+            .firmware_range_count = descriptor->NumUEFIFrameBufferRanges,
         };
         /* The field is shared: with SupportsCpuHostAperture it is no linear window. */
         if (!descriptor->Flags.SupportsCpuHostAperture) {
@@ -251,11 +252,6 @@ static NTSTATUS query_segments4(struct caps_query *query)
 }
 
 /* ---- Segments: rules ---- */
-
-static uint64_t page_bytes_of(const struct segment_report *segment)
-{
-    return segment->flags.Use64KBPages ? SEGMENT_64KB : PAGE_BYTES;
-}
 
 static bool is_size_possible(const struct caps_query *query, const struct segment_report *s,
                              uint64_t *v)
@@ -329,7 +325,7 @@ static bool is_64kb_multiple(const struct caps_query *query, const struct segmen
                              uint64_t *v)
 {
     *v = s->size;
-    return is_aligned(s->size, page_bytes_of(s));
+    return is_aligned(s->size, caps_page_bytes(s));
 }
 
 static bool is_all_of_memory_committable(const struct caps_query *query,
@@ -443,7 +439,7 @@ static bool is_range_count_possible(const struct caps_query *query, const struct
                                     uint64_t *v)
 {
     *v = s->invalid_range_count;
-    return s->invalid_range_count <= s->size / page_bytes_of(s);
+    return s->invalid_range_count <= s->size / caps_page_bytes(s);
 }
 
 static bool is_vpr_aligned(const struct caps_query *query, const struct segment_report *s,
@@ -455,11 +451,66 @@ static bool is_vpr_aligned(const struct caps_query *query, const struct segment_
     return *v % s->vpr_alignment == 0;
 }
 
+static bool is_vpr_inside(const struct caps_query *query, const struct segment_report *s,
+                          uint64_t *v)
+{
+    *v = s->vpr_start;
+    return !s->flags.VprSupported ||
+           (s->vpr_start <= s->size && s->vpr_size <= s->size - s->vpr_start);
+}
+
+static bool is_vpr_reserve_inside(const struct caps_query *query, const struct segment_report *s,
+                                  uint64_t *v)
+{
+    *v = s->vpr_reserve;
+    return !s->flags.VprSupported || s->vpr_reserve <= s->vpr_size;
+}
+
+/* Ranges that are protected need one to be in; 0 of them is any number. */
+static bool is_vpr_count_possible(const struct caps_query *query, const struct segment_report *s,
+                                  uint64_t *v)
+{
+    *v = s->vpr_count;
+    return !s->vpr_count || s->flags.VprSupported;
+}
+
+static bool is_vpr_flag_possible(const struct caps_query *query, const struct segment_report *s,
+                                 uint64_t *v)
+{
+    *v = s->flags.VprPreservedDuringStandby;
+    return !s->flags.VprPreservedDuringStandby || s->flags.VprSupported;
+}
+
+static bool is_firmware_count_possible(const struct caps_query *query,
+                                       const struct segment_report *s, uint64_t *v)
+{
+    *v = s->firmware_range_count;
+    return s->firmware_range_count <= s->size / caps_page_bytes(s);
+}
+
+/* Whose the memory is: of the system, or what firmware keeps from it; not both (SEG-013). */
+static bool is_one_source(const struct caps_query *query, const struct segment_report *s,
+                          uint64_t *v)
+{
+    *v = s->flags.PopulatedByReservedDDRByFirmware;
+    return !s->flags.PopulatedByReservedDDRByFirmware || !s->flags.PopulatedFromSystemMemory;
+}
+
+/* Of two budgets a byte counts against one (SEG-026). */
+static bool is_one_budget(const struct caps_query *query, const struct segment_report *s,
+                          uint64_t *v)
+{
+    *v = s->flags.NonLocalBudgetGroup;
+    return !s->flags.NonLocalBudgetGroup || !s->flags.LocalBudgetGroup;
+}
+
 #define ALWAYS     0
 #define EVER       UINT32_MAX
 #define SINCE_1_2  DXGKDDI_INTERFACE_VERSION_WIN8
 #define SINCE_2_0  DXGKDDI_INTERFACE_VERSION_WDDM2_0
 #define SINCE_2_1  DXGKDDI_INTERFACE_VERSION_WDDM2_1
+#define SINCE_2_2  DXGKDDI_INTERFACE_VERSION_WDDM2_2
+#define SINCE_2_9  DXGKDDI_INTERFACE_VERSION_WDDM2_9
 #define BEFORE_2_0 (DXGKDDI_INTERFACE_VERSION_WDDM2_0 - 1)
 
 static const struct segment_rule {
@@ -514,6 +565,19 @@ static const struct segment_rule {
      is_range_count_possible},
     {"SEG-025", "VprRange", "start and size to be multiples of VprAlignment", SINCE_2_1, EVER,
      is_vpr_aligned},
+    {"SEG-025", "VprRangeStartOffset", "a range inside the segment", SINCE_2_1, EVER,
+     is_vpr_inside},
+    {"SEG-025", "VprReserveSize", "at most VprRangeSize", SINCE_2_1, EVER, is_vpr_reserve_inside},
+    {"SEG-025", "NumVprSupported", "0 without VprSupported", SINCE_2_1, EVER,
+     is_vpr_count_possible},
+    {"SEG-025", "Flags.VprPreservedDuringStandby", "VprSupported with it", SINCE_2_1, EVER,
+     is_vpr_flag_possible},
+    {"SEG-019", "NumUEFIFrameBufferRanges", "at most one a page", SINCE_2_2, EVER,
+     is_firmware_count_possible},
+    {"SEG-013", "Flags.PopulatedByReservedDDRByFirmware", "no PopulatedFromSystemMemory with it",
+     SINCE_2_9, EVER, is_one_source},
+    {"SEG-026", "Flags.NonLocalBudgetGroup", "no LocalBudgetGroup with it", SINCE_2_0, EVER,
+     is_one_budget},
 };
 
 static NTSTATUS check_segment(struct caps_query *query, unsigned index)
@@ -595,72 +659,6 @@ static NTSTATUS copy_banks(struct caps_query *query, unsigned index)
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS fail_range(struct caps_query *query, unsigned index, uint32_t range,
-                           const char *field, uint64_t value)
-{
-    char path[PATH_BYTES];
-
-    snprintf(path, sizeof path, "SEGMENTMEMORYSTATE(segment %u).pMemoryRanges[%u].%s", index + 1,
-             range, field);
-    return caps_fail(query, "SEG-019", path, value,
-                     "whole pages of the segment (64 KiB ones with Use64KBPages) inside it");
-}
-
-static NTSTATUS enter_ranges(struct caps_query *query, unsigned index,
-                             const DXGK_MEMORYRANGE *ranges)
-{
-    struct vidmm_segment_caps *segment = &query->caps->segments[index];
-    uint64_t page_bytes = page_bytes_of(&query->reports[index]);
-
-    for (uint32_t i = 0; i < segment->invalid_range_count; i++) {
-        if (!is_aligned(ranges[i].SegmentOffset, page_bytes) ||
-            ranges[i].SegmentOffset >= segment->size)
-            return fail_range(query, index, i, "SegmentOffset", ranges[i].SegmentOffset);
-        if (!ranges[i].SizeInBytes || !is_aligned(ranges[i].SizeInBytes, page_bytes) ||
-            ranges[i].SizeInBytes > segment->size - ranges[i].SegmentOffset)
-            return fail_range(query, index, i, "SizeInBytes", ranges[i].SizeInBytes);
-        segment->invalid_ranges[i] = (struct vidmm_invalid_range){
-            .offset = ranges[i].SegmentOffset,
-            .size = ranges[i].SizeInBytes,
-        };
-    }
-    return STATUS_SUCCESS;
-}
-
-/* The structure carries the question and the answer; it is given as both. */
-static NTSTATUS query_invalid_ranges(struct caps_query *query, unsigned index)
-{
-    struct vidmm_segment_caps *segment = &query->caps->segments[index];
-    uint32_t count = query->reports[index].invalid_range_count;
-    DXGK_QUERYSEGMENTMEMORYSTATE state = {
-        .DriverSegmentId = (WORD)(index + 1),
-        .NumInvalidMemoryRanges = count,
-    };
-    DXGK_MEMORYRANGE *ranges;
-    NTSTATUS status = STATUS_SUCCESS;
-
-    if (!count)
-        return STATUS_SUCCESS;
-    ranges = base_alloc_array(query->services, count, sizeof *ranges);
-    segment->invalid_ranges =
-        base_alloc_array(query->services, count, sizeof *segment->invalid_ranges);
-    if (segment->invalid_ranges)
-        segment->invalid_range_count = count;
-    if (!ranges || !segment->invalid_ranges)
-        status = caps_no_memory(query);
-    state.pMemoryRanges = ranges;
-    if (NT_SUCCESS(status))
-        status = caps_ask(query, DXGKQAITYPE_SEGMENTMEMORYSTATE, "SEGMENTMEMORYSTATE", &state,
-                          sizeof state, &state, sizeof state);
-    if (NT_SUCCESS(status) && state.NumInvalidMemoryRanges != count)
-        status = caps_fail(query, "SEG-019", "SEGMENTMEMORYSTATE.NumInvalidMemoryRanges",
-                           state.NumInvalidMemoryRanges, "the number in the segment's descriptor");
-    if (NT_SUCCESS(status))
-        status = enter_ranges(query, index, ranges);
-    base_free_array(query->services, ranges, count, sizeof *ranges);
-    return status;
-}
-
 static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
 {
     const struct segment_report *report = &query->reports[index];
@@ -685,7 +683,7 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
     };
     status = copy_banks(query, index);
     if (NT_SUCCESS(status))
-        status = query_invalid_ranges(query, index);
+        status = caps_enter_ranges(query, index);
     return status;
 }
 

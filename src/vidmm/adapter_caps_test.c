@@ -340,6 +340,44 @@ static void banks_and_invalid_ranges_are_copied(void **state)
     assert_int_equal(caps.segment_count, 0);
 }
 
+/* A range for protected content and the firmware's picture, from the versions on that know them. */
+static void nothing_is_placed_in_ranges_of_others(void **state)
+{
+    const struct {
+        ULONG version;
+        uint32_t count;
+    } cases[] = {{WDDM20, 0}, {WDDM21, 1}, {WDDM26, 2}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        fake.segments[0].Flags.VprSupported = 1;
+        fake.segments[0].VprAlignment = 0x10000;
+        fake.segments[0].VprRangeStartOffset = 0x30000;
+        fake.segments[0].VprRangeSize = 0x20000;
+        fake.segments[0].VprReserveSize = 0x1000;
+        fake.segments[0].NumVprSupported = 1;
+        fake.segments[0].NumUEFIFrameBufferRanges = 1;
+        fake.range_count_told = 1;
+        fake.ranges[0] = (DXGK_MEMORYRANGE){.SegmentOffset = 0x5000, .SizeInBytes = 0x1000};
+        assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_SEGMENTMEMORYSTATE], 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_UEFIFRAMEBUFFERRANGES], cases[i].count == 2);
+        assert_int_equal(caps.segments[0].invalid_range_count, cases[i].count);
+        if (cases[i].count) {
+            const struct vidmm_invalid_range *last =
+                &caps.segments[0].invalid_ranges[cases[i].count - 1];
+
+            assert_int_equal(last->offset, 0x30000);
+            assert_int_equal(last->size, 0x20000);
+        }
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
 /* ---- Reports that differ from the lawful one ---- */
 
 #define CHANGE(name, statement)                                                                    \
@@ -441,6 +479,18 @@ CHANGE(vpr, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlign
        fake->segments[2].VprRangeStartOffset = 0x8000)
 CHANGE(vpr_size, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlignment = 0x10000;
        fake->segments[2].VprRangeSize = 0x8000)
+CHANGE(vpr_outside, fake->segments[2].Flags.VprSupported = 1;
+       fake->segments[2].VprRangeStartOffset = 0x10000;
+       fake->segments[2].VprRangeSize = fake->segments[2].Size)
+CHANGE(vpr_reserve, fake->segments[2].Flags.VprSupported = 1;
+       fake->segments[2].VprRangeSize = 0x20000; fake->segments[2].VprReserveSize = 0x30000)
+CHANGE(vpr_count, fake->segments[2].NumVprSupported = 1)
+CHANGE(vpr_kept, fake->segments[2].Flags.VprPreservedDuringStandby = 1)
+CHANGE(picture_flood, fake->segments[0].NumUEFIFrameBufferRanges = UINT_MAX)
+CHANGE(two_sources, fake->segments[2].Flags.PopulatedFromSystemMemory = 1;
+       fake->segments[2].Flags.PopulatedByReservedDDRByFirmware = 1)
+CHANGE(two_budgets, fake->segments[2].Flags.LocalBudgetGroup = 1;
+       fake->segments[2].Flags.NonLocalBudgetGroup = 1)
 CHANGE(vpr_good, fake->segments[2].Flags.VprSupported = 1; fake->segments[2].VprAlignment = 0x10000;
        fake->segments[2].VprRangeSize = 0x20000)
 CHANGE(banked_aperture, fake->segments[1].Flags.UseBanking = 1)
@@ -572,6 +622,13 @@ static void every_broken_rule_is_named_with_its_field(void **state)
          range_flood},
         {"SEG-025", "QUERYSEGMENT4.pSegmentDescriptor[2].VprRange is 0x8000;", WDDM21, vpr},
         {"SEG-025", "QUERYSEGMENT4.pSegmentDescriptor[2].VprRange is 0x8000;", WDDM21, vpr_size},
+        {"SEG-025", "pSegmentDescriptor[2].VprRangeStartOffset is 0x10000;", WDDM21, vpr_outside},
+        {"SEG-025", "pSegmentDescriptor[2].VprReserveSize is 0x30000;", WDDM26, vpr_reserve},
+        {"SEG-025", "pSegmentDescriptor[2].NumVprSupported is 0x1;", WDDM26, vpr_count},
+        {"SEG-025", "Flags.VprPreservedDuringStandby is 0x1;", WDDM26, vpr_kept},
+        {"SEG-019", "NumUEFIFrameBufferRanges is 0xffffffff;", WDDM26, picture_flood},
+        {"SEG-013", "Flags.PopulatedByReservedDDRByFirmware is 0x1;", WDDM32, two_sources},
+        {"SEG-026", "Flags.NonLocalBudgetGroup is 0x1;", WDDM20, two_budgets},
         {"BANK-001", "QUERYSEGMENT3.pSegmentDescriptor[1].Flags.UseBanking", WDDM13,
          banked_aperture},
         {"BANK-001", "QUERYSEGMENT3.pSegmentDescriptor[0].NbOfBanks is 0x0;", WDDM13, no_banks},
@@ -793,6 +850,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lawful_report_of_every_version_is_taken_over),
         cmocka_unit_test(banks_and_invalid_ranges_are_copied),
+        cmocka_unit_test(nothing_is_placed_in_ranges_of_others),
         cmocka_unit_test(every_broken_rule_is_named_with_its_field),
         cmocka_unit_test(the_nearest_lawful_reports_are_taken),
         cmocka_unit_test(an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any),

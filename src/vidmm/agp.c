@@ -11,6 +11,12 @@
  */
 #include "vidmm/private.h"
 
+/* The scratch page is the window's last. */
+static uint64_t scratch_offset(const struct segment *segment)
+{
+    return segment->size - PAGE_BYTES;
+}
+
 NTSTATUS agp_open(struct vidmm *vidmm, struct segment *segment)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
@@ -19,11 +25,12 @@ NTSTATUS agp_open(struct vidmm *vidmm, struct segment *segment)
     if (!NT_SUCCESS(status))
         return status;
     vidmm->has_agp_scratch = true;
-    status = platform->map_agp(platform->context, 0, 1, &vidmm->agp_scratch);
+    status = platform->map_agp(platform->context, scratch_offset(segment), 1, &vidmm->agp_scratch);
     if (!NT_SUCCESS(status))
         return status;
     vidmm->agp = segment;
-    return range_allocator_take_at(&segment->ranges, 0, PAGE_BYTES, 0) == RANGE_OK
+    return range_allocator_take_at(&segment->ranges, scratch_offset(segment), PAGE_BYTES, 0) ==
+                   RANGE_OK
                ? STATUS_SUCCESS
                : STATUS_NO_MEMORY;
 }
@@ -33,7 +40,7 @@ void agp_close(struct vidmm *vidmm)
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
     if (vidmm->agp)
-        platform->unmap_agp(platform->context, 0, 1);
+        platform->unmap_agp(platform->context, scratch_offset(vidmm->agp), 1);
     if (vidmm->has_agp_scratch)
         platform->release_pages(platform->context, 1, &vidmm->agp_scratch);
     vidmm->agp = NULL;
@@ -64,7 +71,8 @@ bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
     case 0:
         args->Operation = DXGK_OPERATION_WRITE_PHYSICAL;
         args->WritePhysical.SegmentId = allocation->segment->id;
-        args->WritePhysical.PhysicalAddress.QuadPart = (LONGLONG)base; /* the scratch page */
+        args->WritePhysical.PhysicalAddress.QuadPart =
+            (LONGLONG)(base + scratch_offset(allocation->segment));
         return true;
     case 1:
         args->Operation = DXGK_OPERATION_READ_PHYSICAL;

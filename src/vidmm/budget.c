@@ -21,6 +21,8 @@ static enum vidmm_budget_group group_of(const struct segment *segment)
     flags.Value = segment->caps->flags;
     if (flags.LocalBudgetGroup || flags.NonLocalBudgetGroup)
         return flags.LocalBudgetGroup ? VIDMM_BUDGET_LOCAL : VIDMM_BUDGET_NON_LOCAL;
+    if (flags.ApplicationTarget)
+        return VIDMM_BUDGET_LOCAL;
     /* Drivers before WDDM 2.0 do not say. */
     return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES
                ? VIDMM_BUDGET_LOCAL

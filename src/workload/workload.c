@@ -152,6 +152,15 @@ const struct workload_option_info workload_options[] = {
      "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
     {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the CPU reaches local memory page by page only, as the driver maps it"},
+    {"local-traits", WORKLOAD_OPTION_WORDS,
+     "from-system|from-firmware|scan-out|for-users|encrypts|keeps-protected|cached-window", 0, 0,
+     "what the driver says of local memory besides"},
+    {"coherent-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether the aperture snoops the CPU's caches"},
+    {"protected-memory", WORKLOAD_OPTION_SIZE, NULL, 64 * KiB, 16 * TiB,
+     "bytes of local memory that are for protected content"},
+    {"firmware-picture", WORKLOAD_OPTION_SIZE, NULL, 64 * KiB, 16 * TiB,
+     "bytes of local memory where the firmware's picture stands"},
     {"dead-memory", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
      "bytes in the middle of local memory that are defective"},
     {"transfer-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, GiB,
@@ -186,6 +195,8 @@ const struct workload_option_info workload_options[] = {
     {"seed", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT64_MAX, "of every choice that the run makes"},
     {"page-tables", WORKLOAD_OPTION_CHOICE, "gpu-virtual|gpu-physical|cpu", 0, 0,
      "who writes page tables, and how they are named"},
+    {"page-table-memory", WORKLOAD_OPTION_CHOICE, "local|system", 0, 0,
+     "where page tables are, if the GPU writes them"},
     {"page-table-levels", WORKLOAD_OPTION_NUMBER, NULL, 2, 6, "levels of page tables"},
     {"pages-64k", WORKLOAD_OPTION_CHOICE, "none|dual", 0, 0,
      "whether local memory has 64 KiB pages, and how page tables name them"},
@@ -223,6 +234,50 @@ static bool is_choice(const char *choices, const char *word)
     return false;
 }
 
+/* The next word of a list is *out_length bytes long; false at the end. */
+static bool next_word(const char **at, size_t *out_length)
+{
+    if (!**at)
+        return false;
+    *out_length = strcspn(*at, ",");
+    return true;
+}
+
+static const char *behind_word(const char *at, size_t length)
+{
+    return at[length] == ',' ? at + length + 1 : at + length;
+}
+
+static bool are_choices(const char *choices, const char *value)
+{
+    size_t total = strlen(value), length;
+    char word[32];
+
+    if (!total || value[total - 1] == ',' || strchr(value, '|'))
+        return false;
+    for (const char *at = value; next_word(&at, &length); at = behind_word(at, length)) {
+        if (length >= sizeof word)
+            return false;
+        memcpy(word, at, length);
+        word[length] = '\0';
+        if (!is_choice(choices, word))
+            return false;
+    }
+    return true;
+}
+
+bool workload_option_has(const struct workload *workload, const char *key, const char *word)
+{
+    const char *at = workload_option(workload, key);
+    size_t length;
+
+    for (; at && next_word(&at, &length); at = behind_word(at, length)) {
+        if (length == strlen(word) && memcmp(at, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool workload_check_option(const char *key, const char *value, struct workload_error *error)
 {
     const struct workload_option_info *info = find_option(key);
@@ -239,6 +294,13 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
         if (!strchr(value, '|') && is_choice(info->choices, value))
             return true;
         workload_error_set(error, "option %s is '%.80s' (expected %s)", key, value, info->choices);
+        return false;
+    }
+    if (info->type == WORKLOAD_OPTION_WORDS) {
+        if (are_choices(info->choices, value))
+            return true;
+        workload_error_set(error, "option %s is '%.80s' (expected some of %s, separated by commas)",
+                           key, value, info->choices);
         return false;
     }
     if (workload_parse_number(value, strlen(value), &number) && number >= info->min &&

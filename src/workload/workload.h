@@ -318,12 +318,13 @@ enum workload_option_type {
     WORKLOAD_OPTION_SIZE,   /* number with K, M, G */
     WORKLOAD_OPTION_NUMBER, /* the same */
     WORKLOAD_OPTION_CHOICE, /* one of the words in choices */
+    WORKLOAD_OPTION_WORDS,  /* some of them, separated by commas */
 };
 
 struct workload_option_info {
     const char *key;
     enum workload_option_type type;
-    const char *choices; /* CHOICE: words separated by '|' */
+    const char *choices; /* CHOICE, WORDS: words separated by '|' */
     uint64_t min, max;   /* SIZE, NUMBER: inclusive */
     const char *summary;
 };
@@ -332,6 +333,8 @@ extern const struct workload_option_info workload_options[]; /* ends with key ==
 
 /* The value as written, or NULL when the case does not set it. */
 const char *workload_option(const struct workload *workload, const char *key);
+/* The value, of type WORDS, names the word. */
+bool workload_option_has(const struct workload *workload, const char *key, const char *word);
 /* The number, or fallback. key must be of type SIZE or NUMBER. */
 uint64_t workload_option_number(const struct workload *workload, const char *key,
                                 uint64_t fallback);
