@@ -133,10 +133,11 @@ static void answer_segments4(const struct fake *fake, DXGK_QUERYSEGMENTOUT4 *out
         memcpy(out->pSegmentDescriptor + i * stride, &fake->segments[i], sizeof fake->segments[i]);
 }
 
-static void answer_ranges(const struct fake *fake, DXGK_QUERYSEGMENTMEMORYSTATE *state)
+/* count is that of the descriptor, for the query that is asked. */
+static void answer_ranges(const struct fake *fake, DXGK_QUERYSEGMENTMEMORYSTATE *state, UINT count)
 {
     assert_int_equal(state->DriverSegmentId, 1);
-    assert_int_equal(state->NumInvalidMemoryRanges, fake->segments[0].NumInvalidMemoryRanges);
+    assert_int_equal(state->NumInvalidMemoryRanges, count);
     memcpy(state->pMemoryRanges, fake->ranges,
            state->NumInvalidMemoryRanges * sizeof *state->pMemoryRanges);
     state->NumInvalidMemoryRanges = fake->range_count_told;
@@ -177,8 +178,11 @@ static NTSTATUS fake_query(struct miniport *self, HANDLE object,
     case DXGKQAITYPE_QUERYSEGMENT4:
         answer_segments4(fake, query->pOutputData);
         break;
+    case DXGKQAITYPE_UEFIFRAMEBUFFERRANGES:
+        answer_ranges(fake, query->pOutputData, fake->segments[0].NumUEFIFrameBufferRanges);
+        break;
     case DXGKQAITYPE_SEGMENTMEMORYSTATE:
-        answer_ranges(fake, query->pOutputData);
+        answer_ranges(fake, query->pOutputData, fake->segments[0].NumInvalidMemoryRanges);
         break;
     default:
         return STATUS_NOT_SUPPORTED;
@@ -486,7 +490,7 @@ CHANGE(vpr_reserve, fake->segments[2].Flags.VprSupported = 1;
        fake->segments[2].VprRangeSize = 0x20000; fake->segments[2].VprReserveSize = 0x30000)
 CHANGE(vpr_count, fake->segments[2].NumVprSupported = 1)
 CHANGE(vpr_kept, fake->segments[2].Flags.VprPreservedDuringStandby = 1)
-CHANGE(picture_flood, fake->segments[0].NumUEFIFrameBufferRanges = UINT_MAX)
+CHANGE(picture_flood, fake->segments[0].NumUEFIFrameBufferRanges = UINT32_MAX)
 CHANGE(two_sources, fake->segments[2].Flags.PopulatedFromSystemMemory = 1;
        fake->segments[2].Flags.PopulatedByReservedDDRByFirmware = 1)
 CHANGE(two_budgets, fake->segments[2].Flags.LocalBudgetGroup = 1;
