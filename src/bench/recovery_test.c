@@ -265,6 +265,37 @@ static void one_time_out_too_many_ends_the_adapter(void **state)
     }
 }
 
+/* What a preemption or a reset drops runs later, or not at all: save areas count neither twice. */
+static void a_save_area_counts_what_has_run(void **state)
+{
+    static const char *const incidents[] = {"preempt 0\n", "hang 0 after=1\n",
+                                            "hang 0\npreempt 0\n"};
+
+    for (unsigned i = 0; i < 3; i++) {
+        char text[1024];
+        struct workload *workload;
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption timeout 100000\noption local-memory 4M\n"
+                 "option queue-depth 6\n"
+                 "context c0 save=64K\ncontext c1 save=64K save-in=local\n"
+                 "alloc a size=1M segments=local\n"
+                 "submit c0 duration=9000 a:w\nsubmit c1 duration=9000 a:rw\n"
+                 "submit c0 duration=9000 a:rw\nsubmit c1 duration=9000 a:rw\n%s"
+                 "submit c0 duration=9000 a:w\nsubmit c1 duration=9000\nwait all\n"
+                 "submit c0 duration=9000 a:rw\nsubmit c1 duration=9000 a:r\nwait all\n",
+                 incidents[i]);
+        workload = test_parse(text);
+        test_option(workload, "model", "gpummu");
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_true(result->submissions >= 2);
+        assert_true(i == 0 || result->statistics.engine_resets > 0);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_reset_aborts_and_goes_on),
         cmocka_unit_test(a_hung_render_takes_one_engine),
         cmocka_unit_test(one_time_out_too_many_ends_the_adapter),
+        cmocka_unit_test(a_save_area_counts_what_has_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

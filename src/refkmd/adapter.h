@@ -63,6 +63,7 @@ struct paging_record {
 struct refkmd_submission {
     UINT fence;
     UINT operations; /* one bit for each paging operation in it; 0 for rendering */
+    struct refkmd_save_area *save_area; /* that counts it; NULL: none */
 };
 
 /*
@@ -81,8 +82,7 @@ struct refkmd_node {
     UINT completed_register;   /* SGPU_NODE_COMPLETED as it was last looked at */
     UINT preemption_fence;
     BOOLEAN preemption_is_pending;
-
-    UINT interruptions; /* preemptions and resets: work may not have run, or will run again */
+    UINT device_resets; /* what save areas held may be lost, or older than it was */
 };
 
 #define REFKMD_BANKS            4u
@@ -195,9 +195,9 @@ struct refkmd_save_area {
     UINT64 va;              /* in the process; 0: by physical address */
     UINT64 root;            /* that its content names, or will with the first image */
     BOOLEAN is_initialised; /* the first image has been built */
-    UINT64 runs;            /* submissions that were given to the node since */
-    UINT interruptions;     /* those of the node that are known */
-    BOOLEAN has_lost_count; /* some of the submissions have not run, or twice */
+    UINT64 runs;            /* submissions since that the node has run, or has to run */
+    UINT device_resets;     /* those of the node that are known */
+    BOOLEAN has_lost_count; /* a reset of the device may have taken some of them back */
 };
 
 /* What a device holds of an allocation. */
@@ -311,6 +311,7 @@ BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal);
 
 /* Nothing submitted to the node is unfinished. */
 BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);
+void refkmd_drop_submissions(struct refkmd_node *node);
 
 /* Run routine(context) at device IRQL, not at the same time as the interrupt routine. */
 void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,

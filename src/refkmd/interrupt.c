@@ -53,6 +53,18 @@ static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
     return FALSE;
 }
 
+/* What is under way will not run: it counts in no save area. */
+void refkmd_drop_submissions(struct refkmd_node *node)
+{
+    for (; node->oldest != node->newest; node->oldest++) {
+        struct refkmd_save_area *area =
+            node->submissions[node->oldest % SGPU_QUEUE_SLOTS].save_area;
+
+        if (area && area->runs)
+            area->runs--;
+    }
+}
+
 /*
  * The last completed fence stands for all before it, so several completions may be one report
  * (FENCE-002). Each id is reported once, and only if it was submitted. Keeps FENCE-004.
@@ -90,7 +102,7 @@ BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
     if (!node->preemption_is_pending)
         return FALSE;
     node->preemption_is_pending = FALSE;
-    node->oldest = node->newest;
+    refkmd_drop_submissions(node);
 
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;

@@ -21,7 +21,6 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
     struct refkmd_adapter *adapter = call->adapter;
     struct refkmd_node *node = &adapter->nodes[call->ordinal];
 
-    node->interruptions++;
     node->preemption_fence = call->fence;
     node->preemption_is_pending = TRUE;
     refkmd_report_progress(adapter, call->ordinal, FALSE);
@@ -64,10 +63,9 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_a
                  SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal) |
                      SGPU_IRQ_PREEMPTED(ordinal));
     node->last_completed_fence = last_aborted;
-    node->oldest = node->newest;
+    refkmd_drop_submissions(node);
     node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
     node->preemption_is_pending = FALSE;
-    node->interruptions++;
 }
 
 static UINT newest_fence(const struct refkmd_node *node)
@@ -136,8 +134,10 @@ static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
     UINT i;
 
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
-    for (i = 0; i < adapter->node_count; i++)
+    for (i = 0; i < adapter->node_count; i++) {
         reset_node(adapter, i, newest_fence(&adapter->nodes[i]));
+        adapter->nodes[i].device_resets++;
+    }
     refkmd_write(adapter, SGPU_REG_RESET, SGPU_RESET_KEY);
     return TRUE;
 }

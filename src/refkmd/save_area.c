@@ -312,7 +312,7 @@ NTSTATUS paging_build_init_context_resource(struct paging_call *call)
         return STATUS_SUCCESS;
     area->is_initialised = TRUE;
     area->runs = 0;
-    area->interruptions = call->adapter->nodes[area->node].interruptions;
+    area->device_resets = call->adapter->nodes[area->node].device_resets;
     area->has_lost_count = FALSE;
     refkmd_save_area_place(call->adapter, area,
                            (UINT64)args->InitContextResource.Destination.SegmentAddress.QuadPart);

@@ -40,6 +40,7 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     }
     slot->fence = submission->fence;
     slot->operations = submission->operations;
+    slot->save_area = submission->save_runs == SGPU_SAVE_RUNS_ANY ? NULL : submission->save_area;
     node->newest++; /* before the doorbell: the interrupt may come at once */
 
     refkmd_write64(adapter, block + SGPU_NODE_ADDRESS, submission->address);
@@ -72,17 +73,18 @@ static UINT paging_operations(const void *private_data, UINT bytes)
 
 /*
  * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
- * area says as many runs as there were, which proves that no move has lost any; that count is given
- * up when the node was interrupted, for submissions may then be lost, or run in another order.
+ * area says as many runs as there were, which proves that no move has lost any. What a preemption or a
+ * reset of the node drops has not run, and is not counted (refkmd_drop_submissions()); a reset of the
+ * device takes what local memory held, and the count is given up until there is a new image.
  */
 static void run_in_save_area(const struct refkmd_context *context, struct submission *submission)
 {
     struct refkmd_save_area *area = context->save_area;
-    UINT interruptions = context->device->adapter->nodes[context->node].interruptions;
+    UINT device_resets = context->device->adapter->nodes[context->node].device_resets;
 
-    if (area->interruptions != interruptions)
+    if (area->device_resets != device_resets)
         area->has_lost_count = TRUE;
-    area->interruptions = interruptions;
+    area->device_resets = device_resets;
     submission->save_area = area;
     submission->save_runs = area->has_lost_count ? SGPU_SAVE_RUNS_ANY : area->runs++;
     submission->doorbell |= SGPU_SUBMIT_SAVE;
