@@ -110,8 +110,14 @@ void check_end(struct check *check, bool is_orderly)
 void check_gpu(struct check *check, const struct check_gpu_event *event)
 {
     struct check_gpu_event seen = *event;
+    struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
 
-    seen.packet = check_find_packet(&check->ledger, event->node, event->fence);
+    seen.packet = packet;
+    check->ledger.has_gpu = true;
+    if (packet) {
+        packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
+        packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
+    }
     check->gpu_event = &seen;
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
         if (watchers[i]->gpu)

@@ -444,6 +444,8 @@ static void enter_built(struct check_ledger *ledger, const struct check_call *ca
         .operation = (unsigned)was->Operation,
         .bytes = moved <= was->DmaSize ? (uint32_t)moved : 0,
         .is_end = !is_short,
+        .private_start = (uintptr_t)was->pDmaBufferPrivateData,
+        .private_end = (uintptr_t)arg->pDmaBufferPrivateData,
     };
     list_init(&piece->link);
     list_push_back(&stream_of(ledger, was->hSystemContext)->built, &piece->link);
@@ -637,17 +639,19 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         .is_paging = is_virtual ? by_address->Flags.Paging : plain->Flags.Paging,
         .is_virtual = is_virtual,
         .submit_count = 1,
+        .bytes = is_virtual
+                     ? by_address->DmaBufferSize
+                     : plain->DmaBufferSubmissionEndOffset - plain->DmaBufferSubmissionStartOffset,
+        .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
         .is_matched = true,
     };
-    uint64_t bytes = is_virtual ? by_address->DmaBufferSize
-                                : (uint64_t)plain->DmaBufferSubmissionEndOffset -
-                                      plain->DmaBufferSubmissionStartOffset;
     struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
 
     if (packet && packet->state == CHECK_PREEMPTED) {
         packet->state = CHECK_SUBMITTED;
         packet->event = call->event;
         packet->submit_count++;
+        packet->gpu_queued = 0;
         list_remove(&packet->link);
         list_push_back(&ledger->packets, &packet->link);
         return packet;
@@ -661,7 +665,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     list_init(&packet->built);
     if (packet->is_paging)
         packet->is_matched =
-            take_built(ledger, stream_of(ledger, packet->context), bytes, &packet->built);
+            take_built(ledger, stream_of(ledger, packet->context), packet->bytes, &packet->built);
     list_push_back(&ledger->packets, &packet->link);
     return packet;
 }

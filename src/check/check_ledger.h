@@ -109,6 +109,11 @@ struct check_packet {
     bool is_paging, is_virtual;
     enum check_packet_state state;
     unsigned submit_count; /* more than 1: it came back after a preemption */
+    uint64_t bytes;        /* submitted */
+    bool is_null;          /* NullRendering: it is not to run */
+    bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
+    unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
+    bool is_gpu_done;      /* it has run */
     /* Paging: what was built into it, struct check_built in order. */
     struct list built;
     bool is_matched; /* that is as long as what was submitted */
@@ -120,7 +125,8 @@ struct check_built {
     uint64_t number; /* of the operation */
     unsigned operation;
     uint32_t bytes;
-    bool is_end; /* the operation is complete with it */
+    bool is_end;                          /* the operation is complete with it */
+    uintptr_t private_start, private_end; /* where pDmaBufferPrivateData was and came to be */
 };
 
 /* The buffers of one system context: they are submitted in the order in which they were built. */
@@ -153,6 +159,7 @@ struct check_ledger {
     struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     bool is_whole;
+    bool has_gpu; /* it tells what it does */
 
     uint64_t operation;     /* number of the paging operation that is being, or was, built */
     bool is_operation_open; /* its last part is not built yet */

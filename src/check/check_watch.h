@@ -86,7 +86,9 @@ struct check_watcher {
 /* clang-format off */
 #define CHECK_WATCHER_LIST(X)                                                                      \
     X(check_buffer_watcher)                                                                        \
-    X(check_paging_watcher)
+    X(check_paging_watcher)                                                                        \
+    X(check_submission_watcher)                                                                    \
+    X(check_fence_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

@@ -1,0 +1,295 @@
+/*
+ * Watcher: what the driver reports of fences, and how (FENCE).
+ */
+#include "check/check_watch.h"
+
+#include <string.h>
+
+struct fence_node {
+    bool has_submitted, has_reported;
+    uint32_t submitted, reported;
+    bool is_preempting;
+    bool was_empty; /* when the preemption was asked for */
+    uint32_t preemption;
+};
+
+struct fence_watch {
+    struct fence_node nodes[CHECK_MAX_NODES];
+    unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
+    bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
+    bool is_notify_due;    /* ... and NotifyDpc not called yet */
+};
+
+static struct fence_node *node_of(struct fence_watch *watch, unsigned node)
+{
+    return node < CHECK_MAX_NODES ? &watch->nodes[node] : NULL;
+}
+
+static bool is_empty(struct check *check, unsigned node)
+{
+    const struct check_packet *packet;
+
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node == node && packet->state == CHECK_SUBMITTED)
+            return false;
+    }
+    return true;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void before_submission(struct check *check, struct fence_watch *watch,
+                              const struct check_packet *packet)
+{
+    struct fence_node *node = node_of(watch, packet->node);
+
+    if (!node || packet->submit_count > 1)
+        return;
+    if (node->has_submitted &&
+        !check_holds(check, RULE_FENCE_001,
+                     packet->fence != node->submitted &&
+                         check_fence_reached(node->submitted, packet->fence)))
+        check_report(check, RULE_FENCE_001, NULL, "SubmissionFenceId",
+                     "0x%x on node %u follows 0x%x: ids of a node rise", packet->fence,
+                     packet->node, node->submitted);
+    node->has_submitted = true;
+    node->submitted = packet->fence;
+}
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    struct fence_watch *watch = state;
+    struct fence_node *node;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        if (call->packet)
+            before_submission(check, watch, call->packet);
+        break;
+    case MINIPORT_DDI_PreemptCommand:
+        node = node_of(watch, call->arg.preempt_command->NodeOrdinal);
+        if (!node)
+            break;
+        node->is_preempting = true;
+        node->was_empty = is_empty(check, call->arg.preempt_command->NodeOrdinal);
+        node->preemption = call->arg.preempt_command->PreemptionFenceId;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What has run must be told before the call comes back. */
+static void after_query(struct check *check, const DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    const struct check_packet *packet;
+
+    if (!check_ledger(check)->has_gpu)
+        return;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node != arg->NodeOrdinal || packet->state != CHECK_SUBMITTED)
+            continue;
+        if (!check_holds(check, RULE_FENCE_006, !packet->is_gpu_done))
+            check_report(check, RULE_FENCE_006, NULL, "CurrentFence",
+                         "0x%x of node %u has run and is not reported; 0x%x is said to be current",
+                         packet->fence, packet->node, arg->CurrentFence);
+        return;
+    }
+    check_holds(check, RULE_FENCE_006, true);
+}
+
+static void check_unanswered(struct check *check, struct fence_watch *watch, unsigned first,
+                             unsigned end)
+{
+    for (unsigned i = first; i < end && i < CHECK_MAX_NODES; i++) {
+        struct fence_node *node = &watch->nodes[i];
+        const struct check_packet *packet;
+
+        if (node->is_preempting && node->was_empty && !check_holds(check, RULE_FENCE_008, false))
+            check_report(check, RULE_FENCE_008, NULL, "PreemptionFenceId",
+                         "0x%x was asked for on node %u, where nothing was under way, and never "
+                         "answered",
+                         node->preemption, i);
+        node->is_preempting = false;
+        list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+            if (packet->node != i || packet->state != CHECK_SUBMITTED || !packet->is_gpu_done)
+                continue;
+            check_holds(check, RULE_FENCE_004, false);
+            check_report(check, RULE_FENCE_004, NULL, "",
+                         "fence 0x%x of node %u has run and was never reported", packet->fence, i);
+            break;
+        }
+    }
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct fence_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_InterruptRoutine:
+        if (watch->is_dpc_due && !check_holds(check, RULE_FENCE_004, !watch->is_dpc_due))
+            check_report(check, RULE_FENCE_004, NULL, "",
+                         "an event was reported and no DPC queued (DxgkCbQueueDpc)");
+        watch->is_dpc_due = false;
+        break;
+    case MINIPORT_DDI_DpcRoutine:
+        if (!check_holds(check, RULE_FENCE_004, !watch->is_notify_due))
+            check_report(check, RULE_FENCE_004, NULL, "",
+                         "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
+        watch->is_notify_due = false;
+        break;
+    case MINIPORT_DDI_PreemptCommand:
+    case MINIPORT_DDI_CancelCommand:
+        if (!check_holds(check, RULE_FENCE_009, call->status == STATUS_SUCCESS))
+            check_report(check, RULE_FENCE_009, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
+                         (unsigned)call->status);
+        break;
+    case MINIPORT_DDI_QueryCurrentFence:
+        if (NT_SUCCESS(call->status))
+            after_query(check, call->arg.query_current_fence);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+        check_unanswered(check, watch, 0, CHECK_MAX_NODES);
+        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
+            watch->nodes[i].has_reported = false;
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
+                         call->arg.reset_engine->NodeOrdinal + 1);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static void check_completed(struct check *check, struct fence_watch *watch,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    const struct check_packet *packet, *reported = NULL, *undone = NULL;
+    unsigned ordinal = data->DmaCompleted.NodeOrdinal;
+    uint32_t fence = data->DmaCompleted.SubmissionFenceId;
+    struct fence_node *node = node_of(watch, ordinal);
+
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node != ordinal || packet->state != CHECK_SUBMITTED)
+            continue;
+        if (packet->fence == fence)
+            reported = packet;
+        if (check_fence_reached(packet->fence, fence) && !packet->is_gpu_done && packet->bytes &&
+            packet->gpu_queued && !undone)
+            undone = packet;
+    }
+    if (!check_holds(check, RULE_FENCE_002, reported != NULL))
+        check_report(check, RULE_FENCE_002, NULL, "DmaCompleted.SubmissionFenceId",
+                     node && node->has_reported && node->reported == fence
+                         ? "0x%x of node %u was reported before"
+                         : "0x%x is of nothing that is under way on node %u",
+                     fence, ordinal);
+    else if (check_ledger(check)->has_gpu && !check_holds(check, RULE_FENCE_003, !undone))
+        check_report(check, RULE_FENCE_003, NULL, "DmaCompleted.SubmissionFenceId",
+                     "0x%x of node %u is reported; 0x%x is still running there", fence, ordinal,
+                     undone->fence);
+    if (node) {
+        node->has_reported = true;
+        node->reported = fence;
+    }
+}
+
+static void check_preempted(struct check *check, struct fence_watch *watch,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    unsigned ordinal = data->DmaPreempted.NodeOrdinal;
+    uint32_t fence = data->DmaPreempted.PreemptionFenceId;
+    uint32_t last = data->DmaPreempted.LastCompletedFenceId;
+    struct fence_node *node = node_of(watch, ordinal);
+    const struct check_packet *packet, *wrong = NULL;
+    bool is_asked = node && node->is_preempting && node->preemption == fence;
+
+    /* What has run is not preempted; what has not is not complete. */
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->bytes &&
+            packet->gpu_queued && packet->is_gpu_done != check_fence_reached(packet->fence, last) &&
+            !wrong)
+            wrong = packet;
+    }
+    if (!check_holds(check, RULE_FENCE_007, is_asked && (!wrong || !check_ledger(check)->has_gpu)))
+        check_report(check, RULE_FENCE_007, NULL,
+                     is_asked ? "DmaPreempted.LastCompletedFenceId"
+                              : "DmaPreempted.PreemptionFenceId",
+                     is_asked ? "0x%x on node %u; 0x%x has %s"
+                              : "0x%x on node %u was not asked for (0x%x %s)",
+                     is_asked ? last : fence, ordinal,
+                     is_asked ? wrong->fence
+                     : node   ? node->preemption
+                              : 0,
+                     !is_asked            ? "was"
+                     : wrong->is_gpu_done ? "run"
+                                          : "not run");
+    if (node && node->was_empty)
+        check_holds(check, RULE_FENCE_008, true);
+    if (node)
+        node->is_preempting = false;
+}
+
+static void callback(struct check *check, void *state, const struct check_callback *event)
+{
+    struct fence_watch *watch = state;
+    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = event->data;
+
+    switch (event->callback) {
+    case TRACE_CALLBACK_notify_interrupt:
+        if (!check_holds(check, RULE_FENCE_005, check_irql(check) > DISPATCH_LEVEL))
+            check_report(check, RULE_FENCE_005, NULL, "",
+                         "is called at IRQL %u, below the device's", check_irql(check));
+        watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
+        watch->is_notify_due = true;
+        if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+            check_completed(check, watch, data);
+        else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
+            check_preempted(check, watch, data);
+        if (!check_holds(check, RULE_FENCE_010, data->InterruptType != DXGK_INTERRUPT_DMA_FAULTED))
+            check_report(check, RULE_FENCE_010, NULL, "InterruptType",
+                         "DXGK_INTERRUPT_DMA_FAULTED is reserved: a fault of the GPU is "
+                         "DXGK_INTERRUPT_DMA_PAGE_FAULTED");
+        break;
+    case TRACE_CALLBACK_queue_dpc:
+        watch->is_dpc_due = false;
+        break;
+    case TRACE_CALLBACK_notify_dpc:
+        watch->is_notify_due = false;
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    struct fence_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct fence_watch));
+}
+
+const struct check_watcher check_fence_watcher = {
+    .name = "fence",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .callback = callback,
+};

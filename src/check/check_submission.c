@@ -1,0 +1,335 @@
+/*
+ * Watcher: what is submitted, and what becomes of it (SUB).
+ *
+ * What the GPU says stands behind what the driver says: it was handed each packet once, with the bytes
+ * that were submitted.
+ */
+#include "check/check_watch.h"
+
+#include <string.h>
+
+#define MAX_REFUSED CHECK_MAX_NODES
+
+struct submission_watch {
+    /* SubmitCommandVirtual answered INVALID_PARAMETER: the fence counts as complete. */
+    struct {
+        bool is_any;
+        uint32_t fence;
+    } refused[MAX_REFUSED];
+};
+
+static const struct check_object *context_of(struct check *check, HANDLE context)
+{
+    const struct check_context *known = check_find_context(check_ledger(check), context);
+
+    return known ? &known->object : NULL;
+}
+
+/* ---- Before ---------------------------------------------------------------------------------- */
+
+/* After a preemption, what was preempted of the paging work comes first, with its fences. */
+static void check_order(struct check *check, const struct check_packet *packet)
+{
+    const struct check_packet *other, *oldest = NULL;
+
+    list_for_each (other, &check_ledger(check)->packets, struct check_packet, link) {
+        if (other != packet && other->node == packet->node && other->state == CHECK_PREEMPTED &&
+            (!oldest || other->number < oldest->number))
+            oldest = other;
+    }
+    if (!oldest)
+        return;
+    if (!check_holds(check, RULE_SUB_009,
+                     packet->submit_count > 1 && packet->number < oldest->number))
+        check_report(check, RULE_SUB_009, context_of(check, packet->context), "SubmissionFenceId",
+                     "0x%x is submitted to node %u before the paging packet with fence 0x%x, which "
+                     "was preempted there",
+                     packet->fence, packet->node, oldest->fence);
+}
+
+static void check_flags(struct check *check, const struct check_packet *packet,
+                        DXGK_SUBMITCOMMANDFLAGS flags)
+{
+    bool is_back = packet->submit_count > 1 &&
+                   check_ledger(check)->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
+
+    if (!check_holds(check, RULE_SUB_008, !!flags.Resubmission == is_back))
+        check_report(check, RULE_SUB_008, context_of(check, packet->context), "Flags.Resubmission",
+                     "is %u on the %s submission of fence 0x%x", flags.Resubmission,
+                     packet->submit_count > 1 ? "second" : "first", packet->fence);
+}
+
+/* Offsets follow where the driver left pDmaBufferPrivateData when the packet was built. */
+static void check_private_offsets(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMAND *arg = call->arg.submit_command;
+    const struct check_packet *packet = call->packet;
+    uintptr_t base = (uintptr_t)arg->pDmaBufferPrivateData;
+    bool holds = true;
+
+    if (!packet->is_paging) {
+        holds = arg->DmaBufferPrivateDataSubmissionStartOffset == 0;
+    } else if (!list_is_empty(&packet->built) && base && packet->is_matched) {
+        /* What wrote no bytes may have been built into another buffer. */
+        const struct check_built *piece;
+        bool is_start = false, is_end = false, has_bytes = false, has_moved = false;
+
+        list_for_each (piece, &packet->built, struct check_built, link) {
+            if (!has_bytes)
+                is_start |=
+                    base + arg->DmaBufferPrivateDataSubmissionStartOffset == piece->private_start;
+            has_bytes |= piece->bytes != 0;
+            has_moved |= piece->private_end != piece->private_start;
+            is_end = base + arg->DmaBufferPrivateDataSubmissionEndOffset == piece->private_end ||
+                     (is_end && !piece->bytes);
+        }
+        /* One that the driver leaves in place is shared by all submissions of the buffer. */
+        holds = (is_start && is_end) ||
+                (!has_moved && !arg->DmaBufferPrivateDataSubmissionStartOffset &&
+                 arg->DmaBufferPrivateDataSubmissionEndOffset == arg->DmaBufferPrivateDataSize);
+    } else {
+        return;
+    }
+    if (!check_holds(check, RULE_SUB_006, holds))
+        check_report(check, RULE_SUB_006, context_of(check, packet->context),
+                     "DmaBufferPrivateDataSubmissionStartOffset",
+                     "0x%x to 0x%x is not where the driver left its private data",
+                     arg->DmaBufferPrivateDataSubmissionStartOffset,
+                     arg->DmaBufferPrivateDataSubmissionEndOffset);
+}
+
+static void before_virtual(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = call->arg.submit_command_virtual;
+
+    if (!check_holds(check, RULE_SUB_013,
+                     arg->DmaBufferUmdPrivateDataSize <= arg->DmaBufferPrivateDataSize &&
+                         (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize)))
+        check_report(
+            check, RULE_SUB_013, context_of(check, arg->hContext),
+            arg->DmaBufferVirtualAddress ? "DmaBufferUmdPrivateDataSize"
+                                         : "DmaBufferVirtualAddress",
+            "%u bytes of private data are user mode's, of %u; the buffer of %u bytes is at "
+            "VA 0x%llx",
+            arg->DmaBufferUmdPrivateDataSize, arg->DmaBufferPrivateDataSize, arg->DmaBufferSize,
+            (unsigned long long)arg->DmaBufferVirtualAddress);
+}
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+
+    if ((!is_virtual && call->ddi != MINIPORT_DDI_SubmitCommand) || !call->packet)
+        return;
+    check_order(check, call->packet);
+    if (is_virtual) {
+        check_flags(check, call->packet, call->arg.submit_command_virtual->Flags);
+        before_virtual(check, call);
+    } else {
+        check_flags(check, call->packet, call->arg.submit_command->Flags);
+        check_private_offsets(check, call);
+    }
+}
+
+/* ---- After ----------------------------------------------------------------------------------- */
+
+/* Which rule a failed submission breaks: what is special about it, or the plain one. */
+static enum rule_id rule_of_failure(const DXGKARG_SUBMITCOMMAND *arg)
+{
+    if (arg->Flags.Resubmission)
+        return RULE_SUB_010;
+    if (arg->Flags.Paging && !arg->hContext)
+        return RULE_SUB_003;
+    if (!arg->DmaBufferPrivateDataSize)
+        return RULE_SUB_007;
+    return RULE_SUB_001;
+}
+
+static void after_submit(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMAND *arg = call->arg.submit_command;
+    enum rule_id rule = rule_of_failure(arg);
+    bool is_level = check_irql(check) == DISPATCH_LEVEL;
+
+    if (rule != RULE_SUB_001)
+        check_holds(check, RULE_SUB_001, is_level);
+    if (!check_holds(check, rule, call->status == STATUS_SUCCESS))
+        check_report(check, rule, context_of(check, arg->hContext), "status",
+                     "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s", (unsigned)call->status,
+                     arg->SubmissionFenceId,
+                     rule == RULE_SUB_003   ? "; the handles are NULL, as they may be for paging"
+                     : rule == RULE_SUB_007 ? "; there are no private data"
+                     : rule == RULE_SUB_010 ? "; the packet was preempted before and comes back"
+                                            : "");
+    else if (!is_level)
+        check_report(check, RULE_SUB_001, context_of(check, arg->hContext), "",
+                     "came back at IRQL %u (expected DISPATCH_LEVEL)", check_irql(check));
+}
+
+static void after_virtual(struct check *check, struct submission_watch *watch,
+                          const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = call->arg.submit_command_virtual;
+
+    if (!check_holds(check, RULE_SUB_011,
+                     call->status == STATUS_SUCCESS || call->status == STATUS_INVALID_PARAMETER))
+        check_report(check, RULE_SUB_011, context_of(check, arg->hContext), "status",
+                     "0x%08x for fence 0x%x (expected STATUS_SUCCESS or STATUS_INVALID_PARAMETER)",
+                     (unsigned)call->status, arg->SubmissionFenceId);
+    if (call->status == STATUS_INVALID_PARAMETER && arg->NodeOrdinal < MAX_REFUSED) {
+        watch->refused[arg->NodeOrdinal].is_any = true;
+        watch->refused[arg->NodeOrdinal].fence = arg->SubmissionFenceId;
+    }
+}
+
+/* A refused fence counts as complete once everything before it is. */
+static void after_query_fence(struct check *check, struct submission_watch *watch,
+                              const struct check_call *call)
+{
+    const DXGKARG_QUERYCURRENTFENCE *arg = call->arg.query_current_fence;
+    const struct check_packet *packet;
+    uint32_t fence;
+
+    if (!NT_SUCCESS(call->status) || arg->NodeOrdinal >= MAX_REFUSED ||
+        !watch->refused[arg->NodeOrdinal].is_any)
+        return;
+    fence = watch->refused[arg->NodeOrdinal].fence;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node == arg->NodeOrdinal && packet->fence != fence &&
+            check_fence_reached(packet->fence, fence))
+            return;
+    }
+    if (!check_holds(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence)))
+        check_report(check, RULE_SUB_012, NULL, "CurrentFence",
+                     "is 0x%x on node %u; 0x%x was refused, and nothing before it is left",
+                     arg->CurrentFence, arg->NodeOrdinal, fence);
+}
+
+/* The GPU did not answer in time: was there anything that it should not have needed time for? */
+static void check_left(struct check *check, unsigned node, bool is_every_node)
+{
+    const struct check_packet *packet;
+
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if ((packet->node != node && !is_every_node) || packet->state != CHECK_SUBMITTED)
+            continue;
+        if (packet->bytes == 0 && !check_holds(check, RULE_SUB_004, false))
+            check_report(check, RULE_SUB_004, context_of(check, packet->context),
+                         "SubmissionFenceId",
+                         "0x%x of a packet without commands was never reported complete on node %u",
+                         packet->fence, packet->node);
+        if (packet->is_null && !check_holds(check, RULE_SUB_005, false))
+            check_report(check, RULE_SUB_005, context_of(check, packet->context),
+                         "SubmissionFenceId",
+                         "0x%x of a packet that was not to run was never reported complete on node "
+                         "%u",
+                         packet->fence, packet->node);
+        if (packet->submit_count > 1 && check_ledger(check)->has_gpu &&
+            !check_holds(check, RULE_SUB_010, packet->gpu_queued != 0))
+            check_report(check, RULE_SUB_010, context_of(check, packet->context),
+                         "SubmissionFenceId",
+                         "0x%x came back after a preemption, and the GPU of node %u never got it",
+                         packet->fence, packet->node);
+        if (!is_every_node || packet->bytes)
+            return; /* the others wait behind it */
+    }
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct submission_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_SubmitCommand:
+        after_submit(check, call);
+        break;
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        after_virtual(check, watch, call);
+        break;
+    case MINIPORT_DDI_QueryCurrentFence:
+        after_query_fence(check, watch, call);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+        check_left(check, 0, true);
+        memset(watch->refused, 0, sizeof watch->refused);
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        check_left(check, call->arg.reset_engine->NodeOrdinal, false);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- The GPU --------------------------------------------------------------------------------- */
+
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    const struct check_packet *packet = event->packet;
+
+    if (event->kind != CHECK_GPU_QUEUED || !packet)
+        return;
+    if (packet->is_null) {
+        if (!check_holds(check, RULE_SUB_005, event->bytes == 0))
+            check_report(check, RULE_SUB_005, context_of(check, packet->context), "",
+                         "was handed 0x%x bytes with fence 0x%x, which is not to run", event->bytes,
+                         event->fence);
+    } else if (packet->bytes == 0) {
+        check_holds(check, RULE_SUB_004, true);
+    } else if (!check_holds(check, RULE_SUB_002,
+                            event->bytes == packet->bytes && packet->gpu_queued == 1)) {
+        check_report(
+            check, RULE_SUB_002, context_of(check, packet->context), "",
+            packet->gpu_queued == 1
+                ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
+                : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
+            event->bytes, event->fence, (unsigned long long)packet->bytes);
+    }
+}
+
+/* Reported complete: it has been handed over, then. */
+static void retired(struct check *check, void *state, const struct check_packet *packet)
+{
+    if (packet->state != CHECK_COMPLETED)
+        return;
+    if (packet->submit_count > 1)
+        check_holds(check, RULE_SUB_010, true);
+    if (packet->is_paging && !packet->context)
+        check_holds(check, RULE_SUB_003, true);
+    if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
+        return;
+    if (!check_holds(check, RULE_SUB_002, packet->gpu_queued != 0))
+        check_report(check, RULE_SUB_002, context_of(check, packet->context), "SubmissionFenceId",
+                     "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
+                     "bytes",
+                     packet->fence, packet->node, (unsigned long long)packet->bytes);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    struct submission_watch *watch =
+        base_alloc(check_configuration(check)->services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct submission_watch));
+}
+
+const struct check_watcher check_submission_watcher = {
+    .name = "submission",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .retired = retired,
+    .gpu = gpu,
+};
