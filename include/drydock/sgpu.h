@@ -444,6 +444,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_APERTURE_ONLY       (1u << 3)  /* lives in system memory, seen by aperture */
 #define SGPU_UMD_PREFER_APERTURE     (1u << 4)  /* local memory is the second choice         */
 #define SGPU_UMD_NO_APERTURE         (1u << 5)  /* local memory only                         */
+#define SGPU_UMD_HIDDEN_ONLY         (1u << 6)  /* of it what no CPU sees, where there is any */
 #define SGPU_UMD_NOTIFY_RESIDENCY    (1u << 16) /* needs ACCESSED_PHYSICALLY                 */
 #define SGPU_UMD_NOTIFY_EVICTION     (1u << 17) /* before it leaves system memory            */
 #define SGPU_UMD_NOTIFY_IOMMU_UNMAP  (1u << 18) /* before the device cannot reach it         */

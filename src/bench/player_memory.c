@@ -133,14 +133,17 @@ static struct sgpu_umd_allocation private_data_of(const struct player *player,
         .alignment = allocation->align > PAGE_BYTES ? (uint32_t)allocation->align : 0,
         .priority = allocation->priority,
     };
-    bool has_local = false, has_system = false;
+    bool has_local = false, has_visible = false, has_system = false;
 
     for (unsigned i = 0; i < allocation->segment_count; i++) {
         if (is_local(allocation->segments[i]))
             has_local = true;
         else
             has_system = true;
+        has_visible |= allocation->segments[i] == WORKLOAD_SEGMENT_LOCAL;
     }
+    if (has_local && !has_visible && !(allocation->flags & WORKLOAD_ALLOCATION_CPU_VISIBLE))
+        data.flags |= SGPU_UMD_HIDDEN_ONLY;
     if (has_system && !has_local)
         data.flags |= SGPU_UMD_APERTURE_ONLY;
     else if (has_local && !has_system)

@@ -520,6 +520,7 @@ static void placement_follows_the_request(void **state)
         {SGPU_UMD_APERTURE_ONLY, BIT(APERTURE), {APERTURE, 0, 0}},
         {SGPU_UMD_NO_APERTURE, BIT(LOCAL) | BIT(HIDDEN), {HIDDEN, LOCAL, 0}},
         {SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE, BIT(LOCAL), {LOCAL, 0, 0}},
+        {SGPU_UMD_NO_APERTURE | SGPU_UMD_HIDDEN_ONLY, BIT(HIDDEN), {HIDDEN, 0, 0}},
         {SGPU_UMD_PREFER_APERTURE,
          BIT(LOCAL) | BIT(APERTURE) | BIT(HIDDEN),
          {APERTURE, HIDDEN, LOCAL}},
@@ -586,6 +587,7 @@ static void bad_requests_are_refused(void **state)
         {1, SGPU_UMD_CACHED, PAGE, 0, 0},
         {1, SGPU_UMD_NO_APERTURE | SGPU_UMD_APERTURE_ONLY, PAGE, 0, 0},
         {1, SGPU_UMD_NO_APERTURE | SGPU_UMD_PREFER_APERTURE, PAGE, 0, 0},
+        {1, SGPU_UMD_HIDDEN_ONLY | SGPU_UMD_CPU_VISIBLE, PAGE, 0, 0},
         {1, SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE, PAGE, 0, 0}, /* and no window */
     };
     DXGK_ALLOCATIONINFO info = {0};

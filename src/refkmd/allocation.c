@@ -14,9 +14,10 @@
 #define KNOWN_FLAGS                                                                                \
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
-     SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION | SGPU_UMD_NOTIFY_IOMMU_UNMAP |          \
-     SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES | SGPU_UMD_ALTERNATE_VA |                \
-     SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED | SGPU_UMD_SWIZZLED)
+     SGPU_UMD_HIDDEN_ONLY | SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION |                 \
+     SGPU_UMD_NOTIFY_IOMMU_UNMAP | SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES |          \
+     SGPU_UMD_ALTERNATE_VA | SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED |             \
+     SGPU_UMD_SWIZZLED)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -55,7 +56,8 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
     if (!(flags & SGPU_UMD_APERTURE_ONLY)) {
         if (has_hidden && !(flags & SGPU_UMD_CPU_VISIBLE))
             placement_add(&placement, REFKMD_SEGMENT_HIDDEN);
-        placement_add(&placement, REFKMD_SEGMENT_LOCAL);
+        if (!has_hidden || !(flags & SGPU_UMD_HIDDEN_ONLY))
+            placement_add(&placement, REFKMD_SEGMENT_LOCAL);
         if (!(flags & (SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE)))
             placement_add(&placement, REFKMD_SEGMENT_APERTURE);
     }
@@ -72,8 +74,10 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
 {
     UINT flags = request->flags;
     UINT alignment = request->alignment;
-    BOOLEAN contradicts = (flags & SGPU_UMD_NO_APERTURE) &&
-                          (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE));
+    BOOLEAN contradicts = ((flags & SGPU_UMD_NO_APERTURE) &&
+                           (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))) ||
+                          ((flags & SGPU_UMD_HIDDEN_ONLY) &&
+                           (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE)));
     BOOLEAN is_out_of_reach = adapter->model != REFKMD_IO_MMU && (flags & SGPU_UMD_CPU_VISIBLE) &&
                               (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes &&
                               !adapter->window_pages;
