@@ -75,10 +75,11 @@
 #define SGPU_REG_RANGE_FIRST(n) (0x0e0u + 8u * (n)) /* 4 w  page of BAR 1                */
 #define SGPU_REG_RANGE_END(n)   (0x0e4u + 8u * (n)) /* 4 w  ... and the one behind the last */
 
-#define SGPU_REG_KEPT_SIZE  0x080u /* 8 r  bytes of local memory that outlive hibernation */
-#define SGPU_REG_IRQ_STATUS 0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
-#define SGPU_REG_IRQ_ENABLE 0x104u /* 4 rw SGPU_IRQ_*                                    */
-#define SGPU_REG_RESET      0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+#define SGPU_REG_KEPT_SIZE    0x080u /* 8 r  bytes of local memory that outlive hibernation */
+#define SGPU_REG_IRQ_STATUS   0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
+#define SGPU_REG_IRQ_ENABLE   0x104u /* 4 rw SGPU_IRQ_*                                    */
+#define SGPU_REG_RESET        0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+#define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
 
 #define SGPU_WINDOW_NOTHING 0xffffffffu
 #define SGPU_ID             0x55504753u /* "SGPU" */
@@ -116,6 +117,7 @@
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
+#define SGPU_STRAP_FENCE_UNIT          (1u << 26) /* there is a fence unit: see FENCE_HOME      */
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 
@@ -180,6 +182,7 @@
 #define SGPU_FAULT_PACKET     4u  /* malformed packet; FAULT_VA is its offset                 */
 #define SGPU_FAULT_NO_EXECUTE 5u  /* command fetch through a no-execute entry                */
 #define SGPU_FAULT_SAVE_AREA  16u /* no context-save area, or not this context's           */
+#define SGPU_FAULT_NO_HOME    17u /* FENCE_SIGNAL; FAULT_VA is the fence's number          */
 
 /*
  * Context-save area. A submission with SGPU_SUBMIT_SAVE starts by loading it and ends by storing it
@@ -275,19 +278,21 @@ struct sgpu_save_area {
 #define SGPU_PACKET_PHYSICAL              (1u << 31)
 
 enum sgpu_opcode {
-    SGPU_OP_NOP = 0x00,        /* any length; the rest is skipped           */
-    SGPU_OP_COPY = 0x01,       /* struct sgpu_packet_copy                   */
-    SGPU_OP_FILL = 0x02,       /* struct sgpu_packet_fill                   */
-    SGPU_OP_COPY_PAGES = 0x03, /* struct sgpu_packet_copy_pages + page list */
-    SGPU_OP_GART_WRITE = 0x04, /* struct sgpu_packet_gart + page list       */
-    SGPU_OP_GART_FILL = 0x05,  /* struct sgpu_packet_gart + one page        */
-    SGPU_OP_PTE_WRITE = 0x06,  /* struct sgpu_packet_pte + entries          */
-    SGPU_OP_PTE_FILL = 0x07,   /* struct sgpu_packet_pte + one entry        */
-    SGPU_OP_TLB_FLUSH = 0x08,  /* struct sgpu_packet_tlb_flush              */
-    SGPU_OP_FENCE = 0x09,      /* struct sgpu_packet_fence                  */
-    SGPU_OP_RENDER = 0x0a,     /* struct sgpu_packet_render + references    */
-    SGPU_OP_TOUCH = 0x20,      /* struct sgpu_packet_touch                  */
-    SGPU_OP_CLEAN = 0x21,      /* struct sgpu_packet_clean                  */
+    SGPU_OP_NOP = 0x00,          /* any length; the rest is skipped           */
+    SGPU_OP_COPY = 0x01,         /* struct sgpu_packet_copy                   */
+    SGPU_OP_FILL = 0x02,         /* struct sgpu_packet_fill                   */
+    SGPU_OP_COPY_PAGES = 0x03,   /* struct sgpu_packet_copy_pages + page list */
+    SGPU_OP_GART_WRITE = 0x04,   /* struct sgpu_packet_gart + page list       */
+    SGPU_OP_GART_FILL = 0x05,    /* struct sgpu_packet_gart + one page        */
+    SGPU_OP_PTE_WRITE = 0x06,    /* struct sgpu_packet_pte + entries          */
+    SGPU_OP_PTE_FILL = 0x07,     /* struct sgpu_packet_pte + one entry        */
+    SGPU_OP_TLB_FLUSH = 0x08,    /* struct sgpu_packet_tlb_flush              */
+    SGPU_OP_FENCE = 0x09,        /* struct sgpu_packet_fence                  */
+    SGPU_OP_RENDER = 0x0a,       /* struct sgpu_packet_render + references    */
+    SGPU_OP_TOUCH = 0x20,        /* struct sgpu_packet_touch                  */
+    SGPU_OP_CLEAN = 0x21,        /* struct sgpu_packet_clean                  */
+    SGPU_OP_FENCE_HOME = 0x22,   /* struct sgpu_packet_fence_home           */
+    SGPU_OP_FENCE_SIGNAL = 0x23, /* struct sgpu_packet_fence_signal         */
 };
 
 /* Copies [source, + bytes) to destination, any alignment; the ranges do not overlap. */
@@ -402,6 +407,31 @@ struct sgpu_packet_fence {
 };
 
 /*
+ * Boards with SGPU_STRAP_FENCE_UNIT have one that knows SGPU_FENCES fences by number, and of each the
+ * physical addresses of two 64-bit words: its value, and the one that somebody waits for. HOME says
+ * where they are from now on. SIGNAL, which user mode may send, writes the value at home after all
+ * earlier packets and then reads the other word: where the value has passed it, SGPU_IRQ_FENCE of
+ * the node is raised. The unit forgets all homes in a reset of the device and without power, and one
+ * when its number is written to FENCE_FORGET.
+ */
+#define SGPU_FENCES 64u
+struct sgpu_packet_fence_home {
+    uint32_t header;
+    uint32_t flags;
+    uint32_t fence;
+    uint32_t reserved;  /* 0 */
+    uint64_t current;   /* physical, a multiple of 8 */
+    uint64_t monitored; /* the same */
+};
+struct sgpu_packet_fence_signal {
+    uint32_t header;
+    uint32_t flags;
+    uint32_t fence;
+    uint32_t reserved; /* 0 */
+    uint64_t value;
+};
+
+/*
  * Renders: takes duration_ns, reads every reference marked READ when it starts and writes every
  * reference marked WRITE when it ends. What is written is a function of key and position alone:
  * the page at offset i pages from the page that address lies in gets the content named key + i
@@ -464,14 +494,21 @@ struct sgpu_umd_allocation {
 };
 
 /* Private driver data of a context (DXGKARG_CREATECONTEXT.pPrivateDriverData); none: no area. */
-#define SGPU_UMD_SAVE_MAPPED    (1u << 0) /* the GPU reaches it by virtual address, if there are any */
-#define SGPU_UMD_SAVE_LOCAL     (1u << 1) /* it lives in local memory, else in system               */
-#define SGPU_UMD_SAVE_SHARED    (1u << 2) /* one for all contexts of the device on this node        */
-#define SGPU_UMD_SAVE_CPU_IMAGE (1u << 3) /* in system memory: the CPU writes the first image       */
+#define SGPU_UMD_SAVE_MAPPED (1u << 0) /* the GPU reaches it by virtual address, if there are any */
+#define SGPU_UMD_SAVE_LOCAL  (1u << 1) /* it lives in local memory, else in system               */
+#define SGPU_UMD_SAVE_SHARED (1u << 2) /* one for all contexts of the device on this node        */
+#define SGPU_UMD_SAVE_CPU_IMAGE                                                                    \
+    (1u << 3) /* in system memory: the CPU writes the first image       */
 struct sgpu_umd_context {
     uint32_t version;    /* SGPU_UMD_VERSION */
     uint32_t flags;      /* SGPU_UMD_SAVE_* */
     uint64_t save_bytes; /* of the context-save area, a multiple of 8; 0: none */
+};
+
+/* Private driver data of a native fence (DXGKARG_CREATENATIVEFENCE.pPrivateDriverData), coming back. */
+struct sgpu_umd_native_fence {
+    uint32_t version; /* SGPU_UMD_VERSION */
+    uint32_t fence;   /* the number that FENCE_SIGNAL names it by */
 };
 
 /* Command buffer of the physical model (DXGKARG_RENDER.pCommand): one or more of these. */

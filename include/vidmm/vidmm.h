@@ -39,6 +39,7 @@ struct vidmm_process;
 struct vidmm_device;
 struct vidmm_context;
 struct vidmm_allocation;
+struct vidmm_native_fence;
 
 /* ---- What the embedder gives ------------------------------------------------------------- */
 
@@ -154,6 +155,12 @@ struct vidmm_config {
     /* Drivers of WDDM 3.2, where documents are silent (docs/contract-choices.md). */
     uint64_t residency_part_pages; /* NOTIFY_RESIDENCY2 for parts of so many pages; 0: op 15 */
     unsigned auxiliary_mmus;       /* MMUs that MAP_MMU and UNMAP_MMU are about; 0: none */
+    /*
+     * Enables native fences: a driver of WDDM 3.1 may report NativeGpuFence, which is refused
+     * otherwise (FENCE-015). So many, at most VIDMM_MAX_NATIVE_FENCES_A_PAGE, share a page of
+     * storage; 0: not enabled.
+     */
+    unsigned native_fences;
 };
 
 /*
@@ -521,6 +528,40 @@ uint64_t vidmm_device_paging_fence(const struct vidmm_device *device);
  * not been given to any request of the device.
  */
 NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value);
+
+/* ---- Native fences (GpuMmu, drivers of WDDM 3.1 that report NativeGpuFence) --------------------- */
+
+#define VIDMM_MAX_NATIVE_FENCES_A_PAGE 64
+#define VIDMM_NATIVE_FENCE_DATA_BYTES  64
+
+/*
+ * Gives a fence for work of the process, of type D3DDDI_NATIVEFENCE_TYPE_DEFAULT, with a first value.
+ * private_data goes to DxgkDdiCreateNativeFence and comes back as the driver left it. done (may be
+ * NULL) is called when the driver has been told where the fence is (NOTIFY_FENCE_RESIDENCY): it may
+ * be used from then on. The process outlives it. There is no waiting for it on the CPU.
+ *
+ * STATUS_NOT_SUPPORTED: the driver has none. STATUS_DEVICE_BUSY: fences are being moved, or told of
+ * anew, or the adapter is not on: let the machine run and ask again. STATUS_INSUFFICIENT_RESOURCES;
+ * STATUS_NO_MEMORY; or the driver's own status.
+ */
+NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value,
+                                   uint8_t private_data[VIDMM_NATIVE_FENCE_DATA_BYTES],
+                                   vidmm_done done, void *context,
+                                   struct vidmm_native_fence **out_fence);
+
+/* No work that signals it is pending. STATUS_DEVICE_BUSY: as above, or done has not been called. */
+NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence);
+
+/* As memory says now. */
+uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence);
+
+/*
+ * Moves fences together, so that they take as few pages as they can. STATUS_SUCCESS: they do.
+ * STATUS_PENDING: done (may be NULL) will be called; the processes of fences that move are held until
+ * then. STATUS_DEVICE_BUSY: as above, or submissions are pending. STATUS_NOT_SUPPORTED;
+ * STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *context);
 
 /* ---- GPU virtual addresses (GpuMmu) ------------------------------------------------------------ */
 

@@ -221,6 +221,11 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_TILE_UNMAP:
     case WORKLOAD_OP_TILE_COPY:
         return player_play_tile(player, op_index);
+    case WORKLOAD_OP_FENCE_CREATE:
+    case WORKLOAD_OP_FENCE_DESTROY:
+    case WORKLOAD_OP_FENCE_EXPECT:
+    case WORKLOAD_OP_PACK_FENCES:
+        return player_play_fence(player, op_index);
     case WORKLOAD_OP_HANG:
     case WORKLOAD_OP_PREEMPT:
     case WORKLOAD_OP_LOSE_INTERRUPT:
@@ -350,6 +355,10 @@ bool player_take_down(struct player *player)
     player->is_giving_up = true;
     for (uint32_t i = 0; i < workload->allocation_count; i++) {
         if (!player_free(player, i))
+            return false;
+    }
+    for (uint32_t i = 0; i < WORKLOAD_MAX_FENCES; i++) {
+        if (!player_destroy_fence(player, i))
             return false;
     }
     if (!player_unmap_translations(player))

@@ -7,6 +7,7 @@
  *            | player.c              | the loop: waiting, stopping, steps, life                  |
  *            | player_memory.c       | operations on allocations, mappings, pte lines; CPU access |
  *            | player_tile.c         | tile lines                                                 |
+ *            | player_fence.c        | fence lines                                                |
  *            | player_submit.c       | the way of a submission                                   |
  *            | player_ring.c         | command buffers (GpuMmu)                                  |
  *            | player_addresses.c    | addresses that the workload leaves free                   |
@@ -93,6 +94,11 @@ struct player_context {
     uint64_t ring_bytes, ring_head;
 };
 
+struct player_fence {
+    struct vidmm_native_fence *handle; /* NULL: none */
+    uint32_t number;                   /* that command buffers name it by */
+};
+
 struct player {
     struct player_config config;
     const struct base_services *services;
@@ -109,6 +115,7 @@ struct player {
     struct player_context *contexts;
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* what a tamper sees */
+    struct player_fence fences[WORKLOAD_MAX_FENCES];
 
     uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
 
@@ -212,8 +219,8 @@ void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uin
 
 /* ---- player_ring.c ----------------------------------------------------------------------------- */
 
-/* Of a RENDER packet with so many references. */
-uint64_t player_packet_bytes(uint32_t ref_count);
+/* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
+uint64_t player_command_bytes(const struct workload_op *op);
 
 /* Makes the ring of a context; waits for it. STATUS_UNSUCCESSFUL: stopped. */
 NTSTATUS player_ring_open(struct player *player, struct player_context *context);
@@ -244,6 +251,14 @@ bool player_play_tile(struct player *player, uint32_t op_index);
 /* Where the tile leads, an ordinary mapping of the same pages leads too, if there is one. */
 void player_check_tile(struct player *player, uint32_t allocation,
                        const struct player_mapping *tile, uint64_t root);
+
+/* ---- player_fence.c ---------------------------------------------------------------------------- */
+
+bool player_play_fence(struct player *player, uint32_t op_index);
+/* After all work that may signal it; nothing if there is none. False: stopped. */
+bool player_destroy_fence(struct player *player, uint64_t index);
+/* The packet for the signal of a submission, in zeroed memory; its bytes, 0 when there is none. */
+uint64_t player_put_signal(const struct player *player, const struct workload_op *op, void *at);
 
 /* ---- player_gpu.c: what happens to the GPU ------------------------------------------------------- */
 

@@ -11,9 +11,11 @@
 
 #define RING_BYTES (256 * KiB)
 
-uint64_t player_packet_bytes(uint32_t ref_count)
+uint64_t player_command_bytes(const struct workload_op *op)
 {
-    return sizeof(struct sgpu_packet_render) + (uint64_t)ref_count * sizeof(struct sgpu_render_ref);
+    return sizeof(struct sgpu_packet_render) +
+           (uint64_t)op->ref_count * sizeof(struct sgpu_render_ref) +
+           (op->offset ? sizeof(struct sgpu_packet_fence_signal) : 0);
 }
 
 /*
@@ -28,8 +30,7 @@ static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
         const struct workload_op *op = player_op(player, i);
 
         if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context)
-            longest =
-                max_u64(longest, align_up(player_packet_bytes(op->ref_count), SGPU_SUBMIT_ALIGN));
+            longest = max_u64(longest, align_up(player_command_bytes(op), SGPU_SUBMIT_ALIGN));
     }
     if (!longest)
         return 0;

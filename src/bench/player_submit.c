@@ -164,8 +164,9 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
     const struct workload_op *op = player_op(player, submission->op_index);
     const struct workload_ref *refs = refs_of(player, submission);
     struct player_context *context = submission->context;
-    uint64_t bytes = player_packet_bytes(op->ref_count);
-    struct sgpu_packet_render *packet = command_buffer(player, bytes);
+    uint64_t bytes =
+        sizeof(struct sgpu_packet_render) + op->ref_count * sizeof(struct sgpu_render_ref);
+    struct sgpu_packet_render *packet = command_buffer(player, player_command_bytes(op));
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
@@ -192,6 +193,7 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
             .index = i,
         };
     }
+    bytes += player_put_signal(player, op, (uint8_t *)packet + bytes);
     if (!player_ring_write(player, context, submission->ring_start, (const uint8_t *)packet, bytes))
         return STATUS_UNSUCCESSFUL;
     status = tell_oracle(player, submission);
@@ -522,7 +524,7 @@ static bool hand_over(struct player *player, struct submission *submission)
 
     if (player->is_virtual && !submission->ring_bytes &&
         !player_ring_take(submission->context, submission,
-                          player_packet_bytes(player_op(player, submission->op_index)->ref_count)))
+                          player_command_bytes(player_op(player, submission->op_index))))
         return false;
     submission->is_reported = false;
     submission->state = SUBMISSION_RUNNING;

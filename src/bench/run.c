@@ -341,6 +341,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
                                                                        : 0) |
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
+           (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
            (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
@@ -617,6 +618,7 @@ static bool raise_manager(struct assembly *run)
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
         .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
         .auxiliary_mmus = config->auxiliary_mmus,
+        .native_fences = config->native_fences,
     };
     NTSTATUS status;
 

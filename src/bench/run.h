@@ -108,6 +108,7 @@ struct run_config {
     uint64_t agp_bytes;            /* of an AGP bridge's window; 0: there is none */
     uint64_t residency_part_bytes; /* NOTIFY_RESIDENCY2 by parts of so many bytes (3.2); 0: no */
     unsigned auxiliary_mmus;       /* MAP_MMU and UNMAP_MMU for so many (3.2) */
+    unsigned native_fences;        /* that share a page of storage (3.1); 0: they are not enabled */
     bool remaps_dma;               /* an IOMMU gives the device addresses of its own */
     uint64_t jitter_ns;            /* longest random delay of an interrupt or transfer; 0: 100 */
     bool has_banks;                /* physical: local memory is four banks */

@@ -139,6 +139,8 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         workload_option_number(workload, "residency-part", config->residency_part_bytes);
     config->auxiliary_mmus =
         (unsigned)workload_option_number(workload, "auxiliary-mmus", config->auxiliary_mmus);
+    config->native_fences =
+        (unsigned)workload_option_number(workload, "native-fences", config->native_fences);
     config->ram_bytes = workload_option_number(workload, "system-memory", config->ram_bytes);
     config->paging_buffer_bytes =
         (uint32_t)workload_option_number(workload, "paging-buffer", config->paging_buffer_bytes);

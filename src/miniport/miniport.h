@@ -29,7 +29,7 @@
  * knows it), the device's, the context's or the process's, as the DDI wants it. A DDI that
  * returns nothing (SetRootPageTable) is STATUS_SUCCESS here.
  */
-#define MINIPORT_DDI_LIST(X)                                                                       \
+#define MINIPORT_HANDLE_LIST(X)                                                                    \
     X(query_adapter_info, QueryAdapterInfo, const DXGKARG_QUERYADAPTERINFO *)                      \
     X(create_process, CreateProcess, DXGKARG_CREATEPROCESS *)                                      \
     X(create_device, CreateDevice, DXGKARG_CREATEDEVICE *)                                         \
@@ -55,7 +55,14 @@
     X(release_swizzling_range, ReleaseSwizzlingRange, const DXGKARG_RELEASESWIZZLINGRANGE *)       \
     X(set_root_page_table, SetRootPageTable, const DXGKARG_SETROOTPAGETABLE *)                     \
     X(map_cpu_host_aperture, MapCpuHostAperture, const DXGKARG_MAPCPUHOSTAPERTURE *)               \
-    X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)
+    X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)         \
+    X(create_native_fence, CreateNativeFence, DXGKARG_CREATENATIVEFENCE *)
+
+/* DDIs whose argument structure alone says what they are about; their handle here is NULL. */
+#define MINIPORT_ARGUMENT_LIST(X)                                                                  \
+    X(destroy_native_fence, DestroyNativeFence, DXGKARG_DESTROYNATIVEFENCE *)
+
+#define MINIPORT_DDI_LIST(X) MINIPORT_HANDLE_LIST(X) MINIPORT_ARGUMENT_LIST(X)
 
 /* DDIs without an argument structure. DestroyProcess takes the process, not the adapter. */
 #define MINIPORT_PLAIN_LIST(X)                                                                     \

@@ -411,7 +411,8 @@ static NTSTATUS absent_or_early(const struct raw *raw)
     __builtin_choose_expr(__builtin_types_compatible_p(__typeof__(call), void),                    \
                           ((call), STATUS_SUCCESS), (call))
 
-#define X(function, ddi, argument)                                                                 \
+/* What is in front of the argument structure differs. */
+#define CALL_WITH(arguments, function, ddi, argument)                                              \
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
@@ -423,11 +424,15 @@ static NTSTATUS absent_or_early(const struct raw *raw)
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
         outer = enter(raw);                                                                        \
-        status = STATUS_OF(raw->table.DxgkDdi##ddi(object, arg));                                  \
+        status = STATUS_OF(raw->table.DxgkDdi##ddi arguments);                                     \
         leave(outer);                                                                              \
         return status;                                                                             \
     }
-MINIPORT_DDI_LIST(X)
+#define X(function, ddi, argument) CALL_WITH((object, arg), function, ddi, argument)
+MINIPORT_HANDLE_LIST(X)
+#undef X
+#define X(function, ddi, argument) CALL_WITH((arg), function, ddi, argument)
+MINIPORT_ARGUMENT_LIST(X)
 #undef X
 
 /* The slots of the plain DDIs take one handle, but DestroyProcess takes the adapter's before it. */

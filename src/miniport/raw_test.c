@@ -42,7 +42,14 @@ static NTSTATUS note(const char *function, const void *object, const void *argum
             driver.when_called();                                                                  \
         return note(#ddi, object, argument);                                                       \
     }
-MINIPORT_DDI_LIST(X)
+MINIPORT_HANDLE_LIST(X)
+#undef X
+#define X(function, ddi, type)                                                                     \
+    static NTSTATUS NTAPI fake_##ddi(PVOID argument)                                               \
+    {                                                                                              \
+        return note(#ddi, NULL, argument);                                                         \
+    }
+MINIPORT_ARGUMENT_LIST(X)
 #undef X
 
 static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
@@ -201,7 +208,14 @@ static void every_ddi_reaches_its_slot(void **state)
     assert_ptr_equal(driver.argument, &argument);                                                  \
     miniport_##function(raw, NULL, (type)(void *)&argument);                                       \
     assert_ptr_equal(driver.object, &driver.adapter);
-    MINIPORT_DDI_LIST(X)
+    MINIPORT_HANDLE_LIST(X)
+#undef X
+#define X(function, ddi, type)                                                                     \
+    assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
+    assert_int_equal(miniport_##function(raw, NULL, (type)(void *)&argument), STATUS_PENDING);     \
+    assert_string_equal(driver.last, #ddi);                                                        \
+    assert_ptr_equal(driver.argument, &argument);
+    MINIPORT_ARGUMENT_LIST(X)
 #undef X
 #define X(function, ddi)                                                                           \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \

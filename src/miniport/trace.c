@@ -125,6 +125,10 @@ static void forget_destroyed(struct trace *trace, enum miniport_ddi ddi, HANDLE 
         if (destroy->Flags.DestroyResource)
             forget(trace, TRACE_HANDLE_RESOURCE, destroy->hResource);
         break;
+    case MINIPORT_DDI_DestroyNativeFence:
+        forget(trace, TRACE_HANDLE_FENCE,
+               ((const DXGKARG_DESTROYNATIVEFENCE *)argument)->hGlobalNativeFence);
+        break;
     case MINIPORT_DDI_CloseAllocation:
         forget_all(trace, TRACE_HANDLE_OPEN, close->pOpenHandleList, close->NumAllocations);
         break;

@@ -435,6 +435,22 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "RangeId", arg->RangeId);
         break;
     }
+    case MINIPORT_DDI_CreateNativeFence: {
+        const DXGKARG_CREATENATIVEFENCE *arg = argument;
+
+        if (is_after)
+            trace_put_handle(line, "hGlobalNativeFence", TRACE_HANDLE_FENCE,
+                             arg->hGlobalNativeFence);
+        else
+            trace_put_number(line, "Type", (uint64_t)arg->Type);
+        break;
+    }
+    case MINIPORT_DDI_DestroyNativeFence: {
+        const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
+
+        trace_put_handle(line, "hGlobalNativeFence", TRACE_HANDLE_FENCE, arg->hGlobalNativeFence);
+        break;
+    }
     case MINIPORT_DDI_StartDevice:
         if (is_after) {
             trace_put_number(line, "sources", event->values[0]);

@@ -131,6 +131,7 @@ struct refkmd_adapter {
     UINT64 pte_base[32];
 
     struct refkmd_save_area *save_areas;
+    struct refkmd_native_fence *native_fences[SGPU_FENCES]; /* by number; NULL: free */
 
     struct refkmd_node nodes[REFKMD_MAX_NODES];
 };
@@ -200,6 +201,13 @@ struct refkmd_save_area {
     BOOLEAN has_lost_count; /* a reset of the device may have taken some of them back */
 };
 
+/* A native fence, and where it is as NOTIFY_FENCE_RESIDENCY said last. */
+struct refkmd_native_fence {
+    struct refkmd_adapter *adapter;
+    UINT number; /* of the GPU's fence unit */
+    void *current_cpu, *monitored_cpu;
+};
+
 /* What a device holds of an allocation. */
 struct refkmd_opening {
     struct refkmd_allocation *allocation;
@@ -262,6 +270,9 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
 
 /* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
 NTSTATUS refkmd_check_physical_adapter(UINT index);
+
+/* The board has a unit for native fences, and the kernel knows what they are. */
+BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
 
 /* Local memory is in pages of 64 KiB, and page tables have entries for them. */
 BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter);
@@ -354,6 +365,8 @@ DXGKDDI_UNMAPCPUHOSTAPERTURE RefKmdUnmapCpuHostAperture;
 DXGKDDI_SETROOTPAGETABLE RefKmdSetRootPageTable;
 
 DXGKDDI_BUILDPAGINGBUFFER RefKmdBuildPagingBuffer;
+DXGKDDI_CREATENATIVEFENCE RefKmdCreateNativeFence;
+DXGKDDI_DESTROYNATIVEFENCE RefKmdDestroyNativeFence;
 DXGKDDI_ACQUIRESWIZZLINGRANGE RefKmdAcquireSwizzlingRange;
 DXGKDDI_RELEASESWIZZLINGRANGE RefKmdReleaseSwizzlingRange;
 DXGKDDI_RENDER RefKmdRender;

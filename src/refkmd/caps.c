@@ -9,6 +9,12 @@
 
 #include <ntstatus.h>
 
+BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_GPU_MMU && (adapter->straps & SGPU_STRAP_FENCE_UNIT) &&
+           refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
+}
+
 /* ---- Driver capabilities ------------------------------------------------------------------ */
 
 /*
@@ -55,6 +61,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
                                : DXGKDDI_WDDMv3_0;
         caps.MemoryManagementCaps.MapAperture2Supported = 1;
     }
+    caps.SchedulingCaps.NativeGpuFence = refkmd_has_native_fences(adapter);
 
     RtlZeroMemory(query->pOutputData, bytes);
     RtlCopyMemory(query->pOutputData, &caps, bytes < sizeof caps ? bytes : sizeof caps);

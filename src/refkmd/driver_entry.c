@@ -80,6 +80,8 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiGetRootPageTableSize = RefKmdGetRootPageTableSize;
     table.DxgkDdiMapCpuHostAperture = RefKmdMapCpuHostAperture;
     table.DxgkDdiUnmapCpuHostAperture = RefKmdUnmapCpuHostAperture;
+    table.DxgkDdiCreateNativeFence = RefKmdCreateNativeFence;
+    table.DxgkDdiDestroyNativeFence = RefKmdDestroyNativeFence;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

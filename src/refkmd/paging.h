@@ -45,6 +45,7 @@ paging_builder paging_build_signal_monitored_fence;
 paging_builder paging_build_notify_residency;
 paging_builder paging_build_notify_alloc;
 paging_builder paging_build_notify_residency2;
+paging_builder paging_build_notify_fence_residency;
 paging_builder paging_build_for_absent_hardware;
 paging_builder paging_build_init_context_resource;
 paging_builder paging_build_update_context_allocation;

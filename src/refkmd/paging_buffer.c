@@ -47,7 +47,7 @@ static const struct paging_handler handlers[] = {
     [DXGK_OPERATION_MAP_APERTURE_SEGMENT2] = {"MAP_APERTURE_SEGMENT2",
                                               paging_build_map_aperture_segment2},
     [DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY] = {"NOTIFY_FENCE_RESIDENCY",
-                                               paging_build_for_absent_hardware},
+                                               paging_build_notify_fence_residency},
     [DXGK_OPERATION_MAP_MMU] = {"MAP_MMU", paging_build_for_absent_hardware},
     [DXGK_OPERATION_UNMAP_MMU] = {"UNMAP_MMU", paging_build_for_absent_hardware},
     [DXGK_OPERATION_NOTIFY_RESIDENCY2] = {"NOTIFY_RESIDENCY2", paging_build_notify_residency2},

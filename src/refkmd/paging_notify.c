@@ -89,9 +89,8 @@ NTSTATUS paging_build_notify_residency2(struct paging_call *call)
 }
 
 /*
- * MAP_MMU and UNMAP_MMU are about MMUs beside that of the engines, NOTIFY_FENCE_RESIDENCY about native
- * fences. The GPU has neither, and the driver reports neither; a kernel that asks all the same is
- * answered without harm (NTF-013).
+ * MAP_MMU and UNMAP_MMU are about MMUs beside that of the engines. The GPU has none, and the driver
+ * reports none; a kernel that asks all the same is answered without harm (NTF-013).
  */
 NTSTATUS paging_build_for_absent_hardware(struct paging_call *call)
 {

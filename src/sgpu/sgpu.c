@@ -433,6 +433,8 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
             value < gpu->local_bytes / PAGE_BYTES ? value : UINT64_MAX;
     } else if (range_bound(gpu, offset)) {
         set_range(gpu, range_bound(gpu, offset), value);
+    } else if (offset == SGPU_REG_FENCE_FORGET) {
+        sgpu_forget_fence(gpu, value);
     } else if (offset == SGPU_REG_RESET && value == SGPU_RESET_KEY) {
         sgpu_reset_device(gpu);
     }

@@ -18,6 +18,7 @@ static void reset_nodes(struct sgpu *gpu)
     }
     gpu->irq_status = 0;
     gpu->irq_enable = 0;
+    sgpu_forget_fences(gpu);
     sgpu_update_line(gpu);
 }
 

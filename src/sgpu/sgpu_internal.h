@@ -119,6 +119,11 @@ struct sgpu_node {
     struct tlb tlb;
 };
 
+struct sgpu_fence {
+    bool has_home;
+    uint64_t current, monitored; /* physical addresses */
+};
+
 struct sgpu {
     struct machine *machine;
     const struct base_services *services;
@@ -144,6 +149,8 @@ struct sgpu {
 
     uint64_t slot_count;
     uint64_t *slots; /* of the aperture: page number + 1, 0 for none; and SLOT_COHERENT */
+
+    struct sgpu_fence fences[SGPU_FENCES];
 
     const struct sgpu_observer *observer;
     void *observer_context;
@@ -201,6 +208,15 @@ uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t
 /* At the start and end of the running submission; true also when it has none. */
 bool sgpu_load_save_area(struct sgpu_node *node);
 bool sgpu_store_save_area(struct sgpu_node *node);
+
+/* ---- sgpu_fences.c -------------------------------------------------------------------------- */
+
+bool sgpu_fence_home_is_well_formed(struct sgpu_node *node);
+bool sgpu_fence_home_end(struct sgpu_node *node);
+bool sgpu_fence_signal_is_well_formed(struct sgpu_node *node);
+bool sgpu_fence_signal_end(struct sgpu_node *node);
+void sgpu_forget_fence(struct sgpu *gpu, uint32_t fence);
+void sgpu_forget_fences(struct sgpu *gpu);
 
 /* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
 

@@ -103,6 +103,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);
     recovery_init(vidmm);
+    native_fences_init(vidmm);
     *out_vidmm = vidmm;
     return STATUS_SUCCESS;
 }
@@ -113,6 +114,7 @@ static void tear_down(struct vidmm *vidmm)
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
     paging_process_fini(vidmm);
+    native_fences_fini(vidmm);
     monitored_fences_fini(vidmm);
     paging_queue_fini(vidmm);
     list_init(&vidmm->queue.jobs);
@@ -164,6 +166,15 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
             "and IOMMU_CAPS.DmaRemappingSupported is %d; expected both",
             vidmm->caps.maps_aperture2, vidmm->caps.can_remap);
         status = STATUS_NOT_SUPPORTED;
+        goto fail;
+    }
+
+    if (vidmm->caps.has_native_fences && !vidmm->config.native_fences) {
+        snprintf(failure->rule, sizeof failure->rule, "FENCE-015");
+        snprintf(failure->text, sizeof failure->text,
+                 "DRIVERCAPS.SchedulingCaps.NativeGpuFence is 1; expected 0: native fences are not "
+                 "enabled");
+        status = STATUS_INVALID_PARAMETER;
         goto fail;
     }
 

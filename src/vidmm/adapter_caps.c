@@ -137,6 +137,11 @@ static NTSTATUS query_driver(struct caps_query *query)
     query->caps->maps_aperture2 = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9) &&
                                   driver.MemoryManagementCaps.MapAperture2Supported;
     status = choose_model(query, &driver.MemoryManagementCaps);
+    query->caps->has_native_fences =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM3_1) &&
+        query->caps->has_page_tables && driver.SchedulingCaps.NativeGpuFence &&
+        miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
+        miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence);
     if (!NT_SUCCESS(status) || caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return status;
     /* A driver that knows of no engines has one. */

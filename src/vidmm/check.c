@@ -134,6 +134,9 @@ bool vidmm_check(const struct vidmm *vidmm)
         if (!check_segment(&vidmm->segments[i], &tally))
             return false;
     }
+    if (!native_fences_check(vidmm))
+        return broken("slots of native fences and fences differ in number",
+                      vidmm->native_fences.count, 0);
     if (vidmm->vidsch)
         vidsch_check(vidmm->vidsch);
     return true;

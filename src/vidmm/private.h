@@ -29,6 +29,7 @@
  *            | root_change.c     | roots that grow, in the layout of two levels                  |
  *            | paging_process.c  | the system process: buffers, scratch range, table window      |
  *            | monitored_fence.c | values in memory that the GPU writes: the paging fences       |
+ *            | native_fence.c    | fences that the GPU keeps, and where they are                |
  *            | iommu.c           | the model without page tables: addresses of the process       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
  *            | tile.c            | tiles: mappings that change by copies of entries              |
@@ -662,6 +663,26 @@ void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_IN
 /* Ends the requests whose values have been written. */
 void monitored_fences_rescan(struct vidmm *vidmm);
 
+/* ---- Native fences (native_fence.c) --------------------------------------------------------------- */
+
+struct native_fences {
+    struct list blocks; /* of storage, oldest first */
+    struct list fences; /* oldest first */
+    unsigned count;
+    bool is_packing;
+    bool is_restoring; /* restore_job is under way */
+    struct job restore_job;
+    DXGK_FENCE_RESIDENCY_INFO *infos; /* for it: room for all fences */
+    unsigned capacity;
+};
+
+void native_fences_init(struct vidmm *vidmm);
+void native_fences_fini(struct vidmm *vidmm);
+/* The driver has lost what it knew: tells it of all of them. Its job is the recovery's. */
+void native_fences_restore(struct vidmm *vidmm);
+enum job_step native_fences_restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+bool native_fences_check(const struct vidmm *vidmm);
+
 #include "vidmm/address_space.h"
 
 /* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------------------- */
@@ -865,6 +886,7 @@ struct vidmm {
     struct paging_queue queue;
     struct paging_process paging;
     struct monitored_fences fences;
+    struct native_fences native_fences;
     struct recovery recovery;
     struct power power;
     struct compaction compaction;

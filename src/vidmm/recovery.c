@@ -388,7 +388,8 @@ void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
 static bool is_own_job(const struct job *job)
 {
     return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops ||
-           job->ops->next == power_farewell_next;
+           job->ops->next == power_farewell_next ||
+           job->ops->next == native_fences_restore_next;
 }
 
 /*
@@ -430,6 +431,7 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
         rebuild_tables(vidmm);
     }
     vidmm->recovery.maps_again = lost_tables;
+    native_fences_restore(vidmm);
     for_each_allocation(vidmm, enter_again);
     paging_queue_add(vidmm, &vidmm->recovery.restored_job);
     vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);

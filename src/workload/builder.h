@@ -82,7 +82,9 @@ struct workload_builder {
     uint32_t line;
     bool failed;
     bool header_done;
-    bool is_off;         /* the power, since an operation said so */
+    bool is_off;          /* the power, since an operation said so */
+    uint64_t live_fences; /* by number */
+    uint32_t fence_processes[WORKLOAD_MAX_FENCES];
     bool in_list;        /* an operation with references is open: its op is already counted */
     uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
     struct workload_error error;

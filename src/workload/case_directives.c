@@ -384,6 +384,11 @@ static void open_submit(struct parser *parser)
     context = find_context(parser, parser->words[0]);
     if (context != WORKLOAD_NONE)
         workload_builder_submit_begin(parser->builder, context, parser->numbers[ATTR_DURATION]);
+    if (((parser->present & A(SIGNAL)) != 0) != ((parser->present & A(VALUE)) != 0))
+        fail(parser, "signal= without value=, or the other way round (expected both or none)");
+    else if (parser->present & A(SIGNAL))
+        workload_builder_signal(parser->builder, parser->numbers[ATTR_SIGNAL],
+                                parser->numbers[ATTR_VALUE]);
 }
 
 /* NAME[@OFFSET+SIZE]:ACCESS[=KEY] */
@@ -597,6 +602,34 @@ static void handle_tile(struct parser *parser)
     }
 }
 
+/* Which attributes go with which of the three is checked here, too. */
+static void handle_fence(struct parser *parser)
+{
+    struct word number = parser->words[0], verb = parser->words[1];
+    uint32_t process = 0;
+    uint64_t fence;
+
+    if (!workload_parse_number(number.text, number.length, &fence)) {
+        fail(parser, "fence '%.*s' (expected a number)", shown(number), number.text);
+    } else if (word_is(verb, "create")) {
+        if (workload_builder_end_header(parser->builder) && (parser->present & A(PROCESS)))
+            process = find_process(parser, parser->values[ATTR_PROCESS]);
+        workload_builder_fence_create(parser->builder, process, fence, parser->numbers[ATTR_VALUE]);
+    } else if (word_is(verb, "expect") && parser->present == A(VALUE)) {
+        workload_builder_fence_expect(parser->builder, fence, parser->numbers[ATTR_VALUE]);
+    } else if (word_is(verb, "destroy") && !parser->present) {
+        workload_builder_fence_destroy(parser->builder, fence);
+    } else {
+        fail(parser, "'fence %.*s %.*s' (expected: %s)", shown(number), number.text, shown(verb),
+             verb.text, parser->directive->syntax);
+    }
+}
+
+static void handle_pack_fences(struct parser *parser)
+{
+    workload_builder_pack_fences(parser->builder);
+}
+
 /* The process that the first word names, after the end of the header. */
 static bool operand_process(struct parser *parser, uint32_t *out)
 {
@@ -758,8 +791,8 @@ static void handle_label(struct parser *parser)
 
 /* The most frequent ones first. */
 static const struct directive directives[] = {
-    {"submit", "submit CONTEXT [duration=NS] REF...", A(DURATION), 0, 1, false, item_submit,
-     handle_submit},
+    {"submit", "submit CONTEXT [duration=NS] [signal=N value=V] REF...",
+     A(DURATION) | A(SIGNAL) | A(VALUE), 0, 1, false, item_submit, handle_submit},
     {"pte",
      "pte PROCESS map va=VA segment=SEGMENT page=N pages=N [page-size=S] [protect=ro,nx], or pte "
      "PROCESS zero va=VA pages=N, or pte PROCESS unmap va=VA pages=N",
@@ -792,6 +825,9 @@ static const struct directive directives[] = {
      "tile "
      "CONTEXT copy from=VA to=VA pages=N",
      A(VA) | A(PAGE) | A(PAGES) | A(FROM) | A(TO) | A(POOL), A(PAGES), 2, false, NULL, handle_tile},
+    {"fence", "fence N create [process=P] [value=V], or fence N expect value=V, or fence N destroy",
+     A(PROCESS) | A(VALUE), 0, 2, false, NULL, handle_fence},
+    {"pack-fences", "pack-fences", 0, 0, 0, false, NULL, handle_pack_fences},
     {"unmap", "unmap NAME [va=VA]", A(VA), 0, 1, false, NULL, handle_unmap},
     {"vm-reserve", "vm-reserve PROCESS va=VA size=S", A(VA) | A(SIZE), A(VA) | A(SIZE), 1, false,
      NULL, handle_vm},

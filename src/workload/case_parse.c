@@ -45,6 +45,8 @@ static const struct {
     [ATTR_TO] = {"to", TYPE_NUMBER},
     [ATTR_POOL] = {"pool", TYPE_WORD},
     [ATTR_AFTER] = {"after", TYPE_NUMBER},
+    [ATTR_SIGNAL] = {"signal", TYPE_NUMBER},
+    [ATTR_VALUE] = {"value", TYPE_NUMBER},
 };
 
 /* Lines -------------------------------------------------------------------------------------- */
@@ -187,8 +189,7 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
             fail(parser,
                  "unknown directive '%.*s' (expected alloc, free, write, read, submit, wait, "
                  "resident, evict, offer, reclaim, priority, budget, move, step, map, unmap, tile, "
-                 "pte, "
-                 "vm-reserve, vm-release, note, label, "
+                 "pte, fence, pack-fences, vm-reserve, vm-release, note, label, "
                  "name, option, process, device or context)",
                  shown(word), word.text);
             return;

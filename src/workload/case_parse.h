@@ -50,6 +50,8 @@ enum attribute {
     ATTR_SAVE_BY,
     ATTR_SAVE_FOR,
     ATTR_SAVE_IMAGE,
+    ATTR_SIGNAL,
+    ATTR_VALUE,
     ATTR_COUNT,
 };
 

@@ -321,6 +321,8 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         putf(printer, "submit %s", workload_string(w, w->contexts[op->object].name));
         if (op->value)
             putf(printer, " duration=%" PRIu64, op->value);
+        if (op->offset)
+            putf(printer, " signal=%" PRIu64 " value=%" PRIu64, op->offset - 1, op->size);
         for (uint32_t i = 0; i < op->ref_count; i++)
             print_ref(printer, &w->refs[op->first_ref + i]);
         break;
@@ -369,6 +371,16 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_TILE_COPY:
         print_tiles(printer, op);
         break;
+    case WORKLOAD_OP_FENCE_CREATE:
+        putf(printer, "fence %" PRIu64 " create process=%s value=%" PRIu64, op->offset,
+             workload_string(w, w->processes[op->object].name), op->value);
+        break;
+    case WORKLOAD_OP_FENCE_DESTROY:
+        putf(printer, "fence %" PRIu64 " destroy", op->offset);
+        break;
+    case WORKLOAD_OP_FENCE_EXPECT:
+        putf(printer, "fence %" PRIu64 " expect value=%" PRIu64, op->offset, op->value);
+        break;
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:
     case WORKLOAD_OP_VM_RESERVE:
@@ -387,6 +399,7 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         break;
     case WORKLOAD_OP_RESET:
     case WORKLOAD_OP_STOP:
+    case WORKLOAD_OP_PACK_FENCES:
         put(printer, verb);
         break;
     case WORKLOAD_OP_REMOVE:

@@ -93,6 +93,8 @@ enum workload_allocation_flag {
 
 #define WORKLOAD_TILE_BYTES 0x10000u
 
+#define WORKLOAD_MAX_FENCES 64u /* native fences are named by numbers below this */
+
 enum workload_access {
     WORKLOAD_ACCESS_READ = 1,
     WORKLOAD_ACCESS_WRITE = 2,
@@ -113,7 +115,8 @@ enum workload_protection {
  *   FREE        allocation
  *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic
  *   READ        allocation  offset     size                          CPU read, checked
- *   SUBMIT      context                        duration  accesses    duration_ns
+ *   SUBMIT      context     signal     value   duration  accesses    duration_ns; signal is 0 or
+ *                                                                    one more than a fence
  *   WAIT        context or WORKLOAD_NONE = all contexts
  *   RESIDENT    device                                   names       whole allocations
  *   EVICT       device                                   names       whole allocations
@@ -132,6 +135,10 @@ enum workload_protection {
  *   TILE_MAP    context     va         bytes   page      the pool
  *   TILE_UNMAP  context     va         bytes
  *   TILE_COPY   context     va         bytes   from va
+ *   FENCE_CREATE  process   fence              value
+ *   FENCE_DESTROY process   fence
+ *   FENCE_EXPECT  process   fence              value
+ *   PACK_FENCES
  *   VM_RESERVE  process     va         bytes
  *   VM_RELEASE  process     va         bytes
  *   NOTE                                                             text; nothing happens
@@ -166,6 +173,10 @@ enum workload_op_kind {
     WORKLOAD_OP_TILE_MAP,
     WORKLOAD_OP_TILE_UNMAP,
     WORKLOAD_OP_TILE_COPY,
+    WORKLOAD_OP_FENCE_CREATE,
+    WORKLOAD_OP_FENCE_DESTROY,
+    WORKLOAD_OP_FENCE_EXPECT,
+    WORKLOAD_OP_PACK_FENCES,
     WORKLOAD_OP_VM_RESERVE,
     WORKLOAD_OP_VM_RELEASE,
     WORKLOAD_OP_NOTE,
@@ -482,6 +493,14 @@ void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t cont
                                  uint64_t page_count);
 void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
                                 uint64_t to, uint64_t page_count);
+/* Native fences (builder_fence.c). A signal belongs to the submission that is open, behind its work. */
+void workload_builder_fence_create(struct workload_builder *builder, uint32_t process,
+                                   uint64_t fence, uint64_t value);
+void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
+void workload_builder_fence_expect(struct workload_builder *builder, uint64_t fence,
+                                   uint64_t value);
+void workload_builder_pack_fences(struct workload_builder *builder);
+void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
 /* Pages that are nowhere: they read as zero. */
 void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
                                uint64_t page_count);

@@ -1,0 +1,572 @@
+/*
+ * Native fences: 64-bit values that the GPU keeps by itself, and the driver is told where.
+ *
+ * Storage    Blocks of two contiguous system pages, one of current values, one of monitored values,
+ *            64 bytes a fence, so that no two fences share a line of anybody's cache. Both pages are
+ *            mapped for the CPU as long as the block is there. A fence lives in the first slot that
+ *            is free, and a block goes with its last fence.
+ * Telling    NOTIFY_FENCE_RESIDENCY, in the order of the paging queue, of every fence whose storage
+ *            has come or is another one: when it is created, when it is moved by packing, and of all
+ *            fences when the driver has lost what it knew (a reset, a sleep). A fence may be used when
+ *            its first notice has retired.
+ * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them is
+ *            with the GPU: it has retired, and what comes is held until the driver knows. The old slots
+ *            are given another value before they are free, so that a late write or read shows.
+ *
+ * Nobody waits on the CPU: the monitored values are the largest there is, and DxgkDdiUpdateMonitoredValues
+ * is never called. Fences have one process: DxgkDdiOpenNativeFence is never called either.
+ *
+ * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-015; docs/contract-choices.md, C8.
+ */
+#include "vidmm/private.h"
+
+#include <string.h>
+
+#define FENCE_STRIDE     64u
+#define CURRENT_PAGE     0u
+#define MONITORED_PAGE   1u
+#define BLOCK_PAGES      2u
+#define NOBODY_WAITS     UINT64_MAX
+#define POISON           UINT64_C(0xdeaddeaddeaddead)
+#define MAX_FENCES       4096u
+#define FIRST_INFO_COUNT 16u
+
+_Static_assert(VIDMM_MAX_NATIVE_FENCES_A_PAGE *FENCE_STRIDE == PAGE_BYTES,
+               "a page is full of them");
+
+struct fence_block {
+    struct list link;
+    uint64_t first_page;
+    uint8_t *cpu;
+    uint64_t taken; /* slots */
+};
+
+struct fence_place {
+    struct fence_block *block;
+    unsigned slot;
+};
+
+struct vidmm_native_fence {
+    struct vidmm *vidmm;
+    struct vidmm_process *process;
+    struct list link; /* in vidmm->native_fences.fences */
+    HANDLE driver_handle;
+    struct fence_place place;
+    struct fence_place former; /* while it moves; block NULL otherwise */
+    unsigned notice_count;     /* that have not retired */
+};
+
+/* One operation, about some fences. */
+struct fence_notice {
+    struct job job;
+    struct vidmm *vidmm;
+    bool is_move;
+    vidmm_done done;
+    void *context;
+    unsigned count;
+    struct vidmm_native_fence **fences;
+    DXGK_FENCE_RESIDENCY_INFO *infos;
+};
+
+/* ---- Storage -------------------------------------------------------------------------------- */
+
+static volatile uint64_t *word_of(const struct fence_place *place, unsigned page)
+{
+    return (volatile uint64_t *)(void *)(place->block->cpu + PAGE_BYTES_OF(page) +
+                                         place->slot * FENCE_STRIDE);
+}
+
+static NTSTATUS block_create(struct vidmm *vidmm, struct fence_block **out_block)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    struct fence_block *block = base_alloc(vidmm->services, sizeof *block);
+    NTSTATUS status;
+
+    *out_block = NULL;
+    if (!block)
+        return STATUS_NO_MEMORY;
+    status = platform->take_contiguous(platform->context, BLOCK_PAGES, &block->first_page);
+    if (!NT_SUCCESS(status))
+        goto free_block;
+    block->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(block->first_page),
+                                   PAGE_BYTES_OF(BLOCK_PAGES));
+    if (!block->cpu) {
+        status = STATUS_NO_MEMORY;
+        goto release_pages;
+    }
+    list_push_back(&vidmm->native_fences.blocks, &block->link);
+    *out_block = block;
+    return STATUS_SUCCESS;
+
+release_pages:
+    platform->release_contiguous(platform->context, BLOCK_PAGES, block->first_page);
+free_block:
+    base_free(vidmm->services, block, sizeof *block);
+    return status;
+}
+
+static void block_destroy(struct vidmm *vidmm, struct fence_block *block)
+{
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    list_remove(&block->link);
+    platform->unmap_bus(platform->context, block->cpu, PAGE_BYTES_OF(BLOCK_PAGES));
+    platform->release_contiguous(platform->context, BLOCK_PAGES, block->first_page);
+    base_free(vidmm->services, block, sizeof *block);
+}
+
+/* The first free slot of a block before the one given, or of any with NULL. */
+static bool find_place(const struct vidmm *vidmm, const struct fence_block *before,
+                       struct fence_place *out_place)
+{
+    struct fence_block *block;
+
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link) {
+        if (block == before)
+            break;
+        for (unsigned slot = 0; slot < vidmm->config.native_fences; slot++) {
+            if (block->taken >> slot & 1)
+                continue;
+            *out_place = (struct fence_place){block, slot};
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_place(const struct fence_place *place, uint64_t value, uint64_t monitored)
+{
+    place->block->taken |= UINT64_C(1) << place->slot;
+    *word_of(place, CURRENT_PAGE) = value;
+    *word_of(place, MONITORED_PAGE) = monitored;
+}
+
+static void release_place(struct vidmm *vidmm, struct fence_place *place)
+{
+    *word_of(place, CURRENT_PAGE) = POISON;
+    *word_of(place, MONITORED_PAGE) = POISON;
+    place->block->taken &= ~(UINT64_C(1) << place->slot);
+    if (!place->block->taken)
+        block_destroy(vidmm, place->block);
+    place->block = NULL;
+}
+
+/* ---- Notices -------------------------------------------------------------------------------- */
+
+static D3DGPU_PHYSICAL_ADDRESS address_of(const struct vidmm *vidmm,
+                                          const struct fence_place *place, unsigned page)
+{
+    return (D3DGPU_PHYSICAL_ADDRESS){
+        .SegmentId = 0,
+        .SegmentOffset = PAGE_BYTES_OF(device_page(vidmm, place->block->first_page + page)) +
+                         place->slot * FENCE_STRIDE,
+    };
+}
+
+static void describe(const struct vidmm_native_fence *fence, DXGK_FENCE_RESIDENCY_INFO *out_info)
+{
+    *out_info = (DXGK_FENCE_RESIDENCY_INFO){
+        .hGlobalNativeFence = fence->driver_handle,
+        .CurrentValuePhysicalAddress = address_of(fence->vidmm, &fence->place, CURRENT_PAGE),
+        .MonitoredValuePhysicalAddress = address_of(fence->vidmm, &fence->place, MONITORED_PAGE),
+        .CurrentValueKernelCpuVa = (void *)word_of(&fence->place, CURRENT_PAGE),
+        .MonitoredValueKernelCpuVa = (void *)word_of(&fence->place, MONITORED_PAGE),
+    };
+}
+
+static void fill_operation(DXGKARG_BUILDPAGINGBUFFER *args, unsigned count,
+                           DXGK_FENCE_RESIDENCY_INFO *infos)
+{
+    args->Operation = DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY;
+    args->NotifyFenceResidency.NumFences = count;
+    args->NotifyFenceResidency.FenceResidencyInfo = infos;
+}
+
+static void notice_free(struct fence_notice *notice)
+{
+    const struct base_services *services = notice->vidmm->services;
+
+    base_free_array(services, notice->fences, notice->count, sizeof *notice->fences);
+    base_free_array(services, notice->infos, notice->count, sizeof *notice->infos);
+    base_free(services, notice, sizeof *notice);
+}
+
+static enum job_step notice_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct fence_notice *notice = container_of(job, struct fence_notice, job);
+
+    if (job->phase++)
+        return JOB_DONE;
+    for (unsigned i = 0; i < notice->count; i++)
+        describe(notice->fences[i], &notice->infos[i]);
+    fill_operation(args, notice->count, notice->infos);
+    return JOB_OPERATION;
+}
+
+static void notice_finished(struct job *job)
+{
+    struct fence_notice *notice = container_of(job, struct fence_notice, job);
+    struct vidmm *vidmm = notice->vidmm;
+    vidmm_done done = notice->done;
+    void *context = notice->context;
+
+    for (unsigned i = 0; i < notice->count; i++) {
+        struct vidmm_native_fence *fence = notice->fences[i];
+
+        fence->notice_count--;
+        if (!notice->is_move)
+            continue;
+        release_place(vidmm, &fence->former);
+        space_release(&fence->process->space);
+    }
+    if (notice->is_move)
+        vidmm->native_fences.is_packing = false;
+    notice_free(notice);
+    if (done)
+        done(context, STATUS_SUCCESS, 0, 0);
+}
+
+static const struct job_ops notice_ops = {notice_next, notice_finished, NULL};
+
+/* Gives a notice about so many fences, which are the caller's to fill in. */
+static NTSTATUS notice_create(struct vidmm *vidmm, unsigned count, vidmm_done done, void *context,
+                              struct fence_notice **out_notice)
+{
+    struct fence_notice *notice = base_alloc(vidmm->services, sizeof *notice);
+
+    *out_notice = NULL;
+    if (!notice)
+        return STATUS_NO_MEMORY;
+    notice->vidmm = vidmm;
+    notice->count = count;
+    notice->done = done;
+    notice->context = context;
+    notice->job.ops = &notice_ops;
+    notice->fences = base_alloc_array(vidmm->services, count, sizeof *notice->fences);
+    notice->infos = base_alloc_array(vidmm->services, count, sizeof *notice->infos);
+    if (!notice->fences || !notice->infos) {
+        notice_free(notice);
+        return STATUS_NO_MEMORY;
+    }
+    *out_notice = notice;
+    return STATUS_SUCCESS;
+}
+
+static void notice_queue(struct fence_notice *notice)
+{
+    for (unsigned i = 0; i < notice->count; i++)
+        notice->fences[i]->notice_count++;
+    paging_queue_add(notice->vidmm, &notice->job);
+}
+
+/* ---- Telling of all of them again ----------------------------------------------------------- */
+
+enum job_step native_fences_restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = container_of(job, struct vidmm, native_fences.restore_job);
+    struct native_fences *fences = &vidmm->native_fences;
+    struct vidmm_native_fence *fence;
+    unsigned count = 0;
+
+    if (job->phase++)
+        return JOB_DONE;
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link)
+        describe(fence, &fences->infos[count++]);
+    fill_operation(args, count, fences->infos);
+    return JOB_OPERATION;
+}
+
+static void restore_finished(struct job *job)
+{
+    container_of(job, struct vidmm, native_fences.restore_job)->native_fences.is_restoring = false;
+}
+
+static const struct job_ops restore_ops = {native_fences_restore_next, restore_finished, NULL};
+
+void native_fences_restore(struct vidmm *vidmm)
+{
+    struct native_fences *fences = &vidmm->native_fences;
+
+    if (list_is_empty(&fences->fences))
+        return;
+    fences->is_restoring = true;
+    fences->restore_job.ops = &restore_ops;
+    paging_queue_add(vidmm, &fences->restore_job);
+}
+
+/* Room to tell of one more. */
+static NTSTATUS reserve_info(struct vidmm *vidmm)
+{
+    struct native_fences *fences = &vidmm->native_fences;
+    unsigned capacity = fences->capacity ? 2 * fences->capacity : FIRST_INFO_COUNT;
+    DXGK_FENCE_RESIDENCY_INFO *infos;
+
+    if (fences->count < fences->capacity)
+        return STATUS_SUCCESS;
+    infos = base_alloc_array(vidmm->services, capacity, sizeof *infos);
+    if (!infos)
+        return STATUS_NO_MEMORY;
+    base_free_array(vidmm->services, fences->infos, fences->capacity, sizeof *fences->infos);
+    fences->infos = infos;
+    fences->capacity = capacity;
+    return STATUS_SUCCESS;
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+void native_fences_init(struct vidmm *vidmm)
+{
+    list_init(&vidmm->native_fences.blocks);
+    list_init(&vidmm->native_fences.fences);
+}
+
+void native_fences_fini(struct vidmm *vidmm)
+{
+    struct native_fences *fences = &vidmm->native_fences;
+
+    ASSERT(list_is_empty(&fences->fences) && list_is_empty(&fences->blocks));
+    base_free_array(vidmm->services, fences->infos, fences->capacity, sizeof *fences->infos);
+    fences->infos = NULL;
+    fences->capacity = 0;
+}
+
+static bool is_busy(const struct vidmm *vidmm)
+{
+    return vidmm->native_fences.is_packing || vidmm->native_fences.is_restoring ||
+           vidmm->power.state != POWER_ON;
+}
+
+static void driver_destroy(struct vidmm *vidmm, HANDLE handle)
+{
+    DXGKARG_DESTROYNATIVEFENCE args = {.hGlobalNativeFence = handle};
+    NTSTATUS status = miniport_destroy_native_fence(vidmm->miniport, NULL, &args);
+
+    if (status != STATUS_SUCCESS)
+        vidmm_driver_error(vidmm, "FENCE-013", "DxgkDdiDestroyNativeFence returned 0x%08x",
+                           (unsigned)status);
+}
+
+/* Makes the driver's object, and copies what it tells the user-mode half. */
+static NTSTATUS driver_create(struct vidmm_native_fence *fence,
+                              uint8_t private_data[VIDMM_NATIVE_FENCE_DATA_BYTES])
+{
+    DXGKARG_CREATENATIVEFENCE args = {.hGlobalNativeFence = fence,
+                                      .Type = D3DDDI_NATIVEFENCE_TYPE_DEFAULT};
+    NTSTATUS status;
+
+    memcpy(args.pPrivateDriverData, private_data, sizeof args.pPrivateDriverData);
+    status = miniport_create_native_fence(fence->vidmm->miniport, NULL, &args);
+    if (!NT_SUCCESS(status))
+        return status;
+    memcpy(private_data, args.pPrivateDriverData, sizeof args.pPrivateDriverData);
+    fence->driver_handle = args.hGlobalNativeFence;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS take_first_place(struct vidmm *vidmm, uint64_t value, struct fence_place *out_place)
+{
+    struct fence_block *block;
+    NTSTATUS status;
+
+    if (!find_place(vidmm, NULL, out_place)) {
+        status = block_create(vidmm, &block);
+        if (!NT_SUCCESS(status))
+            return status;
+        *out_place = (struct fence_place){block, 0};
+    }
+    take_place(out_place, value, NOBODY_WAITS);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value,
+                                   uint8_t private_data[VIDMM_NATIVE_FENCE_DATA_BYTES],
+                                   vidmm_done done, void *context,
+                                   struct vidmm_native_fence **out_fence)
+{
+    struct vidmm *vidmm = process->vidmm;
+    struct vidmm_native_fence *fence;
+    struct fence_notice *notice;
+    NTSTATUS status;
+
+    *out_fence = NULL;
+    if (!vidmm->caps.has_native_fences)
+        return STATUS_NOT_SUPPORTED;
+    if (is_busy(vidmm))
+        return STATUS_DEVICE_BUSY;
+    if (vidmm->native_fences.count == MAX_FENCES)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    status = reserve_info(vidmm);
+    if (!NT_SUCCESS(status))
+        return status;
+    fence = base_alloc(vidmm->services, sizeof *fence);
+    if (!fence)
+        return STATUS_NO_MEMORY;
+    fence->vidmm = vidmm;
+    fence->process = process;
+    status = notice_create(vidmm, 1, done, context, &notice);
+    if (!NT_SUCCESS(status))
+        goto free_fence;
+    status = take_first_place(vidmm, value, &fence->place);
+    if (!NT_SUCCESS(status))
+        goto free_notice;
+    status = driver_create(fence, private_data);
+    if (!NT_SUCCESS(status))
+        goto release_place;
+    list_push_back(&vidmm->native_fences.fences, &fence->link);
+    vidmm->native_fences.count++;
+    notice->fences[0] = fence;
+    *out_fence = fence;
+    notice_queue(notice);
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+
+release_place:
+    release_place(vidmm, &fence->place);
+free_notice:
+    notice_free(notice);
+free_fence:
+    base_free(vidmm->services, fence, sizeof *fence);
+    return status;
+}
+
+NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence)
+{
+    struct vidmm *vidmm = fence->vidmm;
+
+    if (is_busy(vidmm) || fence->notice_count)
+        return STATUS_DEVICE_BUSY;
+    driver_destroy(vidmm, fence->driver_handle);
+    release_place(vidmm, &fence->place);
+    list_remove(&fence->link);
+    vidmm->native_fences.count--;
+    base_free(vidmm->services, fence, sizeof *fence);
+    return STATUS_SUCCESS;
+}
+
+uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence)
+{
+    return *word_of(&fence->place, CURRENT_PAGE);
+}
+
+/* ---- Packing -------------------------------------------------------------------------------- */
+
+/* Fences that have a free slot before them, as many as such slots, last ones first. */
+static unsigned count_moves(const struct vidmm *vidmm)
+{
+    const struct native_fences *fences = &vidmm->native_fences;
+    unsigned wanted_blocks = (unsigned)div_round_up(fences->count, vidmm->config.native_fences);
+    const struct fence_block *block;
+    const struct vidmm_native_fence *fence;
+    unsigned index = 0, count = 0;
+
+    list_for_each (block, &fences->blocks, struct fence_block, link) {
+        if (index++ < wanted_blocks)
+            continue;
+        list_for_each (fence, &fences->fences, struct vidmm_native_fence, link)
+            count += fence->place.block == block;
+    }
+    return count;
+}
+
+/* Its values go to a slot further in front, and are what the driver is told of from now on. */
+static bool move_forward(struct vidmm_native_fence *fence, const struct fence_block *end)
+{
+    struct fence_place place;
+
+    if (!find_place(fence->vidmm, end, &place))
+        return false;
+    take_place(&place, *word_of(&fence->place, CURRENT_PAGE),
+               *word_of(&fence->place, MONITORED_PAGE));
+    fence->former = fence->place;
+    fence->place = place;
+    return true;
+}
+
+/* The first block that no fence will be in; those in front of it hold them all. */
+static const struct fence_block *first_spare_block(const struct vidmm *vidmm)
+{
+    const struct native_fences *fences = &vidmm->native_fences;
+    unsigned wanted_blocks = (unsigned)div_round_up(fences->count, vidmm->config.native_fences);
+    const struct fence_block *block;
+
+    list_for_each (block, &fences->blocks, struct fence_block, link) {
+        if (!wanted_blocks--)
+            return block;
+    }
+    return NULL;
+}
+
+static bool is_before(const struct vidmm *vidmm, const struct fence_block *block,
+                      const struct fence_block *end)
+{
+    const struct fence_block *at;
+
+    list_for_each (at, &vidmm->native_fences.blocks, struct fence_block, link) {
+        if (at == end)
+            return false;
+        if (at == block)
+            return true;
+    }
+    return false;
+}
+
+NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *context)
+{
+    struct native_fences *fences = &vidmm->native_fences;
+    const struct fence_block *end;
+    struct vidmm_native_fence *fence;
+    struct fence_notice *notice;
+    unsigned count, at = 0;
+    NTSTATUS status;
+
+    if (!vidmm->caps.has_native_fences)
+        return STATUS_NOT_SUPPORTED;
+    if (is_busy(vidmm) || submissions_retired(vidmm) != vidmm->submitted)
+        return STATUS_DEVICE_BUSY;
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        if (fence->notice_count)
+            return STATUS_DEVICE_BUSY;
+    }
+    count = count_moves(vidmm);
+    if (!count)
+        return STATUS_SUCCESS;
+    status = notice_create(vidmm, count, done, context, &notice);
+    if (!NT_SUCCESS(status))
+        return status;
+    notice->is_move = true;
+    fences->is_packing = true;
+    end = first_spare_block(vidmm);
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        if (is_before(vidmm, fence->place.block, end) || !move_forward(fence, end))
+            continue;
+        space_hold(&fence->process->space);
+        notice->fences[at++] = fence;
+    }
+    ASSERT(at == count);
+    notice_queue(notice);
+    vidmm_pump(vidmm);
+    return STATUS_PENDING;
+}
+
+/* ---- The invariant walk --------------------------------------------------------------------- */
+
+bool native_fences_check(const struct vidmm *vidmm)
+{
+    const struct native_fences *fences = &vidmm->native_fences;
+    const struct vidmm_native_fence *fence;
+    const struct fence_block *block;
+    uint64_t taken = 0, places = 0;
+
+    list_for_each (block, &fences->blocks, struct fence_block, link) {
+        for (uint64_t left = block->taken; left; left &= left - 1)
+            taken++;
+        if (!block->taken)
+            return false;
+    }
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        places += fence->former.block ? 2 : 1;
+        if (!(fence->place.block->taken >> fence->place.slot & 1))
+            return false;
+    }
+    return taken == places;
+}
