@@ -181,6 +181,10 @@ static const struct reason {
      "the driver's own name for a location, which it needs none of and nobody else reads"},
     {COVERAGE_PATCH_LOCATION_LIST, "SplitOffset",
      "no use for the driver in Patch: it is what the driver tells the system"},
+    {COVERAGE_FENCE_RESIDENCY, "CurrentValuePhysicalAddress.SegmentId",
+     "0: the values of fences that the CPU may use are in system memory"},
+    {COVERAGE_FENCE_RESIDENCY, "MonitoredValuePhysicalAddress.SegmentId",
+     "0: the values of fences that the CPU may use are in system memory"},
     {COVERAGE_ALLOCATION_LIST, "VirtualAddress",
      "shares its place with PhysicalAddress; nothing is patched where addresses are virtual"},
 };

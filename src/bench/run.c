@@ -306,6 +306,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         [SGPU_FAULT_BUS] = "nothing answers",
         [SGPU_FAULT_PACKET] = "malformed packet",
         [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
+        [SGPU_FAULT_NO_HOME] = "a fence without a home is signalled",
     };
     struct assembly *run = context;
     uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;

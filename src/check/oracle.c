@@ -39,6 +39,7 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
     list_init(&oracle->packets);
     id_map_init(&oracle->by_id, oracle->services);
     id_map_init(&oracle->by_handle, oracle->services);
+    id_map_init(&oracle->fences, oracle->services);
     id_map_init(&oracle->submissions, oracle->services);
     id_map_init(&oracle->va_chunks, oracle->services);
     *out_oracle = oracle;
@@ -98,6 +99,7 @@ void oracle_destroy(struct oracle *oracle)
     range_allocator_fini(&oracle->ranges);
     id_map_fini(&oracle->by_id);
     id_map_fini(&oracle->by_handle);
+    oracle_forget_fences(oracle);
     id_map_fini(&oracle->submissions);
     id_map_fini(&oracle->va_chunks);
     page_store_destroy(oracle->expected);

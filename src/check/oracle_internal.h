@@ -154,6 +154,9 @@ struct oracle {
     struct id_map by_handle;
     struct oracle_allocation *announced; /* the next that DxgkDdiCreateAllocation creates */
 
+    struct id_map fences; /* native ones, by handle */
+    bool fences_are_lost; /* for want of memory: not followed any more */
+
     struct id_map submissions;
     struct submission *last_submission; /* of the last look-up */
 
@@ -270,6 +273,18 @@ void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node);
 void oracle_forget_paging(struct oracle *oracle);
 /* What is built or under way will not happen. */
 void oracle_drop_operations(struct oracle *oracle);
+
+/* The location of a system page that the device names: not of one in an MDL. */
+uint64_t device_location(const struct oracle *oracle, uint64_t page);
+
+/* ---- oracle_fence.c ---- */
+
+void oracle_fence_created(struct oracle *oracle, uint64_t handle);
+void oracle_fence_destroyed(struct oracle *oracle, uint64_t handle);
+void oracle_forget_fences(struct oracle *oracle);
+/* The driver has been told of fences: are they there? */
+void oracle_fences_told(struct oracle *oracle,
+                        const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);
 
 /* ---- oracle_reset.c ---- */
 

@@ -1,5 +1,5 @@
 /*
- * Oracle: the layer. Looks at nine DDIs and one callback and hands everything on unchanged. What
+ * Oracle: the layer. Looks at eleven DDIs and one callback and hands everything on unchanged. What
  * goes down is looked at after the driver has answered, except a submission: its packet must
  * be known before the driver can report it complete.
  */
@@ -136,6 +136,25 @@ static NTSTATUS watch_destroy_allocation(struct miniport *self, HANDLE object,
     return miniport_forward_destroy_allocation(self, object, arg);
 }
 
+static NTSTATUS watch_create_native_fence(struct miniport *self, HANDLE object,
+                                          DXGKARG_CREATENATIVEFENCE *arg)
+{
+    NTSTATUS status = miniport_forward_create_native_fence(self, object, arg);
+
+    oracle_of(self)->event_count++;
+    if (NT_SUCCESS(status))
+        oracle_fence_created(oracle_of(self), (uint64_t)(uintptr_t)arg->hGlobalNativeFence);
+    return status;
+}
+
+static NTSTATUS watch_destroy_native_fence(struct miniport *self, HANDLE object,
+                                           DXGKARG_DESTROYNATIVEFENCE *arg)
+{
+    oracle_of(self)->event_count++;
+    oracle_fence_destroyed(oracle_of(self), (uint64_t)(uintptr_t)arg->hGlobalNativeFence);
+    return miniport_forward_destroy_native_fence(self, object, arg);
+}
+
 /* ---- Paging ---- */
 
 /* Bytes that the driver says it wrote; what lies outside the buffer is another layer's finding. */
@@ -157,6 +176,8 @@ static NTSTATUS watch_build_paging_buffer(struct miniport *self, HANDLE object,
     oracle->event_count++;
     if (NT_SUCCESS(status) || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         oracle_built(oracle, &before, written_bytes(&before, arg), NT_SUCCESS(status));
+    if (NT_SUCCESS(status) && before.Operation == DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY)
+        oracle_fences_told(oracle, &before.NotifyFenceResidency);
     return status;
 }
 
@@ -265,6 +286,8 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.create_process = watch_create_process;
     layer->ops.create_allocation = watch_create_allocation;
     layer->ops.destroy_allocation = watch_destroy_allocation;
+    layer->ops.create_native_fence = watch_create_native_fence;
+    layer->ops.destroy_native_fence = watch_destroy_native_fence;
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;

@@ -32,8 +32,7 @@ uint64_t location_in(const struct oracle *oracle, const struct page_store *store
     return store == oracle->config.local ? LOCATION_LOCAL | page : LOCATION_UNKNOWN;
 }
 
-/* The location of a system page that the device names: not of one in an MDL. */
-static uint64_t device_location(const struct oracle *oracle, uint64_t page)
+uint64_t device_location(const struct oracle *oracle, uint64_t page)
 {
     if (oracle->config.system_page &&
         !oracle->config.system_page(oracle->config.context, page, &page))

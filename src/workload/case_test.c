@@ -97,7 +97,12 @@ static const char everything[] =
     "note \"a note\"\n"
     "label game va=0x700000000010 size=33 \"image 7\"\n"
     "free tex\n"
-    "alloc tex size=2G\n";
+    "alloc tex size=2G\n"
+    "fence 3 create process=shell value=0x10\n"
+    "submit copy signal=3 value=17\n"
+    "fence 3 expect value=17\n"
+    "pack-fences\n"
+    "fence 3 destroy\n";
 
 static void every_directive_is_read_and_written(void **state)
 {
@@ -390,6 +395,13 @@ static const struct {
     {"alloc a size=8K\nmap a va=auto protect=ro,ro\n", "t.case:3: protect has 'ro' (expected"},
     {"pte p0 map va=0 pages=1\n", "t.case:2: 'pte map' (expected: pte PROCESS map"},
     {"tile c0 map va=0 pages=16\n", "t.case:2: 'tile map' (expected: tile CONTEXT map"},
+    {"fence 64 create\n", "t.case:2: fence 64 (expected 0 to 63)"},
+    {"fence x create\n", "t.case:2: fence 'x' (expected a number)"},
+    {"fence 1 move\n", "t.case:2: 'fence 1 move' (expected: fence N create"},
+    {"fence 1 destroy\n", "t.case:2: fence 1 does not exist (expected one that was created)"},
+    {"fence 1 create\nfence 1 create\n", "t.case:3: fence 1 exists already (expected another"},
+    {"submit c0 signal=1\n", "t.case:2: signal= without value="},
+    {"submit c0 signal=1 value=2\n", "t.case:2: fence 1 does not exist (expected"},
     {"tile c9 unmap va=0 pages=16\n", "t.case:2: unknown context 'c9' (expected"},
     {"tile c0 unmap va=0x10000 pages=1\n", "t.case:2: 1 pages (expected a multiple of 16)"},
     {"tile c0 copy from=0 to=64K pages=32\n", "t.case:2: a copy to a part of itself (expected"},
