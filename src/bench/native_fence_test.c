@@ -1,6 +1,6 @@
 /*
- * Native fences: whole runs of cases/native-fences.case, with every size of paging buffer, drivers that
- * are told something wrong or nothing, and allocations that fail.
+ * Native fences: whole runs of NTF-010-native-fences.case, with paging buffers of several sizes, drivers
+ * that are told something wrong or nothing, and allocations that fail.
  */
 #include "bench/test_run.h"
 
@@ -63,7 +63,7 @@ static struct run_config config_for(const struct workload *workload)
 static void fences_keep_their_values_with_any_buffer(void **state)
 {
     static const uint32_t buffers[] = {64, 128, 4096, 65536};
-    struct workload *workload = test_load("native-fences.case");
+    struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
 
     for (size_t i = 0; i < ARRAY_COUNT(buffers); i++) {
         struct watcher watcher = {0};
@@ -130,7 +130,7 @@ static void wrong_notices_are_found(void **state)
         {name_another_word, "the two addresses of the current value of a fence lead to"},
         {name_half_a_word, "expected a multiple of 8 in system memory"},
     };
-    struct workload *workload = test_load("native-fences.case");
+    struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct watcher watcher = {.bend = cases[i].bend};
@@ -168,7 +168,7 @@ static struct miniport *add_claimer(void *context, struct miniport *next)
 
 static void rule_FENCE_015_is_found_when_broken(void **state)
 {
-    struct workload *workload = test_load("native-fences.case");
+    struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
     struct watcher watcher = {0};
     struct run_config config = config_for(workload);
     struct run_result *result = calloc(1, sizeof *result);
@@ -186,7 +186,7 @@ static void rule_FENCE_015_is_found_when_broken(void **state)
 
 static void older_drivers_have_no_fences(void **state)
 {
-    struct workload *workload = test_load("native-fences.case");
+    struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
     struct watcher watcher = {0};
     struct run_config config = config_for(workload);
     struct run_result *result;
@@ -202,7 +202,7 @@ static void older_drivers_have_no_fences(void **state)
 /* One allocation of the manager fails: the run repeats the call, or does not start. */
 static void every_nth_allocation_failure_leaves_it_whole(void **state)
 {
-    struct workload *workload = test_load("native-fences.case");
+    struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
 
     for (uint64_t n = 1; n < 400; n += 3) {
         struct watcher watcher = {0};
