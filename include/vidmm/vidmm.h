@@ -426,6 +426,14 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
                              void *context, uint64_t *out_fence_value);
 
 /*
+ * The same for a caller that cannot go on without (MustSucceed, RES-004): when it fails, at once or
+ * later, the device is in error (events.device_error) by the time that this, or done, says so.
+ */
+NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count,
+                                     struct vidmm_allocation *const *allocations, vidmm_done done,
+                                     void *context, uint64_t *out_fence_value);
+
+/*
  * Takes one reference off each, which vidmm_make_resident() gave and whose request has ended; at none
  * it may be evicted once the device's submitted work has finished.
  */

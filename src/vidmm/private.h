@@ -605,6 +605,7 @@ struct request {
     NTSTATUS (*make_tables)(void *subject);
     uint64_t table_bytes;
     bool is_active;    /* its references are held */
+    bool must_succeed; /* or the device is in error */
     bool has_restored; /* page tables of what it holds: their jobs come first */
     bool is_reclaim;   /* references that were put aside come back with it */
     bool has_ended;    /* by its value in memory, before its barrier's packet has retired */

@@ -621,6 +621,8 @@ static bool resort(struct request *request)
     return false;
 }
 
+static const char must_succeed_failed[] = "what it needs could not be made resident";
+
 /* The caller hears what it needed, and what could be had: all but what others hold. */
 static void fail_request(struct request *request, NTSTATUS status)
 {
@@ -628,6 +630,8 @@ static void fail_request(struct request *request, NTSTATUS status)
 
     request_sizes(request, &needed, &available);
     list_remove(&request->link);
+    if (request->must_succeed)
+        device_fail(request->device, must_succeed_failed);
     end_request(request, status, needed, available);
 }
 
@@ -694,9 +698,9 @@ bool residency_run(struct vidmm *vidmm)
 
 /* ---- The public side (GpuMmu) ---------------------------------------------------------------------------- */
 
-NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
-                             struct vidmm_allocation *const *allocations, vidmm_done done,
-                             void *context, uint64_t *out_fence_value)
+static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
+                              struct vidmm_allocation *const *allocations, bool must_succeed,
+                              vidmm_done done, void *context, uint64_t *out_fence_value)
 {
     struct vidmm *vidmm = device->vidmm;
     struct request *request;
@@ -730,9 +734,29 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
     for (i = 0; i < count; i++)
         request->allocations[i] = allocations[i];
     *out_fence_value = request->fence_value = ++device->requests_made;
+    request->must_succeed = must_succeed;
     request_queue(request);
     vidmm_pump(vidmm);
     return STATUS_PENDING;
+}
+
+NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
+                             struct vidmm_allocation *const *allocations, vidmm_done done,
+                             void *context, uint64_t *out_fence_value)
+{
+    return make_resident(device, count, allocations, false, done, context, out_fence_value);
+}
+
+NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count,
+                                     struct vidmm_allocation *const *allocations, vidmm_done done,
+                                     void *context, uint64_t *out_fence_value)
+{
+    NTSTATUS status =
+        make_resident(device, count, allocations, true, done, context, out_fence_value);
+
+    if (!NT_SUCCESS(status))
+        device_fail(device, must_succeed_failed);
+    return status;
 }
 
 void vidmm_evict(struct vidmm_device *device, unsigned count,

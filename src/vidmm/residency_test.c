@@ -76,6 +76,55 @@ static void make_resident_succeeds_at_once_pends_or_fails_with_sizes(void **stat
     rig_free(rig);
 }
 
+static void a_device_whose_residency_must_succeed_is_in_error_when_it_does_not(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done done = {0};
+    struct rig_object small, huge, *objects[1] = {&small};
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config); /* 256 pages */
+    rig_object(rig, 100, 1, &small);
+    rig_object(rig, 257, 1, &huge);
+    rig_map(rig, &small);
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &small.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_SUCCESS);
+    assert_false(vidmm_device_is_in_error(rig->device));
+    small.references = 1;
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_false(vidmm_device_is_in_error(rig->device));
+
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_true(vidmm_device_is_in_error(rig->device));
+    assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 4, rig_done, &done),
+                     STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    vidmm_device_clear_error(rig->device);
+
+    failing_services_fail_at(&rig->memory, 1);
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+        STATUS_NO_MEMORY);
+    assert_true(vidmm_device_is_in_error(rig->device));
+    vidmm_device_clear_error(rig->device);
+    rig_gpu(rig, &small, 4);
+    rig_destroy_object(rig, &small);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
 static void the_least_recently_used_of_the_lowest_priority_leaves_first(void **state)
 {
     struct rig_config config = rig_model(2);
@@ -424,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
+        cmocka_unit_test(a_device_whose_residency_must_succeed_is_in_error_when_it_does_not),
         cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
         cmocka_unit_test(what_work_in_flight_may_use_stays),
         cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
