@@ -5,9 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE       4096u
-#define NEAR_BYTES 256u /* of a canary, looked at after every call */
-#define GAP_BYTES  8u   /* fewer at the end may be what the driver wrote */
+#define PAGE              4096u
+#define NEAR_BYTES        256u /* of a canary, looked at after every call */
+#define PRIVATE_ALIGNMENT 64u  /* of which nobody asks more of private data */
+#define GAP_BYTES         8u   /* fewer at the end may be what the driver wrote */
 
 void guard_fini(struct guard *guard)
 {
@@ -16,26 +17,34 @@ void guard_fini(struct guard *guard)
     memset(guard, 0, sizeof *guard);
 }
 
-/* Maps a fresh copy of size bytes at the page offset of real. */
-static bool make_copy(struct guard *guard, char *real, size_t size)
+/*
+ * A fresh copy of size bytes, as far behind a boundary of alignment as real is. Pages are mapped anew only
+ * when those that there are do not suffice.
+ */
+static bool make_copy(struct guard *guard, char *real, size_t size, size_t alignment)
 {
-    size_t skew = (uintptr_t)real % PAGE;
+    size_t skew = (uintptr_t)real % alignment;
     size_t bytes = align_up(skew + size, PAGE) + 4 * PAGE;
-    char *map;
 
-    guard_fini(guard);
-    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-        return false;
-    mprotect(map, PAGE, PROT_NONE);
-    mprotect(map + bytes - PAGE, PAGE, PROT_NONE);
-    guard->map = map;
-    guard->map_bytes = bytes;
-    guard->copy = map + 2 * PAGE + skew;
+    if (!guard->map || guard->map_bytes < bytes) {
+        char *map;
+
+        guard_fini(guard);
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED)
+            return false;
+        mprotect(map, PAGE, PROT_NONE);
+        mprotect(map + bytes - PAGE, PAGE, PROT_NONE);
+        memset(map + PAGE, GUARD_CANARY, bytes - 2 * PAGE);
+        guard->map = map;
+        guard->map_bytes = bytes;
+    } else {
+        memset(guard->copy, GUARD_CANARY, guard->size);
+    }
+    guard->copy = guard->map + 2 * PAGE + skew;
     guard->real = real;
     guard->size = size;
     guard->used = 0;
-    memset(map + PAGE, GUARD_CANARY, bytes - 2 * PAGE);
     memset(guard->copy, GUARD_FILL, size);
     return true;
 }
@@ -55,7 +64,7 @@ char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
         guard->real = start;
     }
     if (!guard->map || guard->real != start || guard->size != size) {
-        if (!make_copy(guard, start, size))
+        if (!make_copy(guard, start, size, PAGE))
             return NULL;
     }
     if (guard->used < offset) { /* what was written before is there, as it would be */
@@ -132,8 +141,8 @@ char *guard_lend(struct guard *guard, char *real, size_t bytes)
     if (bytes > GUARD_MOST_BYTES)
         return NULL;
     if (!guard->map || guard->size != bytes ||
-        (uintptr_t)guard->real % PAGE != (uintptr_t)real % PAGE) {
-        if (!make_copy(guard, real, bytes))
+        (uintptr_t)guard->copy % PRIVATE_ALIGNMENT != (uintptr_t)real % PRIVATE_ALIGNMENT) {
+        if (!make_copy(guard, real, bytes, PRIVATE_ALIGNMENT))
             return NULL;
     }
     guard->real = real;
