@@ -100,6 +100,27 @@ static bool check_process(struct workload_builder *builder, uint32_t process)
     return true;
 }
 
+/*
+ * The manager maps a tile pool a second time where it likes, which a pte line may name: a process has
+ * lines of one kind only.
+ */
+static bool check_kind(struct workload_builder *builder, uint32_t process, bool is_tile)
+{
+    struct workload_process *entry = &builder->out->processes[process];
+
+    if (is_tile ? entry->has_entries : entry->has_tiles) {
+        workload_builder_fail(builder,
+                              "process %s has pte and tile lines (expected one kind of them)",
+                              builder->out->strings + entry->name);
+        return false;
+    }
+    if (is_tile)
+        entry->has_tiles = true;
+    else
+        entry->has_entries = true;
+    return true;
+}
+
 /* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
 static bool check_va(struct workload_builder *builder, uint64_t va, uint64_t size, uint64_t page)
 {
@@ -678,7 +699,8 @@ void workload_builder_pte_map(struct workload_builder *builder, uint32_t process
             page_count, page, WORKLOAD_MAX_PAGE);
         return;
     }
-    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, (uint64_t)1 << page_shift))
+    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, (uint64_t)1 << page_shift) ||
+        !check_kind(builder, process, false))
         return;
     op = workload_builder_op(builder, WORKLOAD_OP_PTE_MAP, process);
     if (!op)
@@ -692,12 +714,18 @@ void workload_builder_pte_map(struct workload_builder *builder, uint32_t process
 }
 
 /* An operation on a range of GPU VA of a process; NULL after an error. */
+static bool is_pte(enum workload_op_kind kind)
+{
+    return kind == WORKLOAD_OP_PTE_MAP || kind == WORKLOAD_OP_PTE_UNMAP;
+}
+
 static struct workload_op *add_va(struct workload_builder *builder, enum workload_op_kind kind,
                                   uint32_t process, uint64_t va, uint64_t size)
 {
     struct workload_op *op;
 
-    if (!check_process(builder, process) || !check_va(builder, va, size, PAGE_BYTES))
+    if (!check_process(builder, process) || !check_va(builder, va, size, PAGE_BYTES) ||
+        (is_pte(kind) && !check_kind(builder, process, false)))
         return NULL;
     op = workload_builder_op(builder, kind, process);
     if (!op)
@@ -756,7 +784,9 @@ static struct workload_op *add_tiles(struct workload_builder *builder, enum work
         workload_builder_fail(builder, "%" PRIu64 " pages (expected a multiple of 16)", page_count);
         return NULL;
     }
-    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, WORKLOAD_TILE_BYTES))
+    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, WORKLOAD_TILE_BYTES) ||
+        !check_kind(builder, builder->out->devices[builder->out->contexts[context].device].process,
+                    true))
         return NULL;
     op = workload_builder_op(builder, kind, context);
     if (!op)

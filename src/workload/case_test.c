@@ -88,7 +88,7 @@ static const char everything[] =
     "tile draw map pool=tex va=0x300000000 page=16 pages=32\n"
     "tile draw copy from=0x300000000 to=0x300100000 pages=32\n"
     "tile draw unmap va=0x300010000 pages=16\n"
-    "pte game map va=0x600000000000 segment=local-invisible page=0x10 pages=16 "
+    "pte shell map va=0x600000000000 segment=local-invisible page=0x10 pages=16 "
     "page-size=64K protect=ro\n"
     "pte shell unmap va=0x1000 pages=2\n"
     "vm-reserve game va=0x700000000000 size=1G\n"
@@ -402,6 +402,10 @@ static const struct {
     {"fence 1 create\nfence 1 create\n", "t.case:3: fence 1 exists already (expected another"},
     {"submit c0 signal=1\n", "t.case:2: signal= without value="},
     {"submit c0 signal=1 value=2\n", "t.case:2: fence 1 does not exist (expected"},
+    {"pte p0 unmap va=0 pages=16\ntile c0 unmap va=0x10000 pages=16\n",
+     "t.case:3: process p0 has pte and tile lines (expected one kind of them)"},
+    {"tile c0 unmap va=0x10000 pages=16\npte p0 zero va=0 pages=16\n",
+     "t.case:3: process p0 has pte and tile lines (expected one kind of them)"},
     {"tile c9 unmap va=0 pages=16\n", "t.case:2: unknown context 'c9' (expected"},
     {"tile c0 unmap va=0x10000 pages=1\n", "t.case:2: 1 pages (expected a multiple of 16)"},
     {"tile c0 copy from=0 to=64K pages=32\n", "t.case:2: a copy to a part of itself (expected"},

@@ -240,6 +240,8 @@ struct workload_allocation {
 
 struct workload_process {
     uint32_t name;
+    bool has_entries; /* pte lines are about it */
+    bool has_tiles;   /* tile lines are: the two do not go together */
 };
 
 struct workload_device {
