@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "miniport/miniport.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +143,7 @@ static void take_result(struct campaign_record *record, const struct run_result 
     record->pages_checked = result->pages_checked;
     record->translations_checked = result->translations_checked;
     record->mismatches = result->mismatches + result->translation_mismatches;
+    record->rules = result->rules;
     take_findings(record, result);
 }
 
@@ -274,29 +274,10 @@ void campaign_summary_fini(struct campaign_summary *summary)
     summary->causes = NULL;
 }
 
-/* Of kind, rule and text, where every number, and every name with one in it, is the same. */
 static uint64_t cause_of(const struct campaign_finding *finding)
 {
-    struct hash hash;
-    bool in_word = false;
-
-    hash_init(&hash, 0);
-    hash_update(&hash, finding->kind, strlen(finding->kind));
-    hash_update(&hash, finding->rule, strlen(finding->rule));
-    for (const char *at = finding->text; *at; at++) {
-        bool is_word = isalnum((unsigned char)*at) || *at == '_';
-        size_t length = 1, digits = 0;
-
-        if (is_word && !in_word) {
-            for (length = 0; isalnum((unsigned char)at[length]) || at[length] == '_'; length++)
-                digits += isdigit((unsigned char)at[length]) != 0;
-            hash_update(&hash, digits ? "#" : at, digits ? 1 : length);
-        } else if (!is_word) {
-            hash_update(&hash, at, 1);
-        }
-        in_word = is_word;
-    }
-    return hash_final(&hash);
+    return hash_pair(hash_string(finding->kind),
+                     finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
 }
 
 static void add_cause(struct campaign_summary *summary, const struct campaign_record *record,
@@ -339,6 +320,7 @@ void campaign_summary_add(struct campaign_summary *summary, const struct campaig
     summary->pages_checked += record->pages_checked;
     summary->translations_checked += record->translations_checked;
     summary->mismatches += record->mismatches;
+    rule_counts_add(&summary->rules, &record->rules);
     hash_init(&hash, 0);
     hash_update_u64(&hash, campaign_record_key(record));
     hash_update_u64(&hash, record->digest);

@@ -18,7 +18,7 @@
  *            | CAMPAIGN_HUNG         | no end within the wall limit of one run                    |
  *
  *            All but the first are findings of the campaign, which goes on after each of them.
- *            Findings with the same text, numbers aside, have one cause: the summary counts causes.
+ *            Findings of one kind with the same finding_cause() have one cause: the summary counts causes.
  * Ownership  A record and a summary are the caller's memory and own nothing.
  * Errors     bool and one line of text. What a driver does is never an error, it is a record.
  * Units      Wall times in seconds; nothing of them is in a record.
@@ -109,6 +109,7 @@ struct campaign_record {
     struct campaign_finding findings[CAMPAIGN_MAX_FINDINGS];
     char setup[CAMPAIGN_SETUP_TEXT];
     char detail[CAMPAIGN_DETAIL_TEXT]; /* CRASHED, HUNG: what the worker wrote */
+    struct rule_counts rules;          /* of its first playing */
 };
 
 /* The command that plays the item again, without "drydock ". */
@@ -156,6 +157,7 @@ struct campaign_summary {
     uint64_t operations, submissions, paging_operations, evictions, pages_checked, mismatches;
     uint64_t translations_checked;
     uint64_t digest; /* of all records, whatever their order */
+    struct rule_counts rules;
     struct campaign_cause *causes;
     size_t cause_count;
     uint64_t causes_dropped; /* findings of causes beyond CAMPAIGN_MAX_CAUSES */

@@ -204,10 +204,12 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);
-    if (object) {
+    if (object)
         finding->object = object->number;
+    else
+        object = check_object_of_call(check);
+    if (object)
         write_object(object, finding->detail.objects, sizeof finding->detail.objects);
-    }
     check_write_arguments(check, finding->detail.arguments, sizeof finding->detail.arguments);
     if (check->config.report)
         check->config.report(check->config.context, finding);

@@ -10,6 +10,18 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+/* "pAllocationInfo[2].Size": which of the elements it was is no other cause. */
+static void hash_where(struct hash *hash, const char *where)
+{
+    bool is_index = false;
+
+    for (; *where; where++) {
+        is_index = *where == '[' || (is_index && *where != ']');
+        if (!is_index || !isdigit((unsigned char)*where))
+            hash_update(hash, where, 1);
+    }
+}
+
 uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
 {
     struct hash hash;
@@ -17,7 +29,7 @@ uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
 
     hash_init(&hash, 0);
     hash_update_u64(&hash, rule);
-    hash_update(&hash, where, strlen(where));
+    hash_where(&hash, where);
     if (rule != RULE_NONE)
         return hash_final(&hash);
     /* Every number, and every name with one in it, is the same. */

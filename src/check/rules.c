@@ -59,3 +59,11 @@ bool rule_is_tested(enum rule_id id)
     ASSERT(id > RULE_NONE && id < RULE_COUNT);
     return tested[id];
 }
+
+void rule_counts_add(struct rule_counts *counts, const struct rule_counts *from)
+{
+    for (unsigned i = 0; i < RULE_COUNT; i++) {
+        counts->evaluated[i] += from->evaluated[i];
+        counts->broken[i] += from->broken[i];
+    }
+}

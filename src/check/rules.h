@@ -57,5 +57,6 @@ struct rule_counts {
     uint64_t evaluated[RULE_COUNT];
     uint64_t broken[RULE_COUNT];
 };
+void rule_counts_add(struct rule_counts *counts, const struct rule_counts *from);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "bench/campaign.h"
 #include "report/campaign_report.h"
+#include "report/finding_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@ enum {
     OPTION_RESUME,
     OPTION_SHARD,
     OPTION_JSON,
+    OPTION_JUNIT,
+    OPTION_SARIF,
 };
 
 static const struct cli_option options[] = {
@@ -40,6 +43,8 @@ static const struct cli_option options[] = {
     [OPTION_RESUME] = {"resume", 0, NULL, "go on with the folder: what it has is not played again"},
     [OPTION_SHARD] = {"shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)"},
     [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
+    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
+    [OPTION_SARIF] = {"sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -47,6 +52,8 @@ struct request {
     struct campaign_options options;
     struct workload *cases[CLI_MAX_ARGUMENTS];
     struct campaign_store *store; /* NULL: nothing is written */
+    const char *folder;           /* of it */
+    const char *junit, *sarif;    /* files, NULL: not wanted */
     struct campaign_summary summary;
     double started, drawn; /* wall times */
     uint64_t first_done;   /* known from the folder */
@@ -166,9 +173,10 @@ static bool take_record(void *context, const struct campaign_record *record)
     if (request->summary.cause_count > causes && !request->is_json) {
         cli_progress_end();
         for (size_t i = causes; i < request->summary.cause_count; i++)
-            campaign_report_cause(stderr, &request->summary.causes[i]);
+            campaign_report_cause(stderr, &request->summary.causes[i], request->folder);
     }
-    if (!request->store || campaign_store_add(request->store, record, error))
+    if (!request->store || (campaign_store_add(request->store, record, error) &&
+                            campaign_store_count_rules(request->store, &record->rules, 1, error)))
         return true;
     cli_error("%s", error);
     return false;
@@ -193,6 +201,38 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
 
 /* ---- The verb ----------------------------------------------------------------------------------- */
 
+static bool write_reports(const struct request *request, double seconds)
+{
+    struct report_causes causes;
+    bool is_fine = true;
+    char *text;
+
+    if (!report_causes_init(&causes, &request->summary, request->folder)) {
+        cli_error("no memory");
+        return false;
+    }
+    if (request->junit) {
+        const struct report_suite suite = {
+            .name = "drydock check",
+            .rules = &request->summary.rules,
+            .findings = causes.findings,
+            .count = causes.count,
+            .seconds = seconds,
+        };
+
+        text = report_junit(&suite, 1);
+        is_fine = text && cli_write_text(request->junit, text);
+        free(text);
+    }
+    if (request->sarif) {
+        text = report_sarif(causes.findings, causes.count);
+        is_fine = text && cli_write_text(request->sarif, text) && is_fine;
+        free(text);
+    }
+    report_causes_fini(&causes);
+    return is_fine;
+}
+
 static enum cli_status finish(const struct request *request, enum campaign_stop stop)
 {
     static const char *const reasons[] = {
@@ -206,12 +246,13 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
     double seconds = wall_now() - request->started;
 
     if (request->is_json) {
-        char *json = campaign_report_json(summary, seconds, reasons[stop]);
+        char *json = campaign_report_json(summary, request->folder, seconds, reasons[stop]);
 
         puts(json ? json : "{}");
         free(json);
     } else {
-        campaign_report_summary(stdout, summary, request->first_done ? 0 : seconds);
+        campaign_report_summary(stdout, summary, request->folder,
+                                request->first_done ? 0 : seconds);
         if (stop == CAMPAIGN_STOPPED_BY_FINDINGS || stop == CAMPAIGN_STOPPED_BY_TIME)
             printf("  stopped   by --%s\n",
                    stop == CAMPAIGN_STOPPED_BY_TIME ? "time-limit" : "max-findings");
@@ -220,20 +261,24 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         cli_error("worker processes cannot be made");
     if (stop == CAMPAIGN_NO_WORKERS || stop == CAMPAIGN_STOPPED_BY_CALLER)
         return CLI_INTERNAL;
+    if (!write_reports(request, seconds))
+        return CLI_USAGE;
     return summary->findings ? CLI_FINDINGS : CLI_FINE;
 }
 
-static enum cli_status run_campaign(struct request *request, const char *folder, bool is_resumed)
+static enum cli_status run_campaign(struct request *request, bool is_resumed)
 {
     const struct campaign_watcher watcher = {request, is_known, take_record, draw_progress};
     enum campaign_stop stop;
     char error[512];
 
-    if (folder && !campaign_store_open(folder, &request->options, is_resumed, take_known, request,
-                                       &request->store, error)) {
+    if (request->folder && !campaign_store_open(request->folder, &request->options, is_resumed,
+                                                take_known, request, &request->store, error)) {
         cli_error("%s", error);
         return CLI_USAGE;
     }
+    if (request->store)
+        request->summary.rules = *campaign_store_rules(request->store);
     request->started = wall_now();
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();
@@ -252,9 +297,11 @@ static enum cli_status check(const struct cli_arguments *arguments)
         return CLI_INTERNAL;
     }
     request->is_json = arguments->values[OPTION_JSON] != NULL;
+    request->folder = arguments->values[OPTION_OUT];
+    request->junit = arguments->values[OPTION_JUNIT];
+    request->sarif = arguments->values[OPTION_SARIF];
     if (get_options(arguments, &request->options) && load_cases(arguments, request))
-        status = run_campaign(request, arguments->values[OPTION_OUT],
-                              arguments->values[OPTION_RESUME] != NULL);
+        status = run_campaign(request, arguments->values[OPTION_RESUME] != NULL);
     for (size_t i = 0; i < request->options.case_count; i++)
         workload_free(request->cases[i]);
     campaign_summary_fini(&request->summary);

@@ -72,6 +72,12 @@ struct workload *cli_load(const char *path, uint32_t steps);
 /* Saves whole or not at all (workload/file.h); false with a message. */
 bool cli_save(const struct workload *workload, const char *path);
 
+/* Writes a text to a file, whole or with a message and false. */
+bool cli_write_text(const char *path, const char *text);
+
+/* Appends " word", quoted for a shell where it has to be, as far as it fits. */
+void cli_append_word(char *line, size_t size, const char *word);
+
 /* For run_config.progress: draws on standard error when that is a terminal. */
 void cli_progress(void *context, const char *what, uint64_t done, uint64_t total);
 void cli_progress_end(void);

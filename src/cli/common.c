@@ -5,6 +5,7 @@
 
 #include "workload/import.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,43 @@ bool cli_save(const struct workload *workload, const char *path)
         return true;
     cli_error("%s", error.text);
     return false;
+}
+
+bool cli_write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    bool is_fine = file && fputs(text, file) >= 0;
+
+    if (file && fclose(file) != 0)
+        is_fine = false;
+    if (!is_fine)
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+    return is_fine;
+}
+
+void cli_append_word(char *line, size_t size, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-+_=./:,@%^";
+    bool is_plain = word[0] && word[strspn(word, plain)] == '\0';
+    size_t used = strlen(line);
+
+    if (used + 4 * strlen(word) + 4 > size)
+        return;
+    line[used++] = ' ';
+    if (!is_plain)
+        line[used++] = '\'';
+    for (; *word; word++) {
+        if (*word == '\'') {
+            memcpy(line + used, "'\\''", 4);
+            used += 4;
+        } else {
+            line[used++] = *word;
+        }
+    }
+    if (!is_plain)
+        line[used++] = '\'';
+    line[used] = '\0';
 }
 
 /* Edit distance; words are short. */

@@ -2,6 +2,7 @@
 
 #include "bench/campaign.h"
 #include "report/campaign_report.h"
+#include "report/rules_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct known {
 struct merge {
     struct campaign_summary summary;
     struct campaign_store *store; /* NULL: nothing is written */
+    const char *out;              /* its folder */
     const char *folder;           /* that is read now */
     struct known *known;          /* open addressing, key 0: free */
     size_t known_count, known_room;
@@ -107,12 +109,12 @@ static bool take_record(void *context, const struct campaign_record *record)
 static enum cli_status finish(const struct merge *merge, bool is_json)
 {
     if (is_json) {
-        char *json = campaign_report_json(&merge->summary, 0, NULL);
+        char *json = campaign_report_json(&merge->summary, merge->out, 0, NULL);
 
         puts(json ? json : "{}");
         free(json);
     } else {
-        campaign_report_summary(stdout, &merge->summary, 0);
+        campaign_report_summary(stdout, &merge->summary, merge->out, 0);
         printf("  merged    %" PRIu64 " runs were there more than once, %" PRIu64
                " of them with different results\n",
                merge->repeated, merge->different);
@@ -132,6 +134,22 @@ static bool open_result(struct merge *merge, const char *path)
     return false;
 }
 
+/* Counts of rules are sums: an item that two folders have counts twice, as it was played twice. */
+static bool merge_rules(struct merge *merge, char error[512])
+{
+    struct rule_counts *counts = malloc(sizeof *counts);
+    uint64_t runs;
+    bool is_fine = counts && report_rule_counts_load(merge->folder, counts, &runs, error);
+
+    if (is_fine) {
+        rule_counts_add(&merge->summary.rules, counts);
+        if (merge->store)
+            is_fine = campaign_store_count_rules(merge->store, counts, runs, error);
+    }
+    free(counts);
+    return is_fine;
+}
+
 static enum cli_status merge_folders(const struct cli_arguments *arguments)
 {
     struct merge merge = {0};
@@ -147,10 +165,12 @@ static enum cli_status merge_folders(const struct cli_arguments *arguments)
         cli_error("no memory");
         return CLI_INTERNAL;
     }
-    if (open_result(&merge, arguments->values[OPTION_OUT])) {
+    merge.out = arguments->values[OPTION_OUT];
+    if (open_result(&merge, merge.out)) {
         for (; i < arguments->rest_count && !merge.has_failed; i++) {
             merge.folder = arguments->rest[i];
-            if (!campaign_store_read(merge.folder, take_record, &merge, error)) {
+            if (!campaign_store_read(merge.folder, take_record, &merge, error) ||
+                !merge_rules(&merge, error)) {
                 cli_error("%s", error);
                 break;
             }

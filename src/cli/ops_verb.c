@@ -174,7 +174,7 @@ static enum cli_status play_once(struct coverage *coverage, const char *path,
     cli_progress_end();
     if (result.outcome != RUN_REFUSED) {
         *is_played = true;
-        report_findings(stderr, path, &result);
+        report_findings(stderr, &(struct report_origin){path, ""}, &result);
         status = status_of(&result);
     }
     if (result.error[0] && result.outcome != RUN_REFUSED)

@@ -38,6 +38,8 @@ enum {
     OPTION_REFERENCE,
     OPTION_OPTION,
     OPTION_JSON,
+    OPTION_JUNIT,
+    OPTION_SARIF,
 };
 
 static const struct cli_option options[] = {
@@ -74,8 +76,12 @@ static const struct cli_option options[] = {
                           "run without paging: short, always, never (short)"},
     [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
     [OPTION_JSON] = {"json", 0, NULL, "run.json on standard output instead of the summary"},
+    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
+    [OPTION_SARIF] = {"sarif", 0, "FILE", "write the findings as SARIF 2.1.0"},
     {NULL, 0, NULL, NULL},
 };
+
+#define REPLAY_BYTES 1024
 
 struct request {
     struct workload *workload;
@@ -83,6 +89,9 @@ struct request {
     enum run_model models[2];
     size_t model_count;
     bool has_folder;
+    /* By model: how to play it again. */
+    char replays[2][REPLAY_BYTES];
+    struct report_origin origins[2];
 };
 
 static bool find_word(const char *option, const char *const *words, const char *value,
@@ -249,9 +258,79 @@ static void folder_path(char out[512], const struct request *request, const char
     snprintf(out, 512, "runs/%s-%s-%" PRIu64, name, run_model_name(model), request->config.seed);
 }
 
-static bool finish_folder(struct report_folder *folder, const struct run_result *result)
+/* The command with one model, and without what only says where results go. */
+static void write_replay(const struct cli_arguments *arguments, enum run_model model,
+                         char out[REPLAY_BYTES])
 {
-    char *json = report_run_json(result, 1);
+    static const int left_out[] = {OPTION_MODEL, OPTION_EVENTS, OPTION_EVENTS_LIMIT, OPTION_CALLS,
+                                   OPTION_OUT,   OPTION_NO_OUT, OPTION_REFERENCE,    OPTION_OPTION,
+                                   OPTION_JSON,  OPTION_JUNIT,  OPTION_SARIF};
+
+    snprintf(out, REPLAY_BYTES, "drydock run");
+    cli_append_word(out, REPLAY_BYTES, arguments->rest[0]);
+    cli_append_word(out, REPLAY_BYTES, "--model");
+    cli_append_word(out, REPLAY_BYTES, run_model_name(model));
+    for (int i = 0; options[i].name; i++) {
+        bool is_wanted = arguments->values[i] != NULL;
+        char name[64];
+
+        for (size_t j = 0; j < sizeof left_out / sizeof left_out[0]; j++)
+            is_wanted &= left_out[j] != i;
+        if (!is_wanted)
+            continue;
+        snprintf(name, sizeof name, "--%s", options[i].name);
+        cli_append_word(out, REPLAY_BYTES, name);
+        if (options[i].value)
+            cli_append_word(out, REPLAY_BYTES, arguments->values[i]);
+    }
+    for (size_t i = 0; i < arguments->repeated_count; i++) {
+        cli_append_word(out, REPLAY_BYTES, "--option");
+        cli_append_word(out, REPLAY_BYTES, arguments->repeated[i]);
+    }
+}
+
+/* Both formats take the findings of all models. False: not all could be written. */
+static bool write_reports(const struct cli_arguments *arguments, const struct request *request,
+                          const struct run_result *results)
+{
+    struct report_finding findings[2 * RUN_MAX_FINDINGS];
+    struct report_suite suites[2];
+    char names[2][192];
+    size_t count = 0;
+    bool is_fine = true;
+    char *text;
+
+    for (size_t i = 0; i < request->model_count; i++) {
+        snprintf(names[i], sizeof names[i], "%s, %s", results[i].case_name,
+                 run_model_name(request->models[i]));
+        suites[i] = (struct report_suite){
+            .name = names[i],
+            .rules = &results[i].rules,
+            .findings = findings + count,
+            .count = results[i].finding_count,
+            .seconds = results[i].wall_seconds,
+        };
+        for (uint32_t j = 0; j < results[i].finding_count; j++)
+            findings[count++] =
+                report_finding_of_run(&results[i], &results[i].findings[j], &request->origins[i]);
+    }
+    if (arguments->values[OPTION_JUNIT]) {
+        text = report_junit(suites, request->model_count);
+        is_fine = text && cli_write_text(arguments->values[OPTION_JUNIT], text);
+        free(text);
+    }
+    if (arguments->values[OPTION_SARIF]) {
+        text = report_sarif(findings, count);
+        is_fine = text && cli_write_text(arguments->values[OPTION_SARIF], text) && is_fine;
+        free(text);
+    }
+    return is_fine;
+}
+
+static bool finish_folder(struct report_folder *folder, const struct run_result *result,
+                          const struct report_origin *origin)
+{
+    char *json = report_run_json(result, origin, 1);
     char error[512] = "no memory";
     bool done = json && report_folder_write(folder, "run.json", json, error) &&
                 report_folder_end(folder, error);
@@ -280,9 +359,9 @@ static enum cli_status status_of(const struct run_result *result)
 }
 
 static enum cli_status run_model(const struct request *request, const char *path,
-                                 const char *out_option, enum run_model model,
-                                 struct run_result *result)
+                                 const char *out_option, size_t index, struct run_result *result)
 {
+    const enum run_model model = request->models[index];
     struct run_config config = request->config;
     struct report_folder folder = {0};
     char events_path[600], folder_name[512], error[512];
@@ -305,10 +384,11 @@ static enum cli_status run_model(const struct request *request, const char *path
     status = status_of(result);
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
-    report_findings(stderr, path, result);
+    report_findings(stderr, &request->origins[index], result);
     if (result->outcome == RUN_REFUSED)
         report_folder_abandon(&folder);
-    else if (folder.is_open && !finish_folder(&folder, result) && status < CLI_USAGE)
+    else if (folder.is_open && !finish_folder(&folder, result, &request->origins[index]) &&
+             status < CLI_USAGE)
         status = CLI_USAGE;
     return status;
 }
@@ -355,9 +435,11 @@ static enum cli_status run(const struct cli_arguments *arguments)
         cli_error("%s: flag '%s' of allocations is not followed yet: the run goes on without it",
                   arguments->rest[0], unsupported);
     for (; done < request.model_count; done++) {
-        enum cli_status one = run_model(&request, arguments->rest[0], out_option,
-                                        request.models[done], &results[done]);
+        enum cli_status one;
 
+        write_replay(arguments, request.models[done], request.replays[done]);
+        request.origins[done] = (struct report_origin){arguments->rest[0], request.replays[done]};
+        one = run_model(&request, arguments->rest[0], out_option, done, &results[done]);
         if (one > status)
             status = one;
         if (results[done].outcome == RUN_REFUSED)
@@ -365,7 +447,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     }
     if (done == request.model_count) {
         if (arguments->values[OPTION_JSON]) {
-            char *json = report_run_json(results, request.model_count);
+            char *json = report_run_json(results, request.origins, request.model_count);
 
             puts(json ? json : "{}");
             free(json);
@@ -380,6 +462,8 @@ static enum cli_status run(const struct cli_arguments *arguments)
             if (request.has_folder)
                 printf("\n");
         }
+        if (!write_reports(arguments, &request, results) && status < CLI_USAGE)
+            status = CLI_USAGE;
     }
     for (size_t i = 0; i < 2; i++)
         run_result_fini(&results[i]);

@@ -6,12 +6,14 @@
  *
  *                DIR/campaign.json                 which campaign: driver, model, cases
  *                    results.jsonl                 a line for each item, in the order of their ends
+ *                    rules.json                    how often each rule was evaluated and broken
  *                    findings/MODEL-SEED.txt       each item with findings, for people
  *                    findings/MODEL-SEED.case      its random case
  *
  *            A line is complete when it ends: what a campaign left half written when it was ended
  *            is cut off when the folder is opened again. The lines of several folders may be put
- *            together in any order.
+ *            together in any order. rules.json is written every 256 items and at the end: "runs" in it
+ *            says how many it counts.
  * Ownership  A store is given by open() and ended by close(). Texts given are freed with free().
  * Errors     bool and one line in the caller's text.
  */
@@ -49,6 +51,11 @@ bool campaign_store_has(const struct campaign_store *store, uint64_t seed, const
 bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,
                         char error[512]);
 
+/* Adds to the folder's counts of rules, which are no part of the lines. */
+bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
+                                uint64_t runs, char error[512]);
+const struct rule_counts *campaign_store_rules(const struct campaign_store *store);
+
 /* Each record of a folder, in the order of its lines; the callback says whether to go on. */
 bool campaign_store_read(const char *path,
                          bool (*record)(void *context, const struct campaign_record *record),
@@ -56,13 +63,14 @@ bool campaign_store_read(const char *path,
 
 /* ---- Summaries ---------------------------------------------------------------------------------- */
 
-/* The first line of a cause: what, where, with which seed. */
-void campaign_report_cause(FILE *out, const struct campaign_cause *cause);
+/* A cause as a finding, whole. folder: where the findings' cases are, NULL: nowhere. */
+void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const char *folder);
 
 /* All causes, then the totals. seconds 0: not told. */
-void campaign_report_summary(FILE *out, const struct campaign_summary *summary, double seconds);
+void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
+                             double seconds);
 /* The same as an object; the caller frees it. NULL: no memory. */
-char *campaign_report_json(const struct campaign_summary *summary, double seconds,
-                           const char *stopped_by);
+char *campaign_report_json(const struct campaign_summary *summary, const char *folder,
+                           double seconds, const char *stopped_by);
 
 #endif

@@ -2,6 +2,7 @@
  * Campaign folders: lines that come back as they went, and what is left of a campaign that was ended.
  */
 #include "report/campaign_report.h"
+#include "report/rules_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +27,15 @@ static struct campaign_record some_record(uint64_t seed)
         .mismatches = 1,
         .finding_total = 7,
         .finding_count = 1,
-        .findings =
-            {{.kind = "content", .rule = "PB-004", .line = 12, .text = "a \"text\"\nof two"}},
+        .findings = {{.kind = "content",
+                      .rule = "PB-004",
+                      .line = 12,
+                      .text = "a \"text\"\nof two",
+                      .detail = {.event = 4711,
+                                 .where = "DxgkDdiBuildPagingBuffer(FILL)",
+                                 .objects = "allocation a3",
+                                 .arguments = "DmaSize  1\nOperation  1\n",
+                                 .bytes = "00 11"}}},
         .setup = "wddm 3.0, no patch",
         .detail = "said before",
     };
@@ -69,6 +77,8 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     struct campaign_record record = some_record(5);
     struct campaign_options other = options;
     struct campaign_store *store;
+    struct rule_counts counts = {0};
+    uint64_t runs = 0;
     unsigned known = 0;
     FILE *file;
 
@@ -77,6 +87,8 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     assert_true(campaign_store_add(store, &record, error));
     record = some_record(6);
     assert_true(campaign_store_add(store, &record, error));
+    counts.evaluated[RULE_PB_004] = 10;
+    assert_true(campaign_store_count_rules(store, &counts, 2, error));
     campaign_store_close(store);
     snprintf(name, sizeof name, "%s/results.jsonl", folder);
     file = fopen(name, "a");
@@ -97,8 +109,15 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     assert_false(campaign_store_has(store, 5, "some.case"));
     record = some_record(7);
     assert_true(campaign_store_add(store, &record, error));
+    counts.evaluated[RULE_PB_004] = 20;
+    assert_true(campaign_store_count_rules(store, &counts, 1, error));
+    assert_int_equal(campaign_store_rules(store)->evaluated[RULE_PB_004], 30);
     campaign_store_close(store);
     known = 0;
+    /* Counts of rules go on as well. */
+    assert_true(report_rule_counts_load(folder, &counts, &runs, error));
+    assert_int_equal(counts.evaluated[RULE_PB_004], 30);
+    assert_int_equal(runs, 3);
     assert_true(campaign_store_read(folder, count_all, &known, error));
     assert_int_equal(known, 3);
 

@@ -4,6 +4,8 @@
 #include "report/campaign_report.h"
 
 #include "base/hash.h"
+#include "report/finding_report.h"
+#include "report/rules_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define RULES_SAVED_EVERY 256 /* runs: what an end in the middle may leave uncounted */
 
 /* ---- Lines -------------------------------------------------------------------------------------- */
 
@@ -63,6 +67,11 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "rule", text_json(finding->rule));
         json_object_set_new(one, "line", json_integer(finding->line));
         json_object_set_new(one, "text", text_json(finding->text));
+        json_object_set_new(one, "event", json_integer((json_int_t)finding->detail.event));
+        json_object_set_new(one, "where", text_json(finding->detail.where));
+        json_object_set_new(one, "objects", text_json(finding->detail.objects));
+        json_object_set_new(one, "arguments", text_json(finding->detail.arguments));
+        json_object_set_new(one, "bytes", text_json(finding->detail.bytes));
         json_array_append_new(findings, one);
     }
     json_object_set_new(json, "findings", findings);
@@ -89,8 +98,13 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
         const json_t *one = json_array_get(list, i);
 
         if (!GET_TEXT(one, "kind", finding->kind) || !GET_TEXT(one, "rule", finding->rule) ||
-            !GET_TEXT(one, "text", finding->text))
+            !GET_TEXT(one, "text", finding->text) ||
+            !GET_TEXT(one, "where", finding->detail.where) ||
+            !GET_TEXT(one, "objects", finding->detail.objects) ||
+            !GET_TEXT(one, "arguments", finding->detail.arguments) ||
+            !GET_TEXT(one, "bytes", finding->detail.bytes))
             return false;
+        finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
         finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
     }
     return json_is_array(list);
@@ -134,7 +148,9 @@ bool campaign_record_parse(const char *text, struct campaign_record *out_record)
 struct campaign_store {
     char path[512];
     FILE *lines;
-    uint64_t *keys; /* open addressing, 0: free */
+    struct rule_counts rules;
+    uint64_t rule_runs, rule_runs_saved; /* counted in rules; of them, what the file has */
+    uint64_t *keys;                      /* open addressing, 0: free */
     size_t key_count, key_room;
 };
 
@@ -351,6 +367,13 @@ bool campaign_store_open(const char *path, const struct campaign_options *option
         goto free_store;
     if (!resume.has_memory)
         goto free_store;
+    join(name, path, "rules.json");
+    if (access(name, F_OK) == 0 &&
+        !report_rule_counts_load(path, &store->rules, &store->rule_runs, error))
+        goto free_store;
+    store->rule_runs_saved = store->rule_runs;
+    if (!report_rule_counts_save(path, &store->rules, store->rule_runs, error))
+        goto free_store;
     *out_store = store;
     return true;
 
@@ -359,12 +382,32 @@ free_store:
     return false;
 }
 
+const struct rule_counts *campaign_store_rules(const struct campaign_store *store)
+{
+    return &store->rules;
+}
+
+bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
+                                uint64_t runs, char error[512])
+{
+    rule_counts_add(&store->rules, counts);
+    store->rule_runs += runs;
+    if (store->rule_runs - store->rule_runs_saved < RULES_SAVED_EVERY)
+        return true;
+    store->rule_runs_saved = store->rule_runs;
+    return report_rule_counts_save(store->path, &store->rules, store->rule_runs, error);
+}
+
 void campaign_store_close(struct campaign_store *store)
 {
+    char error[512];
+
     if (!store)
         return;
-    if (store->lines)
+    if (store->lines) {
+        report_rule_counts_save(store->path, &store->rules, store->rule_runs, error);
         fclose(store->lines);
+    }
     free(store->keys);
     free(store);
 }
@@ -373,7 +416,7 @@ void campaign_store_close(struct campaign_store *store)
 static bool write_finding(struct campaign_store *store, const struct campaign_record *record,
                           char error[512])
 {
-    char name[640], replay[512];
+    char name[640], text[REPORT_RECORD_TEXT];
     struct workload_error why;
     struct workload *drawn;
     FILE *file;
@@ -384,20 +427,15 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
     file = fopen(name, record->case_path[0] ? "a" : "w");
     if (!file)
         return fail(error, "cannot write", name);
-    for (unsigned i = 0; i < record->finding_count; i++)
-        fprintf(file, "%s%s%s: %s\n", record->findings[i].kind,
-                record->findings[i].rule[0] ? " " : "", record->findings[i].rule,
-                record->findings[i].text);
-    campaign_replay_command(record, replay, sizeof replay);
-    fprintf(file,
-            "  seed     %" PRIu64 ", %s%s%s\n  setup    %s\n  findings %" PRIu64
-            "\n  replay   drydock %s\n",
-            record->seed, campaign_model_name(record->model),
-            record->case_path[0] ? ", " : ", random operations", record->case_path, record->setup,
-            record->finding_total, replay);
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        const struct report_finding view = report_finding_of_record(record, i, store->path, text);
+
+        report_finding_text(file, &view);
+    }
+    fprintf(file, "%" PRIu64 " findings in this run\n", record->finding_total);
     if (!record->case_path[0])
         fprintf(file,
-                "  case     drydock check %s/findings/%s-%" PRIu64
+                "  of the case alone: drydock check %s/findings/%s-%" PRIu64
                 ".case --driver %s --model %s --first-seed %" PRIu64 " --seeds 1\n",
                 store->path, campaign_model_name(record->model), record->seed, record->driver,
                 campaign_model_name(record->model), record->seed);

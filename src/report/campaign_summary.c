@@ -4,34 +4,35 @@
 #include "report/campaign_report.h"
 
 #include "report/report.h"
+#include "report/rules_report.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-void campaign_report_cause(FILE *out, const struct campaign_cause *cause)
+void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const char *folder)
 {
-    const struct campaign_record *record = &cause->first;
-    const struct campaign_finding *finding = &record->findings[cause->finding];
-    char replay[512], where[CAMPAIGN_CASE_PATH + 32] = "", times[REPORT_NUMBER_BYTES];
+    char text[REPORT_RECORD_TEXT];
+    struct report_finding finding =
+        report_finding_of_record(&cause->first, cause->finding, folder, text);
 
-    campaign_replay_command(record, replay, sizeof replay);
-    if (record->case_path[0])
-        snprintf(where, sizeof where, "%s:%u: ", record->case_path, finding->line);
-    fprintf(out, "%s%s%s%s  seed %" PRIu64 ", %s: %s\n", where, finding->kind,
-            finding->rule[0] ? " " : "", finding->rule, record->seed,
-            campaign_model_name(record->model), finding->text);
-    fprintf(out, "  setup    %s\n  seen     in %s run%s\n  replay   drydock %s\n", record->setup,
-            report_count(times, cause->count), cause->count == 1 ? "" : "s", replay);
+    finding.runs = cause->count;
+    report_finding_text(out, &finding);
 }
 
-void campaign_report_summary(FILE *out, const struct campaign_summary *summary, double seconds)
+void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
+                             double seconds)
 {
     char number[REPORT_NUMBER_BYTES];
+    unsigned evaluated = 0, broken = 0;
 
     for (size_t i = 0; i < summary->cause_count; i++)
-        campaign_report_cause(out, &summary->causes[i]);
+        campaign_report_cause(out, &summary->causes[i], folder);
+    for (unsigned i = 0; i < RULE_COUNT; i++) {
+        evaluated += summary->rules.evaluated[i] != 0;
+        broken += summary->rules.broken[i] != 0;
+    }
     if (summary->causes_dropped)
         fprintf(out, "(and %s findings of further causes)\n",
                 report_count(number, summary->causes_dropped));
@@ -50,6 +51,8 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "  checked   %s pages, ", report_count(number, summary->pages_checked));
     fprintf(out, "%s translations; ", report_count(number, summary->translations_checked));
     fprintf(out, "%s mismatches\n", report_count(number, summary->mismatches));
+    fprintf(out, "  rules     %u of %u evaluated, %u broken\n", evaluated, (unsigned)RULE_COUNT - 1,
+            broken);
     fprintf(out, "  repeated  %s runs, ", report_count(number, summary->repeated_runs));
     fprintf(out, "%" PRIu64 " with another digest; digest of all %016" PRIx64 "\n",
             summary->runs_by_outcome[CAMPAIGN_UNREPEATABLE], summary->digest);
@@ -63,20 +66,25 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "\n");
 }
 
-static json_t *cause_json(const struct campaign_cause *cause)
+/* Keys of the finding, and of the record that has it. */
+static json_t *cause_json(const struct campaign_cause *cause, const char *folder)
 {
+    char text[REPORT_RECORD_TEXT];
+    struct report_finding finding =
+        report_finding_of_record(&cause->first, cause->finding, folder, text);
     char *first = campaign_record_json(&cause->first);
-    json_t *json = json_object();
+    json_t *json;
 
-    json_object_set_new(json, "runs", json_integer((json_int_t)cause->count));
+    finding.runs = cause->count;
+    json = report_finding_json(&finding);
     json_object_set_new(json, "finding", json_integer(cause->finding));
     json_object_set_new(json, "first", first ? json_loads(first, 0, NULL) : json_null());
     free(first);
     return json;
 }
 
-char *campaign_report_json(const struct campaign_summary *summary, double seconds,
-                           const char *stopped_by)
+char *campaign_report_json(const struct campaign_summary *summary, const char *folder,
+                           double seconds, const char *stopped_by)
 {
     json_t *json = json_object(), *models = json_object(), *outcomes = json_object(),
            *causes = json_array();
@@ -89,7 +97,7 @@ char *campaign_report_json(const struct campaign_summary *summary, double second
         json_object_set_new(outcomes, campaign_outcome_name((enum campaign_outcome)i),
                             json_integer((json_int_t)summary->runs_by_outcome[i]));
     for (size_t i = 0; i < summary->cause_count; i++)
-        json_array_append_new(causes, cause_json(&summary->causes[i]));
+        json_array_append_new(causes, cause_json(&summary->causes[i], folder));
 #define X(name) json_object_set_new(json, #name, json_integer((json_int_t)summary->name));
     X(runs)
     X(repeated_runs)
@@ -108,6 +116,7 @@ char *campaign_report_json(const struct campaign_summary *summary, double second
     json_object_set_new(json, "models", models);
     json_object_set_new(json, "outcomes", outcomes);
     json_object_set_new(json, "causes", causes);
+    json_object_set_new(json, "rules", report_rule_counts_json(&summary->rules));
     json_object_set_new(json, "seconds", json_real(seconds));
     json_object_set_new(json, "runs_per_second",
                         json_real(seconds > 0 ? (double)summary->runs / seconds : 0));

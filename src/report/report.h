@@ -16,6 +16,7 @@
 #define DRYDOCK_REPORT_REPORT_H
 
 #include "bench/run.h"
+#include "report/finding_report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +24,12 @@
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-/* One run as an object; several as an array of such objects. NULL: no memory. */
-char *report_run_json(const struct run_result *results, size_t count);
+/*
+ * One run as an object; several as an array of such objects. Origins: one for each run, NULL: not known.
+ * NULL: no memory.
+ */
+char *report_run_json(const struct run_result *results, const struct report_origin *origins,
+                      size_t count);
 
 /* ---- Summary ---------------------------------------------------------------------------------- */
 
@@ -32,8 +37,9 @@ char *report_run_json(const struct run_result *results, size_t count);
 void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
                     size_t count);
 
-/* The findings that were kept, one a line, and how many more there are of each kind. */
-void report_findings(FILE *out, const char *path, const struct run_result *result);
+/* The findings that were kept, whole, and how many more there are of each kind. */
+void report_findings(FILE *out, const struct report_origin *origin,
+                     const struct run_result *result);
 
 /* "1.5 GiB", "640 bytes"; "1,234,567". The buffer is returned. */
 #define REPORT_NUMBER_BYTES 32

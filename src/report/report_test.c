@@ -65,7 +65,7 @@ static void json_has_the_keys_that_were_promised(void **state)
     json_error_t error;
 
     fill(&result);
-    text = report_run_json(&result, 1);
+    text = report_run_json(&result, NULL, 1);
     assert_non_null(text);
     json = json_loads(text, 0, &error);
     if (!json)
@@ -92,7 +92,7 @@ static void several_runs_are_an_array(void **state)
     fill(&results[0]);
     fill(&results[1]);
     results[1].config.model = RUN_PHYSICAL;
-    text = report_run_json(results, 2);
+    text = report_run_json(results, NULL, 2);
     json = json_loads(text, 0, NULL);
     assert_int_equal(json_array_size(json), 2);
     assert_string_equal(json_string_value(member(json_array_get(json, 1), "model")), "physical");
@@ -108,7 +108,7 @@ static void a_name_that_is_no_text_does_not_break_json(void **state)
 
     fill(&result);
     strcpy(result.case_name, "\xff\xfe");
-    text = report_run_json(&result, 1);
+    text = report_run_json(&result, NULL, 1);
     json = json_loads(text, 0, NULL);
     assert_non_null(json);
     json_decref(json);

@@ -1,4 +1,5 @@
 #include "report/report.h"
+#include "report/rules_report.h"
 
 #include "miniport/miniport.h"
 
@@ -133,18 +134,15 @@ static json_t *steps_json(const struct run_result *result)
     return array;
 }
 
-static json_t *findings_json(const struct run_result *result)
+static json_t *findings_json(const struct run_result *result, const struct report_origin *origin)
 {
     json_t *array = json_array();
 
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const struct run_finding *finding = &result->findings[i];
-        json_t *json = json_object();
+        const struct report_finding view = report_finding_of_run(result, finding, origin);
+        json_t *json = report_finding_json(&view);
 
-        set_text(json, "kind", run_finding_kind_name(finding->kind));
-        set_text(json, "rule", finding->rule);
-        set_text(json, "text", finding->text);
-        set(json, "line", finding->line);
         set(json, "time_ns", finding->time_ns);
         set(json, "needed_bytes", finding->needed);
         set(json, "available_bytes", finding->available);
@@ -257,8 +255,9 @@ static json_t *events_json(const struct run_result *result)
     return json;
 }
 
-static json_t *result_json(const struct run_result *result)
+static json_t *result_json(const struct run_result *result, const struct report_origin *origin)
 {
+    static const struct report_origin nowhere = {"", ""};
     json_t *json = json_object();
     char digest[32];
 
@@ -301,22 +300,24 @@ static json_t *result_json(const struct run_result *result)
     json_object_set_new(json, "ddi_calls", calls_json(result));
     json_object_set_new(json, "steps", steps_json(result));
     json_object_set_new(json, "finding_counts", finding_counts_json(result));
-    json_object_set_new(json, "findings", findings_json(result));
+    json_object_set_new(json, "findings", findings_json(result, origin ? origin : &nowhere));
+    json_object_set_new(json, "rules", report_rule_counts_json(&result->rules));
     json_object_set_new(json, "events", events_json(result));
     return json;
 }
 
-char *report_run_json(const struct run_result *results, size_t count)
+char *report_run_json(const struct run_result *results, const struct report_origin *origins,
+                      size_t count)
 {
     json_t *json = NULL;
     char *text;
 
     if (count == 1) {
-        json = result_json(results);
+        json = result_json(results, origins);
     } else {
         json = json_array();
         for (size_t i = 0; i < count; i++)
-            json_array_append_new(json, result_json(&results[i]));
+            json_array_append_new(json, result_json(&results[i], origins ? &origins[i] : NULL));
     }
     text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
     json_decref(json);

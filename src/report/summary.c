@@ -344,24 +344,20 @@ static void step_rows(const struct table *table)
     }
 }
 
-void report_findings(FILE *out, const char *path, const struct run_result *result)
+void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result)
 {
     uint64_t shown[RUN_FINDING_KIND_COUNT] = {0};
 
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        const struct run_finding *finding = &result->findings[i];
+        const struct report_finding finding =
+            report_finding_of_run(result, &result->findings[i], origin);
 
-        shown[finding->kind]++;
-        fprintf(out, "drydock: %s", path);
-        if (finding->line)
-            fprintf(out, ":%u", finding->line);
-        fprintf(out, ": %s: %s", run_model_name(result->config.model),
-                run_finding_kind_name(finding->kind));
-        fprintf(out, "%s%s: %s\n", finding->rule[0] ? " " : "", finding->rule, finding->text);
+        shown[result->findings[i].kind]++;
+        report_finding_text(out, &finding);
     }
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
         if (result->finding_totals[i] > shown[i])
-            fprintf(out, "drydock: %s: %s: %" PRIu64 " more of kind %s\n", path,
+            fprintf(out, "drydock: %s: %s: %" PRIu64 " more of kind %s\n", origin->case_file,
                     run_model_name(result->config.model), result->finding_totals[i] - shown[i],
                     run_finding_kind_name((enum run_finding_kind)i));
     }

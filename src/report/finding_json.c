@@ -1,0 +1,87 @@
+#include "report/finding_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void set(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* Names come from cases, which are bytes: what is no UTF-8 is not printed. */
+static void set_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = json_string(value);
+
+    json_object_set_new(object, key, text ? text : json_string("(not UTF-8)"));
+}
+
+/* The lines of a text, as an array. */
+static void set_lines(json_t *object, const char *key, const char *text)
+{
+    json_t *lines = json_array();
+
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        json_t *line = json_stringn(text, length);
+
+        json_array_append_new(lines, line ? line : json_string("(not UTF-8)"));
+        text += length;
+        text += *text == '\n';
+    }
+    json_object_set_new(object, key, lines);
+}
+
+static void set_rule(json_t *json, enum rule_id id)
+{
+    char violation[REPORT_VIOLATION_BYTES];
+    const struct rule *rule = id == RULE_NONE ? NULL : rule_get(id);
+
+    if (!rule) {
+        static const char *const keys[] = {"sentence", "source", "windows", "versions",
+                                           "basis",    "side",   "tier"};
+
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+            json_object_set_new(json, keys[i], json_null());
+        return;
+    }
+    set_text(json, "sentence", rule->sentence);
+    set_text(json, "source", rule->source);
+    set_text(json, "windows", report_violation(rule, violation));
+    set_text(json, "versions", rule->versions);
+    set_text(json, "basis", rule_basis_name(rule->basis));
+    set_text(json, "side", rule_side_name(rule->side));
+    set(json, "tier", rule->tier);
+}
+
+json_t *report_finding_json(const struct report_finding *finding)
+{
+    const struct finding_detail *detail = finding->detail;
+    enum rule_id rule = rule_find(finding->rule);
+    json_t *json = json_object();
+    char cause[24];
+
+    snprintf(cause, sizeof cause, "%016" PRIx64, finding_cause(rule, detail->where, finding->text));
+    set_text(json, "kind", finding->kind);
+    set_text(json, "rule", finding->rule);
+    set_text(json, "cause", cause);
+    set_text(json, "where", detail->where);
+    set_text(json, "text", finding->text);
+    set_rule(json, rule);
+    set(json, "event", detail->event);
+    set_lines(json, "objects", detail->objects);
+    set_lines(json, "arguments", detail->arguments);
+    set_lines(json, "bytes", detail->bytes);
+    set_text(json, "case", finding->case_file);
+    set(json, "line", finding->line);
+    set(json, "seed", finding->seed);
+    set_text(json, "driver", finding->driver);
+    set_text(json, "model", finding->model);
+    set(json, "wddm", finding->wddm);
+    set_text(json, "setup", finding->setup);
+    set_text(json, "replay", finding->replay);
+    set(json, "runs", finding->runs);
+    set(json, "broken", finding->broken);
+    set(json, "evaluated", finding->evaluated);
+    return json;
+}

@@ -1,0 +1,107 @@
+/*
+ * Finding report: one finding, as text, as JSON and in the formats that other tools read.
+ *
+ * Place      report. Findings of runs and of campaigns are shown alike; jansson for JSON.
+ * Model      struct report_finding is a view: what was found, where, and how to see it again. What
+ *            follows from the rule (sentence, source, what Windows would do) comes from the rule
+ *            table. On the screen:
+ *
+ *                error PB-004  DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer
+ *                  moved 288 bytes; 256 were offered
+ *                  rule       Before returning, set pDmaBuffer to the byte after the last byte ...
+ *                             driver's side, tier 1, WDDM 1.0+, documented; drydock explain PB-004
+ *                  source     nc-dxgkddi_buildpagingbuffer, bug-check-0x10e
+ *                  Windows    bug check 0x10E, parameter 1 = 0x12 when past the end
+ *                  objects    allocation a3: event 4711 paged in to segment 1 at 0x240000
+ *                  arguments  DmaSize  16384 (0x4000)
+ *                             ...
+ *                  seed       7, gpummu, driver ref, WDDM 2.0
+ *                  replay     drydock run cases/a.case --model gpummu --seed 7
+ *
+ *            | form  | what stands for what                                                    |
+ *            | JUnit | a test case for each rule, and for each kind of finding without a rule: |
+ *            |       | passed, failed, or skipped when it was never evaluated                  |
+ *            | SARIF | a result for each finding; rules with their texts; 2.1.0                |
+ * Ownership  A view borrows its strings. Texts given are freed with free().
+ * Errors     NULL: no memory.
+ */
+#ifndef DRYDOCK_REPORT_FINDING_REPORT_H
+#define DRYDOCK_REPORT_FINDING_REPORT_H
+
+#include "bench/campaign.h"
+#include "bench/run.h"
+#include "check/finding.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct report_finding {
+    const char *kind; /* "driver", "content", "crashed", ... */
+    const char *rule; /* "PB-004", or "" */
+    const char *text;
+    const struct finding_detail *detail;
+    const char *case_file;              /* the case, as a path for people and tools */
+    uint32_t line;                      /* of it; 0: none */
+    const char *driver, *model, *setup; /* setup "": nothing that the command does not say */
+    unsigned wddm;
+    uint64_t seed;
+    const char *replay;         /* "drydock run ..." */
+    uint64_t runs;              /* of a campaign that had it; 0: of one run */
+    uint64_t broken, evaluated; /* the rule, in this run; evaluated 0: not told */
+};
+
+/* Where a run came from: its case, and the command that plays it again. Both may be "". */
+struct report_origin {
+    const char *case_file, *replay;
+};
+
+struct report_finding report_finding_of_run(const struct run_result *result,
+                                            const struct run_finding *finding,
+                                            const struct report_origin *origin);
+
+/* The strings of a view that are not in the record: the command, and where the case is. */
+#define REPORT_RECORD_TEXT 1200
+/* folder: where the campaign's findings are, NULL: nowhere. text is borrowed by the view. */
+struct report_finding report_finding_of_record(const struct campaign_record *record,
+                                               unsigned finding, const char *folder,
+                                               char text[REPORT_RECORD_TEXT]);
+
+/* One for each cause of a campaign. */
+struct report_causes {
+    struct report_finding *findings;
+    size_t count;
+    char (*texts)[REPORT_RECORD_TEXT];
+};
+bool report_causes_init(struct report_causes *causes, const struct campaign_summary *summary,
+                        const char *folder); /* false: no memory */
+void report_causes_fini(struct report_causes *causes);
+
+/* What a kind of finding is, for those that no rule names: "content", "crashed", ... */
+const char *report_kind_sentence(const char *kind);
+
+/* The lines of the drawing above. */
+void report_finding_text(FILE *out, const struct report_finding *finding);
+
+/* Every key, always; the caller owns it. */
+json_t *report_finding_json(const struct report_finding *finding);
+
+/* What is bad about it for Windows, abbreviations spelled out: into text, which comes back. */
+#define REPORT_VIOLATION_BYTES 256
+const char *report_violation(const struct rule *rule, char text[REPORT_VIOLATION_BYTES]);
+
+/* What JUnit calls a suite: the findings of some runs, and what was evaluated in them. */
+struct report_suite {
+    const char *name;
+    const struct rule_counts *rules;
+    const struct report_finding *findings;
+    size_t count;
+    double seconds;
+};
+char *report_junit(const struct report_suite *suites, size_t count);
+
+char *report_sarif(const struct report_finding *findings, size_t count);
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * Findings in all forms: what a person needs is there, programs can read it, and what code-hosting sites ask
+ * of an upload holds.
+ */
+#include "report/finding_report.h"
+#include "report/report.h"
+#include "report/rules_report.h"
+
+#include "base/bits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct finding_detail detail = {
+    .event = 4711,
+    .where = "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer",
+    .objects = "allocation a3: event 7 paged in to segment 1 at 0x240000",
+    .arguments = "DmaSize    256 (0x100)\nOperation  0 DXGK_OPERATION_TRANSFER\n",
+};
+static const struct finding_detail no_detail = {0};
+
+static struct report_finding of_rule(void)
+{
+    return (struct report_finding){
+        .kind = "driver",
+        .rule = "PB-004",
+        .text = "moved 288 bytes; 256 were offered",
+        .detail = &detail,
+        .case_file = "cases/a b.case",
+        .line = 12,
+        .driver = "ref",
+        .model = "gpummu",
+        .setup = "",
+        .wddm = 20,
+        .seed = 7,
+        .replay = "drydock run 'cases/a b.case' --model gpummu --seed 7",
+        .broken = 3,
+        .evaluated = 1000,
+    };
+}
+
+static struct report_finding of_no_rule(void)
+{
+    struct report_finding finding = of_rule();
+
+    finding.kind = "content";
+    finding.rule = "";
+    finding.text = "page <5> & \"6\" is \x01 wrong \xff";
+    finding.detail = &no_detail;
+    return finding;
+}
+
+static char *text_of(const struct report_finding *finding)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    report_finding_text(out, finding);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void the_screen_tells_what_a_person_needs(void **state)
+{
+    static const char *const parts[] = {
+        "error PB-004  DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer\n"
+        "  moved 288 bytes; 256 were offered\n",
+        "  rule       Before returning, set pDmaBuffer",
+        "  source     nc-dxgkddi_buildpagingbuffer, bug-check-0x10e\n",
+        "  Windows    bug check 0x10E, parameter 1 = 0x12 when past the end\n",
+        "  objects    allocation a3: event 7 paged in to segment 1 at 0x240000\n",
+        "  arguments  DmaSize    256 (0x100)\n             Operation  0 DXGK_OPERATION_TRANSFER\n",
+        "  case       cases/a b.case:12\n",
+        "  counted    PB-004 was broken 3 times in 1,000 evaluations\n",
+        "  seed       7, gpummu, driver ref\n",
+        "  replay     drydock run 'cases/a b.case' --model gpummu --seed 7\n",
+    };
+    const struct report_finding finding = of_rule();
+    char *text = text_of(&finding);
+
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        if (!strstr(text, parts[i]))
+            fail_msg("'%s' is not in\n%s", parts[i], text);
+    }
+    /* No line is wider than a screen. */
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 100);
+    free(text);
+}
+
+static void a_finding_without_a_rule_goes_under_its_kind(void **state)
+{
+    const struct report_finding finding = of_no_rule();
+    char *text = text_of(&finding);
+
+    assert_int_equal(strncmp(text, "error content  cases/a b.case:12\n  page ", 40), 0);
+    assert_null(strstr(text, "rule "));
+    free(text);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_has_every_key_with_and_without_a_rule(void **state)
+{
+    static const char *const keys[] = {
+        "kind",      "rule",  "cause",  "where", "text",   "sentence",  "source",
+        "windows",   "basis", "side",   "tier",  "event",  "versions",  "objects",
+        "arguments", "bytes", "case",   "line",  "seed",   "driver",    "model",
+        "wddm",      "setup", "replay", "runs",  "broken", "evaluated",
+    };
+    const struct report_finding findings[] = {of_rule(), of_no_rule()};
+
+    for (size_t i = 0; i < 2; i++) {
+        json_t *json = report_finding_json(&findings[i]);
+
+        assert_int_equal(json_object_size(json), ARRAY_COUNT(keys));
+        for (size_t k = 0; k < ARRAY_COUNT(keys); k++)
+            assert_non_null(json_object_get(json, keys[k]));
+        assert_int_equal(json_array_size(json_object_get(json, "arguments")), i ? 0 : 2);
+        json_decref(json);
+    }
+}
+
+/* ---- JUnit ----------------------------------------------------------------------------------- */
+
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned count = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        count++;
+    return count;
+}
+
+static void junit_counts_what_it_lists(void **state)
+{
+    const struct report_finding findings[] = {of_rule(), of_rule(), of_no_rule()};
+    struct rule_counts rules = {0};
+    const struct report_suite suite = {"a \"suite\"", &rules, findings, 3, 1.5};
+    char *text, expected[160];
+    unsigned tests = RULE_COUNT - 1 + 12;
+
+    rules.evaluated[RULE_PB_004] = 7;
+    rules.evaluated[RULE_PB_005] = 7;
+    text = report_junit(&suite, 1);
+    assert_non_null(text);
+    /* Two findings of a rule are one failure; content is another. */
+    assert_int_equal(count_of(text, "<testcase "), tests);
+    assert_int_equal(count_of(text, "<failure "), 2);
+    assert_int_equal(count_of(text, "<skipped "), RULE_COUNT - 3);
+    snprintf(expected, sizeof expected,
+             " tests=\"%u\" failures=\"2\" errors=\"0\" skipped=\"%u\" time=\"1.500\">", tests,
+             RULE_COUNT - 3);
+    assert_int_equal(count_of(text, expected), 2);
+    assert_non_null(strstr(text, "<testcase classname=\"drydock.PB\" name=\"PB-005 "));
+    assert_non_null(strstr(text, "<testsuite name=\"a &quot;suite&quot;\""));
+    /* What XML does not have is not in it. */
+    assert_non_null(strstr(text, "page &lt;5&gt; &amp; &quot;6&quot; is ? wrong ?"));
+    assert_null(strchr(text, '\x01'));
+    assert_null(strchr(text, '\xff'));
+    free(text);
+}
+
+/* ---- SARIF ----------------------------------------------------------------------------------- */
+
+static const json_t *member(const json_t *json, const char *key)
+{
+    const json_t *value = json_object_get(json, key);
+
+    if (!value)
+        fail_msg("'%s' is missing", key);
+    return value;
+}
+
+static const char *string_at(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(member(json, key));
+
+    if (!text || !text[0])
+        fail_msg("'%s' is no text", key);
+    return text;
+}
+
+/* What an upload must have; the sites refuse it otherwise. */
+static void assert_uploadable(const json_t *log, size_t result_count)
+{
+    const json_t *runs = member(log, "runs"), *run = json_array_get(runs, 0), *driver, *rules,
+                 *results;
+    size_t i;
+    json_t *one;
+
+    assert_string_equal(string_at(log, "$schema"), "https://json.schemastore.org/sarif-2.1.0.json");
+    assert_string_equal(string_at(log, "version"), "2.1.0");
+    assert_int_equal(json_array_size(runs), 1);
+    driver = member(member(run, "tool"), "driver");
+    assert_string_equal(string_at(driver, "name"), "Drydock");
+    rules = member(driver, "rules");
+    results = member(run, "results");
+    assert_int_equal(json_array_size(results), result_count);
+    json_array_foreach((json_t *)rules, i, one)
+    {
+        string_at(one, "id");
+        string_at(member(one, "shortDescription"), "text");
+        string_at(member(one, "fullDescription"), "text");
+        string_at(member(one, "help"), "text");
+    }
+    json_array_foreach((json_t *)results, i, one)
+    {
+        const json_t *locations = member(one, "locations"), *physical, *rule, *prints;
+        size_t index = (size_t)json_integer_value(member(one, "ruleIndex"));
+        const char *level = string_at(one, "level"), *uri;
+
+        rule = json_array_get(rules, index);
+        assert_non_null(rule);
+        assert_string_equal(string_at(one, "ruleId"), string_at(rule, "id"));
+        string_at(member(one, "message"), "text");
+        assert_true(strcmp(level, "error") == 0 || strcmp(level, "warning") == 0 ||
+                    strcmp(level, "note") == 0);
+        assert_true(json_array_size(locations) >= 1);
+        physical = member(json_array_get(locations, 0), "physicalLocation");
+        uri = string_at(member(physical, "artifactLocation"), "uri");
+        assert_int_equal(uri[strcspn(uri, " \"<>\\^`{|}")], '\0');
+        assert_true(json_integer_value(member(member(physical, "region"), "startLine")) >= 1);
+        prints = member(one, "partialFingerprints");
+        string_at(prints, "primaryLocationLineHash");
+    }
+}
+
+static void sarif_is_what_sites_accept(void **state)
+{
+    struct report_finding findings[] = {of_rule(), of_no_rule(), of_rule()};
+    char *text;
+    json_t *log;
+    const json_t *run, *results, *place;
+
+    findings[2].line = 0;
+    findings[2].text = "moved 299 bytes; 256 were offered";
+    text = report_sarif(findings, 3);
+    assert_non_null(text);
+    log = json_loads(text, 0, NULL);
+    assert_non_null(log);
+    assert_uploadable(log, 3);
+    run = json_array_get(member(log, "runs"), 0);
+    results = member(run, "results");
+    /* Two rules for three results; numbers do not change the fingerprint. */
+    assert_int_equal(json_array_size(member(member(member(run, "tool"), "driver"), "rules")), 2);
+    assert_string_equal(
+        string_at(member(json_array_get(results, 0), "partialFingerprints"), "drydockCause/v1"),
+        string_at(member(json_array_get(results, 2), "partialFingerprints"), "drydockCause/v1"));
+    place = member(json_array_get(member(json_array_get(results, 0), "locations"), 0),
+                   "physicalLocation");
+    assert_string_equal(string_at(member(place, "artifactLocation"), "uri"), "cases/a%20b.case");
+    assert_int_equal(json_integer_value(member(member(place, "region"), "startLine")), 12);
+    json_decref(log);
+    free(text);
+}
+
+static void sarif_without_findings_is_what_sites_accept(void **state)
+{
+    char *text = report_sarif(NULL, 0);
+    json_t *log = json_loads(text, 0, NULL);
+
+    assert_non_null(log);
+    assert_uploadable(log, 0);
+    json_decref(log);
+    free(text);
+}
+
+/* ---- What Windows would do ------------------------------------------------------------------- */
+
+static void bug_checks_are_spelled_out(void **state)
+{
+    static const struct {
+        const char *from, *to;
+    } cases[] = {
+        {"0x10E p1=0xB (inferred mapping)",
+         "bug check 0x10E, parameter 1 = 0xB (inferred mapping)"},
+        {"0x119 p1=0xD; 0x119 p1=0x5 if a paging packet faults",
+         "bug check 0x119, parameter 1 = 0xD; bug check 0x119, parameter 1 = 0x5 if a paging "
+         "packet "
+         "faults"},
+        {"0x116", "bug check 0x116"},
+        {"undefined", "not documented: anything may happen"},
+        {"content lost", "content lost"},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct rule rule = {.side = RULE_SIDE_DRIVER, .violation = cases[i].from};
+        char text[REPORT_VIOLATION_BYTES];
+
+        assert_string_equal(report_violation(&rule, text), cases[i].to);
+    }
+    for (unsigned i = 1; i < RULE_COUNT; i++) {
+        char text[REPORT_VIOLATION_BYTES];
+
+        report_violation(rule_get((enum rule_id)i), text);
+        assert_true(text[0] != '\0');
+        assert_null(strstr(text, "p1="));
+    }
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+static void counts_of_rules_come_back_from_their_file(void **state)
+{
+    char folder[] = "/tmp/rules-XXXXXX", error[512] = "", command[96];
+    struct rule_counts counts = {0}, back;
+    uint64_t runs = 0;
+
+    assert_non_null(mkdtemp(folder));
+    counts.evaluated[RULE_PB_004] = UINT64_C(1) << 40;
+    counts.evaluated[RULE_XFER_003] = 5;
+    counts.broken[RULE_XFER_003] = 2;
+    assert_true(report_rule_counts_save(folder, &counts, 17, error));
+    assert_true(report_rule_counts_load(folder, &back, &runs, error));
+    assert_memory_equal(&counts, &back, sizeof back);
+    assert_int_equal(runs, 17);
+    assert_false(report_rule_counts_load("/nowhere/at-all", &back, &runs, error));
+    assert_non_null(strstr(error, "/nowhere/at-all"));
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_rule_that_was_never_evaluated_is_not_checked(void **state)
+{
+    struct rule_counts counts = {0};
+    unsigned cannot = RULE_NONE;
+    char *text;
+    json_t *json, *one;
+    size_t i;
+
+    for (unsigned id = 1; id < RULE_COUNT && !cannot; id++)
+        cannot = rule_reason_unchecked((enum rule_id)id) ? id : RULE_NONE;
+    counts.evaluated[RULE_PB_004] = 3;
+    assert_int_equal(rule_state(RULE_PB_004, &counts), RULE_STATE_CHECKED);
+    assert_int_equal(rule_state(RULE_PB_005, &counts), RULE_STATE_UNCHECKED);
+    assert_int_equal(rule_state(RULE_PB_005, NULL), RULE_STATE_UNKNOWN);
+    assert_int_equal(rule_state((enum rule_id)cannot, &counts), RULE_STATE_CANNOT);
+
+    text = report_rules_json("pb", &counts, 1);
+    json = json_loads(text, 0, NULL);
+    json_array_foreach((json_t *)member(json, "rules"), i, one)
+    {
+        assert_int_equal(json_object_size(one), 13);
+        assert_int_equal(strncmp(string_at(one, "id"), "PB-", 3), 0);
+        assert_int_equal(json_is_true(member(one, "checked")),
+                         strcmp(string_at(one, "id"), "PB-004") == 0);
+    }
+    assert_int_equal(i, 31);
+    json_decref(json);
+    free(text);
+    text = report_rules_json("", NULL, 0);
+    json = json_loads(text, 0, NULL);
+    assert_int_equal(json_array_size(member(json, "rules")), RULE_COUNT - 1);
+    assert_true(json_is_null(member(json_array_get(member(json, "rules"), 0), "evaluated")));
+    json_decref(json);
+    free(text);
+    assert_true(report_has_rules("PT"));
+    assert_true(report_has_rules("pt-001"));
+    assert_false(report_has_rules("P"));
+    assert_false(report_has_rules("XYZ"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_screen_tells_what_a_person_needs),
+        cmocka_unit_test(a_finding_without_a_rule_goes_under_its_kind),
+        cmocka_unit_test(json_has_every_key_with_and_without_a_rule),
+        cmocka_unit_test(junit_counts_what_it_lists),
+        cmocka_unit_test(sarif_is_what_sites_accept),
+        cmocka_unit_test(sarif_without_findings_is_what_sites_accept),
+        cmocka_unit_test(bug_checks_are_spelled_out),
+        cmocka_unit_test(counts_of_rules_come_back_from_their_file),
+        cmocka_unit_test(a_rule_that_was_never_evaluated_is_not_checked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/*
+ * A finding as text, and the views on findings of runs and campaigns.
+ */
+#include "report/finding_report.h"
+
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_WIDTH  100
+#define LABEL_WIDTH 11 /* behind the two columns of the margin */
+
+struct report_finding report_finding_of_run(const struct run_result *result,
+                                            const struct run_finding *finding,
+                                            const struct report_origin *origin)
+{
+    enum rule_id rule = rule_find(finding->rule);
+    unsigned wddm = result->config.wddm;
+
+    run_driver_entry(result->config.model, &wddm);
+    return (struct report_finding){
+        .kind = run_finding_kind_name(finding->kind),
+        .rule = finding->rule,
+        .text = finding->text,
+        .detail = &finding->detail,
+        .case_file = origin->case_file,
+        .line = finding->line,
+        .driver = result->config.driver,
+        .model = run_model_name(result->config.model),
+        .setup = "",
+        .wddm = wddm,
+        .seed = result->config.seed,
+        .replay = origin->replay,
+        .broken = rule == RULE_NONE ? 0 : result->rules.broken[rule],
+        .evaluated = rule == RULE_NONE ? 0 : result->rules.evaluated[rule],
+    };
+}
+
+struct report_finding report_finding_of_record(const struct campaign_record *record,
+                                               unsigned finding, const char *folder,
+                                               char text[REPORT_RECORD_TEXT])
+{
+    const struct campaign_finding *found = &record->findings[finding];
+    const size_t half = REPORT_RECORD_TEXT / 2;
+    char *replay = text, *case_file = text + half;
+
+    memcpy(replay, "drydock ", 9);
+    campaign_replay_command(record, replay + 8, half - 8);
+    /* The campaign's case, or the one that the seed drew, where the folder has it. */
+    if (record->case_path[0])
+        snprintf(case_file, half, "%s", record->case_path);
+    else
+        snprintf(case_file, half, "%s%sfindings/%s-%" PRIu64 ".case", folder ? folder : "",
+                 folder ? "/" : "", campaign_model_name(record->model), record->seed);
+    return (struct report_finding){
+        .kind = found->kind,
+        .rule = found->rule,
+        .text = found->text,
+        .detail = &found->detail,
+        .case_file = case_file,
+        .line = found->line,
+        .driver = record->driver,
+        .model = campaign_model_name(record->model),
+        .setup = record->setup,
+        .wddm = record->wddm,
+        .seed = record->seed,
+        .replay = replay,
+    };
+}
+
+bool report_causes_init(struct report_causes *causes, const struct campaign_summary *summary,
+                        const char *folder)
+{
+    *causes = (struct report_causes){
+        .findings = calloc(summary->cause_count + 1, sizeof *causes->findings),
+        .texts = calloc(summary->cause_count + 1, sizeof *causes->texts),
+        .count = summary->cause_count,
+    };
+    if (!causes->findings || !causes->texts) {
+        report_causes_fini(causes);
+        return false;
+    }
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct campaign_cause *cause = &summary->causes[i];
+
+        causes->findings[i] =
+            report_finding_of_record(&cause->first, cause->finding, folder, causes->texts[i]);
+        causes->findings[i].runs = cause->count;
+    }
+    return true;
+}
+
+void report_causes_fini(struct report_causes *causes)
+{
+    free(causes->findings);
+    free(causes->texts);
+    *causes = (struct report_causes){0};
+}
+
+const char *report_kind_sentence(const char *kind)
+{
+    static const char *const sentences[][2] = {
+        {"content", "Memory must hold what was written to it last, wherever it was paged to."},
+        {"translation", "A page-table entry must say where the page is."},
+        {"driver", "A driver must not do what its kernel or the memory manager refuses."},
+        {"manager", "The memory manager must keep its side of the contract."},
+        {"fault", "The GPU must not fault on work that is lawful."},
+        {"submission", "A submission that is lawful must run."},
+        {"leak", "Everything that was made must be gone when the driver is unloaded."},
+        {"crashed", "A driver must not crash."},
+        {"hung", "A run must come to its end."},
+        {"refused", "An adapter must start."},
+        {"broken", "A run must come to its end in order."},
+        {"digest", "The same run must do the same again."},
+        {NULL, "A run must have nothing to tell."},
+    };
+    size_t i = 0;
+
+    while (sentences[i][0] && strcmp(sentences[i][0], kind) != 0)
+        i++;
+    return sentences[i][1];
+}
+
+/* ---- What Windows would do ------------------------------------------------------------------- */
+
+/* "0x10E" and the like begin with three digits of a bug check; parameters are "p1=". */
+static bool is_code(const char *at)
+{
+    return strncmp(at, "0x1", 3) == 0 && strspn(at + 2, "0123456789ABCDEF") == 3;
+}
+
+const char *report_violation(const struct rule *rule, char text[REPORT_VIOLATION_BYTES])
+{
+    const char *at = rule->violation;
+    size_t used = 0;
+
+    if (strcmp(at, "n/a") == 0 || strcmp(at, "undefined") == 0 || strcmp(at, "not specified") == 0)
+        at = rule->side == RULE_SIDE_OS ? "nothing: this side is the system's own"
+                                        : "not documented: anything may happen";
+    for (text[0] = '\0'; *at && used + 24 < REPORT_VIOLATION_BYTES;) {
+        if (is_code(at) && (at == rule->violation || at[-1] == ' ' || at[-1] == '/')) {
+            bool goes_on = at > rule->violation && at[-1] == '/';
+
+            used += (size_t)snprintf(text + used, REPORT_VIOLATION_BYTES - used, "%s%.5s",
+                                     goes_on ? "" : "bug check ", at);
+            at += 5;
+            if (strncmp(at, " p1=", 4) == 0) {
+                used += (size_t)snprintf(text + used, REPORT_VIOLATION_BYTES - used,
+                                         ", parameter 1 = ");
+                at += 4;
+            }
+        } else {
+            text[used++] = *at++;
+            text[used] = '\0';
+        }
+    }
+    return text;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* A paragraph under a label, broken between words; the lines of the text stay lines. */
+static void paragraph(FILE *out, const char *label, const char *text)
+{
+    const size_t width = LINE_WIDTH - 2 - LABEL_WIDTH;
+    bool is_first = true;
+
+    if (!text[0])
+        return;
+    while (*text) {
+        size_t line = strcspn(text, "\n"), part = line;
+
+        if (part > width) {
+            for (part = width; part && text[part] != ' '; part--)
+                ;
+            part = part ? part : width;
+        }
+        fprintf(out, "  %-*s%.*s\n", LABEL_WIDTH, is_first ? label : "", (int)part, text);
+        is_first = false;
+        text += part;
+        text += *text == '\n' || *text == ' ';
+    }
+}
+
+static void rule_lines(FILE *out, const struct report_finding *finding)
+{
+    char text[1600], violation[REPORT_VIOLATION_BYTES];
+    enum rule_id id = rule_find(finding->rule);
+    const struct rule *rule;
+
+    if (id == RULE_NONE)
+        return;
+    rule = rule_get(id);
+    snprintf(text, sizeof text, "%s\n(%s; tier %u, WDDM %s, %s; drydock explain %s)",
+             rule->sentence,
+             rule->side == RULE_SIDE_OS ? "the memory manager's: a defect of ours" : "the driver's",
+             rule->tier, rule->versions, rule_basis_name(rule->basis), rule->id);
+    paragraph(out, "rule", text);
+    paragraph(out, "source", rule->source);
+    paragraph(out, "Windows", report_violation(rule, violation));
+}
+
+void report_finding_text(FILE *out, const struct report_finding *finding)
+{
+    const struct finding_detail *detail = finding->detail;
+    char text[512], number[2][REPORT_NUMBER_BYTES];
+
+    fprintf(out, "error %s", finding->rule[0] ? finding->rule : finding->kind);
+    if (detail->where[0])
+        fprintf(out, "  %s", detail->where);
+    else if (finding->line)
+        fprintf(out, "  %s:%u", finding->case_file, finding->line);
+    fprintf(out, "\n  %s\n", finding->text);
+    rule_lines(out, finding);
+    paragraph(out, "objects", detail->objects);
+    paragraph(out, "bytes", detail->bytes);
+    paragraph(out, "arguments", detail->arguments);
+    if (detail->where[0] && finding->line) {
+        snprintf(text, sizeof text, "%s:%u", finding->case_file, finding->line);
+        paragraph(out, "case", text);
+    }
+    if (finding->broken > 1) {
+        snprintf(text, sizeof text, "%s was broken %s times in %s evaluations", finding->rule,
+                 report_count(number[0], finding->broken),
+                 report_count(number[1], finding->evaluated));
+        paragraph(out, "counted", text);
+    }
+    if (finding->runs) {
+        snprintf(text, sizeof text, "in %s run%s", report_count(number[0], finding->runs),
+                 finding->runs == 1 ? "" : "s");
+        paragraph(out, "seen", text);
+    }
+    snprintf(text, sizeof text, "%" PRIu64 ", %s, driver %s", finding->seed, finding->model,
+             finding->driver);
+    paragraph(out, "seed", text);
+    paragraph(out, "setup", finding->setup);
+    paragraph(out, "replay", finding->replay);
+}

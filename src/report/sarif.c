@@ -1,0 +1,205 @@
+/*
+ * SARIF 2.1.0, within what code-hosting sites ask of an upload: the schema, one run, a tool with a name,
+ * rules with texts, and for each result its rule, a message, a place in a file and a fingerprint that
+ * stays when the numbers change.
+ */
+#include "report/finding_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
+
+static json_t *text_json(const char *text)
+{
+    json_t *json = json_string(text);
+
+    return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *message_json(const char *text)
+{
+    json_t *json = json_object();
+
+    json_object_set_new(json, "text", text_json(text));
+    return json;
+}
+
+/* What no rule names goes under its kind. */
+static const char *rule_name(const struct report_finding *finding)
+{
+    return finding->rule[0] ? finding->rule : finding->kind;
+}
+
+static const char *level_of(const struct report_finding *finding)
+{
+    return !finding->rule[0] && strcmp(finding->kind, "submission") == 0 ? "warning" : "error";
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+static char *help_text(const struct rule *rule)
+{
+    char violation[REPORT_VIOLATION_BYTES];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    fprintf(out,
+            "%s\n\nWho must obey: %s.\nWDDM versions: %s.\nSource: %s (%s).\n"
+            "Windows: %s.\nHow it is seen: %s\n\ndrydock explain %s tells more.",
+            rule->sentence, rule->side == RULE_SIDE_OS ? "the operating system" : "the driver",
+            rule->versions, rule->source, rule_basis_name(rule->basis),
+            report_violation(rule, violation), rule->check, rule->id);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static json_t *rule_json(const struct report_finding *finding)
+{
+    enum rule_id id = rule_find(finding->rule);
+    json_t *json = json_object(), *configuration = json_object(), *properties = json_object(),
+           *tags = json_array();
+    const char *sentence =
+        id == RULE_NONE ? report_kind_sentence(finding->kind) : rule_get(id)->sentence;
+    char *help = id == RULE_NONE ? NULL : help_text(rule_get(id));
+
+    json_object_set_new(configuration, "level", json_string(level_of(finding)));
+    json_array_append_new(tags, json_string("wddm"));
+    if (id != RULE_NONE) {
+        json_array_append_new(tags, json_string(rule_side_name(rule_get(id)->side)));
+        json_array_append_new(tags, json_string(rule_basis_name(rule_get(id)->basis)));
+    }
+    json_object_set_new(properties, "tags", tags);
+    json_object_set_new(properties, "precision", json_string("very-high"));
+    json_object_set_new(properties, "problem.severity", json_string(level_of(finding)));
+    json_object_set_new(json, "id", text_json(rule_name(finding)));
+    json_object_set_new(json, "shortDescription", message_json(sentence));
+    json_object_set_new(json, "fullDescription", message_json(sentence));
+    json_object_set_new(json, "help", message_json(help ? help : sentence));
+    json_object_set_new(json, "defaultConfiguration", configuration);
+    json_object_set_new(json, "properties", properties);
+    free(help);
+    return json;
+}
+
+/* The place of the finding's rule among the rules, which it enters when it is new. */
+static size_t enter_rule(json_t *rules, const struct report_finding *finding)
+{
+    const char *name = rule_name(finding);
+    size_t i;
+
+    for (i = 0; i < json_array_size(rules); i++) {
+        const json_t *id = json_object_get(json_array_get(rules, i), "id");
+
+        if (strcmp(json_string_value(id), name) == 0)
+            return i;
+    }
+    json_array_append_new(rules, rule_json(finding));
+    return i;
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+/* A path as a relative reference, or as a file's address. */
+static json_t *uri_json(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-._~/";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    json_t *json;
+
+    if (!out)
+        return json_string("unknown");
+    if (strncmp(path, "./", 2) == 0)
+        path += 2;
+    if (path[0] == '/')
+        fputs("file://", out);
+    for (; *path; path++) {
+        if (strchr(plain, *path))
+            fputc(*path, out);
+        else
+            fprintf(out, "%%%02X", (unsigned char)*path);
+    }
+    json = fclose(out) == 0 && text[0] ? text_json(text) : json_string("unknown");
+    free(text);
+    return json;
+}
+
+static json_t *location_json(const struct report_finding *finding)
+{
+    json_t *location = json_object(), *physical = json_object(), *artifact = json_object(),
+           *region = json_object();
+
+    json_object_set_new(artifact, "uri", uri_json(finding->case_file));
+    json_object_set_new(region, "startLine", json_integer(finding->line ? finding->line : 1));
+    json_object_set_new(physical, "artifactLocation", artifact);
+    json_object_set_new(physical, "region", region);
+    json_object_set_new(location, "physicalLocation", physical);
+    if (finding->detail->where[0]) {
+        json_t *logical = json_array(), *one = json_object();
+
+        json_object_set_new(one, "fullyQualifiedName", text_json(finding->detail->where));
+        json_array_append_new(logical, one);
+        json_object_set_new(location, "logicalLocations", logical);
+    }
+    return location;
+}
+
+static json_t *result_json(json_t *rules, const struct report_finding *finding)
+{
+    json_t *json = json_object(), *locations = json_array(), *prints = json_object(),
+           *properties = report_finding_json(finding);
+    char cause[24], line[32], text[FINDING_TEXT_BYTES + FINDING_WHERE_BYTES + 640];
+
+    snprintf(cause, sizeof cause, "%016" PRIx64,
+             finding_cause(rule_find(finding->rule), finding->detail->where, finding->text));
+    snprintf(line, sizeof line, "%s:1", cause);
+    snprintf(text, sizeof text, "%s%s%s\n\nTo see it again: %s", finding->detail->where,
+             finding->detail->where[0] ? ": " : "", finding->text, finding->replay);
+    json_object_set_new(json, "ruleId", text_json(rule_name(finding)));
+    json_object_set_new(json, "ruleIndex", json_integer((json_int_t)enter_rule(rules, finding)));
+    json_object_set_new(json, "level", json_string(level_of(finding)));
+    json_object_set_new(json, "kind", json_string("fail"));
+    json_object_set_new(json, "message", message_json(text));
+    json_array_append_new(locations, location_json(finding));
+    json_object_set_new(json, "locations", locations);
+    json_object_set_new(prints, "primaryLocationLineHash", json_string(line));
+    json_object_set_new(prints, "drydockCause/v1", json_string(cause));
+    json_object_set_new(json, "partialFingerprints", prints);
+    json_object_set_new(json, "properties", properties);
+    return json;
+}
+
+char *report_sarif(const struct report_finding *findings, size_t count)
+{
+    json_t *log = json_object(), *runs = json_array(), *run = json_object(), *tool = json_object(),
+           *driver = json_object(), *rules = json_array(), *results = json_array();
+    char *text;
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(results, result_json(rules, &findings[i]));
+    json_object_set_new(driver, "name", json_string("Drydock"));
+    json_object_set_new(driver, "version", json_string(DRYDOCK_VERSION));
+    json_object_set_new(driver, "semanticVersion", json_string(DRYDOCK_VERSION));
+    json_object_set_new(driver, "rules", rules);
+    json_object_set_new(tool, "driver", driver);
+    json_object_set_new(run, "tool", tool);
+    json_object_set_new(run, "columnKind", json_string("utf16CodeUnits"));
+    json_object_set_new(run, "results", results);
+    json_array_append_new(runs, run);
+    json_object_set_new(log, "$schema", json_string(SCHEMA));
+    json_object_set_new(log, "version", json_string("2.1.0"));
+    json_object_set_new(log, "runs", runs);
+    text = json_dumps(log, JSON_INDENT(2));
+    json_decref(log);
+    return text;
+}
