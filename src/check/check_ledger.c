@@ -466,6 +466,30 @@ static struct list *find_end(struct list *head, struct list *first, uint64_t byt
     return sum == bytes ? first : NULL;
 }
 
+static void drop_built(struct check_ledger *ledger, struct check_built *lost)
+{
+    list_remove(&lost->link);
+    base_free(ledger->services, lost, sizeof *lost);
+}
+
+/*
+ * After a reset what was built before it has most likely been dropped: it is, when what was built since
+ * is as long as the packet.
+ */
+static struct list *find_end_since_reset(struct check_ledger *ledger, struct check_stream *stream,
+                                         uint64_t bytes)
+{
+    struct list *first = stream->built.next;
+    struct list *end;
+
+    while (first != &stream->built && list_entry(first, struct check_built, link)->is_before_reset)
+        first = first->next;
+    end = first == &stream->built ? NULL : find_end(&stream->built, first, bytes);
+    while (end && stream->built.next != first)
+        drop_built(ledger, list_first_entry(&stream->built, struct check_built, link));
+    return end;
+}
+
 /*
  * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no bytes
  * go with what was built before them.
@@ -473,13 +497,12 @@ static struct list *find_end(struct list *head, struct list *first, uint64_t byt
 static bool take_built(struct check_ledger *ledger, struct check_stream *stream, uint64_t bytes,
                        struct list *out_built)
 {
-    struct list *end = find_end(&stream->built, stream->built.next, bytes);
+    struct list *end = stream->may_skip ? find_end_since_reset(ledger, stream, bytes) : NULL;
 
+    if (!end)
+        end = find_end(&stream->built, stream->built.next, bytes);
     while (!end && stream->may_skip && !list_is_empty(&stream->built)) {
-        struct check_built *lost = list_first_entry(&stream->built, struct check_built, link);
-
-        list_remove(&lost->link);
-        base_free(ledger->services, lost, sizeof *lost);
+        drop_built(ledger, list_first_entry(&stream->built, struct check_built, link));
         end = find_end(&stream->built, stream->built.next, bytes);
     }
     if (!end)
@@ -592,8 +615,13 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
         break;
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:
-        for (unsigned i = 0; i < ledger->stream_count; i++)
+        for (unsigned i = 0; i < ledger->stream_count; i++) {
+            struct check_built *piece;
+
             ledger->streams[i].may_skip = true;
+            list_for_each (piece, &ledger->streams[i].built, struct check_built, link)
+                piece->is_before_reset = true;
+        }
         ledger->is_operation_open = false;
         if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
             forget_packets(ledger);

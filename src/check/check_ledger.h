@@ -126,6 +126,7 @@ struct check_built {
     unsigned operation;
     uint32_t bytes;
     bool is_end;                          /* the operation is complete with it */
+    bool is_before_reset;                 /* it may have been dropped */
     uintptr_t private_start, private_end; /* where pDmaBufferPrivateData was and came to be */
 };
 
