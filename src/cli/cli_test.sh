@@ -147,8 +147,18 @@ printf 'drydock-case 1\noption local-memory 4M\nalloc a size=3M segments=local\n
 printf 'alloc b size=3M segments=local\nsubmit c0 a:w b:w\nsubmit c0 a:w\nwait all\n' >>large.in
 for model in physical gpummu; do
     expect 1 run large.in --model $model --no-out
-    says "^drydock: large.in:5: $model: submission: .* need [0-9]* bytes, [0-9]* are available"
+    says "^error submission  large.in:5$"
+    says "^  submission .* need [0-9]* bytes, [0-9]* are available$"
+    says "^  replay     drydock run large.in --model $model$"
 done
+leaves_nothing
+
+# The same findings for other tools.
+expect 1 run large.in --model both --no-out --junit junit.in --sarif sarif.in
+grep -q '<testsuite name="large.in, physical" tests=' junit.in || fail "no suite in junit.in"
+grep -q '"uri": "large.in"' sarif.in || fail "no place in sarif.in"
+expect 2 run large.in --model gpummu --no-out --junit no/such/folder
+says "cannot write 'no/such/folder'"
 leaves_nothing
 
 printf 'drydock-case 1\nalloc a size=4K flags=overlay\n' >flag.in
