@@ -114,6 +114,7 @@
 #define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
+#define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */

@@ -341,6 +341,7 @@ static uint32_t straps_of(const struct run_config *config)
            run_mmu_straps(&config->mmu) |
            (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
                                                                        : 0) |
+           (config->tells_tables_in_transfer ? SGPU_STRAP_TABLES_IN_COPY : 0) |
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
@@ -449,6 +450,7 @@ static bool raise_oracle(struct assembly *run)
             .services = &run->own.services,
             .ram = machine_ram(run->machine),
             .local = machine_local(run->machine),
+            .initial_pattern = run->config->fill_pattern,
             .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
             .context = run,
             .report = on_oracle_report,
@@ -608,6 +610,7 @@ static bool raise_manager(struct assembly *run)
         .hardware_queue_depth = config->hardware_queue_depth,
         .frees_empty_tables = config->mmu.frees_tables,
         .local_limit = config->local_limit,
+        .fill_pattern = config->fill_pattern,
         .transfer_bytes = config->transfer_piece_bytes,
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,

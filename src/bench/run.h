@@ -125,6 +125,8 @@ struct run_config {
     unsigned hardware_queue_depth;
     uint64_t local_limit;
     bool is_busy_until_idle; /* the driver answers BUSY where it may */
+    uint32_t fill_pattern;   /* of content that was never written */
+    bool tells_tables_in_transfer;
     uint32_t local_traits;   /* SGPU_TRAIT_* */
     bool has_coherent_aperture;
     uint64_t protected_bytes, picture_bytes; /* of local memory; at most an eighth each (WDDM 2) */

@@ -115,6 +115,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
     const char *handle = workload_option(workload, "context-handle");
     const char *remapping = workload_option(workload, "dma-remapping");
     const char *busy = workload_option(workload, "busy");
+    const char *told = workload_option(workload, "tables-in-transfer");
     const char *coherent = workload_option(workload, "coherent-aperture");
     const char *host = workload_option(workload, "host-aperture");
     const char *idle = workload_option(workload, "announce-idle");
@@ -177,6 +178,10 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         if (workload_option_has(workload, "local-traits", traits[i].word))
             config->local_traits |= traits[i].bit;
     }
+    config->fill_pattern =
+        (uint32_t)workload_option_number(workload, "fill-pattern", config->fill_pattern);
+    if (told)
+        config->tells_tables_in_transfer = strcmp(told, "no") != 0;
     if (coherent)
         config->has_coherent_aperture = strcmp(coherent, "no") != 0;
     config->protected_bytes =

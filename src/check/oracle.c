@@ -119,7 +119,7 @@ uint64_t oracle_event(const struct oracle *oracle)
 
 /* ---- Allocations ---- */
 
-/* Zero, as it was left. */
+/* Zero, as it was left, or what else there is at first. */
 static NTSTATUS take_range(struct oracle *oracle, struct oracle_allocation *allocation)
 {
     struct range_request request = {.size = allocation->page_count * PAGE_BYTES};
@@ -128,6 +128,9 @@ static NTSTATUS take_range(struct oracle *oracle, struct oracle_allocation *allo
     switch (range_allocator_take(&oracle->ranges, &request, &address)) {
     case RANGE_OK:
         allocation->expected_page = address / PAGE_BYTES;
+        if (oracle->config.initial_pattern)
+            page_store_fill(oracle->expected, address, request.size,
+                            oracle->config.initial_pattern);
         return STATUS_SUCCESS;
     case RANGE_NO_MEMORY:
         return STATUS_NO_MEMORY;

@@ -108,6 +108,7 @@ struct oracle_config {
     const struct base_services *services;
     struct page_store *ram;   /* borrowed: system pages by page number   */
     struct page_store *local; /* borrowed: local memory, NULL when none  */
+    uint32_t initial_pattern; /* content of an allocation that was never written */
     uint64_t expected_bytes;  /* room for expected content; 0: 1 TiB     */
     unsigned report_limit;    /* reports told; 0: 16                     */
     void *context;            /* of the functions below                  */

@@ -192,12 +192,13 @@ bool is_undefined(const struct oracle_allocation *allocation, uint64_t page)
     return allocation->undefined && (allocation->undefined[page / 64] >> (page % 64) & 1);
 }
 
-bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocation *allocation,
+bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
                       uint64_t page)
 {
     uint64_t address = (allocation->expected_page + page) * PAGE_BYTES;
 
-    return page_store_is_fill(oracle->expected, address, PAGE_BYTES, 0, NULL);
+    return page_store_is_fill(oracle->expected, address, PAGE_BYTES, oracle->config.initial_pattern,
+                              NULL);
 }
 
 /* All pages of the piece are defined. */

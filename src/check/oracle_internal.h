@@ -235,7 +235,7 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
                    const struct occasion *occasion);
 
 bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
-bool is_expected_zero(const struct oracle *oracle, const struct oracle_allocation *allocation,
+bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
                       uint64_t page);
 
 /* ---- oracle_operation.c ---- */

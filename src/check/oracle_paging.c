@@ -308,7 +308,7 @@ static void check_allocation(struct oracle *oracle, struct oracle_allocation *al
         if (location_store(oracle, location)) {
             run = location_run(allocation->locations + page, allocation->page_count - page);
             compare_pages(oracle, allocation, page, run, location, &occasion);
-        } else if (!is_undefined(allocation, page) && !is_expected_zero(oracle, allocation, page)) {
+        } else if (!is_undefined(allocation, page) && !is_as_at_first(oracle, allocation, page)) {
             oracle->counters.unlocated_pages++;
             oracle_problem(
                 oracle, ORACLE_UNLOCATED, allocation, NULL, page * PAGE_BYTES,

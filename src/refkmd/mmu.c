@@ -93,6 +93,9 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
     caps->LargePageSupported = (adapter->straps & SGPU_STRAP_LARGE_PAGES) != 0;
     caps->AllowNonAlignedLargePageAddress =
         caps->LargePageSupported && refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1);
+    /* VX-006 */
+    caps->LegacyBehaviors.SourcePageTableVaInTransfer =
+        (adapter->straps & SGPU_STRAP_TABLES_IN_COPY) != 0;
     caps->DualPteSupported = (adapter->straps & SGPU_STRAP_64K_DUAL) != 0;
     caps->LeafPageTableSizeFor64KPagesInBytes = leaf_bytes_64k(adapter);
     caps->InvalidTlbEntriesNotCached = 1;

@@ -175,6 +175,12 @@ static const char *check_virtual_transfer(const struct paging_call *call)
     if ((transfer->Flags.Src64KBPages || transfer->Flags.Dst64KBPages) &&
         !refkmd_has_64k_pages(call->adapter))
         return "VX-007: there are no pages of 64 KiB";
+    if (transfer->SourcePageTable % SGPU_PAGE_BYTES ||
+        transfer->DestinationPageTable % SGPU_PAGE_BYTES)
+        return "VX-006: no table begins there";
+    if (!(call->adapter->straps & SGPU_STRAP_TABLES_IN_COPY) &&
+        (transfer->SourcePageTable || transfer->DestinationPageTable))
+        return "VX-006: nobody asked for page tables";
     return NULL;
 }
 

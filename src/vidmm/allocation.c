@@ -424,6 +424,24 @@ static size_t mdl_bytes(uint64_t page_count)
     return sizeof(MDL) + (size_t)page_count * sizeof(uint64_t);
 }
 
+/* Pages come zeroed; content that is there at first is something else if config.fill_pattern is. */
+static NTSTATUS fill_backing(const struct vidmm_allocation *allocation, const uint64_t *pages)
+{
+    const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    uint32_t pattern = allocation->vidmm->config.fill_pattern;
+    uint32_t *words;
+
+    if (!pattern || allocation->has_content)
+        return STATUS_SUCCESS;
+    words = platform->map_pages(platform->context, allocation->page_count, pages);
+    if (!words)
+        return STATUS_NO_MEMORY;
+    for (uint64_t i = 0; i < PAGE_BYTES_OF(allocation->page_count) / sizeof *words; i++)
+        words[i] = pattern;
+    platform->unmap_pages(platform->context, words, allocation->page_count);
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
@@ -442,6 +460,12 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
     if (!NT_SUCCESS(status)) {
         base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
         return STATUS_NO_MEMORY;
+    }
+    status = fill_backing(allocation, (uint64_t *)(mdl + 1));
+    if (!NT_SUCCESS(status)) {
+        platform->release_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+        base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
+        return status;
     }
     /* Size and ByteCount are too small for large allocations: they say as much as fits. */
     mdl->Size =

@@ -73,7 +73,7 @@ static void fill(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER 
     args->Operation = DXGK_OPERATION_FILL;
     args->Fill.hAllocation = allocation->driver_handle;
     args->Fill.FillSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
-    args->Fill.FillPattern = 0;
+    args->Fill.FillPattern = allocation->vidmm->config.fill_pattern;
     args->Fill.Destination.SegmentId = allocation->segment->id;
     args->Fill.Destination.SegmentAddress.QuadPart = segment_address(allocation);
 }

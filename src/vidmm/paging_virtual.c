@@ -140,6 +140,22 @@ static bool chunk_is_64k(const struct vidmm_allocation *allocation)
 /* Where the chunks of a job go. */
 enum way { WAY_IN, WAY_OUT, WAY_MOVE };
 
+/*
+ * Where the paging process sees the leaf table of the address, for drivers that ask for it (VX-006).
+ * It sees those of scratch if it writes them by virtual address; 0: it does not.
+ */
+static uint64_t leaf_table_va(struct vidmm *vidmm, uint64_t va, bool is_64k)
+{
+    struct address_space *space = &vidmm->paging.space;
+    const struct page_table *table;
+
+    if (!vidmm->caps.source_table_in_transfer ||
+        vidmm->caps.update_mode != DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
+        return 0;
+    table = is_64k ? page_table_find_64k(space, va) : page_table_find(space, va);
+    return table ? paging_process_slot_va(&vidmm->paging, table->memory.window_slot) : 0;
+}
+
 static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool is_fill,
                        DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -155,7 +171,7 @@ static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool i
         args->FillVirtual.hAllocation = allocation->driver_handle;
         args->FillVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
         args->FillVirtual.FillSizeInBytes = bytes;
-        args->FillVirtual.FillPattern = 0;
+        args->FillVirtual.FillPattern = allocation->vidmm->config.fill_pattern;
         args->FillVirtual.DestinationVirtualAddress = allocation->chunk_va;
         return;
     }
@@ -168,6 +184,10 @@ static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool i
     args->TransferVirtual.Flags.Src64KBPages = way != WAY_IN && chunk_is_64k(allocation);
     args->TransferVirtual.Flags.Dst64KBPages = way != WAY_OUT && chunk_is_64k(allocation);
     args->TransferVirtual.TransferDirection = directions[way];
+    args->TransferVirtual.SourcePageTable = leaf_table_va(allocation->vidmm, allocation->chunk_va,
+                                                          args->TransferVirtual.Flags.Src64KBPages);
+    args->TransferVirtual.DestinationPageTable = leaf_table_va(
+        allocation->vidmm, allocation->chunk_va + bytes, args->TransferVirtual.Flags.Dst64KBPages);
 }
 
 /* One chunk, one protection: 0 but where the pages are mapped with a unique one (VX-012). */
