@@ -1,0 +1,131 @@
+#include "workload/shrink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What a candidate must have to show it: lines that contain these texts. */
+struct wish {
+    const char *texts[4];
+    uint32_t tries_left;
+};
+
+static bool has_texts(void *context, const struct workload *candidate)
+{
+    const struct wish *wish = context;
+    struct workload_error error;
+    bool has_all = true;
+    size_t size;
+    char *text;
+
+    assert_true(workload_print(candidate, &text, &size, &error));
+    for (unsigned i = 0; i < 4 && wish->texts[i]; i++)
+        has_all &= strstr(text, wish->texts[i]) != NULL;
+    free(text);
+    return has_all;
+}
+
+static struct workload *parse(const char *text)
+{
+    struct workload_error error;
+    struct workload *workload;
+
+    if (!workload_parse(text, strlen(text), "test", &workload, &error))
+        fail_msg("%s", error.text);
+    return workload;
+}
+
+static void expect_shrunk(const char *from, const struct wish *wish, const char *expected)
+{
+    struct workload_shrink shrink = {.context = (void *)wish, .shows = has_texts};
+    struct workload *workload = parse(from), *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+    size_t size;
+    char *text;
+
+    if (!workload_shrink(&shrink, workload, &small, &result, &error))
+        fail_msg("%s", error.text);
+    assert_true(workload_print(small, &text, &size, &error));
+    if (!strstr(text, expected))
+        fail_msg("'%s' is not in:\n%s", expected, text);
+    assert_int_equal(result.lines_after, small->op_count);
+    assert_true(result.is_finished);
+    free(text);
+    workload_free(small);
+    workload_free(workload);
+}
+
+static const char many[] = "drydock-case 1\n"
+                           "option seed 7\n"
+                           "alloc a size=64K segments=local\n"
+                           "alloc b size=64K\n"
+                           "alloc c size=128K\n"
+                           "write a\n"
+                           "submit c0 duration=500 a:r b:w c:rw\n"
+                           "wait all\n"
+                           "read b\n"
+                           "evict a b\n"
+                           "submit c0 duration=100 c:w\n"
+                           "read c\n";
+
+static void only_what_is_needed_stays(void **state)
+{
+    const struct wish wish = {.texts = {"read b"}};
+
+    expect_shrunk(many, &wish, "alloc b size=4K");
+}
+
+static void what_belongs_together_stays_together(void **state)
+{
+    const struct wish wish = {.texts = {"submit c0", "b:w"}};
+
+    expect_shrunk(many, &wish, "b:w");
+}
+
+static void a_case_that_does_not_show_it_is_said(void **state)
+{
+    const struct wish wish = {.texts = {"nowhere"}};
+    struct workload_shrink shrink = {.context = (void *)&wish, .shows = has_texts};
+    struct workload *workload = parse(many), *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_false(workload_shrink(&shrink, workload, &small, &result, &error));
+    assert_null(small);
+    assert_non_null(strstr(error.text, "does not show it"));
+    workload_free(workload);
+}
+
+static void tries_have_a_limit(void **state)
+{
+    const struct wish wish = {.texts = {"read b"}};
+    struct workload_shrink shrink = {.context = (void *)&wish, .shows = has_texts, .most_tries = 3};
+    struct workload *workload = parse(many), *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_true(workload_shrink(&shrink, workload, &small, &result, &error));
+    assert_int_equal(result.tries, 3);
+    assert_false(result.is_finished);
+    assert_true(has_texts((void *)&wish, small));
+    workload_free(small);
+    workload_free(workload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_needed_stays),
+        cmocka_unit_test(what_belongs_together_stays_together),
+        cmocka_unit_test(a_case_that_does_not_show_it_is_said),
+        cmocka_unit_test(tries_have_a_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
