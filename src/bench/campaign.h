@@ -60,7 +60,7 @@ bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
 
 /* ---- What a seed draws -------------------------------------------------------------------------- */
 
-#define CAMPAIGN_SETUP_TEXT 320
+#define CAMPAIGN_SETUP_TEXT 640
 
 /*
  * The configuration of an item. What the case's options say wins over what the seed draws; with

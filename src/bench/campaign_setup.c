@@ -29,6 +29,16 @@ enum stream {
     STREAM_PIECES,
     STREAM_BOARD,
     STREAM_WORKLOAD,
+    STREAM_OPERATIONS, /* of the case: which kinds it has */
+    STREAM_BANKS,
+    STREAM_DEAD_MEMORY,
+    STREAM_NOTICES,
+    STREAM_APERTURE,
+    STREAM_SPLITS,
+    STREAM_BUSY,
+    STREAM_BUDGET,
+    STREAM_SLEEP,
+    STREAM_READINGS,
 };
 
 static const char *const model_names[] = {
@@ -40,6 +50,7 @@ static const char *const model_names[] = {
 
 #define LEAST_PAGING_BUFFER   64u /* room for the largest command of the reference GPU */
 #define FIRST_REMAPPING_LEVEL 30u
+#define FIRST_PARTS_LEVEL     32u /* that is told of residency in parts, and has auxiliary MMUs */
 
 const char *campaign_model_name(enum campaign_model model)
 {
@@ -78,8 +89,9 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
 
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
+    static const char *const kinds[] = {"tiles", "incidents", "power", "saves", "wishes"};
     struct rng rng;
-    char settings[12][40];
+    char settings[12 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
     uint64_t processes, contexts;
 
@@ -99,6 +111,10 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     snprintf(settings[9], sizeof settings[9], "ptes=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
     snprintf(settings[10], sizeof settings[10], "full=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
     snprintf(settings[11], sizeof settings[11], "held=%" PRIu64, rng_below(&rng, 4));
+    stream_of(seed, STREAM_OPERATIONS, &rng);
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+        snprintf(settings[12 + i], sizeof settings[12 + i], "%s=%s", kinds[i],
+                 rng_chance(&rng, 1, 3) ? "yes" : "no");
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         pointers[i] = settings[i];
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
@@ -182,6 +198,7 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->has_large_pages = rng_chance(rng, 1, 4);
     mmu->clears_tables = rng_chance(rng, 1, 4);
     mmu->has_idle_updates = rng_chance(rng, 1, 4);
+    mmu->frees_tables = rng_chance(rng, 1, 2);
 }
 
 static void draw_level_and_tables(uint64_t seed, const struct workload *workload,
@@ -215,6 +232,42 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
         config->agp_bytes = rng_chance(&rng, 1, 4) ? 16 * MiB << rng_below(&rng, 5) : 0;
     else
         config->has_host_aperture = rng_chance(&rng, 1, 4);
+    stream_of(seed, STREAM_BANKS, &rng);
+    config->has_banks = config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 4);
+    stream_of(seed, STREAM_DEAD_MEMORY, &rng);
+    if (config->model != RUN_PHYSICAL && rng_chance(&rng, 1, 8))
+        config->dead_bytes = 64 * KiB * magnitude(&rng, 1, 16);
+    stream_of(seed, STREAM_SLEEP, &rng);
+    config->preserve = (enum run_preserve)rng_below(&rng, RUN_PRESERVE_PART + 1);
+}
+
+/* What only some levels have, or only one model. */
+static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
+{
+    struct run_config *config = &setup->config;
+    struct rng rng;
+
+    stream_of(seed, STREAM_NOTICES, &rng);
+    if (config->wddm >= FIRST_PARTS_LEVEL) {
+        if (rng_chance(&rng, 1, 2))
+            config->residency_part_bytes = PAGE_BYTES * magnitude(&rng, 1, 256);
+        if (rng_chance(&rng, 1, 2))
+            config->auxiliary_mmus = 1 + (unsigned)rng_below(&rng, 8);
+    }
+    stream_of(seed, STREAM_SPLITS, &rng);
+    if (config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 2)) {
+        config->render_piece_refs = 1 + (unsigned)rng_below(&rng, 4);
+        config->splits_dma_buffers = rng_chance(&rng, 1, 2);
+    }
+    stream_of(seed, STREAM_BUSY, &rng);
+    config->is_busy_until_idle = rng_chance(&rng, 1, 4);
+    stream_of(seed, STREAM_BUDGET, &rng);
+    if (rng_chance(&rng, 1, 4))
+        config->budget = magnitude(&rng, 64 * KiB, 16 * MiB);
+    /* Readings of the manager where the documents leave a choice. */
+    stream_of(seed, STREAM_READINGS, &rng);
+    config->keeps_straddling = rng_chance(&rng, 1, 2);
+    config->resets_whole_adapter = rng_chance(&rng, 1, 4);
 }
 
 static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
@@ -295,6 +348,26 @@ static void make_room(const struct workload *workload, struct run_config *config
 }
 
 /*
+ * Where a part of local memory is defective, either side of it holds what the whole did. What else
+ * the boards have that this bench adds follows from the memory that there is.
+ */
+static void shape_memory(uint64_t seed, const struct workload *workload, struct run_config *config)
+{
+    struct rng rng;
+
+    stream_of(seed, STREAM_APERTURE, &rng);
+    if (!config->local_bytes)
+        return;
+    if (config->dead_bytes && !workload_option(workload, "dead-memory"))
+        config->local_bytes = 2 * align_up(config->local_bytes, MiB) + config->dead_bytes;
+    if (!workload_option(workload, "local-invisible"))
+        config->visible_bytes = config->local_bytes;
+    /* What fits into local memory fits into such an aperture. */
+    if (!config->aperture_bytes && rng_chance(&rng, 1, 4))
+        config->aperture_bytes = align_up(config->local_bytes, MiB);
+}
+
+/*
  * More local memory than the case needs, which the CPU cannot see, so that there is a segment more.
  */
 static void draw_hidden(uint64_t seed, const struct workload *workload, struct run_config *config)
@@ -337,10 +410,40 @@ static void describe_tables(struct campaign_setup *setup)
         config->has_tables_in_system_memory ? ", tables in system memory" : "");
     if (mmu->levels)
         say(setup, ", %u levels", mmu->levels);
-    say(setup, "%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
+    say(setup, "%s%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
         pages_64k[mmu->pages_64k], mmu->has_large_pages ? ", large pages" : "",
-        mmu->clears_tables ? ", tables cleared" : "",
+        mmu->clears_tables ? ", tables cleared" : "", mmu->frees_tables ? ", tables freed" : "",
         mmu->has_idle_updates ? ", idle updates" : "");
+}
+
+static void describe_board(struct campaign_setup *setup)
+{
+    static const char *const kept[] = {
+        [RUN_PRESERVE_NOTHING] = "",
+        [RUN_PRESERVE_STANDBY] = ", kept in standby",
+        [RUN_PRESERVE_HIBERNATE] = ", kept in hibernation",
+        [RUN_PRESERVE_PART] = ", kept in part",
+    };
+    const struct run_config *config = &setup->config;
+
+    if (config->has_banks)
+        say(setup, ", banks");
+    if (config->dead_bytes)
+        say(setup, ", dead %" PRIu64 " KiB", config->dead_bytes / KiB);
+    if (config->residency_part_bytes)
+        say(setup, ", residency by %" PRIu64 " KiB", config->residency_part_bytes / KiB);
+    if (config->auxiliary_mmus)
+        say(setup, ", %u auxiliary MMUs", config->auxiliary_mmus);
+    if (config->render_piece_refs)
+        say(setup, ", %s after %u references",
+            config->splits_dma_buffers ? "split" : "may be split", config->render_piece_refs);
+    if (config->aperture_bytes)
+        say(setup, ", aperture %" PRIu64 " KiB", config->aperture_bytes / KiB);
+    if (config->budget)
+        say(setup, ", budget %" PRIu64 " KiB", config->budget / KiB);
+    say(setup, "%s%s%s%s", config->is_busy_until_idle ? ", busy" : "", kept[config->preserve],
+        config->keeps_straddling ? ", straddling kept" : "",
+        config->resets_whole_adapter ? ", whole resets" : "");
 }
 
 static void describe(struct campaign_setup *setup)
@@ -384,6 +487,7 @@ static void describe(struct campaign_setup *setup)
     say(setup, ", jitter %" PRIu64 " ns%s%s", config->jitter_ns,
         config->skips_paging_patch ? ", no patch" : "",
         config->announces_idle ? ", idle announced" : "");
+    describe_board(setup);
 }
 
 void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,
@@ -400,6 +504,7 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     config->check_interval = 16;
     draw_level_and_tables(seed, workload, out_setup);
     draw_board(seed, out_setup);
+    draw_level_features(seed, out_setup);
     draw_buffers(seed, out_setup);
     draw_machine(seed, out_setup);
     drawn = *config;
@@ -410,6 +515,7 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
     make_room(workload, config);
+    shape_memory(seed, workload, config);
     draw_hidden(seed, workload, config);
     describe(out_setup);
 }

@@ -25,6 +25,8 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
                  (source->save.has_cpu_image ? SGPU_UMD_SAVE_CPU_IMAGE : 0u),
         .save_bytes = source->save.bytes,
     };
+    /* Where there are no page tables, the driver has no context allocations. */
+    uint32_t data_bytes = source->save.bytes && player->has_page_tables ? sizeof data : 0;
     unsigned attempts = 0;
     NTSTATUS status;
 
@@ -33,8 +35,7 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
     context->process = player->workload->devices[source->device].process;
     do {
         status = vidmm_context_create(player->devices[source->device], source->node,
-                                      source->save.bytes ? &data : NULL,
-                                      source->save.bytes ? sizeof data : 0, &context->handle);
+                                      data_bytes ? &data : NULL, data_bytes, &context->handle);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status) || !player->is_virtual)
         return status;

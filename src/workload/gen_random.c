@@ -6,7 +6,9 @@
  * allocation and one of them writes it, the second waits for the first. Nothing refers to an
  * allocation that has no GPU VA. Raw page-table updates and reservations go to GPU VAs from
  * PTE_BASE up, where no memory manager of ours puts a mapping; fixed VAs of allocations and maps
- * go below it, each at a place of its own.
+ * go below it, each at a place of its own. Tiles have the addresses of the former. A case has raw
+ * updates, or what does not go together with them: tiles, save areas at GPU VAs, sleep, and resets,
+ * after which nobody could make those updates again.
  */
 #include "workload/gen.h"
 
@@ -28,6 +30,11 @@ enum {
     MEMORY,
     FULL,
     HELD,
+    TILES,
+    INCIDENTS,
+    POWER,
+    SAVES,
+    WISHES,
 };
 
 #define MAX_REFS  256
@@ -46,11 +53,20 @@ const struct workload_param gen_random_params[] = {
     {"memory", "no|yes", 1, 0, 0, "offer, reclaim, priority, budget and move lines"},
     {"full", "no|yes", 0, 0, 0, "as many allocations alive as there may be"},
     {"held", NULL, 4, 0, MOST_HELD, "allocations that resident lines hold at once, at most"},
+    {"tiles", "no|yes", 0, 0, 0, "tile lines, where there are no pte lines"},
+    {"incidents", "no|yes", 0, 0, 0, "hang, lose-interrupt, preempt and reset lines"},
+    {"power", "no|yes", 0, 0, 0, "power lines, where there are no pte lines"},
+    {"saves", "no|yes", 0, 0, 0, "context-save areas"},
+    {"wishes", "no|yes", 0, 0, 0, "alternate VAs, permanent system memory, no large pages, ..."},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
 #define VA_BASE  UINT64_C(0x1000000000) /* fixed VAs */
 #define PTE_BASE UINT64_C(0x4000000000)
+
+#define TILE_BYTES UINT64_C(0x10000)
+#define TILE_PAGES (TILE_BYTES / PAGE_BYTES)
+#define TILE_SLOTS 48 /* from PTE_BASE on: few, so that tiles meet */
 
 struct random {
     struct gen *gen;
@@ -102,6 +118,22 @@ static uint64_t fresh_va(struct random *r, uint64_t size)
     return va;
 }
 
+/* What few allocations want, beside the flags that they have. */
+static uint32_t random_wishes(struct random *r, uint32_t flags)
+{
+    uint32_t wishes = 0;
+
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 6))
+        wishes |= WORKLOAD_ALLOCATION_USE_ALTERNATE_VA;
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 6))
+        wishes |= WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE;
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 4)) /* ALLOC-009 */
+        wishes |= WORKLOAD_ALLOCATION_PERMANENT_SYSMEM;
+    if (rng_chance(r->rng, 1, 4))
+        wishes |= WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING;
+    return wishes;
+}
+
 static uint32_t random_flags(struct random *r)
 {
     uint32_t flags = 0;
@@ -124,7 +156,7 @@ static uint32_t random_flags(struct random *r)
         flags |= WORKLOAD_ALLOCATION_PRIMARY;
     if (r->values[MAPS] && rng_chance(r->rng, 1, 16))
         flags |= WORKLOAD_ALLOCATION_NOMAP;
-    return flags;
+    return r->values[WISHES] ? flags | random_wishes(r, flags) : flags;
 }
 
 static void random_alloc(struct random *r)
@@ -413,6 +445,73 @@ static void random_pte(struct random *r)
     }
 }
 
+/* A range of tiles: whole ones, the same few again and again. */
+static uint64_t random_tiles(struct random *r, uint64_t *out_pages)
+{
+    *out_pages = TILE_PAGES * (1 + below(r, 8));
+    return PTE_BASE + TILE_BYTES * below(r, TILE_SLOTS);
+}
+
+static void random_tile(struct random *r)
+{
+    uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
+    uint32_t context = (uint32_t)(device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
+    struct live *pool = &r->live[below(r, r->live_count)];
+    uint64_t pages, va = random_tiles(r, &pages), from, first, tiles = pool->size / TILE_BYTES;
+
+    switch (below(r, 4)) {
+    case 0:
+        workload_builder_tile_unmap(r->builder, context, va, pages);
+        break;
+    case 1:
+        from = PTE_BASE + TILE_BYTES * below(r, TILE_SLOTS);
+        if (from + pages * PAGE_BYTES <= va || va + pages * PAGE_BYTES <= from)
+            workload_builder_tile_copy(r->builder, context, from, va, pages);
+        break;
+    default:
+        if (!tiles || (pool->device != device && (!pool->shared || pool->nomap)))
+            break;
+        reclaim(r, pool);
+        first = below(r, tiles);
+        workload_builder_tile_map(r->builder, context, pool->id, va, first * TILE_PAGES,
+                                  min_u64(pages, (tiles - first) * TILE_PAGES));
+        break;
+    }
+}
+
+/* Something goes wrong with an engine, or is made to. */
+static void random_incident(struct random *r)
+{
+    uint32_t node = (uint32_t)below(r, max_u64(r->values[NODES], 2));
+
+    switch (below(r, r->values[PTES] ? 5 : 8)) {
+    case 0:
+    case 1:
+        workload_builder_lose_interrupt(r->builder, node);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        workload_builder_preempt(r->builder, node);
+        break;
+    case 5:
+        workload_builder_reset(r->builder);
+        break;
+    default:
+        workload_builder_hang(r->builder, node, below(r, 8));
+        break;
+    }
+}
+
+static void random_sleep(struct random *r)
+{
+    static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
+                                                 WORKLOAD_POWER_D3};
+
+    workload_builder_power(r->builder, powers[below(r, ARRAY_COUNT(powers))]);
+    workload_builder_power(r->builder, WORKLOAD_POWER_ON);
+}
+
 static void random_wait(struct random *r)
 {
     uint64_t count = r->values[PROCESSES] * r->values[CONTEXTS];
@@ -446,12 +545,29 @@ static void random_op(struct random *r, uint64_t index)
         random_map(r);
     else if (dice < 98 && r->values[PTES])
         random_pte(r);
+    else if (dice < 98 && r->values[TILES] && !r->values[PTES])
+        random_tile(r);
+    else if (dice == 98 && r->values[POWER] && !r->values[PTES] && rng_chance(r->rng, 1, 2))
+        random_sleep(r);
+    else if (dice == 99 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
+        random_incident(r);
     else if (dice == 98) {
         snprintf(text, sizeof text, "phase %u", (unsigned)index);
         workload_builder_step(r->builder, text);
     } else if (dice == 99) {
         workload_builder_note(r->builder, "a note with a \\ and a \" in it");
     }
+}
+
+/* Few pages, for two of three contexts. */
+static void random_save_area(struct random *r, uint32_t context)
+{
+    struct workload_save_area save = {.bytes = 64 + 8 * below(r, 8 * KiB),
+                                      .is_local = rng_chance(r->rng, 1, 2),
+                                      .is_mapped = rng_chance(r->rng, 1, 2) && !r->values[PTES]};
+
+    if (rng_chance(r->rng, 2, 3))
+        workload_builder_save_area(r->builder, context, &save);
 }
 
 void gen_random(struct gen *gen, const uint64_t *values)
@@ -485,6 +601,8 @@ void gen_random(struct gen *gen, const uint64_t *values)
         snprintf(name, sizeof name, "c%u", c);
         workload_builder_context(gen->builder, name, c / (unsigned)values[CONTEXTS],
                                  c % (unsigned)values[NODES]);
+        if (values[SAVES])
+            random_save_area(&r, c);
     }
     for (uint64_t i = 0; i < values[OPS] && !workload_builder_failed(gen->builder); i++)
         random_op(&r, i);

@@ -132,6 +132,19 @@ static bool peak_resident_bytes(const struct workload *workload, uint64_t *out)
     return true;
 }
 
+/* What save areas take of local memory when all contexts run. */
+static uint64_t saved_bytes(const struct workload *workload)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        const struct workload_save_area *save = &workload->contexts[i].save;
+
+        bytes += save->is_local ? align_up(save->bytes, 64 * KiB) : 0;
+    }
+    return bytes;
+}
+
 /* Local memory such that the peak is pressure percent of it, and the largest submission fits beside
  * what is held resident, with room for pages that are not full and for holes. */
 static bool set_local_memory(struct workload *workload, const uint64_t *common,
@@ -150,7 +163,8 @@ static bool set_local_memory(struct workload *workload, const uint64_t *common,
         }
         workload_summarise(workload, &summary);
         bytes = (uint64_t)((double)summary.peak_live_bytes * 100 / (double)common[COMMON_PRESSURE]);
-        fits = (summary.largest_submission_bytes + held) / 4 * 5 + held + MiB;
+        fits =
+            (summary.largest_submission_bytes + held) / 4 * 5 + held + MiB + saved_bytes(workload);
         bytes = min_u64(align_up(max_u64(bytes, fits), MiB), 16 * TiB);
     }
     if (bytes % MiB == 0)
