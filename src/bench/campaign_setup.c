@@ -38,7 +38,7 @@ enum stream {
     STREAM_BUSY,
     STREAM_BUDGET,
     STREAM_SLEEP,
-    STREAM_READINGS,
+    STREAM_RESETS,
 };
 
 static const char *const model_names[] = {
@@ -264,9 +264,7 @@ static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
     stream_of(seed, STREAM_BUDGET, &rng);
     if (rng_chance(&rng, 1, 4))
         config->budget = magnitude(&rng, 64 * KiB, 16 * MiB);
-    /* Readings of the manager where the documents leave a choice. */
-    stream_of(seed, STREAM_READINGS, &rng);
-    config->keeps_straddling = rng_chance(&rng, 1, 2);
+    stream_of(seed, STREAM_RESETS, &rng);
     config->resets_whole_adapter = rng_chance(&rng, 1, 4);
 }
 
@@ -441,8 +439,7 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", aperture %" PRIu64 " KiB", config->aperture_bytes / KiB);
     if (config->budget)
         say(setup, ", budget %" PRIu64 " KiB", config->budget / KiB);
-    say(setup, "%s%s%s%s", config->is_busy_until_idle ? ", busy" : "", kept[config->preserve],
-        config->keeps_straddling ? ", straddling kept" : "",
+    say(setup, "%s%s%s", config->is_busy_until_idle ? ", busy" : "", kept[config->preserve],
         config->resets_whole_adapter ? ", whole resets" : "");
 }
 

@@ -39,6 +39,7 @@ static bool named_by(const struct workload *workload, const struct workload_op *
                                     align_up(op->offset + op->size, LARGEST_LEAF)};
         return true;
     case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_UNMAP:
     case WORKLOAD_OP_TILE_COPY:
     case WORKLOAD_OP_VM_RESERVE:
         *out = (struct named_range){op->offset, op->offset + op->size};

@@ -623,7 +623,6 @@ static bool raise_manager(struct assembly *run)
         .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
         .auxiliary_mmus = config->auxiliary_mmus,
         .native_fences = config->native_fences,
-        .keeps_straddling = config->keeps_straddling,
         .resets_whole_adapter = config->resets_whole_adapter,
     };
     NTSTATUS status;

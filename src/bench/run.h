@@ -143,7 +143,6 @@ struct run_config {
     uint64_t timeout_ns;           /* of the manager's watchdog; 0: none, or 2 s if a node hangs */
     unsigned timeout_limit;        /* so many within 60 s are suffered; 0: any number */
     enum run_preserve preserve;
-    bool keeps_straddling;     /* hibernation keeps what begins in the part kept (PWR-005) */
     bool resets_whole_adapter; /* never one engine alone */
 
     /* The player. */

@@ -282,7 +282,7 @@ struct page_table *page_table_find_64k(const struct address_space *space, uint64
 
         table = index < table->child_count ? table->children[index] : NULL;
     }
-    if (!table || table->child_count == page_table_entries(vidmm, 1))
+    if (!table || table->child_count <= page_table_entries(vidmm, 1)) /* a root may be shorter */
         return NULL;
     return table->children[page_table_entries(vidmm, 1) + table_index(vidmm, 1, va)];
 }

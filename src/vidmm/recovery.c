@@ -256,7 +256,8 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 
         if (clean_up(allocation, job, args))
             return JOB_OPERATION;
-        if (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_BACKED)
+        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE &&
+            (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_BACKED))
             aperture_open_view(allocation); /* for its next mapping; without, it does without */
         recovery->at = recovery->at->next;
         job->phase = CLEANUP_PLACE;

@@ -237,11 +237,15 @@ static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment 
     return demoted ? demoted : victim;
 }
 
-/* Something will retire and may release memory. */
+/*
+ * Something will retire and may release memory. What is destroyed, but in use by a submission whose own
+ * request stands further behind, is not released before the first request has ended.
+ */
 static bool is_more_to_come(const struct vidmm *vidmm)
 {
     return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch) ||
-           !list_is_empty(&vidmm->dying);
+           (!list_is_empty(&vidmm->dying) &&
+            allocation_is_idle(container_of(vidmm->dying.next, struct vidmm_allocation, dying)));
 }
 
 /*

@@ -363,6 +363,7 @@ static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *mi
     args.DmaBufferSize = submission->va_bytes;
     args.SubmissionFenceId = packet->fence_id;
     args.NodeOrdinal = submission->context->node;
+    args.Flags.Resubmission = packet->is_resubmission; /* SUB-008 */
     return miniport_submit_command_virtual(miniport, NULL, &args);
 }
 
@@ -466,12 +467,6 @@ void space_set_root(struct address_space *space)
     }
 }
 
-static void submit_now(struct submission *submission)
-{
-    submission_begin(submission);
-    vidsch_submit(submission->context->scheduler, &submission->packet);
-}
-
 /*
  * The context's own allocations are there (CTX-003, CTX-004). Requests of a device end in the order
  * in which they were made, so its submissions keep theirs.
@@ -485,7 +480,7 @@ static void context_resident(void *context, NTSTATUS status, uint64_t needed, ui
     if (NT_SUCCESS(status)) {
         status = device_refusal(submission->context->device);
         if (NT_SUCCESS(status)) {
-            submit_now(submission);
+            vidsch_submit(submission->context->scheduler, &submission->packet);
             return;
         }
         submission_unhold(submission);
@@ -530,11 +525,13 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
         submission->packet.wait_fence = &context->device->paging_fence.waiters;
         submission->packet.wait_value = context->paging_wait;
     }
+    /* From here on what is in use is in use by it, too, though it may wait for its request. */
+    submission_begin(submission);
     if (request) {
         request_queue(request);
         vidmm_pump(vidmm);
     } else {
-        submit_now(submission);
+        vidsch_submit(context->scheduler, &submission->packet);
     }
     return STATUS_SUCCESS;
 }
