@@ -484,7 +484,10 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
     }
     mdl->ByteCount = bytes <= 0xfffff000u ? (ULONG)bytes : 0xfffff000u;
     allocation->mdl = mdl;
-    return STATUS_SUCCESS;
+    status = iommu_show_backing(allocation);
+    if (!NT_SUCCESS(status))
+        allocation_release_backing(allocation);
+    return status;
 }
 
 void allocation_release_backing(struct vidmm_allocation *allocation)
@@ -493,6 +496,7 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
 
     if (!allocation->mdl)
         return;
+    iommu_hide_backing(allocation);
     aperture_close_view(allocation);
     if (allocation->cpu_address)
         platform->unmap_pages(platform->context, allocation->cpu_address, allocation->page_count);

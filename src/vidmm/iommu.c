@@ -6,6 +6,7 @@
  * allocation shows its backing store at an address of the process, at once and for as long as the
  * mapping lives. So a backing store that is mapped never moves: residency asks nothing of the GPU,
  * and only what is AccessedPhysically (a primary, before it is displayed) is mapped in the aperture.
+ * One that goes because it was offered is not shown any more; the next one is, at the same addresses.
  *
  * Source     contract.md RES-017, IOMMU-003, PT-001.
  */
@@ -58,6 +59,8 @@ NTSTATUS iommu_show_mapping(struct mapping *mapping)
         allocation->has_content = true;
         allocation->state = ALLOCATION_BACKED;
     }
+    if (mapping->is_shown)
+        return STATUS_SUCCESS;
     status = platform->map_space(platform->context, mapping->process->pasid, mapping->va,
                                  mapping->page_count,
                                  allocation_backing_pages(allocation) + mapping->first_page);
@@ -73,4 +76,27 @@ void iommu_hide_mapping(struct mapping *mapping)
         platform->unmap_space(platform->context, mapping->process->pasid, mapping->va,
                               mapping->page_count);
     mapping->is_shown = false;
+}
+
+void iommu_hide_backing(struct vidmm_allocation *allocation)
+{
+    struct mapping *mapping;
+
+    list_for_each (mapping, &allocation->mappings, struct mapping, allocation_link)
+        iommu_hide_mapping(mapping);
+}
+
+NTSTATUS iommu_show_backing(struct vidmm_allocation *allocation)
+{
+    struct mapping *mapping;
+    NTSTATUS status;
+
+    if (allocation->vidmm->caps.has_page_tables)
+        return STATUS_SUCCESS;
+    list_for_each (mapping, &allocation->mappings, struct mapping, allocation_link) {
+        status = iommu_show_mapping(mapping);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return STATUS_SUCCESS;
 }

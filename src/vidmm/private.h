@@ -735,6 +735,9 @@ void iommu_close_process(struct vidmm_process *process);
 /* Shows the backing store at the mapping's address; takes one for an allocation that has none. */
 NTSTATUS iommu_show_mapping(struct mapping *mapping);
 void iommu_hide_mapping(struct mapping *mapping);
+/* The same of all mappings, when the allocation gets another backing store, or loses the one it has. */
+NTSTATUS iommu_show_backing(struct vidmm_allocation *allocation);
+void iommu_hide_backing(struct vidmm_allocation *allocation);
 
 /* ---- Objects (submit.c) ---------------------------------------------------------------------------------- */
 
