@@ -25,8 +25,9 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
                  (source->save.has_cpu_image ? SGPU_UMD_SAVE_CPU_IMAGE : 0u),
         .save_bytes = source->save.bytes,
     };
-    /* Where there are no page tables, the driver has no context allocations. */
-    uint32_t data_bytes = source->save.bytes && player->has_page_tables ? sizeof data : 0;
+    /* Drivers of the IoMmu model have no context allocations. */
+    bool may_save = !player->is_virtual || player->has_page_tables;
+    uint32_t data_bytes = source->save.bytes && may_save ? sizeof data : 0;
     unsigned attempts = 0;
     NTSTATUS status;
 

@@ -16,6 +16,7 @@
 #include "vidmm/private.h"
 
 #define MAX_QUEUED_UPDATES 128 /* of one context (CPTE-006) */
+#define ENTRY_BYTES        8u  /* of the hardware's */
 
 enum phase {
     PHASE_TURN,
@@ -57,11 +58,15 @@ static uint64_t tile_bytes(uint64_t tiles)
     return tiles * VIDMM_TILE_BYTES;
 }
 
-/* Tables have addresses that the copying buffer can use, and may change under the GPU. */
+/*
+ * Tables have addresses that the copying buffer can use, and may change under the GPU. Entries are
+ * counted from a multiple of 64 KiB, which takes leaf tables that are nothing but entries (CPTE-002).
+ */
 static bool can_copy(const struct vidmm *vidmm)
 {
     return vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL &&
-           !vidmm->caps.update_requires_idle;
+           !vidmm->caps.update_requires_idle &&
+           vidmm->caps.levels[0].table_bytes == page_table_entries(vidmm, 0) * ENTRY_BYTES;
 }
 
 /* ---- The job -------------------------------------------------------------------------------- */
@@ -269,8 +274,8 @@ static void set_target(const struct tile_update *update, uint64_t index, struct 
         break;
     case VIDMM_TILE_COPY:
         source = mapping_find(update->process, operation->source_va + tile_bytes(index));
-        if (!source || source->role != MAPPING_TILE)
-            break;
+        if (!source || source->role != MAPPING_TILE || source->allocation->is_destroyed)
+            break; /* a pool takes its tiles with it */
         tile->pool = source->allocation;
         tile->first_page = source->first_page;
         tile->source_va = source->va;
@@ -308,12 +313,14 @@ static NTSTATUS prepare(struct tile_update *update)
 
 /*
  * All that the current operation needs. STATUS_PENDING: tables wait for memory, or a pool that a
- * tile shows is on its way out.
+ * tile shows is on its way out. Such a pool takes the tile's mapping with it, so that mappings are
+ * made anew before this is asked again.
  */
 static NTSTATUS collect(struct tile_update *update)
 {
     const struct vidmm_tile_operation *operation = &update->operations[update->at];
     struct vidmm_process *process = update->process;
+    NTSTATUS status = STATUS_SUCCESS;
 
     if (operation->kind == VIDMM_TILE_MAP && can_copy(process->vidmm)) {
         const struct mapping *source = privileged_mapping(process, operation->pool);
@@ -332,13 +339,15 @@ static NTSTATUS collect(struct tile_update *update)
             return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
         if (tile->mapping && tile->mapping->role != MAPPING_TILE)
             return STATUS_RESOURCE_IN_USE;
+        if (tile->mapping && tile->mapping->allocation->is_destroyed)
+            update->is_prepared = false;
         if (tile->mapping &&
             (!tile->mapping->has_tables || tile->mapping->allocation->state == ALLOCATION_DYING))
-            return STATUS_PENDING;
+            status = STATUS_PENDING;
         if (tile->pool && tile->pool->state == ALLOCATION_DYING)
-            return STATUS_PENDING;
+            status = STATUS_PENDING;
     }
-    return STATUS_SUCCESS;
+    return status;
 }
 
 static void queue_job(struct tile_update *update)

@@ -562,10 +562,14 @@ static void random_op(struct random *r, uint64_t index)
 /* Few pages, for two of three contexts. */
 static void random_save_area(struct random *r, uint32_t context)
 {
+    bool is_shared = rng_chance(r->rng, 1, 4);
     struct workload_save_area save = {.bytes = 64 + 8 * below(r, 8 * KiB),
+                                      .has_cpu_image = rng_chance(r->rng, 1, 4),
                                       .is_local = rng_chance(r->rng, 1, 2),
                                       .is_mapped = rng_chance(r->rng, 1, 2) && !r->values[PTES]};
 
+    if (is_shared) /* all of them alike */
+        save = (struct workload_save_area){.bytes = 20 * KiB, .is_shared = true};
     if (rng_chance(r->rng, 2, 3))
         workload_builder_save_area(r->builder, context, &save);
 }
