@@ -176,9 +176,15 @@ NTSTATUS paging_build_update_page_table(struct paging_call *call)
 }
 
 /* A table, and an index in it, as the address of the entry. */
-static UINT64 entry_address(D3DGPU_VIRTUAL_ADDRESS table, UINT index)
+/* The index counts on in the tables behind, each of which takes whole pages (CPTE-002). */
+static UINT64 entry_address(const struct refkmd_adapter *adapter, D3DGPU_VIRTUAL_ADDRESS table,
+                            UINT index)
 {
-    return table + (UINT64)index * sizeof(UINT64);
+    UINT entries = 1u << adapter->index_bits[0];
+    UINT64 bytes =
+        entries * sizeof(UINT64) < SGPU_PAGE_BYTES ? SGPU_PAGE_BYTES : entries * sizeof(UINT64);
+
+    return table + index / entries * bytes + index % entries * sizeof(UINT64);
 }
 
 static UINT build_copies(struct paging_call *call, UINT64 first, UINT64 limit)
@@ -190,10 +196,11 @@ static UINT build_copies(struct paging_call *call, UINT64 first, UINT64 limit)
         const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &copy->pRanges[first + built];
 
         if (range->NumPageTableEntries &&
-            !packet_copy(&call->writer, 0,
-                         entry_address(range->SrcPageTableAddress, range->SrcStartPteIndex),
-                         entry_address(range->DstPageTableAddress, range->DstStartPteIndex),
-                         (UINT64)range->NumPageTableEntries * sizeof(UINT64)))
+            !packet_copy(
+                &call->writer, 0,
+                entry_address(call->adapter, range->SrcPageTableAddress, range->SrcStartPteIndex),
+                entry_address(call->adapter, range->DstPageTableAddress, range->DstStartPteIndex),
+                (UINT64)range->NumPageTableEntries * sizeof(UINT64)))
             break;
     }
     return built;

@@ -103,15 +103,16 @@ BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
 }
 
 /*
- * What of local memory outlives which sleep. Of the four lawful combinations (PWR-001) a segment
- * that hibernation keeps in part says where the part ends: at its last byte, not behind it
- * (PWR-004, PWR-006).
+ * What of local memory outlives which sleep; before WDDM 1.2 there is no bit to say it. Of the four
+ * lawful combinations (PWR-001) a segment that hibernation keeps in part says where the part ends:
+ * at its last byte, not behind it (PWR-004, PWR-006).
  */
 static void preserve(const struct refkmd_adapter *adapter, struct segment *segment)
 {
     UINT64 kept = adapter->kept_bytes > segment->base ? adapter->kept_bytes - segment->base : 0;
 
-    if (!(adapter->straps & SGPU_STRAP_KEEPS_STANDBY))
+    if (!(adapter->straps & SGPU_STRAP_KEEPS_STANDBY) ||
+        !refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN8))
         return;
     segment->flags.PreservedDuringStandby = 1;
     if (!(adapter->straps & SGPU_STRAP_KEEPS_HIBERNATE) || !kept)

@@ -16,7 +16,6 @@
 #include "vidmm/private.h"
 
 #define MAX_QUEUED_UPDATES 128 /* of one context (CPTE-006) */
-#define ENTRY_BYTES        8u  /* of the hardware's */
 
 enum phase {
     PHASE_TURN,
@@ -58,15 +57,11 @@ static uint64_t tile_bytes(uint64_t tiles)
     return tiles * VIDMM_TILE_BYTES;
 }
 
-/*
- * Tables have addresses that the copying buffer can use, and may change under the GPU. Entries are
- * counted from a multiple of 64 KiB, which takes leaf tables that are nothing but entries (CPTE-002).
- */
+/* Tables have addresses that the copying buffer can use, and may change under the GPU. */
 static bool can_copy(const struct vidmm *vidmm)
 {
     return vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL &&
-           !vidmm->caps.update_requires_idle &&
-           vidmm->caps.levels[0].table_bytes == page_table_entries(vidmm, 0) * ENTRY_BYTES;
+           !vidmm->caps.update_requires_idle;
 }
 
 /* ---- The job -------------------------------------------------------------------------------- */
@@ -94,10 +89,14 @@ static void turn_to_pools(struct tile_update *update)
     }
 }
 
-static bool continues(const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range,
+/* Ranges stay within their tables: small ones do not fill the pages that they lie in. */
+static bool continues(const struct vidmm *vidmm, const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range,
                       const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *next)
 {
-    return range->SrcPageTableAddress == next->SrcPageTableAddress &&
+    uint64_t entries = page_table_entries(vidmm, 0);
+
+    return next->SrcStartPteIndex % entries && next->DstStartPteIndex % entries &&
+           range->SrcPageTableAddress == next->SrcPageTableAddress &&
            range->DstPageTableAddress == next->DstPageTableAddress &&
            range->SrcStartPteIndex + range->NumPageTableEntries == next->SrcStartPteIndex &&
            range->DstStartPteIndex + range->NumPageTableEntries == next->DstStartPteIndex;
@@ -120,7 +119,7 @@ static bool op_copy(struct tile_update *update, DXGKARG_BUILDPAGINGBUFFER *args)
                                  &range->SrcStartPteIndex);
         page_table_entry_address(space, tile->mapping->va, &range->DstPageTableAddress,
                                  &range->DstStartPteIndex);
-        if (count && continues(range - 1, range))
+        if (count && continues(space->vidmm, range - 1, range))
             range[-1].NumPageTableEntries += PAGES_64K;
         else
             count++;
