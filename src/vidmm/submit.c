@@ -363,7 +363,6 @@ static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *mi
     args.DmaBufferSize = submission->va_bytes;
     args.SubmissionFenceId = packet->fence_id;
     args.NodeOrdinal = submission->context->node;
-    args.Flags.Resubmission = packet->is_resubmission; /* SUB-008 */
     return miniport_submit_command_virtual(miniport, NULL, &args);
 }
 

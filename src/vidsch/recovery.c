@@ -66,8 +66,8 @@ static void take_apart(struct node *node)
             node->in_flight--;
         else if (!packet->is_paging)
             continue; /* it is its turn as soon as it is the first */
-        packet->is_resubmission = true;
         if (packet->is_paging) {
+            packet->is_resubmission = true;
             list_remove(&packet->node);
             list_push_front(&node->resubmit, &packet->node);
         } else {
