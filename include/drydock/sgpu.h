@@ -47,22 +47,22 @@
  *
  * | offset | size | access | name                                                         |
  */
-#define SGPU_BAR0_BYTES        0x10000u
-#define SGPU_REG_ID            0x000u /* 4 r  SGPU_ID                                       */
-#define SGPU_REG_STRAPS        0x008u /* 4 r  SGPU_STRAP_*: how the board was built         */
-#define SGPU_REG_NODE_COUNT    0x00cu /* 4 r  nodes                                         */
-#define SGPU_REG_LOCAL_SIZE    0x010u /* 8 r  bytes of local memory                         */
-#define SGPU_REG_VISIBLE_SIZE  0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
-#define SGPU_REG_APERTURE_SIZE 0x020u /* 8 r  bytes of aperture, a multiple of a page      */
-#define SGPU_REG_INDEX_BITS    0x028u /* 8 r  byte n: index bits of page-table level n      */
-#define SGPU_REG_DEAD_OFFSET   0x0c0u /* 8 r  where local memory is defective: page multiple */
-#define SGPU_REG_DEAD_SIZE     0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
+#define SGPU_BAR0_BYTES           0x10000u
+#define SGPU_REG_ID               0x000u /* 4 r  SGPU_ID                                       */
+#define SGPU_REG_STRAPS           0x008u /* 4 r  SGPU_STRAP_*: how the board was built         */
+#define SGPU_REG_NODE_COUNT       0x00cu /* 4 r  nodes                                         */
+#define SGPU_REG_LOCAL_SIZE       0x010u /* 8 r  bytes of local memory                         */
+#define SGPU_REG_VISIBLE_SIZE     0x018u /* 8 r  bytes of it that BAR 1 reaches, from offset 0 */
+#define SGPU_REG_APERTURE_SIZE    0x020u /* 8 r  bytes of aperture, a multiple of a page      */
+#define SGPU_REG_INDEX_BITS       0x028u /* 8 r  byte n: index bits of page-table level n      */
+#define SGPU_REG_DEAD_OFFSET      0x0c0u /* 8 r  where local memory is defective: page multiple */
+#define SGPU_REG_DEAD_SIZE        0x0c8u /* 8 r  ... and how many bytes; nothing answers there  */
 #define SGPU_REG_TRAITS           0x0a0u /* 4 r  SGPU_TRAIT_*: what local memory is           */
 #define SGPU_REG_PROTECTED_OFFSET 0x0a8u /* 8 r  what only protected content may use: page    */
 #define SGPU_REG_PROTECTED_SIZE   0x0b0u /* 8 r  ... multiples; its last page is the node's   */
 #define SGPU_REG_PICTURE_OFFSET   0x0f0u /* 8 r  where firmware has left its picture: page    */
 #define SGPU_REG_PICTURE_SIZE     0x0f8u /* 8 r  ... multiples                                */
-#define SGPU_REG_WINDOW_SLOT   0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
+#define SGPU_REG_WINDOW_SLOT      0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
 #define SGPU_REG_WINDOW_PAGE                                                                       \
     0x0d4u /* 4 w  ... shows this page of local memory, or, with
                                        *      SGPU_WINDOW_NOTHING, none */
@@ -85,13 +85,13 @@
 #define SGPU_ID             0x55504753u /* "SGPU" */
 
 /* None of these changes what the GPU does; they are for whoever manages the memory. */
-#define SGPU_TRAIT_FROM_SYSTEM    (1u << 0) /* the driver has it from the system               */
-#define SGPU_TRAIT_FROM_FIRMWARE  (1u << 1) /* the firmware keeps it from the system           */
-#define SGPU_TRAIT_SCAN_OUT       (1u << 2) /* the display can show any of it                  */
-#define SGPU_TRAIT_FOR_USERS      (1u << 3) /* made for what applications create               */
-#define SGPU_TRAIT_ENCRYPTS       (1u << 4) /* protected content can leave it, encrypted       */
+#define SGPU_TRAIT_FROM_SYSTEM     (1u << 0) /* the driver has it from the system               */
+#define SGPU_TRAIT_FROM_FIRMWARE   (1u << 1) /* the firmware keeps it from the system           */
+#define SGPU_TRAIT_SCAN_OUT        (1u << 2) /* the display can show any of it                  */
+#define SGPU_TRAIT_FOR_USERS       (1u << 3) /* made for what applications create               */
+#define SGPU_TRAIT_ENCRYPTS        (1u << 4) /* protected content can leave it, encrypted       */
 #define SGPU_TRAIT_KEEPS_PROTECTED (1u << 5) /* protected content outlives standby             */
-#define SGPU_TRAIT_CACHED_WINDOW  (1u << 6) /* pages of BAR 1 may be cached                    */
+#define SGPU_TRAIT_CACHED_WINDOW   (1u << 6) /* pages of BAR 1 may be cached                    */
 
 /*
  * A reset of the device resets every node, clears IRQ_STATUS and IRQ_ENABLE and retrains local
@@ -476,6 +476,10 @@ struct sgpu_packet_render {
 #define SGPU_UMD_PREFER_APERTURE     (1u << 4)  /* local memory is the second choice         */
 #define SGPU_UMD_NO_APERTURE         (1u << 5)  /* local memory only                         */
 #define SGPU_UMD_HIDDEN_ONLY         (1u << 6)  /* of it what no CPU sees, where there is any */
+#define SGPU_UMD_PRIMARY             (1u << 10) /* a scan-out surface                        */
+#define SGPU_UMD_CPU_ON_DEMAND       (1u << 7)  /* the CPU may want to see it some time      */
+#define SGPU_UMD_WHOLE               (1u << 8)  /* resident as a whole or not at all         */
+#define SGPU_UMD_ONE_SEGMENT         (1u << 9)  /* not in pieces in several segments         */
 #define SGPU_UMD_NOTIFY_RESIDENCY    (1u << 16) /* needs ACCESSED_PHYSICALLY                 */
 #define SGPU_UMD_NOTIFY_EVICTION     (1u << 17) /* before it leaves system memory            */
 #define SGPU_UMD_NOTIFY_IOMMU_UNMAP  (1u << 18) /* before the device cannot reach it         */
@@ -485,6 +489,10 @@ struct sgpu_packet_render {
 #define SGPU_UMD_TILED               (1u << 24) /* tiled in local memory, the only place it has */
 #define SGPU_UMD_SWIZZLED            (1u << 25) /* ... and elsewhere, until the CPU looks       */
 #define SGPU_UMD_FROM_END            (1u << 27) /* placed from the end of its segment        */
+#define SGPU_UMD_OVERLAY             (1u << 28) /* shown by the overlay: must not move       */
+#define SGPU_UMD_CAPTURE             (1u << 29) /* captured into: must not move              */
+#define SGPU_UMD_SYNCHRONOUS         (1u << 30) /* paged only while the GPU does nothing else */
+#define SGPU_UMD_HISTORY             (1u << 31) /* history buffer of a context               */
 #define SGPU_UMD_APERTURE_CPU_VIEW   (1u << 20) /* the driver's CPU side sees it in the aperture */
 struct sgpu_umd_allocation {
     uint32_t version; /* SGPU_UMD_VERSION */

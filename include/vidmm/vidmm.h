@@ -133,6 +133,7 @@ struct vidmm_config {
     uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
+    bool pins_anywhere;            /* Overlay, Capture: not only in the last 20 % (ALLOC-014) */
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
     bool guarantees_one_buffer;    /* a command buffer is translated into one DMA buffer or refused:
                                       DxgkDdiRender must not ask for another one (PATCH-014) */
@@ -358,11 +359,20 @@ void vidmm_context_destroy(struct vidmm_context *context);
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
- * reported breaks a rule (told to driver_error).
+ * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected or over existing
+ * system memory.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation);
+
+/*
+ * The same of a primary, which is what the embedder will show: in one piece where it is in memory, and
+ * nobody's in the driver's eyes (APER-006). Only primaries have alternate virtual addresses.
+ */
+NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_data,
+                              uint32_t private_data_bytes, void *cookie,
+                              struct vidmm_allocation **out_allocation);
 
 /*
  * Destroys it: at once for the caller, behind the submitted work that uses it for the rest (its

@@ -209,6 +209,160 @@ static void lack_of_memory_is_survived_with_tiles(void **state)
     }
 }
 
+/* ---- Pinned ones ------------------------------------------------------------------------------------ */
+
+/* ALLOC-014: each is filled where it is once, and no transfer ever has to do with it. */
+struct pin_layer {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    HANDLE pinned[2];
+    unsigned fills;
+};
+
+#define PINNED_BYTES(i) ((i) ? 256 * KiB : 512 * KiB) /* as in the case, and no other one */
+#define LAST_FIFTH      (8 * MiB)
+
+static NTSTATUS pin_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct pin_layer *layer = (struct pin_layer *)self;
+
+    if (arg->Operation == DXGK_OPERATION_FILL && !arg->MultipassOffset) {
+        for (unsigned i = 0; i < ARRAY_COUNT(layer->pinned); i++) {
+            if (arg->Fill.FillSize != PINNED_BYTES(i))
+                continue;
+            assert_true(arg->Fill.Destination.SegmentAddress.QuadPart >= (LONGLONG)LAST_FIFTH);
+            layer->pinned[i] = arg->Fill.hAllocation;
+            layer->fills++;
+        }
+    }
+    if (arg->Operation == DXGK_OPERATION_TRANSFER) {
+        for (unsigned i = 0; i < ARRAY_COUNT(layer->pinned); i++)
+            assert_ptr_not_equal(arg->Transfer.hAllocation, layer->pinned[i]);
+    }
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static struct miniport *add_pin_layer(void *context, struct miniport *next)
+{
+    struct pin_layer *layer = context;
+
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "pin";
+    layer->ops.build_paging_buffer = pin_build;
+    layer->ops.destroy = order_destroy;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    return &layer->miniport;
+}
+
+static void pinned_ones_stay_in_the_last_fifth(void **state)
+{
+    struct workload *workload = test_load("pinned.case");
+    struct pin_layer layer = {.fills = 0};
+    struct run_config config;
+    struct run_result result;
+
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.model = RUN_PHYSICAL;
+    config.reference = RUN_REFERENCE_NEVER;
+    config.add_layer = add_pin_layer;
+    config.layer_context = &layer;
+    run_execute(&config, workload, &result);
+    test_assert_clean(&result);
+    assert_int_equal(layer.fills, 2);
+    run_result_fini(&result);
+    workload_free(workload);
+}
+
+/* ---- Primaries -------------------------------------------------------------------------------------- */
+
+static NTSTATUS owner_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct order_layer *layer = (struct order_layer *)self;
+    const HANDLE *owner = NULL;
+    SIZE_T pages = 0;
+
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        owner = &arg->MapApertureSegment.hDevice;
+        pages = arg->MapApertureSegment.NumberOfPages;
+    } else if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
+        owner = &arg->UnmapApertureSegment.hDevice;
+        pages = arg->UnmapApertureSegment.NumberOfPages;
+    }
+    if (owner) {
+        assert_int_equal(*owner == NULL, pages == 3); /* the primary is as large as that */
+        layer->plain++;
+    }
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static struct miniport *add_owner_layer(void *context, struct miniport *next)
+{
+    struct miniport *layer = add_order_layer(context, next);
+
+    ((struct order_layer *)layer)->ops.build_paging_buffer = owner_build;
+    return layer;
+}
+
+static const char a_primary[] = "drydock-case 1\n"
+                                "option model physical\n"
+                                "alloc shown size=12K segments=aperture flags=primary\n"
+                                "alloc other size=8K segments=aperture\n"
+                                "submit c0 shown:w other:w\nwait all\n"
+                                "free shown\nfree other\n";
+
+/* APER-006 */
+static void a_primary_is_nobodys_in_an_aperture(void **state)
+{
+    struct workload *workload = test_parse(a_primary);
+    struct order_layer layer = {.plain = 0};
+    struct run_config config;
+    struct run_result result;
+
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.add_layer = add_owner_layer;
+    config.layer_context = &layer;
+    run_execute(&config, workload, &result);
+    test_assert_clean(&result);
+    assert_int_equal(layer.plain, 4);
+    run_result_fini(&result);
+    workload_free(workload);
+}
+
+/* ---- Flags that a run does not know what to do with ------------------------------------------------- */
+
+static void flags_without_a_documented_meaning_are_refused(void **state)
+{
+    static const char *const flags[] = {"existing-sysmem", "protected", "hardware-protected"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
+        char text[128];
+        struct run_result *result;
+
+        snprintf(text, sizeof text, "drydock-case 1\nalloc a size=4K flags=%s\n", flags[i]);
+        result = test_play(test_parse(text));
+        assert_int_equal(result->outcome, RUN_REFUSED);
+        assert_non_null(strstr(result->error, flags[i]));
+        test_finish(result);
+    }
+}
+
+static const char every_other[] =
+    "drydock-case 1\n"
+    "option wddm 3.2\noption model gpummu\n"
+    "alloc a size=64K flags=cpu-visible,history-buffer,cpu-visible-on-demand\n"
+    "alloc b size=64K flags=disable-partial-residency,restricted-to-single-segment,overlay\n"
+    "alloc c size=64K flags=capture,primary\n"
+    "submit c0 a:w b:w c:w\nwait all\nread a\n";
+
+static void flags_of_later_drivers_are_followed(void **state)
+{
+    finish_clean(test_play(test_parse(every_other)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +373,10 @@ int main(void)
         cmocka_unit_test(tiles_and_their_ranges_outlive_a_sleep),
         cmocka_unit_test(a_swizzled_one_with_an_alternate_address_leaves_in_order),
         cmocka_unit_test(lack_of_memory_is_survived_with_tiles),
+        cmocka_unit_test(pinned_ones_stay_in_the_last_fifth),
+        cmocka_unit_test(a_primary_is_nobodys_in_an_aperture),
+        cmocka_unit_test(flags_without_a_documented_meaning_are_refused),
+        cmocka_unit_test(flags_of_later_drivers_are_followed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,32 @@ static uint64_t tiled_page(uint64_t page)
     return SGPU_TILED(page * PAGE_BYTES) / PAGE_BYTES;
 }
 
+/* Wishes that it hands on as they are. */
+static const struct {
+    enum workload_allocation_flag flag;
+    uint32_t told; /* SGPU_UMD_* */
+} wishes[] = {
+    {WORKLOAD_ALLOCATION_PRIMARY, SGPU_UMD_PRIMARY},
+    {WORKLOAD_ALLOCATION_CPU_VISIBLE, SGPU_UMD_CPU_VISIBLE},
+    {WORKLOAD_ALLOCATION_CACHED, SGPU_UMD_CACHED},
+    {WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY, SGPU_UMD_ACCESSED_PHYSICALLY},
+    {WORKLOAD_ALLOCATION_PERMANENT_SYSMEM, SGPU_UMD_PERMANENT},
+    {WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT, SGPU_UMD_FROM_END},
+    {WORKLOAD_ALLOCATION_OVERLAY, SGPU_UMD_OVERLAY},
+    {WORKLOAD_ALLOCATION_CAPTURE, SGPU_UMD_CAPTURE},
+    {WORKLOAD_ALLOCATION_USE_ALTERNATE_VA, SGPU_UMD_ALTERNATE_VA},
+    {WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING, SGPU_UMD_SYNCHRONOUS},
+    {WORKLOAD_ALLOCATION_HISTORY_BUFFER, SGPU_UMD_HISTORY},
+    {WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION, SGPU_UMD_NOTIFY_RESIDENCY},
+    {WORKLOAD_ALLOCATION_CPU_VISIBLE_ON_DEMAND, SGPU_UMD_CPU_ON_DEMAND},
+    {WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING, SGPU_UMD_NO_LARGE_PAGES},
+    {WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE, SGPU_UMD_APERTURE_CPU_VIEW},
+    {WORKLOAD_ALLOCATION_DISABLE_PARTIAL_RESIDENCY, SGPU_UMD_WHOLE},
+    {WORKLOAD_ALLOCATION_RESTRICTED_TO_SINGLE_SEGMENT, SGPU_UMD_ONE_SEGMENT},
+    {WORKLOAD_ALLOCATION_NOTIFY_EVICTION, SGPU_UMD_NOTIFY_EVICTION},
+    {WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP, SGPU_UMD_NOTIFY_IOMMU_UNMAP},
+};
+
 /* What the user-mode half tells its driver about the allocation. */
 static struct sgpu_umd_allocation private_data_of(const struct player *player,
                                                   const struct workload_allocation *allocation)
@@ -150,28 +176,10 @@ static struct sgpu_umd_allocation private_data_of(const struct player *player,
         data.flags |= SGPU_UMD_NO_APERTURE;
     else if (has_system && !is_local(allocation->segments[0]))
         data.flags |= SGPU_UMD_PREFER_APERTURE;
-    if (allocation->flags & WORKLOAD_ALLOCATION_CPU_VISIBLE)
-        data.flags |= SGPU_UMD_CPU_VISIBLE;
-    if (allocation->flags & WORKLOAD_ALLOCATION_CACHED)
-        data.flags |= SGPU_UMD_CACHED;
-    if (allocation->flags & WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING)
-        data.flags |= SGPU_UMD_NO_LARGE_PAGES;
-    if (allocation->flags & WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY)
-        data.flags |= SGPU_UMD_ACCESSED_PHYSICALLY;
-    if (allocation->flags & WORKLOAD_ALLOCATION_EXPLICIT_RESIDENCY_NOTIFICATION)
-        data.flags |= SGPU_UMD_NOTIFY_RESIDENCY;
-    if (allocation->flags & WORKLOAD_ALLOCATION_NOTIFY_EVICTION)
-        data.flags |= SGPU_UMD_NOTIFY_EVICTION;
-    if (allocation->flags & WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP)
-        data.flags |= SGPU_UMD_NOTIFY_IOMMU_UNMAP;
-    if (allocation->flags & WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT)
-        data.flags |= SGPU_UMD_FROM_END;
-    if (allocation->flags & WORKLOAD_ALLOCATION_PERMANENT_SYSMEM)
-        data.flags |= SGPU_UMD_PERMANENT;
-    if (allocation->flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA)
-        data.flags |= SGPU_UMD_ALTERNATE_VA;
-    if (allocation->flags & WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE)
-        data.flags |= SGPU_UMD_APERTURE_CPU_VIEW;
+    for (size_t i = 0; i < ARRAY_COUNT(wishes); i++) {
+        if (allocation->flags & wishes[i].flag)
+            data.flags |= wishes[i].told;
+    }
     if (is_tiled(player, allocation))
         data.flags |= SGPU_UMD_TILED;
     if (is_tiled(player, allocation) && (allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED))
@@ -210,6 +218,10 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     struct player_allocation *entry = &player->allocations[id];
     struct sgpu_umd_allocation data = private_data_of(player, allocation);
     const char *name = workload_allocation_name(player->workload, id);
+    NTSTATUS (*create)
+    (struct vidmm_device *, const void *, uint32_t, void *, struct vidmm_allocation **) =
+        allocation->flags & WORKLOAD_ALLOCATION_PRIMARY ? vidmm_primary_create
+                                                        : vidmm_allocation_create;
     unsigned attempts = 0;
     NTSTATUS status;
 
@@ -223,8 +235,8 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
                                         allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
     }
     do {
-        status = vidmm_allocation_create(player->devices[allocation->device], &data, sizeof data,
-                                         (void *)(uintptr_t)(id + 1), &entry->handle);
+        status = create(player->devices[allocation->device], &data, sizeof data,
+                        (void *)(uintptr_t)(id + 1), &entry->handle);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status)) {
         if (player->oracle)

@@ -360,6 +360,19 @@ static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
                : 0;
 }
 
+/* What the case asks of the manager that it would have to guess at. */
+static bool can_be_followed(struct assembly *run)
+{
+    const char *flag = run_config_refused_flag(run->workload);
+
+    return !flag ||
+           refuse(run,
+                  "flag '%s' of allocations: the documents say what must not be set with it, "
+                  "not what becomes of such content when it is paged (expected a case "
+                  "without it)",
+                  flag);
+}
+
 static bool raise_hardware(struct assembly *run)
 {
     const struct run_config *config = run->config;
@@ -869,8 +882,8 @@ static void give_everything_up(struct assembly *run)
 
 static bool assemble(struct assembly *run)
 {
-    return raise_hardware(run) && raise_oracle(run) && raise_driver(run) && raise_manager(run) &&
-           raise_player(run);
+    return can_be_followed(run) && raise_hardware(run) && raise_oracle(run) && raise_driver(run) &&
+           raise_manager(run) && raise_player(run);
 }
 
 static void settle_outcome(struct run_result *result)

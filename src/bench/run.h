@@ -179,8 +179,11 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 
 /* An option that the workload sets and this bench does not follow yet; NULL: none. */
 const char *run_config_unsupported_option(const struct workload *workload);
-/* The same of an allocation's flag. */
-const char *run_config_unsupported_flag(const struct workload *workload);
+/*
+ * A flag of an allocation with which the run is refused, because documents do not say what becomes of
+ * the content of such an allocation when it is paged; NULL: none.
+ */
+const char *run_config_refused_flag(const struct workload *workload);
 
 /*
  * Replaces every 0 by what the run will use: 4 GiB of local memory, or half of what is alive at

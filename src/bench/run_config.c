@@ -224,20 +224,12 @@ const char *run_config_unsupported_option(const struct workload *workload)
     return NULL;
 }
 
-const char *run_config_unsupported_flag(const struct workload *workload)
+const char *run_config_refused_flag(const struct workload *workload)
 {
     static const uint32_t flags[] = {
-        WORKLOAD_ALLOCATION_PRIMARY,
         WORKLOAD_ALLOCATION_EXISTING_SYSMEM,
         WORKLOAD_ALLOCATION_PROTECTED,
         WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
-        WORKLOAD_ALLOCATION_OVERLAY,
-        WORKLOAD_ALLOCATION_CAPTURE,
-        WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING,
-        WORKLOAD_ALLOCATION_HISTORY_BUFFER,
-        WORKLOAD_ALLOCATION_CPU_VISIBLE_ON_DEMAND,
-        WORKLOAD_ALLOCATION_DISABLE_PARTIAL_RESIDENCY,
-        WORKLOAD_ALLOCATION_RESTRICTED_TO_SINGLE_SEGMENT,
     };
 
     for (uint32_t i = 0; i < workload->allocation_count; i++) {

@@ -161,9 +161,9 @@ expect 2 run large.in --model gpummu --no-out --junit no/such/folder
 says "cannot write 'no/such/folder'"
 leaves_nothing
 
-printf 'drydock-case 1\nalloc a size=4K flags=overlay\n' >flag.in
-expect 0 run flag.in --no-out
-says "flag 'overlay' of allocations is not followed yet"
+printf 'drydock-case 1\nalloc a size=4K flags=protected\n' >flag.in
+expect 2 run flag.in --no-out
+says "flag 'protected' of allocations: the documents say"
 
 # Making and converting cases.
 expect 0 gen

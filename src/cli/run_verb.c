@@ -430,10 +430,6 @@ static enum cli_status run(const struct cli_arguments *arguments)
     if (unsupported)
         cli_error("%s: option '%s' is not followed yet: the run goes on without it",
                   arguments->rest[0], unsupported);
-    unsupported = run_config_unsupported_flag(request.workload);
-    if (unsupported)
-        cli_error("%s: flag '%s' of allocations is not followed yet: the run goes on without it",
-                  arguments->rest[0], unsupported);
     for (; done < request.model_count; done++) {
         enum cli_status one;
 

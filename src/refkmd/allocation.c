@@ -17,7 +17,9 @@
      SGPU_UMD_HIDDEN_ONLY | SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION |                 \
      SGPU_UMD_NOTIFY_IOMMU_UNMAP | SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES |          \
      SGPU_UMD_ALTERNATE_VA | SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED |             \
-     SGPU_UMD_SWIZZLED)
+     SGPU_UMD_SWIZZLED | SGPU_UMD_PRIMARY | SGPU_UMD_CPU_ON_DEMAND | SGPU_UMD_WHOLE |              \
+     SGPU_UMD_ONE_SEGMENT | SGPU_UMD_OVERLAY | SGPU_UMD_CAPTURE | SGPU_UMD_SYNCHRONOUS |           \
+     SGPU_UMD_HISTORY)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -65,9 +67,9 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 }
 
 /*
- * Keeps ALLOC-009 (Cached and PermanentSysMem need CpuVisible), NTF-002 (notices of residency are about physical
- * addresses) and RES-013 (what the CPU may touch must be somewhere
- * that it can).
+ * Keeps ALLOC-009 (Cached, PermanentSysMem and HistoryBuffer need CpuVisible, and a primary is not one of
+ * the first two), ALLOC-011 (UseAlternateVA is for primaries), NTF-002 (notices of residency are about
+ * physical addresses) and RES-013 (what the CPU may touch must be somewhere that it can).
  */
 static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                               const struct sgpu_umd_allocation *request)
@@ -84,8 +86,10 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
 
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
         request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
-        ((flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT)) && !(flags & SGPU_UMD_CPU_VISIBLE)) ||
-        contradicts ||
+        ((flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT | SGPU_UMD_HISTORY)) &&
+         !(flags & SGPU_UMD_CPU_VISIBLE)) ||
+        ((flags & SGPU_UMD_PRIMARY) && (flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT))) ||
+        ((flags & SGPU_UMD_ALTERNATE_VA) && !(flags & SGPU_UMD_PRIMARY)) || contradicts ||
         ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
         ((flags & SGPU_UMD_TILED) &&
          (adapter->model != REFKMD_PHYSICAL || (flags & SGPU_UMD_APERTURE_ONLY))) ||
@@ -166,9 +170,15 @@ static void fill_info(const struct refkmd_adapter *adapter,
             info->Flags2.Value = 0;
             info->Flags2.NotifyEviction = (request->flags & SGPU_UMD_NOTIFY_EVICTION) != 0;
             info->Flags2.NotifyIoMmuUnmap = (request->flags & SGPU_UMD_NOTIFY_IOMMU_UNMAP) != 0;
+            info->Flags2.DisablePartialResidency = (request->flags & SGPU_UMD_WHOLE) != 0;
+            info->Flags2.RestrictedToSingleSegment = (request->flags & SGPU_UMD_ONE_SEGMENT) != 0;
         }
         info->FlagsWddm2.Value = 0;
         info->FlagsWddm2.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;
+        info->FlagsWddm2.Overlay = (request->flags & SGPU_UMD_OVERLAY) != 0;
+        info->FlagsWddm2.Capture = (request->flags & SGPU_UMD_CAPTURE) != 0;
+        info->FlagsWddm2.HistoryBuffer = (request->flags & SGPU_UMD_HISTORY) != 0;
+        info->FlagsWddm2.CpuVisibleOnDemand = (request->flags & SGPU_UMD_CPU_ON_DEMAND) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
         info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
         info->FlagsWddm2.DisableLargePageMapping =
@@ -183,6 +193,12 @@ static void fill_info(const struct refkmd_adapter *adapter,
     } else {
         info->Flags.Value = 0;
         info->Flags.PermanentSysMem = (request->flags & SGPU_UMD_PERMANENT) != 0;
+        info->Flags.Overlay = (request->flags & SGPU_UMD_OVERLAY) != 0;
+        info->Flags.Capture = (request->flags & SGPU_UMD_CAPTURE) != 0;
+        info->Flags.SynchronousPaging = (request->flags & SGPU_UMD_SYNCHRONOUS) != 0;
+        info->Flags.HistoryBuffer =
+            refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM1_3) &&
+            (request->flags & SGPU_UMD_HISTORY) != 0;
         info->Flags.Swizzled = (request->flags & SGPU_UMD_SWIZZLED) != 0;
         info->Flags.UseAlternateVA = (request->flags & SGPU_UMD_ALTERNATE_VA) != 0;
         info->Flags.CpuVisible = (request->flags & SGPU_UMD_CPU_VISIBLE) != 0;

@@ -141,7 +141,8 @@ void page_table_free_detached(struct address_space *space, struct page_table *ta
 /* ---- Tables that change only while nobody uses them (idle_updates.c) -------------------------------- */
 
 /* False: not yet; contexts are held, ask again. */
-bool idle_updates_may_go(struct vidmm *vidmm, const DXGKARG_BUILDPAGINGBUFFER *args);
+bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
+                         const DXGKARG_BUILDPAGINGBUFFER *args);
 /* Everything that was built has retired. */
 void idle_updates_end(struct vidmm *vidmm);
 

@@ -216,10 +216,6 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
         }
     }
     allocation->is_permanent = !vidmm->caps.is_virtual && info->Flags.PermanentSysMem;
-    if (allocation->is_permanent && !info->Flags.CpuVisible) {
-        vidmm_driver_error(vidmm, "ALLOC-009", "%s.Flags.PermanentSysMem without CpuVisible", ddi);
-        return false;
-    }
     allocation->uses_alternate_va =
         !vidmm->caps.is_virtual && info->Flags.UseAlternateVA && vidmm->caps.swizzling_range_count;
     allocation->is_swizzled =
@@ -293,6 +289,9 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     allocation->driver_handle = info.hAllocation;
     if (!accept_info(allocation, &info))
         return STATUS_INVALID_PARAMETER;
+    status = allocation_accept_flags(allocation, &info);
+    if (!NT_SUCCESS(status))
+        return status;
 
     open_info.hAllocation = allocation->handle;
     open_info.pPrivateDriverData = private_data;
@@ -321,9 +320,9 @@ static void init_links(struct vidmm_allocation *allocation, struct vidmm_device 
     list_init(&allocation->context_link);
 }
 
-NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
-                                 uint32_t private_data_bytes, void *cookie,
-                                 struct vidmm_allocation **out_allocation)
+static NTSTATUS create_allocation(struct vidmm_device *device, const void *private_data,
+                                  uint32_t private_data_bytes, void *cookie, bool is_primary,
+                                  struct vidmm_allocation **out_allocation)
 {
     struct vidmm *vidmm = device->vidmm;
     struct vidmm_allocation *allocation;
@@ -338,6 +337,7 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
         return STATUS_NO_MEMORY;
     init_links(allocation, device);
     allocation->cookie = cookie;
+    allocation->is_primary = is_primary;
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
         if (!private_copy)
@@ -361,6 +361,22 @@ fail:
     base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, allocation, sizeof *allocation);
     return status;
+}
+
+NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
+                                 uint32_t private_data_bytes, void *cookie,
+                                 struct vidmm_allocation **out_allocation)
+{
+    return create_allocation(device, private_data, private_data_bytes, cookie, false,
+                             out_allocation);
+}
+
+NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_data,
+                              uint32_t private_data_bytes, void *cookie,
+                              struct vidmm_allocation **out_allocation)
+{
+    return create_allocation(device, private_data, private_data_bytes, cookie, true,
+                             out_allocation);
 }
 
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority)
@@ -848,7 +864,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
             allocation->is_dirty = true; /* the CPU may write where it is */
             break;
         }
-        if (allocation->holds)
+        if (allocation->holds || allocation->is_pinned)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
         status = leave(allocation, "CPU access", true);
         vidmm_pump(allocation->vidmm);

@@ -68,7 +68,7 @@ bool aperture_op_map(struct vidmm_allocation *allocation, const struct segment *
         return false;
     if (allocation->vidmm->caps.maps_aperture2) {
         args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT2;
-        args->MapApertureSegment2.hDevice = allocation->device->driver_device;
+        args->MapApertureSegment2.hDevice = allocation_owner(allocation);
         args->MapApertureSegment2.hAllocation = allocation->driver_handle;
         args->MapApertureSegment2.SegmentId = aperture->id;
         args->MapApertureSegment2.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES + first);
@@ -80,7 +80,7 @@ bool aperture_op_map(struct vidmm_allocation *allocation, const struct segment *
         return true;
     }
     args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
-    args->MapApertureSegment.hDevice = allocation->device->driver_device;
+    args->MapApertureSegment.hDevice = allocation_owner(allocation);
     args->MapApertureSegment.hAllocation = allocation->driver_handle;
     args->MapApertureSegment.SegmentId = aperture->id;
     args->MapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES + first);
@@ -102,7 +102,7 @@ bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment
         return false;
     }
     args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
-    args->UnmapApertureSegment.hDevice = allocation->device->driver_device;
+    args->UnmapApertureSegment.hDevice = allocation_owner(allocation);
     args->UnmapApertureSegment.hAllocation = allocation->driver_handle;
     args->UnmapApertureSegment.SegmentId = aperture->id;
     args->UnmapApertureSegment.OffsetInPages = (SIZE_T)(offset / PAGE_BYTES + first);

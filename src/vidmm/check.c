@@ -28,7 +28,7 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
     bool is_moving =
         allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING;
     bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds &&
-                        !list_is_linked(&allocation->dying);
+                        !allocation->is_pinned && !list_is_linked(&allocation->dying);
 
     if (allocation->state != ALLOCATION_DYING &&
         (segment != NULL) !=

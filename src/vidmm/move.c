@@ -150,6 +150,8 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
     if (allocation->holds || allocation->uses || !allocation_is_idle(allocation))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
 
+    if (allocation->is_pinned)
+        return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
     alternate_va_close(allocation); /* the next lock has one where it is then */
     status = move_take_place(allocation, target);
     if (!NT_SUCCESS(status))

@@ -90,6 +90,8 @@ static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered)
         return STATUS_INVALID_PARAMETER;
+    if (allocation->is_pinned) /* it could not be dropped (ALLOC-014) */
+        return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
     /* GpuMmu: what holds it besides locks and requests under way are residency references. */
     if (allocation->lock_count || (allocation->vidmm->caps.is_virtual && allocation->uses))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;

@@ -585,7 +585,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->has_operation = true;
             queue->fresh_failures = 0;
         }
-        if (!idle_updates_may_go(vidmm, &queue->operation))
+        if (!idle_updates_may_go(vidmm, job, &queue->operation))
             break;
 
         if (current_buffer(queue)->used == current_buffer(queue)->bytes &&

@@ -7,6 +7,7 @@
  *            | adapter_caps.c    | what the driver reports, checked                              |
  *            | segment.c         | placement: ranges, page runs, aperture slots; LRU lists       |
  *            | allocation.c      | create, destroy, backing store, CPU access                    |
+ *            | allocation_flags.c | flags of allocations, and which the manager goes by          |
  *            | residency.c       | requests; who must leave so that they fit                     |
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
  *            | aperture.c        | slots of apertures: which operations fill and empty them      |
@@ -318,6 +319,9 @@ struct vidmm_allocation {
     uint32_t eviction_set;
     unsigned priority_class;
     bool is_accessed_physically, is_cpu_visible, is_cached;
+    bool is_primary;             /* as its creator says */
+    bool is_pinned;              /* Overlay, Capture: once resident, not evicted */
+    bool is_synchronous;         /* SynchronousPaging */
     bool forbids_large_pages;    /* DisableLargePageMapping */
     bool wants_residency_notice; /* ExplicitResidencyNotification */
     bool wants_eviction_notice;  /* NotifyEviction: before it leaves system memory */
@@ -454,6 +458,15 @@ void allocation_die(struct vidmm_allocation *allocation);
 struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
+
+/*
+ * What the driver's flags say (allocation_flags.c). STATUS_INVALID_PARAMETER and a driver error when they
+ * contradict each other; STATUS_NOT_SUPPORTED for those that the manager does not know to follow.
+ */
+NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
+                                 const DXGK_ALLOCATIONINFO *info);
+/* Whose device an aperture operation names: nobody's for the primary (APER-006). */
+static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation);
 
 /*
  * The next operation that maps the backing store at offset of the aperture, or takes it off; false,
@@ -786,6 +799,12 @@ struct vidmm_device {
     unsigned pending_requests;
     struct list link;
 };
+
+static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation)
+{
+    return allocation->is_primary ? NULL : allocation->device->driver_device;
+}
+
 /*
  * All submissions up to and including this one have retired. Whatever device made them: allocations
  * are shared. None waits for memory, so that waiting for them always ends.
@@ -880,7 +899,8 @@ struct vidmm {
     unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
 
     struct segment system;
-    struct segment *segments;                                              /* [i] has id i + 1 */
+    struct segment *segments;  /* [i] has id i + 1 */
+    unsigned held_for_updates; /* processes, by idle_updates.c */
     struct vidmm_allocation *swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES]; /* who has it */
     struct segment *agp;                                                   /* NULL: none */
     uint64_t agp_scratch; /* system page that WRITE_PHYSICAL goes to */

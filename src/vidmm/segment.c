@@ -186,6 +186,15 @@ static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t ali
     return take_request(segment, &request, out_offset);
 }
 
+/* Where the last 20 % of the segment begin, to which what is pinned is limited (ALLOC-014). */
+static uint64_t pinned_start(const struct segment *segment,
+                             const struct vidmm_allocation *allocation)
+{
+    if (allocation->vidmm->config.pins_anywhere)
+        return 0;
+    return align_down(segment->size - segment->size / 5, PAGE_BYTES);
+}
+
 /*
  * In one of the banks that the allocation would like, as they lie in the segment it prefers most; else
  * anywhere, from the end that it asks for. A bank is a hint: what does not fit into one goes elsewhere
@@ -202,6 +211,11 @@ static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation 
     bool is_first = allocation->preference[0] == segment->id;
     unsigned i;
 
+    if (allocation->is_pinned) {
+        request.window_low = pinned_start(segment, allocation);
+        request.place = RANGE_HIGHEST;
+        return take_request(segment, &request, &allocation->offset);
+    }
     for (i = 0; is_first && i < ARRAY_COUNT(banks); i++) {
         if (!banks[i] || banks[i] > segment->caps->bank_count)
             continue;
@@ -288,14 +302,42 @@ static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *all
     return status;
 }
 
+/* The highest free run of so many units, not below first. */
+static bool take_highest(struct segment *segment, uint64_t first, uint64_t units,
+                         uint64_t alignment, uint64_t *out_unit)
+{
+    uint64_t end = segment->size / unit_bytes(segment);
+    uint64_t at;
+
+    if (units > end)
+        return false;
+    alignment = alignment ? alignment : 1;
+    for (at = align_down(end - units, alignment); at >= first; at -= alignment) {
+        if (page_allocator_take_at(&segment->pages, at, units) == PAGE_OK) {
+            *out_unit = at;
+            return true;
+        }
+        if (at < alignment)
+            break;
+    }
+    return false;
+}
+
 static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *allocation)
 {
     struct page_run run = {0, div_round_up(allocation->page_count, segment->unit_pages)};
+    uint64_t alignment = div_round_up(allocation->alignment, unit_bytes(segment));
+    bool is_taken;
     NTSTATUS status;
 
-    if (page_allocator_take_contiguous(&segment->pages, run.page_count,
-                                       div_round_up(allocation->alignment, unit_bytes(segment)),
-                                       &run.first_page) != PAGE_OK)
+    if (allocation->is_pinned)
+        is_taken = take_highest(
+            segment, div_round_up(pinned_start(segment, allocation), unit_bytes(segment)),
+            run.page_count, alignment, &run.first_page);
+    else
+        is_taken = page_allocator_take_contiguous(&segment->pages, run.page_count, alignment,
+                                                  &run.first_page) == PAGE_OK;
+    if (!is_taken)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     units_to_pages(segment, &run, 1);
     status = keep_runs(allocation, &run, 1);
@@ -318,9 +360,11 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
         status = take_preferred(segment, allocation);
         break;
     case SEGMENT_PAGES:
-        /* Whatever the GPU reaches by physical address is in one piece (ALLOC-016). */
-        status = allocation->is_accessed_physically ? take_one_run(segment, allocation)
-                                                    : take_pages(segment, allocation);
+        /* Whatever is reached by physical address is in one piece, and primaries (ALLOC-016). */
+        status =
+            allocation->is_accessed_physically || allocation->is_primary || allocation->is_pinned
+                ? take_one_run(segment, allocation)
+                : take_pages(segment, allocation);
         break;
     }
     if (!NT_SUCCESS(status))
@@ -477,6 +521,8 @@ void segment_lru_add(struct vidmm_allocation *allocation)
     unsigned class = allocation->is_offered ? allocation->offer_class
                                             : OFFER_CLASSES + allocation->priority_class;
 
+    if (allocation->is_pinned)
+        return;
     list_push_back(&allocation->segment->lru[class], &allocation->lru);
     budget_idle(allocation, segment_footprint(allocation->segment, allocation), true);
 }

@@ -64,6 +64,7 @@ struct rig_config {
     bool skips_discards;                  /* DISCARD writes nothing */
     bool completes_at_once;               /* packets run inside SubmitCommand */
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
+    bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t system_pages;                /* 0: 8192 */
     uint64_t scratch_bytes;               /* 0: one leaf table's worth */
     uint32_t dma_bytes;                   /* of a render buffer; 0: 512 */
@@ -108,6 +109,7 @@ struct rig_request {
     uint32_t write_set, read_set; /* 0: the segments preferred */
     uint32_t eviction_set;
     uint32_t priority; /* 0: normal */
+    uint32_t flags;    /* further ones, in the shape of the model */
     bool is_cpu_visible, is_cached, is_physical;
     bool has_no_handle, has_no_priority, has_odd_alignment;
     NTSTATUS refusal;

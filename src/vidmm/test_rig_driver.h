@@ -265,10 +265,13 @@ static inline NTSTATUS rig_create_allocation(struct miniport *self, HANDLE objec
     info->AllocationPriority = request->has_no_priority ? 0
                                : request->priority      ? request->priority
                                                         : 0x78000000;
-    info->Flags.CpuVisible = request->is_cpu_visible;
-    info->Flags.Cached = request->is_cached;
-    if (rig->config.is_virtual)
-        info->FlagsWddm2.AccessedPhysically = request->is_physical;
+    info->Flags.Value = request->flags;
+    if (request->is_cpu_visible || request->is_cached) /* ALLOC-009 */
+        info->Flags.CpuVisible = 1;
+    if (request->is_cached)
+        info->Flags.Cached = 1;
+    if (rig->config.is_virtual && request->is_physical)
+        info->FlagsWddm2.AccessedPhysically = 1;
     if (request->has_no_handle)
         return STATUS_SUCCESS;
     allocation = calloc(1, sizeof *allocation);

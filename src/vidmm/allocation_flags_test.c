@@ -1,0 +1,131 @@
+/* Flags of allocations: what must not be said together, what is refused, what is pinned. */
+#include "vidmm/test_rig_run.h"
+
+static uint32_t flags_of(DXGK_ALLOCATIONINFOFLAGS flags)
+{
+    return flags.Value;
+}
+
+#define FLAGS(...) flags_of((DXGK_ALLOCATIONINFOFLAGS){{{__VA_ARGS__}}})
+
+struct flag_case {
+    uint32_t flags;
+    bool is_primary;
+    const char *rule; /* that it breaks; NULL: none */
+    NTSTATUS status;
+};
+
+static void try_flags(const struct flag_case *one)
+{
+    struct rig_config config = rig_model(0);
+    struct rig *rig = rig_create(&config);
+    const struct rig_request request = {.bytes = PAGE_BYTES, .preferred = {1}, .flags = one->flags};
+    struct vidmm_allocation *allocation;
+
+    rig->expected_rules = one->rule;
+    assert_int_equal((one->is_primary ? vidmm_primary_create : vidmm_allocation_create)(
+                         rig->device, &request, sizeof request, NULL, &allocation),
+                     one->status);
+    assert_int_equal(rig->rule_count, one->rule ? 1 : 0);
+    if (allocation)
+        vidmm_allocation_destroy(allocation);
+    rig_drain(rig);
+    rig_free(rig);
+}
+
+static void flags_that_exclude_one_another_are_told_by_rule(void **state)
+{
+    const NTSTATUS bad = STATUS_INVALID_PARAMETER;
+    const struct flag_case cases[] = {
+        {FLAGS(.PermanentSysMem = 1), false, "ALLOC-009", bad},
+        {FLAGS(.PermanentSysMem = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
+        {FLAGS(.Cached = 1), false, "ALLOC-009", bad},
+        {FLAGS(.Cached = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
+        {FLAGS(.HistoryBuffer = 1), false, "ALLOC-009", bad},
+        {FLAGS(.HistoryBuffer = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
+        {FLAGS(.Cached = 1, .CpuVisible = 1), true, "ALLOC-009", bad},
+        {FLAGS(.Protected = 1), true, "ALLOC-009", bad},
+        {FLAGS(.CpuVisible = 1), true, NULL, STATUS_SUCCESS},
+        {FLAGS(.Protected = 1, .ExistingSysMem = 1), false, "ALLOC-010", bad},
+        {FLAGS(.ExistingSysMem = 1, .ExistingKernelSysMem = 1), false, "ALLOC-010", bad},
+        {FLAGS(.UseAlternateVA = 1), false, "ALLOC-011", bad},
+        {FLAGS(.UseAlternateVA = 1), true, NULL, STATUS_SUCCESS},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+        try_flags(&cases[i]);
+}
+
+static void what_documents_do_not_explain_is_refused(void **state)
+{
+    const struct flag_case cases[] = {
+        {FLAGS(.Protected = 1), false, NULL, STATUS_NOT_SUPPORTED},
+        {FLAGS(.ExistingSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED},
+        {FLAGS(.ExistingKernelSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+        try_flags(&cases[i]);
+}
+
+/* ALLOC-014, in a segment of 100 pages that are asked for three times over. */
+static void pinned_ones_keep_their_place_at_the_end(void **state)
+{
+    for (unsigned anywhere = 0; anywhere < 2; anywhere++) {
+        struct rig_config config = rig_model(2);
+        const struct rig_request request = {
+            .bytes = 31 * PAGE_BYTES, .preferred = {1}, .flags = FLAGS(.Overlay = 1)};
+        struct rig_request small = request;
+        struct rig_object pinned, large, others[3];
+        struct rig_done done = {0};
+        uint64_t fence_value;
+        unsigned segment;
+        struct rig *rig;
+
+        config.segment_pages[0] = 100 + 100; /* with page tables */
+        config.pins_anywhere = anywhere;
+        rig = rig_create(&config);
+        small.bytes = 10 * PAGE_BYTES;
+        small.flags = FLAGS(.Capture = 1);
+        assert_int_equal(rig_try_object(rig, rig->device, &small, &pinned), STATUS_SUCCESS);
+        rig_make_resident(rig, &pinned);
+        rig_evict(rig, &pinned);
+        for (unsigned i = 0; i < 3; i++) {
+            rig_object(rig, 90, 1, &others[i]);
+            rig_make_resident(rig, &others[i]);
+            rig_evict(rig, &others[i]);
+        }
+        assert_true(vidmm_allocation_is_resident(pinned.allocation));
+        assert_int_equal(vidmm_offer(rig->device, 1, &pinned.allocation, VIDMM_OFFER_LOW),
+                         STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
+        assert_true(vidmm_allocation_segment(pinned.allocation, &segment));
+        assert_int_equal(vidmm_move(pinned.allocation, segment),
+                         STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
+        /* 40 pages are the last fifth, and 10 of them are taken. */
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &large), STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &large.allocation, rig_done, &done, &fence_value),
+            STATUS_PENDING);
+        rig_drain(rig);
+        assert_int_equal(done.calls, 1);
+        assert_int_equal(done.status, anywhere ? STATUS_SUCCESS : STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        if (anywhere)
+            vidmm_evict(rig->device, 1, &large.allocation);
+        rig_destroy_object(rig, &large);
+        for (unsigned i = 0; i < 3; i++)
+            rig_destroy_object(rig, &others[i]);
+        rig_destroy_object(rig, &pinned);
+        rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
+        cmocka_unit_test(what_documents_do_not_explain_is_refused),
+        cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
