@@ -104,6 +104,14 @@ static const char *check_discard_content(const struct paging_call *call)
     return NULL;
 }
 
+/* 0 is system memory, and the MDL that describes it (CTX-006). */
+static const char *check_init_context_resource(const struct paging_call *call)
+{
+    UINT segment = call->args->InitContextResource.Destination.SegmentId;
+
+    return segment <= call->adapter->segment_count ? NULL : "CTX-006: there is no such segment";
+}
+
 /* ---- Aperture ----------------------------------------------------------------------------- */
 
 static BOOLEAN are_slots(const struct paging_call *call, UINT segment, UINT64 first, UINT64 count)
@@ -306,6 +314,7 @@ static paging_checker *const checkers[] = {
     [DXGK_OPERATION_UNMAP_APERTURE_SEGMENT] = check_unmap_aperture_segment,
     [DXGK_OPERATION_VIRTUAL_TRANSFER] = check_virtual_transfer,
     [DXGK_OPERATION_VIRTUAL_FILL] = check_virtual_fill,
+    [DXGK_OPERATION_INIT_CONTEXT_RESOURCE] = check_init_context_resource,
     [DXGK_OPERATION_UPDATE_PAGE_TABLE] = check_update_page_table,
     [DXGK_OPERATION_FLUSH_TLB] = check_flush_tlb,
     [DXGK_OPERATION_MAP_APERTURE_SEGMENT2] = check_map_aperture_segment2,
