@@ -336,6 +336,9 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
         args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_end;
         args.SubmissionFenceId = packet->fence_id;
         args.Flags.Paging = 1;
+        args.Flags.Resubmission = /* always 0 on 1.x (SUB-008) */
+            packet->is_resubmission &&
+            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
         args.NodeOrdinal = vidmm->queue.node;
         return miniport_submit_command(miniport, NULL, &args);
     }
