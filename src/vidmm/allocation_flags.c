@@ -15,10 +15,13 @@
  *     SysMem, ExistingKernel-
  *     SysMem
  *
+ * So is a PitchAlignedSize larger than Size: copies in PitchAlignment segments that are larger than the
+ * backing store are not followed.
+ *
  * The others are told of where they are used. Both shapes of the flags have the bits that are looked at
  * here in the same places, except where it says so.
  *
- * Source     contract.md ALLOC-009..011, ALLOC-014, ALLOC-015.
+ * Source     contract.md ALLOC-004, ALLOC-009..011, ALLOC-014, ALLOC-015.
  */
 #include "vidmm/private.h"
 
@@ -72,6 +75,14 @@ NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
     if (flags->Protected || flags->ExistingSysMem || flags->ExistingKernelSysMem ||
         (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected))
         return STATUS_NOT_SUPPORTED;
+    if (!vidmm->caps.is_virtual && info->PitchAlignedSize) {
+        if (info->PitchAlignedSize < info->Size) {
+            breaks(allocation, "ALLOC-004", "PitchAlignedSize is smaller than Size");
+            return STATUS_INVALID_PARAMETER;
+        }
+        if (info->PitchAlignedSize > info->Size)
+            return STATUS_NOT_SUPPORTED; /* every copy is of one size (XFER-018) */
+    }
     allocation->is_pinned = flags->Overlay || flags->Capture;
     allocation->is_synchronous = !vidmm->caps.is_virtual && flags->SynchronousPaging;
     return STATUS_SUCCESS;

@@ -13,13 +13,17 @@ struct flag_case {
     bool is_primary;
     const char *rule; /* that it breaks; NULL: none */
     NTSTATUS status;
+    uint64_t pitch_aligned_bytes;
 };
 
 static void try_flags(const struct flag_case *one)
 {
     struct rig_config config = rig_model(0);
     struct rig *rig = rig_create(&config);
-    const struct rig_request request = {.bytes = PAGE_BYTES, .preferred = {1}, .flags = one->flags};
+    const struct rig_request request = {.bytes = PAGE_BYTES,
+                                        .preferred = {1},
+                                        .flags = one->flags,
+                                        .pitch_aligned_bytes = one->pitch_aligned_bytes};
     struct vidmm_allocation *allocation;
 
     rig->expected_rules = one->rule;
@@ -37,19 +41,19 @@ static void flags_that_exclude_one_another_are_told_by_rule(void **state)
 {
     const NTSTATUS bad = STATUS_INVALID_PARAMETER;
     const struct flag_case cases[] = {
-        {FLAGS(.PermanentSysMem = 1), false, "ALLOC-009", bad},
-        {FLAGS(.PermanentSysMem = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
-        {FLAGS(.Cached = 1), false, "ALLOC-009", bad},
-        {FLAGS(.Cached = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
-        {FLAGS(.HistoryBuffer = 1), false, "ALLOC-009", bad},
-        {FLAGS(.HistoryBuffer = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS},
-        {FLAGS(.Cached = 1, .CpuVisible = 1), true, "ALLOC-009", bad},
-        {FLAGS(.Protected = 1), true, "ALLOC-009", bad},
-        {FLAGS(.CpuVisible = 1), true, NULL, STATUS_SUCCESS},
-        {FLAGS(.Protected = 1, .ExistingSysMem = 1), false, "ALLOC-010", bad},
-        {FLAGS(.ExistingSysMem = 1, .ExistingKernelSysMem = 1), false, "ALLOC-010", bad},
-        {FLAGS(.UseAlternateVA = 1), false, "ALLOC-011", bad},
-        {FLAGS(.UseAlternateVA = 1), true, NULL, STATUS_SUCCESS},
+        {FLAGS(.PermanentSysMem = 1), false, "ALLOC-009", bad, 0},
+        {FLAGS(.PermanentSysMem = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS, 0},
+        {FLAGS(.Cached = 1), false, "ALLOC-009", bad, 0},
+        {FLAGS(.Cached = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS, 0},
+        {FLAGS(.HistoryBuffer = 1), false, "ALLOC-009", bad, 0},
+        {FLAGS(.HistoryBuffer = 1, .CpuVisible = 1), false, NULL, STATUS_SUCCESS, 0},
+        {FLAGS(.Cached = 1, .CpuVisible = 1), true, "ALLOC-009", bad, 0},
+        {FLAGS(.Protected = 1), true, "ALLOC-009", bad, 0},
+        {FLAGS(.CpuVisible = 1), true, NULL, STATUS_SUCCESS, 0},
+        {FLAGS(.Protected = 1, .ExistingSysMem = 1), false, "ALLOC-010", bad, 0},
+        {FLAGS(.ExistingSysMem = 1, .ExistingKernelSysMem = 1), false, "ALLOC-010", bad, 0},
+        {FLAGS(.UseAlternateVA = 1), false, "ALLOC-011", bad, 0},
+        {FLAGS(.UseAlternateVA = 1), true, NULL, STATUS_SUCCESS, 0},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
@@ -59,9 +63,21 @@ static void flags_that_exclude_one_another_are_told_by_rule(void **state)
 static void what_documents_do_not_explain_is_refused(void **state)
 {
     const struct flag_case cases[] = {
-        {FLAGS(.Protected = 1), false, NULL, STATUS_NOT_SUPPORTED},
-        {FLAGS(.ExistingSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED},
-        {FLAGS(.ExistingKernelSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED},
+        {FLAGS(.Protected = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
+        {FLAGS(.ExistingSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
+        {FLAGS(.ExistingKernelSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+        try_flags(&cases[i]);
+}
+
+static void pitch_aligned_sizes_are_followed_where_nothing_grows(void **state)
+{
+    const struct flag_case cases[] = {
+        {0, false, "ALLOC-004", STATUS_INVALID_PARAMETER, PAGE_BYTES - 1},
+        {0, false, NULL, STATUS_SUCCESS, PAGE_BYTES},
+        {0, false, NULL, STATUS_NOT_SUPPORTED, 2 * PAGE_BYTES},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
@@ -124,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
         cmocka_unit_test(what_documents_do_not_explain_is_refused),
+        cmocka_unit_test(pitch_aligned_sizes_are_followed_where_nothing_grows),
         cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
     };
 

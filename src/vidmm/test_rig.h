@@ -110,6 +110,7 @@ struct rig_request {
     uint32_t eviction_set;
     uint32_t priority; /* 0: normal */
     uint32_t flags;    /* further ones, in the shape of the model */
+    uint64_t pitch_aligned_bytes;
     bool is_cpu_visible, is_cached, is_physical;
     bool has_no_handle, has_no_priority, has_odd_alignment;
     NTSTATUS refusal;

@@ -266,6 +266,7 @@ static inline NTSTATUS rig_create_allocation(struct miniport *self, HANDLE objec
                                : request->priority      ? request->priority
                                                         : 0x78000000;
     info->Flags.Value = request->flags;
+    info->PitchAlignedSize = request->pitch_aligned_bytes;
     if (request->is_cpu_visible || request->is_cached) /* ALLOC-009 */
         info->Flags.CpuVisible = 1;
     if (request->is_cached)
