@@ -240,9 +240,18 @@ static bool find_slot_page(void *context, const struct oracle_segment *segment, 
 static void on_oracle_report(void *context, const struct oracle_report *report)
 {
     struct assembly *run = context;
+    size_t line = strcspn(report->text, "\n");
+    struct run_finding *finding =
+        run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%.*s",
+                          (int)line, report->text);
+    struct finding_detail *detail = finding ? &finding->detail : NULL;
 
-    run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%s",
-                      report->text);
+    if (!detail)
+        return;
+    detail->event = report->event;
+    snprintf(detail->where, sizeof detail->where, "%s", report->where);
+    snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
+    run_result_explain(finding, report->text + line);
 }
 
 static void on_render_begin(void *context, uint64_t token, uint32_t node)

@@ -305,6 +305,9 @@ enum run_outcome run_execute(const struct run_config *config, const struct workl
                              struct run_result *out_result);
 void run_result_fini(struct run_result *result);
 
+/* Lines that explain it, each begun by "\n  ", go to its objects. */
+void run_result_explain(struct run_finding *finding, const char *lines);
+
 /* Adds a finding: counted always, kept while there is room. */
 struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
                                       uint32_t line, uint64_t time_ns, const char *format, ...)

@@ -48,6 +48,22 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
     return finding;
 }
 
+void run_result_explain(struct run_finding *finding, const char *lines)
+{
+    char *out = finding->detail.objects;
+    size_t room = sizeof finding->detail.objects, used = 0;
+
+    while (*lines && used < room) {
+        size_t length;
+
+        lines += strspn(lines, "\n ");
+        length = strcspn(lines, "\n");
+        used += (size_t)snprintf(out + used, room - used, "%s%.*s", used ? "\n" : "", (int)length,
+                                 lines);
+        lines += length;
+    }
+}
+
 void run_result_fini(struct run_result *result)
 {
     free(result->steps);

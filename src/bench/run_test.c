@@ -429,6 +429,11 @@ static void assert_tamper_is_found(void (*fn)(void *context, const struct run_li
         assert_non_null(strstr(finding->text, "watched"));
         assert_non_null(strstr(finding->text, page));
         assert_non_null(strstr(finding->text, offset));
+        /* One line that stands alone; bytes and explanation beside it. */
+        assert_null(strchr(finding->text, '\n'));
+        assert_non_null(strstr(finding->detail.objects, "\nwhere    "));
+        assert_non_null(strstr(finding->detail.bytes, "  found "));
+        assert_true(finding->detail.where[0] != '\0');
         finish(result);
     }
     workload_free(workload);

@@ -75,6 +75,8 @@ struct oracle_report {
     uint64_t page;       /* first bad page of the allocation                                    */
     uint64_t offset;     /* first bad byte of the allocation                                    */
     const char *text;    /* a line that stands alone, then lines that explain; lent for the call */
+    const char *where;   /* CONTENT: what brought it to light, without numbers; else "" */
+    const char *bytes;   /* CONTENT: expected and found, in hexadecimal; else "" */
 };
 
 struct oracle_counters {

@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *oracle_problem_name(enum oracle_problem problem)
 {
@@ -38,7 +39,7 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
 
 static void tell(struct oracle *oracle, enum oracle_problem problem,
                  const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
-                 const char *text)
+                 const char *text, const char *where, const char *bytes)
 {
     struct oracle_report report = {
         .problem = problem,
@@ -48,6 +49,8 @@ static void tell(struct oracle *oracle, enum oracle_problem problem,
         .page = offset / PAGE_BYTES,
         .offset = offset,
         .text = text,
+        .where = where,
+        .bytes = bytes,
     };
 
     oracle->config.report(oracle->config.context, &report);
@@ -70,7 +73,8 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset, text);
+    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset, text,
+         "", "");
 }
 
 /* ---- Sentences ---- */
@@ -130,6 +134,27 @@ static const char *describe_occasion(const struct occasion *occasion, char text[
     return text;
 }
 
+/* The same for all that one defect spoils. */
+static const char *describe_where(const struct occasion *occasion, char text[OCCASION_BYTES])
+{
+    switch (occasion->kind) {
+    case OCCASION_OPERATION:
+        snprintf(text, OCCASION_BYTES, "DxgkDdiBuildPagingBuffer(%s)",
+                 miniport_operation_name(occasion->operation));
+        break;
+    case OCCASION_RENDER:
+        snprintf(text, OCCASION_BYTES, "read by the GPU");
+        break;
+    case OCCASION_CPU:
+        snprintf(text, OCCASION_BYTES, "read by the CPU");
+        break;
+    case OCCASION_FINAL:
+        snprintf(text, OCCASION_BYTES, "final check");
+        break;
+    }
+    return text;
+}
+
 #define HEX_BYTES 32
 
 /* Up to eight bytes from the address on, within its page. */
@@ -147,6 +172,38 @@ static const char *describe_bytes(struct page_store *store, uint64_t address, ch
     return text;
 }
 
+#define DIFF_LINES 7
+#define DIFF_BYTES 640
+
+/*
+ * Lines of eight bytes from the one with the first difference on, as far as the page goes; a mark for
+ * those that differ:
+ *
+ *     0x001060  expected 11 22 33 44 55 66 77 88  found 11 22 33 44 00 00 00 00  *
+ */
+static const char *describe_difference(const struct oracle_allocation *allocation,
+                                       struct page_store *expected, uint64_t expected_address,
+                                       struct page_store *found, uint64_t address, uint64_t offset,
+                                       char text[DIFF_BYTES])
+{
+    uint64_t back = offset % 8;
+    size_t used = 0;
+
+    for (unsigned line = 0; line < DIFF_LINES; line++) {
+        uint64_t at = offset - back + 8 * line;
+        char wanted[HEX_BYTES], is[HEX_BYTES];
+
+        if (at >= allocation->bytes || at / PAGE_BYTES != offset / PAGE_BYTES)
+            break;
+        describe_bytes(expected, expected_address - back + 8 * line, wanted);
+        describe_bytes(found, address - back + 8 * line, is);
+        used += (size_t)snprintf(
+            text + used, DIFF_BYTES - used, "%s0x%06llx  expected %s  found %s%s", line ? "\n" : "",
+            (unsigned long long)at, wanted, is, strcmp(wanted, is) != 0 ? "  *" : "");
+    }
+    return text;
+}
+
 static void report_content(struct oracle *oracle, struct oracle_allocation *allocation,
                            uint64_t offset, struct page_store *store, uint64_t address,
                            const struct occasion *occasion)
@@ -159,6 +216,8 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
     char place[PLACE_BYTES];
     char when[OCCASION_BYTES];
     char text[ORACLE_TEXT_BYTES];
+    char where[OCCASION_BYTES];
+    char bytes[DIFF_BYTES];
 
     oracle->counters.mismatches++;
     if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
@@ -180,7 +239,10 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
              describe_place(oracle, store, address / PAGE_BYTES, place),
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
     tell(oracle, ORACLE_CONTENT, allocation,
-         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, text);
+         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, text,
+         describe_where(occasion, where),
+         describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
+                             bytes));
 }
 
 /* ---- Comparisons ---- */
@@ -193,7 +255,7 @@ bool is_undefined(const struct oracle_allocation *allocation, uint64_t page)
 }
 
 bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                      uint64_t page)
+                    uint64_t page)
 {
     uint64_t address = (allocation->expected_page + page) * PAGE_BYTES;
 

@@ -23,6 +23,7 @@ struct bench {
     unsigned report_count;
     struct oracle_report last;
     char text[ORACLE_TEXT_BYTES];
+    char where[128], bytes[640];
 };
 
 static void keep_report(void *context, const struct oracle_report *report)
@@ -32,6 +33,8 @@ static void keep_report(void *context, const struct oracle_report *report)
     bench->report_count++;
     bench->last = *report;
     snprintf(bench->text, sizeof bench->text, "%s", report->text);
+    snprintf(bench->where, sizeof bench->where, "%s", report->where);
+    snprintf(bench->bytes, sizeof bench->bytes, "%s", report->bytes);
 }
 
 static void open_bench(struct bench *bench, uint64_t pages)
@@ -176,7 +179,31 @@ static void stale_content_is_reported_once_with_its_place(void **state)
     assert_non_null(strstr(bench.text, "(tag 0x1388)\n  where "));
     assert_non_null(strstr(bench.text, "local page 0xa"));
     assert_non_null(strstr(bench.text, "submission 0x2, reference 0"));
+    assert_string_equal(bench.where, "read by the GPU");
+    assert_int_equal(strncmp(bench.bytes, "0x002000  expected ", 19), 0);
     assert_false(oracle_final_check(bench.oracle));
+    close_bench(&bench);
+}
+
+static void a_mismatch_shows_its_bytes_up_to_the_page_end(void **state)
+{
+    const uint64_t wrong = PAGE_NUMBER(8) + 0xffb;
+    struct bench bench;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(4));
+    run(&bench, 1, whole(7, PAGE_NUMBER(4), 100, "w"), bench.local, PAGE_NUMBER(8));
+    oracle_cpu_write(bench.oracle, 7, 0, bench.local, PAGE_NUMBER(8), PAGE_BYTES, 900);
+    page_store_write_tag(bench.local, PAGE_NUMBER(8), PAGE_BYTES, 900);
+    page_store_write(bench.local, wrong, "\x5a", 1);
+    oracle_cpu_read(bench.oracle, 7, 0, bench.local, PAGE_NUMBER(8), PAGE_BYTES);
+    assert_int_equal(bench.report_count, 1);
+    assert_int_equal(bench.last.offset, 0xffb);
+    assert_string_equal(bench.where, "read by the CPU");
+    assert_int_equal(strncmp(bench.bytes, "0x000ff8  expected ", 19), 0);
+    assert_non_null(strstr(bench.bytes, " 5a "));
+    assert_non_null(strstr(bench.bytes, "  *"));
+    assert_null(strchr(bench.bytes, '\n'));
     close_bench(&bench);
 }
 
@@ -522,6 +549,7 @@ int main(void)
         cmocka_unit_test(what_was_written_is_read_in_silence),
         cmocka_unit_test(parts_of_pages_are_compared_as_the_gpu_packet_defines_them),
         cmocka_unit_test(stale_content_is_reported_once_with_its_place),
+        cmocka_unit_test(a_mismatch_shows_its_bytes_up_to_the_page_end),
         cmocka_unit_test(a_zero_entry_reads_as_zero_and_loses_writes),
         cmocka_unit_test(cpu_accesses_are_compared_and_tell_where_pages_are),
         cmocka_unit_test(an_access_tells_of_all_its_pages_whatever_was_known),
