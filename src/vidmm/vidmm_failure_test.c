@@ -1,7 +1,7 @@
 /*
- * vidmm: every allocation fails once, over every public entry point and both models.
+ * vidmm: every allocation fails once, over the public entry points and both models.
  *
- * One scenario uses all of vidmm.h. It is repeated with the n-th allocation of the host failing, or
+ * One scenario uses what the last test lists of vidmm.h. It is repeated with the n-th allocation of the host failing, or
  * the n-th call that asks the platform for pages or a mapping, until none of them is reached any
  * more. Whatever failed says so by a status; then vidmm_check() holds, the step is asked for again
  * and succeeds, all content is what it was, and nothing has leaked when all is destroyed.
@@ -120,6 +120,72 @@ static NTSTATUS physical(struct rig *rig, uint64_t va, bool is_map)
     return NT_SUCCESS(status) ? done.status : status;
 }
 
+static NTSTATUS budgeted(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    uint64_t fence, excess;
+    NTSTATUS status = vidmm_make_resident_in_budget(rig->device, 1, &object->allocation, rig_done,
+                                                    &done, &fence, &excess);
+
+    if (status == STATUS_PENDING) {
+        rig_drain(rig);
+        EXPECT(done.calls == 1);
+        status = done.status;
+    }
+    if (NT_SUCCESS(status))
+        object->references++;
+    return status;
+}
+
+static NTSTATUS reclaim(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    enum vidmm_reclaim_result result;
+    uint64_t fence;
+    NTSTATUS status =
+        vidmm_reclaim(rig->device, 1, &object->allocation, &result, rig_done, &done, &fence);
+
+    if (NT_SUCCESS(status))
+        EXPECT(result == VIDMM_RECLAIM_OK);
+    rig_drain(rig);
+    return status == STATUS_PENDING ? done.status : status;
+}
+
+static NTSTATUS tile(struct rig *rig, struct rig_object *pool, enum vidmm_tile_kind kind)
+{
+    const struct vidmm_tile_operation operation = {.kind = kind,
+                                                   .va = 64 * MiB,
+                                                   .page_count = VIDMM_TILE_BYTES / PAGE_BYTES,
+                                                   .pool = kind == VIDMM_TILE_MAP ? pool->allocation
+                                                                                  : NULL};
+    struct rig_done done = {0};
+    NTSTATUS status = vidmm_update_gpu_va(rig->context, 1, &operation, rig_done, &done);
+
+    rig_drain(rig);
+    EXPECT(done.calls == NT_SUCCESS(status));
+    return NT_SUCCESS(status) ? done.status : status;
+}
+
+/* Sharing, budgets, offers and tiles, of an allocation that nobody holds. */
+static void use_the_rest(struct rig *rig, struct rig_object *object)
+{
+    struct vidmm_device *other;
+
+    AGAIN(rig, vidmm_device_create(rig->process, &other));
+    AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
+    AGAIN(rig, vidmm_allocation_close(other, object->allocation));
+    vidmm_device_destroy(other);
+    AGAIN(rig, vidmm_set_priority(object->allocation, 1));
+    AGAIN(rig, vidmm_offer(rig->device, 1, &object->allocation, VIDMM_OFFER_LOW));
+    AGAIN(rig, reclaim(rig, object));
+    if (!rig->config.is_virtual)
+        return;
+    AGAIN(rig, budgeted(rig, object));
+    rig_evict(rig, object);
+    AGAIN(rig, tile(rig, object, VIDMM_TILE_MAP));
+    AGAIN(rig, tile(rig, object, VIDMM_TILE_UNMAP));
+}
+
 /* Three allocations of which two fit, one in the aperture: pages in and out, and all else. */
 static void use_everything(struct rig *rig)
 {
@@ -155,6 +221,7 @@ static void use_everything(struct rig *rig)
         AGAIN(rig, unmap(rig, &objects[0]));
         AGAIN(rig, map(rig, &objects[0]));
     }
+    use_the_rest(rig, &objects[0]);
     for (i = 0; i < ARRAY_COUNT(objects); i++) {
         AGAIN(rig, cpu(rig, &objects[i], false));
         rig_destroy_object(rig, &objects[i]);
@@ -245,6 +312,121 @@ static void a_start_that_the_driver_refuses_leaves_nothing(void **state)
     }
 }
 
+/* ---- Every function -------------------------------------------------------------------------- */
+
+/* What the scenario above calls and what has no status to fail by. */
+static const char *const covered[] = {"vidmm_create",
+                                      "vidmm_start",
+                                      "vidmm_stop",
+                                      "vidmm_destroy",
+                                      "vidmm_notify_interrupt",
+                                      "vidmm_notify_dpc",
+                                      "vidmm_is_idle",
+                                      "vidmm_is_virtual",
+                                      "vidmm_has_page_tables",
+                                      "vidmm_paging_buffers",
+                                      "vidmm_check",
+                                      "vidmm_segment_count",
+                                      "vidmm_segment_info",
+                                      "vidmm_statistics",
+                                      "vidmm_process_create",
+                                      "vidmm_process_destroy",
+                                      "vidmm_device_create",
+                                      "vidmm_device_destroy",
+                                      "vidmm_device_is_in_error",
+                                      "vidmm_device_clear_error",
+                                      "vidmm_context_create",
+                                      "vidmm_context_destroy",
+                                      "vidmm_allocation_create",
+                                      "vidmm_allocation_destroy",
+                                      "vidmm_allocation_open",
+                                      "vidmm_allocation_close",
+                                      "vidmm_allocation_cookie",
+                                      "vidmm_allocation_size",
+                                      "vidmm_allocation_is_resident",
+                                      "vidmm_handle_data",
+                                      "vidmm_lock",
+                                      "vidmm_unlock",
+                                      "vidmm_locked_page_address",
+                                      "vidmm_make_resident",
+                                      "vidmm_evict",
+                                      "vidmm_set_budget",
+                                      "vidmm_budget_info",
+                                      "vidmm_make_resident_in_budget",
+                                      "vidmm_offer",
+                                      "vidmm_reclaim",
+                                      "vidmm_allocation_segment",
+                                      "vidmm_set_priority",
+                                      "vidmm_device_paging_fence",
+                                      "vidmm_native_fence_value",
+                                      "vidmm_map_gpu_va",
+                                      "vidmm_map_physical",
+                                      "vidmm_unmap_physical",
+                                      "vidmm_unmap_gpu_va",
+                                      "vidmm_update_gpu_va",
+                                      "vidmm_process_root",
+                                      "vidmm_can_wait",
+                                      "vidmm_submit_virtual",
+                                      "vidmm_render_limits",
+                                      "vidmm_render"};
+
+/* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
+static const char *const uncovered[] = {"vidmm_abort",
+                                        "vidmm_end_work",
+                                        "vidmm_remove",
+                                        "vidmm_watch",
+                                        "vidmm_preempt",
+                                        "vidmm_reset",
+                                        "vidmm_power_down",
+                                        "vidmm_power_up",
+                                        "vidmm_lock_with",
+                                        "vidmm_make_resident_or_fail",
+                                        "vidmm_move",
+                                        "vidmm_context_wait_for_paging",
+                                        "vidmm_native_fence_create",
+                                        "vidmm_native_fence_destroy",
+                                        "vidmm_native_fences_pack",
+                                        "vidmm_context_allocation_create",
+                                        "vidmm_context_allocation_destroy",
+                                        "vidmm_context_allocation_map",
+                                        "vidmm_context_allocation_update"};
+
+static bool is_in(const char *const *names, size_t count, const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void every_public_function_is_in_the_scenario_or_named(void **state)
+{
+    FILE *file = fopen(DRYDOCK_SOURCE_DIR "/include/vidmm/vidmm.h", "r");
+    unsigned found = 0;
+    char line[256];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        const char *name = strstr(line, "vidmm_"), *end;
+
+        if (line[0] == ' ' || line[0] == '/' || line[0] == '#')
+            continue; /* comments, and the rest of a declaration */
+        for (; name; name = strstr(name + 1, "vidmm_")) {
+            end = name + strspn(name, "abcdefghijklmnopqrstuvwxyz_");
+            if (*end != '(')
+                continue;
+            found++;
+            if (!is_in(covered, ARRAY_COUNT(covered), name, (size_t)(end - name)) &&
+                !is_in(uncovered, ARRAY_COUNT(uncovered), name, (size_t)(end - name)))
+                fail_msg("%.*s has no failure test", (int)(end - name), name);
+            break;
+        }
+    }
+    fclose(file);
+    assert_int_equal(found, ARRAY_COUNT(covered) + ARRAY_COUNT(uncovered));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +434,7 @@ int main(void)
         cmocka_unit_test(every_nth_call_for_pages_may_fail),
         cmocka_unit_test(a_device_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(a_start_that_the_driver_refuses_leaves_nothing),
+        cmocka_unit_test(every_public_function_is_in_the_scenario_or_named),
     };
 
     return cmocka_run_group_tests_name("vidmm/failure", tests, NULL, NULL);
