@@ -1,9 +1,9 @@
 /*
  * vidmm: every allocation fails once, over the public entry points and both models.
  *
- * One scenario uses what the last test lists of vidmm.h. It is repeated with the n-th allocation of the host failing, or
- * the n-th call that asks the platform for pages or a mapping, until none of them is reached any
- * more. Whatever failed says so by a status; then vidmm_check() holds, the step is asked for again
+ * One scenario uses what the last test lists of vidmm.h. It is repeated with the n-th allocation of
+ * the host failing, or the n-th call that asks the platform for pages or a mapping, until none of
+ * them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the step is asked for again
  * and succeeds, all content is what it was, and nothing has leaked when all is destroyed.
  */
 #include "vidmm/test_rig_run.h"
@@ -371,7 +371,8 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_render"};
 
 /* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
-static const char *const uncovered[] = {"vidmm_abort",
+static const char *const uncovered[] = {"vidmm_primary_create",
+                                        "vidmm_abort",
                                         "vidmm_end_work",
                                         "vidmm_remove",
                                         "vidmm_watch",

@@ -123,11 +123,12 @@ static uint32_t random_wishes(struct random *r, uint32_t flags)
 {
     uint32_t wishes = 0;
 
-    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 6))
-        wishes |= WORKLOAD_ALLOCATION_USE_ALTERNATE_VA;
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && (flags & WORKLOAD_ALLOCATION_PRIMARY))
+        wishes |= WORKLOAD_ALLOCATION_USE_ALTERNATE_VA; /* ALLOC-011 */
     if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 6))
         wishes |= WORKLOAD_ALLOCATION_MAP_APERTURE_CPU_VISIBLE;
-    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(r->rng, 1, 4)) /* ALLOC-009 */
+    if ((flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && !(flags & WORKLOAD_ALLOCATION_PRIMARY) &&
+        rng_chance(r->rng, 1, 4)) /* ALLOC-009 */
         wishes |= WORKLOAD_ALLOCATION_PERMANENT_SYSMEM;
     if (rng_chance(r->rng, 1, 4))
         wishes |= WORKLOAD_ALLOCATION_DISABLE_LARGE_PAGE_MAPPING;
