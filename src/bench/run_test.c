@@ -48,6 +48,10 @@ static struct run_config config_for(const struct workload *workload, enum run_mo
     run_config_from_workload(&config, workload);
     config.model = model;
     config.reference = RUN_REFERENCE_NEVER;
+    if (config.remaps_dma && model == RUN_PHYSICAL) { /* whose levels know of none */
+        config.remaps_dma = false;
+        config.wddm = 0;
+    }
     return config;
 }
 
