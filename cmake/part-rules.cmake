@@ -17,6 +17,13 @@ if(DRYDOCK_BENCH AND TARGET drydock_check)
                 ${rule_test_files} > ${rule_tests}
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/rule-tests.awk ${rule_test_files}
         VERBATIM)
+    set(rule_areas ${CMAKE_BINARY_DIR}/generated/rule_areas.inc)
+    add_custom_command(OUTPUT ${rule_areas}
+        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/rule-areas.awk
+                ${CMAKE_SOURCE_DIR}/data/ddi/contract.md > ${rule_areas}
+        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/rule-areas.awk ${CMAKE_SOURCE_DIR}/data/ddi/contract.md
+                ${rule_table}
+        VERBATIM)
     set(ddi_fields ${CMAKE_BINARY_DIR}/generated/ddi_fields.inc)
     set(ddi_tables ${CMAKE_SOURCE_DIR}/data/ddi/enums.tsv ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv)
     add_custom_command(OUTPUT ${ddi_fields}
@@ -24,6 +31,6 @@ if(DRYDOCK_BENCH AND TARGET drydock_check)
                 > ${ddi_fields}
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/ddi-fields.awk ${ddi_tables} ${rule_table}
         VERBATIM)
-    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${ddi_fields})
+    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${rule_areas} ${ddi_fields})
     target_include_directories(drydock_check PUBLIC ${CMAKE_BINARY_DIR}/generated)
 endif()

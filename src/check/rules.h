@@ -5,7 +5,8 @@
  * Model      One table, made at build time from data/ddi/contract.md: nothing in it is typed twice.
  *            Whoever judges counts each evaluation of a rule in a struct rule_counts, so that a rule
  *            that was never looked at shows. A rule that no run can see has a sentence in
- *            src/check/rule_reasons.inc; a rule whose pair of tests (broken: this rule alone; kept:
+ *            src/check/rule_reasons.inc, one that is taught by an example has it in
+ *            src/check/rule_examples.inc; a rule whose pair of tests (broken: this rule alone; kept:
  *            silence) exists is told from the tests' sources.
  * Errors     None.
  * Source     data/ddi/contract.md.
@@ -51,6 +52,14 @@ const char *rule_basis_name(enum rule_basis basis);
 const char *rule_reason_unchecked(enum rule_id id);
 /* It has its pair of tests. */
 bool rule_is_tested(enum rule_id id);
+
+/* A few lines of a driver, of a manager or of calls that keep a rule, and that break it. */
+struct rule_example {
+    const char *lawful, *unlawful;
+};
+const struct rule_example *rule_find_example(enum rule_id id); /* NULL: none was written */
+/* What an area is about, of "PB" or of "PB-004"; NULL: there is no such area. */
+const char *rule_area_subject(const char *id);
 
 /* How often a rule was looked at and found broken. Zeroed memory is no counts. */
 struct rule_counts {

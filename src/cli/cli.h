@@ -53,7 +53,8 @@ struct cli_verb {
     enum cli_status (*run)(const struct cli_arguments *arguments);
 };
 
-extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench;
+extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench,
+    cli_rules, cli_explain;
 
 /* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
 void cli_add_zoo(void);

@@ -43,7 +43,7 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run check merge import gen ops bench; do
+for verb in run check merge import gen ops bench rules explain; do
     expect 0 $verb --help
     prints "drydock $verb"
 done
@@ -152,6 +152,37 @@ for model in physical gpummu; do
     says "^  replay     drydock run large.in --model $model$"
 done
 leaves_nothing
+
+# The catalogue.
+expect 0 explain pb-004
+prints '^  Windows   bug check 0x10E, parameter 1 = 0x12'
+prints '^  Unlawful$'
+prints 'zoo:D10-pointer-stays'
+expect 2 explain PB-04
+says 'did you mean PB-004'
+expect 2 explain
+says 'explain takes rules'
+expect 0 explain TLB
+prints '^TLB-007 '
+expect 2 rules P
+says "there is no rule 'P'"
+expect 0 rules --json
+prints '"id": "XFER-003"'
+expect 2 rules --from no/such/folder
+says "'no/such/folder' is no folder of drydock check or run"
+expect 1 check --driver zoo:D10-pointer-stays --model physical --seeds 3 --jobs 1 --repeat 0 --out c.in
+prints '^error PB-004  DxgkDdiBuildPagingBuffer('
+expect 0 rules --from c.in PB-004
+prints '^PB-004    driver 1  checked   both   *[1-9][0-9,]*  *[1-9]'
+expect 2 explain c.in/rules.json
+says 'tells of no rule'
+expect 0 explain PB-004 --from c.in
+prints 'Evaluated [1-9]'
+expect 1 merge c.in --out m.in
+prints 'rules *[1-9][0-9]* of'
+expect 0 rules --from m.in PB-004 --json
+prints '"runs": 3'
+rm -r c.in m.in
 
 # The same findings for other tools.
 expect 1 run large.in --model both --no-out --junit junit.in --sarif sarif.in

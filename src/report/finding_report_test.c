@@ -73,7 +73,7 @@ static void the_screen_tells_what_a_person_needs(void **state)
     static const char *const parts[] = {
         "error PB-004  DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer\n"
         "  moved 288 bytes; 256 were offered\n",
-        "  rule       Before returning, set pDmaBuffer",
+        "  rule       Before returning, set pDmaBuffer to the byte after the last byte written",
         "  source     nc-dxgkddi_buildpagingbuffer, bug-check-0x10e\n",
         "  Windows    bug check 0x10E, parameter 1 = 0x12 when past the end\n",
         "  objects    allocation a3: event 7 paged in to segment 1 at 0x240000\n",

@@ -3,6 +3,7 @@
  */
 #include "report/finding_report.h"
 
+#include "report/explain.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -186,7 +187,8 @@ static void paragraph(FILE *out, const char *label, const char *text)
 
 static void rule_lines(FILE *out, const struct report_finding *finding)
 {
-    char text[1600], violation[REPORT_VIOLATION_BYTES];
+    char text[REPORT_SENTENCE_BYTES + 160], sentence[REPORT_SENTENCE_BYTES];
+    char violation[REPORT_VIOLATION_BYTES];
     enum rule_id id = rule_find(finding->rule);
     const struct rule *rule;
 
@@ -194,7 +196,7 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
         return;
     rule = rule_get(id);
     snprintf(text, sizeof text, "%s\n(%s; tier %u, WDDM %s, %s; drydock explain %s)",
-             rule->sentence,
+             report_plain_words(rule->id, rule->sentence, sentence),
              rule->side == RULE_SIDE_OS ? "the memory manager's: a defect of ours" : "the driver's",
              rule->tier, rule->versions, rule_basis_name(rule->basis), rule->id);
     paragraph(out, "rule", text);

@@ -1,0 +1,21 @@
+# Makes the areas of src/check/rule_examples.c from the table of counts in data/ddi/contract.md:
+# AREA("PB", "Paging buffer: packing, size, ...").
+
+BEGIN { FS = " \\| " }
+
+/^## / { is_counts = $0 == "## Counts" }
+
+is_counts && /^\| [A-Z]+ \|/ && NF == 5 {
+    area = $1
+    sub(/^\| /, "", area)
+    gsub(/"/, "\\\"", $2)
+    printf "AREA(\"%s\", \"%s\")\n", area, $2
+    areas++
+}
+
+END {
+    if (areas < 27) {
+        print "rule-areas.awk: " areas " areas, expected at least 27" > "/dev/stderr"
+        exit 1
+    }
+}

@@ -1,0 +1,244 @@
+/*
+ * `drydock rules` and `drydock explain`: the catalogue, as a table and as lessons.
+ */
+#include "cli/cli.h"
+
+#include "report/explain.h"
+#include "report/finding_report.h"
+#include "report/rules_report.h"
+#include "zoo/zoo.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPTION_FROM, OPTION_JSON };
+
+static const struct cli_option rules_options[] = {
+    [OPTION_FROM] = {"from", 0, "DIR",
+                     "folder of drydock check or run: how often each was evaluated"},
+    [OPTION_JSON] = {"json", 0, NULL, "print them as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct cli_option explain_options[] = {
+    [OPTION_FROM] = {"from", 0, "DIR",
+                     "folder of drydock check or run: how often it was evaluated"},
+    {NULL, 0, NULL, NULL},
+};
+
+/* counts stays as it is when no folder was named. */
+static bool load_counts(const char *path, struct rule_counts **counts, uint64_t *runs)
+{
+    char error[512];
+
+    *counts = NULL;
+    *runs = 0;
+    if (!path)
+        return true;
+    *counts = malloc(sizeof **counts);
+    if (*counts && report_rule_counts_load(path, *counts, runs, error))
+        return true;
+    cli_error("%s", *counts ? error : "no memory");
+    free(*counts);
+    *counts = NULL;
+    return false;
+}
+
+static void unknown_rule(const char *word)
+{
+    const char *names[RULE_COUNT + 1] = {0}, *nearest;
+    char upper[32];
+    size_t i;
+
+    for (i = 0; word[i] && i + 1 < sizeof upper; i++)
+        upper[i] = (char)toupper((unsigned char)word[i]);
+    upper[i] = '\0';
+    for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++)
+        names[id - 1] = rule_get((enum rule_id)id)->id;
+    nearest = cli_nearest(upper, names);
+    if (nearest)
+        cli_error("there is no rule '%s' (did you mean %s?)", word, nearest);
+    else
+        cli_error("there is no rule '%s' (drydock rules lists them)", word);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static enum cli_status list_rules(const struct cli_arguments *arguments)
+{
+    const char *prefix = arguments->rest_count ? arguments->rest[0] : "";
+    struct rule_counts *counts;
+    uint64_t runs;
+
+    if (arguments->rest_count > 1) {
+        cli_error("rules takes one area or rule (drydock rules --help)");
+        return CLI_USAGE;
+    }
+    if (!report_has_rules(prefix)) {
+        unknown_rule(prefix);
+        return CLI_USAGE;
+    }
+    if (!load_counts(arguments->values[OPTION_FROM], &counts, &runs))
+        return CLI_USAGE;
+    if (arguments->values[OPTION_JSON]) {
+        char *json = report_rules_json(prefix, counts, runs);
+
+        puts(json ? json : "{}");
+        free(json);
+    } else {
+        report_rules_text(stdout, prefix, counts, runs);
+    }
+    free(counts);
+    return CLI_FINE;
+}
+
+const struct cli_verb cli_rules = {
+    .name = "rules",
+    .usage = "[AREA|RULE] [options]",
+    .summary = "Lists the rules of the contract, and which of them were checked",
+    .details =
+        "A row says who must keep the rule, whether it is checked or why no run can see it, "
+        "whether\n"
+        "two tests show that it is found when broken and silent when kept, and with --from how "
+        "often\n"
+        "a campaign evaluated it and found it broken. What was never evaluated was not checked.",
+    .options = rules_options,
+    .repeated_option = -1,
+    .run = list_rules,
+};
+
+/* ---- explain --------------------------------------------------------------------------------- */
+
+/* Whether a list of ids, separated by spaces, has the id. */
+static bool names_rule(const char *list, const char *id)
+{
+    size_t length = strlen(id);
+
+    for (const char *at = strstr(list, id); at; at = strstr(at + 1, id)) {
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static const char *model_of(const struct zoo_defect *defect)
+{
+    return defect->models & ZOO_GPUMMU     ? "gpummu"
+           : defect->models & ZOO_PHYSICAL ? "physical"
+                                           : "iommu";
+}
+
+/* Planted defects that break it: the quickest way to see it. */
+static void show_zoo(enum rule_id rule)
+{
+    const struct zoo_defect *defect;
+    unsigned count = 0;
+
+    for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
+        if (!names_rule(defect->rules, rule_get(rule)->id))
+            continue;
+        if (!count++)
+            printf("\n  In the zoo\n");
+        printf("      %s: %s\n", defect->id, defect->sentence);
+        printf("          drydock check --driver zoo:%s --model %s --seeds 20\n", defect->id,
+               model_of(defect));
+    }
+}
+
+static void explain_rule(enum rule_id rule, const struct rule_counts *counts, bool is_first)
+{
+    if (!is_first)
+        printf("\n");
+    report_explain(stdout, rule, counts);
+    show_zoo(rule);
+}
+
+/* The rules of what a finding's, a run's or a campaign's JSON tells, each once. */
+static void collect_rules(const json_t *json, bool found[RULE_COUNT])
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_array(json)) {
+        json_array_foreach((json_t *)json, i, value) collect_rules(value, found);
+        return;
+    }
+    json_object_foreach((json_t *)json, key, value)
+    {
+        if (strcmp(key, "rule") == 0 && json_is_string(value))
+            found[rule_find(json_string_value(value))] = true;
+        else if (strcmp(key, "rules") != 0)
+            collect_rules(value, found);
+    }
+}
+
+static enum cli_status explain_file(const char *path, const struct rule_counts *counts)
+{
+    bool found[RULE_COUNT] = {0}, is_first = true;
+    json_error_t where;
+    json_t *json = json_load_file(path, 0, &where);
+
+    if (!json) {
+        cli_error("%s:%d: %s", path, where.line, where.text);
+        return CLI_USAGE;
+    }
+    collect_rules(json, found);
+    json_decref(json);
+    for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
+        if (!found[id])
+            continue;
+        explain_rule((enum rule_id)id, counts, is_first);
+        is_first = false;
+    }
+    if (is_first)
+        cli_error("%s: tells of no rule", path);
+    return is_first ? CLI_USAGE : CLI_FINE;
+}
+
+static enum cli_status explain(const struct cli_arguments *arguments)
+{
+    enum cli_status status = CLI_FINE;
+    struct rule_counts *counts;
+    uint64_t runs;
+
+    if (!arguments->rest_count) {
+        cli_error("explain takes rules, or a file with findings (drydock explain --help)");
+        return CLI_USAGE;
+    }
+    if (!load_counts(arguments->values[OPTION_FROM], &counts, &runs))
+        return CLI_USAGE;
+    for (size_t i = 0; i < arguments->rest_count && status == CLI_FINE; i++) {
+        const char *word = arguments->rest[i];
+        enum rule_id rule = rule_find(word);
+
+        if (rule != RULE_NONE) {
+            explain_rule(rule, counts, i == 0);
+        } else if (strchr(word, '.') || strchr(word, '/')) {
+            status = explain_file(word, counts);
+        } else if (word[0] && report_has_rules(word)) {
+            report_rules_text(stdout, word, counts, runs);
+        } else {
+            unknown_rule(word);
+            status = CLI_USAGE;
+        }
+    }
+    free(counts);
+    return status;
+}
+
+const struct cli_verb cli_explain = {
+    .name = "explain",
+    .usage = "RULE... | FILE.json [options]",
+    .summary =
+        "Teaches a rule: what holds, why, what Windows does, a lawful and an unlawful example",
+    .details =
+        "RULE is an id as findings show it (PB-004); an area (PB) lists its rules. A FILE is a\n"
+        "finding or a run.json: each of the rules that it tells of is explained.",
+    .options = explain_options,
+    .repeated_option = -1,
+    .run = explain,
+};
