@@ -296,6 +296,10 @@ static void retired(struct check *check, void *state, const struct check_packet 
         check_holds(check, RULE_SUB_010, true);
     if (packet->is_paging && !packet->context)
         check_holds(check, RULE_SUB_003, true);
+    if (!packet->bytes)
+        check_holds(check, RULE_SUB_004, true);
+    if (packet->is_null)
+        check_holds(check, RULE_SUB_005, true);
     if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
         return;
     if (!check_holds(check, RULE_SUB_002, packet->gpu_queued != 0))

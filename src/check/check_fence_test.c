@@ -1,0 +1,275 @@
+#include "check/test_rig_submit.h"
+
+/* ---- What is submitted and reported ---- */
+
+RULE_BROKEN(FENCE_001)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.SubmissionFenceId = 5;
+    rig_submit_packet(rig, &packet);
+    packet.SubmissionFenceId = 4;
+    rig_submit_packet(rig, &packet);
+    assert_string_equal(rig->last.text, "0x4 on node 1 follows 0x5: ids of a node rise");
+}
+
+/* They wrap, and each node has its own. */
+RULE_KEPT(FENCE_001)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.SubmissionFenceId = 0xffffffff;
+    rig_submit_packet(rig, &packet);
+    packet.SubmissionFenceId = 0;
+    rig_submit_packet(rig, &packet);
+    packet.NodeOrdinal = 0;
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_BROKEN(FENCE_002)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+    assert_string_equal(rig->last.text, "0x1 of node 1 was reported before");
+}
+
+/* The later one means the earlier one too. */
+RULE_KEPT(FENCE_002)
+{
+    uint32_t last;
+
+    rig_render(rig);
+    last = rig_render(rig);
+    rig_complete(rig, RIG_CLIENT_NODE, last);
+}
+
+RULE_BROKEN(FENCE_003)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+}
+
+RULE_KEPT(FENCE_003)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+}
+
+/* ---- How it is reported ---- */
+
+struct way {
+    uint32_t fence;
+    unsigned irql;
+    bool queues_dpc, notifies;
+};
+
+static NTSTATUS report_in_a_way(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct way *way = rig->told;
+    struct miniport_host *host = rig->drivers_host;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+    unsigned before = rig->irql;
+
+    data.DmaCompleted.SubmissionFenceId = way->fence;
+    data.DmaCompleted.NodeOrdinal = RIG_CLIENT_NODE;
+    if (ddi == MINIPORT_DDI_InterruptRoutine) {
+        rig->irql = way->irql;
+        host->ops->notify_interrupt(host, &data);
+        rig->irql = before;
+        if (way->queues_dpc)
+            host->ops->queue_dpc(host);
+    } else if (ddi == MINIPORT_DDI_DpcRoutine && way->notifies) {
+        host->ops->notify_dpc(host);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void interrupt_in_a_way(struct rig *rig, struct way *way)
+{
+    way->fence = rig_render(rig);
+    rig->answer = report_in_a_way;
+    rig->told = way;
+    miniport_interrupt(rig->top, 0);
+    miniport_dpc(rig->top);
+}
+
+RULE_BROKEN(FENCE_004)
+{
+    struct way way = {.irql = 5, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiInterruptRoutine");
+}
+
+RULE_KEPT(FENCE_004)
+{
+    struct way way = {.irql = 5, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+static void a_dpc_that_tells_nobody_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct way way = {.irql = 5, .queues_dpc = true};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    interrupt_in_a_way(rig, &way);
+    rig_expect_only(rig, RULE_FENCE_004);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiDpcRoutine");
+    rig_fini(rig);
+    free(rig);
+}
+
+/* Right at the next level below: in the DPC. */
+RULE_BROKEN(FENCE_005)
+{
+    struct way way = {.irql = DISPATCH_LEVEL, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+RULE_KEPT(FENCE_005)
+{
+    struct way way = {.irql = DISPATCH_LEVEL + 1, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+RULE_BROKEN(FENCE_006)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+static NTSTATUS report_when_asked(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const uint32_t *fence = rig->told;
+
+    if (ddi == MINIPORT_DDI_QueryCurrentFence) {
+        rig_complete(rig, RIG_CLIENT_NODE, *fence);
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = *fence;
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_KEPT(FENCE_006)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig->answer = report_when_asked;
+    rig->told = &fence;
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+/* ---- Preemption ---- */
+
+/* One packet has run, one has not; the driver says that `said` was the last. */
+static void preempt_between(struct rig *rig, bool says_truth)
+{
+    uint32_t first = rig_render(rig);
+    uint32_t second = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, first, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, second, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, first, 0);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, says_truth ? first : second);
+}
+
+RULE_BROKEN(FENCE_007)
+{
+    preempt_between(rig, false);
+    assert_non_null(strstr(rig->last.text, "0x2 has not run"));
+}
+
+RULE_KEPT(FENCE_007)
+{
+    preempt_between(rig, true);
+}
+
+static void a_preemption_that_nobody_asked_for_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_preempt(rig, RIG_CLIENT_NODE, 7);
+    rig_preempted(rig, RIG_CLIENT_NODE, 8, 0);
+    rig_expect_only(rig, RULE_FENCE_007);
+    assert_string_equal(rig->last.text, "0x8 on node 1 was not asked for (0x7 was)");
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(FENCE_008)
+{
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_reset_adapter(rig);
+}
+
+RULE_KEPT(FENCE_008)
+{
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, 0);
+    rig_reset_adapter(rig);
+}
+
+RULE_BROKEN(FENCE_009)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_PreemptCommand, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+}
+
+RULE_KEPT(FENCE_009)
+{
+    const DXGKARG_CANCELCOMMAND cancel = {.hContext = rig->context};
+
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    miniport_cancel_command(rig->top, NULL, &cancel);
+}
+
+RULE_BROKEN(FENCE_010)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+
+    rig_interrupt(rig, &data);
+}
+
+RULE_KEPT(FENCE_010)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
+
+    rig_interrupt(rig, &data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(FENCE_001),
+        RULE_PAIR(FENCE_002),
+        RULE_PAIR(FENCE_003),
+        RULE_PAIR(FENCE_004),
+        cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
+        RULE_PAIR(FENCE_005),
+        RULE_PAIR(FENCE_006),
+        RULE_PAIR(FENCE_007),
+        cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
+        RULE_PAIR(FENCE_008),
+        RULE_PAIR(FENCE_009),
+        RULE_PAIR(FENCE_010),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
