@@ -76,7 +76,7 @@ if(DRYDOCK_BENCH)
     file(GLOB zoo_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/zoo/*.c)
     add_library(drydock_zoo STATIC ${zoo_sources})
     target_include_directories(drydock_zoo PUBLIC ${CMAKE_SOURCE_DIR})
-    target_link_libraries(drydock_zoo PUBLIC drydock_flags drydock_base drydock_miniport)
+    target_link_libraries(drydock_zoo PUBLIC drydock_flags drydock_base drydock_miniport drydock_nt)
 
     drydock_module(cli DEPS bench report zoo)
 

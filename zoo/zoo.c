@@ -5,8 +5,30 @@
 #include <string.h>
 
 static const struct zoo_defect *const tables[] = {
-    zoo_buffer_defects,
+    zoo_status_defects,    zoo_buffer_defects, zoo_multipass_defects, zoo_transfer_defects,
+    zoo_aperture_defects,  zoo_table_defects,  zoo_submit_defects,    zoo_caps_defects,
 };
+
+NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                      DXGKARG_BUILDPAGINGBUFFER *as)
+{
+    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, as);
+
+    arg->pDmaBuffer = as->pDmaBuffer;
+    arg->DmaSize = as->DmaSize;
+    arg->pDmaBufferPrivateData = as->pDmaBufferPrivateData;
+    arg->MultipassOffset = as->MultipassOffset;
+    return status;
+}
+
+static NTSTATUS build_altered(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    layer->defect->alter(layer, &as);
+    return zoo_build_as(self, object, arg, &as);
+}
 
 const struct zoo_defect *zoo_defect_at(unsigned index)
 {
@@ -61,7 +83,12 @@ NTSTATUS zoo_create(const struct zoo_defect *defect, const struct base_services 
     layer->ops.destroy = zoo_destroy;
     layer->ops.set_host = zoo_set_host;
     layer->host_ops = miniport_host_forward_ops;
-    defect->plant(layer);
+    if (defect->alter)
+        layer->ops.build_paging_buffer = build_altered;
+    if (defect->build)
+        layer->ops.build_paging_buffer = defect->build;
+    if (defect->plant)
+        defect->plant(layer);
     layer->host.host.ops = &layer->host_ops;
     layer->miniport.ops = &layer->ops;
     layer->miniport.next = next;

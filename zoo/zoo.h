@@ -28,8 +28,10 @@ struct zoo_defect {
     unsigned models;      /* in which it can be seen: enum zoo_models */
     const char *rules;    /* ids of rules of which one should fire, separated by spaces */
     const char *since;    /* version of the bench that finds it first; NULL: it does not */
-    /* Puts the functions in place that deviate; the rest of the table forwards. */
-    void (*plant)(struct zoo_layer *layer);
+    /* What is otherwise; one of them, the rest forwards. */
+    void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
+    NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
+    void (*plant)(struct zoo_layer *layer); /* puts other functions in place */
 };
 
 /* What a defect works with. miniport is first, so a function finds its layer from self. */
@@ -48,6 +50,10 @@ static inline struct zoo_layer *zoo_layer_of(struct miniport *self)
 {
     return (struct zoo_layer *)self;
 }
+
+/* Has the driver build another operation than the kernel asked for. */
+NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                      DXGKARG_BUILDPAGINGBUFFER *as);
 
 /* By number from 0; NULL behind the last. */
 const struct zoo_defect *zoo_defect_at(unsigned index);

@@ -1,54 +1,210 @@
 /*
- * Defects of accounting: what the driver says that it wrote, and what it wrote.
+ * Defects of accounting: what the driver says that it wrote, and what it wrote (D10 to D20).
  */
 #include "zoo/zoo_tables.h"
+
+#include <drydock/sgpu.h>
+
+#include <string.h>
+
+static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
 
 static NTSTATUS keep_pointer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     void *start = arg->pDmaBuffer;
-    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
+    NTSTATUS status = build(self, object, arg);
 
     arg->pDmaBuffer = start;
     return status;
-}
-
-static void plant_pointer_stays(struct zoo_layer *layer)
-{
-    layer->ops.build_paging_buffer = keep_pointer;
 }
 
 static NTSTATUS overrun_pointer(struct miniport *self, HANDLE object,
                                 DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     char *end = (char *)arg->pDmaBuffer + arg->DmaSize;
-    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
+    NTSTATUS status = build(self, object, arg);
 
-    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER && arg->pDmaBuffer)
         arg->pDmaBuffer = end + 32;
     return status;
 }
 
-static void plant_pointer_overruns(struct zoo_layer *layer)
+static NTSTATUS short_pointer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    layer->ops.build_paging_buffer = overrun_pointer;
+    char *start = arg->pDmaBuffer;
+    NTSTATUS status = build(self, object, arg);
+
+    if ((char *)arg->pDmaBuffer >= start + 32)
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer - 8;
+    return status;
 }
 
+static NTSTATUS long_pointer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer, *end = start + arg->DmaSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if ((char *)arg->pDmaBuffer > start && (char *)arg->pDmaBuffer + 64 <= end)
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + 64;
+    return status;
+}
+
+static NTSTATUS pointer_back(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    char *start = arg->pDmaBuffer;
+    NTSTATUS status = build(self, object, arg);
+
+    if (start && ++layer->calls % 16 == 0)
+        arg->pDmaBuffer = start - 16;
+    return status;
+}
+
+/* Has the driver write behind the end, as one that never looks at DmaSize does. */
+static NTSTATUS ignore_size(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer, *end = start + arg->DmaSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER && start)
+        memset(end, 0, 32);
+    return status;
+}
+
+static NTSTATUS pad_behind(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer, *end = start + arg->DmaSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if ((char *)arg->pDmaBuffer > start && end - (char *)arg->pDmaBuffer < 16)
+        memset(arg->pDmaBuffer, 0, 16); /* the fence that was not counted */
+    else if ((char *)arg->pDmaBuffer > start)
+        memset(arg->pDmaBuffer, 0, 8);
+    return status;
+}
+
+static NTSTATUS overflow_private(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *data = arg->pDmaBufferPrivateData;
+    UINT bytes = arg->DmaBufferPrivateDataSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if (data && bytes)
+        memset(data + bytes, 0, 4);
+    return status;
+}
+
+static NTSTATUS private_back(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *data = arg->pDmaBufferPrivateData;
+    NTSTATUS status = build(self, object, arg);
+
+    if (data && arg->DmaBufferPrivateDataSize)
+        arg->pDmaBufferPrivateData = data - 4;
+    return status;
+}
+
+static NTSTATUS private_beyond(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *data = arg->pDmaBufferPrivateData;
+    UINT bytes = arg->DmaBufferPrivateDataSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if (data && bytes)
+        arg->pDmaBufferPrivateData = data + bytes + 8;
+    return status;
+}
+
+static NTSTATUS wrong_size(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer;
+    NTSTATUS status = build(self, object, arg);
+
+    if ((char *)arg->pDmaBuffer > start)
+        arg->DmaSize = (UINT)((char *)arg->pDmaBuffer - start);
+    return status;
+}
+
+/* The address of the paging buffer in its own memory, 0 of which is as good as any. */
+static NTSTATUS zero_is_no_buffer(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->pDmaBuffer && !arg->DmaBufferGpuVirtualAddress && zoo_layer_of(self)->calls++ > 20
+               ? STATUS_SUCCESS
+               : build(self, object, arg);
+}
+
+/* Copies the page frame numbers of the first list that it saw, for ever. */
+static void keep_first_list(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    bool is_in = arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Source.SegmentId;
+    bool is_out =
+        arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Destination.SegmentId;
+
+    if (is_in && layer->state[0])
+        arg->Transfer.Source.pMdl = (MDL *)(uintptr_t)layer->state[0];
+    else if (is_out && layer->state[0])
+        arg->Transfer.Destination.pMdl = (MDL *)(uintptr_t)layer->state[0];
+    else if (is_in)
+        layer->state[0] = (uintptr_t)arg->Transfer.Source.pMdl;
+    else if (is_out)
+        layer->state[0] = (uintptr_t)arg->Transfer.Destination.pMdl;
+}
+
+/* Packs the next operation behind a stop that the GPU does not expect there. */
+static NTSTATUS misalign(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer, *end = start + arg->DmaSize;
+    NTSTATUS status = build(self, object, arg);
+
+    if ((char *)arg->pDmaBuffer > start && (char *)arg->pDmaBuffer + 8 <= end) {
+        memset(arg->pDmaBuffer, 0, 8);
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + 8;
+    }
+    return status;
+}
+
+#define DEFECT(id_, models_, rules_, function, sentence_)                                          \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .build = function,                                                                         \
+    }
+
+/* clang-format off */
 const struct zoo_defect zoo_buffer_defects[] = {
-    {
-        .id = "D10-pointer-stays",
-        .sentence = "does not advance pDmaBuffer though it wrote",
-        .models = ZOO_ALL,
-        .rules = "PB-004",
-        .since = "0.2",
-        .plant = plant_pointer_stays,
-    },
-    {
-        .id = "D10-pointer-overruns",
-        .sentence = "moves pDmaBuffer 32 bytes behind the end when the buffer is full",
-        .models = ZOO_ALL,
-        .rules = "PB-004",
-        .since = "0.2",
-        .plant = plant_pointer_overruns,
-    },
+    DEFECT("D10-pointer-stays", ZOO_ALL, "PB-004", keep_pointer,
+           "does not advance pDmaBuffer though it wrote"),
+    DEFECT("D10-pointer-overruns", ZOO_ALL, "PB-004", overrun_pointer,
+           "moves pDmaBuffer 32 bytes behind the end when the buffer is full"),
+    DEFECT("D10-pointer-short", ZOO_ALL, "PB-004", short_pointer,
+           "advances pDmaBuffer by 8 bytes less than it wrote"),
+    DEFECT("D10-pointer-long", ZOO_ALL, "PB-002", long_pointer,
+           "advances pDmaBuffer by 64 bytes that it did not write"),
+    DEFECT("D10-pointer-back", ZOO_ALL, "PB-004", pointer_back,
+           "moves pDmaBuffer to before where it was"),
+    DEFECT("D11-size-ignored", ZOO_ALL, "PB-005", ignore_size,
+           "writes behind the end of the buffer when it is full"),
+    DEFECT("D11-padding-uncounted", ZOO_ALL, "PB-004 PB-005", pad_behind,
+           "checks the room for a packet, but not for what it writes behind it"),
+    DEFECT("D12-private-overflow", ZOO_ALL, "PB-023", overflow_private,
+           "writes 4 bytes behind its private data"),
+    DEFECT("D12-private-beyond", ZOO_ALL, "PB-023", private_beyond,
+           "moves pDmaBufferPrivateData behind what was offered"),
+    DEFECT("D12-private-back", ZOO_ALL, "PB-024", private_back,
+           "moves pDmaBufferPrivateData backwards"),
+    DEFECT("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
+           "returns in DmaSize what it used, not what is left"),
+    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 NTF-007 TLB-002",
+           zero_is_no_buffer, "takes a paging buffer at GPU VA 0 for none and drops the operation"),
+    {.id = "D19-list-kept", .models = ZOO_PHYSICAL | ZOO_IOMMU,
+     .rules = "XFER-004 XFER-005 XFER-006 ADL-014", .since = ZOO_SINCE,
+     .sentence = "uses the page list of an earlier transfer after it died", .alter = keep_first_list},
+    DEFECT("D20-alignment-ignored", ZOO_ALL, "PB-002 PB-003", misalign,
+           "packs operations without the alignment that the GPU wants"),
     {0},
 };
+/* clang-format on */

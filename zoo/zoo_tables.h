@@ -4,6 +4,11 @@
 
 #include "zoo/zoo.h"
 
-extern const struct zoo_defect zoo_buffer_defects[];
+extern const struct zoo_defect zoo_status_defects[], zoo_buffer_defects[], zoo_multipass_defects[],
+    zoo_transfer_defects[], zoo_aperture_defects[], zoo_table_defects[], zoo_submit_defects[],
+    zoo_caps_defects[];
+
+/* The first version of the bench that finds them. */
+#define ZOO_SINCE "0.2"
 
 #endif

@@ -1,0 +1,282 @@
+/*
+ * Defects of caps, segments and allocations (D73, D74, and the catalogue's SEG, PT and ALLOC).
+ */
+#include "zoo/zoo_tables.h"
+
+#include <string.h>
+
+/* The answer, and then something else in it. */
+static NTSTATUS query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    return miniport_forward_query_adapter_info(self, object, arg);
+}
+
+/* Goes through the descriptors of whichever version was asked for, in the second pass. */
+static void change_segments(const DXGKARG_QUERYADAPTERINFO *arg,
+                            void (*change)(unsigned index, DXGK_SEGMENTFLAGS *flags,
+                                           PHYSICAL_ADDRESS *base, SIZE_T *size, SIZE_T *limit))
+{
+    if (!arg->pOutputData)
+        return;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
+        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+
+        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 *one =
+                (void *)(out->pSegmentDescriptor + i * out->SegmentDescriptorStride);
+
+            change(i, &one->Flags, &one->BaseAddress, &one->Size, &one->CommitLimit);
+        }
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+
+        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+            DXGK_SEGMENTDESCRIPTOR3 *one = &out->pSegmentDescriptor[i];
+
+            change(i, &one->Flags, &one->BaseAddress, &one->Size, &one->CommitLimit);
+        }
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT) {
+        DXGK_QUERYSEGMENTOUT *out = arg->pOutputData;
+
+        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+            DXGK_SEGMENTDESCRIPTOR *one = &out->pSegmentDescriptor[i];
+
+            change(i, &one->Flags, &one->BaseAddress, &one->Size, &one->CommitLimit);
+        }
+    }
+}
+
+static void both_flags(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
+                       SIZE_T *size, SIZE_T *limit)
+{
+    if (!flags->Aperture)
+        flags->CacheCoherent = 1;
+}
+
+static void bad_preserve(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
+                         SIZE_T *size, SIZE_T *limit)
+{
+    flags->PreservedDuringStandby = 0;
+    flags->PreservedDuringHibernate = 1;
+}
+
+static void low_limit(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
+                      SIZE_T *size, SIZE_T *limit)
+{
+    if (!flags->Aperture)
+        *limit = *size / 2;
+}
+
+static void overlap(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base, SIZE_T *size,
+                    SIZE_T *limit)
+{
+    if (flags->Aperture)
+        base->QuadPart = 4096;
+}
+
+static void odd_size(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base, SIZE_T *size,
+                     SIZE_T *limit)
+{
+    if (!flags->Aperture) {
+        *size -= 512;
+        *limit = *size;
+    }
+}
+
+static void reserved_bit(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
+                         SIZE_T *size, SIZE_T *limit)
+{
+    flags->Reserved |= 1;
+}
+
+#define CHANGE_SEGMENTS(name, change)                                                              \
+    static NTSTATUS query_##name(struct miniport *self, HANDLE object,                             \
+                                 const DXGKARG_QUERYADAPTERINFO *arg)                              \
+    {                                                                                              \
+        NTSTATUS status = query(self, object, arg);                                                \
+                                                                                                   \
+        change_segments(arg, change);                                                              \
+        return status;                                                                             \
+    }                                                                                              \
+    static void plant_##name(struct zoo_layer *layer)                                              \
+    {                                                                                              \
+        layer->ops.query_adapter_info = query_##name;                                              \
+    }
+
+CHANGE_SEGMENTS(both_flags, both_flags)
+CHANGE_SEGMENTS(bad_preserve, bad_preserve)
+CHANGE_SEGMENTS(low_limit, low_limit)
+CHANGE_SEGMENTS(overlap, overlap)
+CHANGE_SEGMENTS(odd_size, odd_size)
+CHANGE_SEGMENTS(reserved_bit, reserved_bit)
+
+static UINT *count_of(const DXGKARG_QUERYADAPTERINFO *arg, bool *out_is_second)
+{
+    switch ((unsigned)arg->Type) {
+    case DXGKQAITYPE_QUERYSEGMENT4:
+        *out_is_second = ((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->pSegmentDescriptor != NULL;
+        return &((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->NbSegment;
+    case DXGKQAITYPE_QUERYSEGMENT3:
+        *out_is_second = ((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->pSegmentDescriptor != NULL;
+        return &((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->NbSegment;
+    case DXGKQAITYPE_QUERYSEGMENT:
+        *out_is_second = ((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->pSegmentDescriptor != NULL;
+        return &((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->NbSegment;
+    default:
+        return NULL;
+    }
+}
+
+static NTSTATUS count_differs(struct miniport *self, HANDLE object,
+                              const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+    bool is_second = false;
+    UINT *count = arg->pOutputData ? count_of(arg, &is_second) : NULL;
+
+    if (count && is_second && *count > 1)
+        --*count;
+    return status;
+}
+
+static void plant_count_differs(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = count_differs;
+}
+
+static NTSTATUS paging_segment_wrong(struct miniport *self, HANDLE object,
+                                     const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4)
+        ((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->PagingBufferSegmentId = 1;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3)
+        ((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->PagingBufferSegmentId = 1;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT)
+        ((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->PagingBufferSegmentId = 1;
+    return status;
+}
+
+static void plant_paging_segment(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = paging_segment_wrong;
+}
+
+static NTSTATUS one_level(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (arg->Type == DXGKQAITYPE_GPUMMUCAPS)
+        ((DXGK_GPUMMUCAPS *)arg->pOutputData)->PageTableLevelCount = 1;
+    return status;
+}
+
+static void plant_one_level(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = one_level;
+}
+
+static NTSTATUS odd_table(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (arg->Type == DXGKQAITYPE_PAGETABLELEVELDESC)
+        ((DXGK_PAGE_TABLE_LEVEL_DESC *)arg->pOutputData)->PageTableSizeInBytes += 8;
+    return status;
+}
+
+static void plant_odd_table(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = odd_table;
+}
+
+/* ---- Allocations ---- */
+
+static NTSTATUS create_as(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg,
+                          void (*change)(DXGK_ALLOCATIONINFO *info))
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++)
+        change(&arg->pAllocationInfo[i]);
+    return status;
+}
+
+static void no_priority(DXGK_ALLOCATIONINFO *info)
+{
+    info->AllocationPriority = 0;
+}
+
+static void alien_preference(DXGK_ALLOCATIONINFO *info)
+{
+    info->PreferredSegment.SegmentId0 = 9;
+}
+
+static void both_kinds(DXGK_ALLOCATIONINFO *info)
+{
+    info->Flags.PermanentSysMem = 1;
+    info->Flags.ExistingSysMem = 1;
+}
+
+static void cached_unseen(DXGK_ALLOCATIONINFO *info)
+{
+    info->Flags.Cached = 1;
+    info->Flags.CpuVisible = 0;
+}
+
+#define CHANGE_ALLOCATIONS(name)                                                                   \
+    static NTSTATUS create_##name(struct miniport *self, HANDLE object,                            \
+                                  DXGKARG_CREATEALLOCATION *arg)                                   \
+    {                                                                                              \
+        return create_as(self, object, arg, name);                                                 \
+    }                                                                                              \
+    static void plant_##name(struct zoo_layer *layer)                                              \
+    {                                                                                              \
+        layer->ops.create_allocation = create_##name;                                              \
+    }
+
+CHANGE_ALLOCATIONS(no_priority)
+CHANGE_ALLOCATIONS(alien_preference)
+CHANGE_ALLOCATIONS(both_kinds)
+CHANGE_ALLOCATIONS(cached_unseen)
+
+#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .plant = function,                                                                         \
+    }
+
+/* clang-format off */
+const struct zoo_defect zoo_caps_defects[] = {
+    PLANT("D73-count-differs", ZOO_ALL, "SEG-002 SEG-001", plant_count_differs,
+          "reports another number of segments in the second pass"),
+    PLANT("D74-flags-exclude", ZOO_ALL, "SEG-012", plant_both_flags,
+          "reports a coherent memory segment"),
+    PLANT("D74-preserve-illegal", ZOO_ALL, "PWR-001", plant_bad_preserve,
+          "reports preservation over hibernation and not over standby"),
+    PLANT("D74-commit-limit", ZOO_ALL, "SEG-009", plant_low_limit,
+          "reports a commit limit below the size of a memory segment"),
+    PLANT("SEG-overlap", ZOO_ALL, "SEG-006", plant_overlap,
+          "reports segments that overlap"),
+    PLANT("SEG-odd-size", ZOO_ALL, "SEG-007", plant_odd_size,
+          "reports a segment that is not whole pages"),
+    PLANT("SEG-reserved-bit", ZOO_GPUMMU | ZOO_IOMMU, "SEG-014", plant_reserved_bit,
+          "sets a reserved bit in segment flags"),
+    PLANT("PB-segment-of-memory", ZOO_ALL, "PB-019", plant_paging_segment,
+          "wants its paging buffers in a memory segment"),
+    PLANT("PT-one-level", ZOO_GPUMMU, "PT-003", plant_one_level,
+          "reports page tables of one level"),
+    PLANT("PT-odd-table", ZOO_GPUMMU, "PT-006", plant_odd_table,
+          "reports page tables that are not whole pages"),
+    PLANT("ALLOC-no-priority", ZOO_ALL, "ALLOC-008", plant_no_priority,
+          "returns allocations of priority 0"),
+    PLANT("ALLOC-alien-preference", ZOO_ALL, "ALLOC-005", plant_alien_preference,
+          "prefers a segment that it does not support"),
+    PLANT("ALLOC-flags-exclude", ZOO_ALL, "ALLOC-010 ALLOC-009", plant_both_kinds,
+          "returns flags that exclude each other"),
+    PLANT("ALLOC-cached-unseen", ZOO_ALL, "ALLOC-009", plant_cached_unseen,
+          "returns a cached allocation that is not CPU visible"),
+    {0},
+};
+/* clang-format on */

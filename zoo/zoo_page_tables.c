@@ -1,0 +1,333 @@
+/*
+ * Defects of page tables, of what caches them, and of what tells about places (D60 to D68).
+ */
+#include "zoo/zoo_tables.h"
+
+#include <string.h>
+
+#define MOST_ENTRIES 4096u
+
+static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static bool is_update(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE;
+}
+
+static bool is_flush(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_FLUSH_TLB;
+}
+
+/*
+ * Has the driver write other entries: each of the array goes through change first. Repeats become arrays
+ * when change wants to see every index.
+ */
+static NTSTATUS update_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                          void (*change)(DXGK_PTE *entry, UINT index))
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    UINT count = arg->UpdatePageTable.Flags.Repeat ? 1 : arg->UpdatePageTable.NumPageTableEntries;
+    DXGK_PTE entries[MOST_ENTRIES];
+
+    if (!is_update(arg) || arg->UpdatePageTable.PageTableLevel || count > MOST_ENTRIES ||
+        !arg->UpdatePageTable.pPageTableEntries)
+        return build(self, object, arg);
+    memcpy(entries, arg->UpdatePageTable.pPageTableEntries, count * sizeof entries[0]);
+    for (UINT i = 0; i < count; i++)
+        change(&entries[i], i);
+    as.UpdatePageTable.pPageTableEntries = entries;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static void walk_past_repeat(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg) && arg->UpdatePageTable.Flags.Repeat &&
+        arg->UpdatePageTable.NumPageTableEntries > 1) {
+        /* Only the first is as the array says: the others are not written at all. */
+        arg->UpdatePageTable.NumPageTableEntries = 1;
+    }
+}
+
+static void ignore_start(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg) && !arg->UpdatePageTable.PageTableLevel)
+        arg->UpdatePageTable.StartIndex = 0;
+}
+
+/* The index counts in the array too: entry i of the table is element StartIndex + i. */
+static NTSTATUS start_on_both(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    UINT count = arg->UpdatePageTable.NumPageTableEntries;
+    DXGK_PTE entries[MOST_ENTRIES];
+
+    if (!is_update(arg) || arg->UpdatePageTable.PageTableLevel ||
+        arg->UpdatePageTable.Flags.Repeat || count < 2 || count > MOST_ENTRIES ||
+        !arg->UpdatePageTable.pPageTableEntries)
+        return build(self, object, arg);
+    for (UINT i = 0; i < count; i++)
+        entries[i] = arg->UpdatePageTable
+                         .pPageTableEntries[(i + arg->UpdatePageTable.StartIndex) % count];
+    as.UpdatePageTable.pPageTableEntries = entries;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static void bytes_for_pages(DXGK_PTE *entry, UINT index)
+{
+    if (entry->Valid)
+        entry->PageAddress <<= 1;
+}
+
+static NTSTATUS build_bytes_for_pages(struct miniport *self, HANDLE object,
+                                      DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, bytes_for_pages);
+}
+
+static void truncate_page(DXGK_PTE *entry, UINT index)
+{
+    if (entry->Valid && !entry->Segment)
+        entry->PageAddress &= 0xffff; /* of bytes the low 28 bits, no more */
+}
+
+static NTSTATUS build_truncated(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, truncate_page);
+}
+
+static void drop_zero(DXGK_PTE *entry, UINT index)
+{
+    if (entry->Zero)
+        entry->Valid = 0;
+    entry->Zero = 0;
+}
+
+static NTSTATUS build_without_zero(struct miniport *self, HANDLE object,
+                                   DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, drop_zero);
+}
+
+static void drop_read_only(DXGK_PTE *entry, UINT index)
+{
+    entry->ReadOnly = 0;
+}
+
+static NTSTATUS build_without_read_only(struct miniport *self, HANDLE object,
+                                        DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, drop_read_only);
+}
+
+static void drop_no_execute(DXGK_PTE *entry, UINT index)
+{
+    entry->NoExecute = 0;
+}
+
+static NTSTATUS build_without_no_execute(struct miniport *self, HANDLE object,
+                                         DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, drop_no_execute);
+}
+
+static void drop_coherent(DXGK_PTE *entry, UINT index)
+{
+    entry->CacheCoherent = 0;
+}
+
+static NTSTATUS build_without_coherent(struct miniport *self, HANDLE object,
+                                       DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, drop_coherent);
+}
+
+static void lose_every_64th(DXGK_PTE *entry, UINT index)
+{
+    if (index % 64 == 63)
+        entry->Valid = 0;
+}
+
+static NTSTATUS build_with_losses(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, lose_every_64th);
+}
+
+static void shift_entries(DXGK_PTE *entry, UINT index)
+{
+    if (entry->Valid && index)
+        entry->PageAddress -= 1;
+}
+
+static NTSTATUS build_shifted(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, shift_entries);
+}
+
+static void never_64k(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg))
+        arg->UpdatePageTable.Flags.Use64KBPages = 0;
+}
+
+static NTSTATUS skip_64k(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return is_update(arg) && arg->UpdatePageTable.Flags.Use64KBPages ? STATUS_SUCCESS
+                                                                     : build(self, object, arg);
+}
+
+/* Entries that take mappings away are not written: what was there stays. */
+static NTSTATUS keep_old(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    bool is_clearing = is_update(arg) && !arg->UpdatePageTable.PageTableLevel &&
+                       arg->UpdatePageTable.pPageTableEntries &&
+                       !arg->UpdatePageTable.pPageTableEntries[0].Valid;
+
+    return is_clearing ? STATUS_SUCCESS : build(self, object, arg);
+}
+
+static NTSTATUS skip_initial(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return is_update(arg) && arg->UpdatePageTable.Flags.InitialUpdate && arg->pDmaBuffer &&
+                   zoo_layer_of(self)->calls++ > 8
+               ? STATUS_SUCCESS
+               : build(self, object, arg);
+}
+
+/* Every entry in the table of the process before. */
+static void wrong_protection(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg))
+        arg->UpdatePageTable.DriverProtection = 0;
+}
+
+static NTSTATUS skip_flush(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return is_flush(arg) ? STATUS_SUCCESS : build(self, object, arg);
+}
+
+static void flush_first_page(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_flush(arg) && arg->FlushTlb.EndVirtualAddress)
+        arg->FlushTlb.EndVirtualAddress = arg->FlushTlb.StartVirtualAddress + 4096;
+}
+
+static void flush_another(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (!is_flush(arg))
+        return;
+    if (layer->state[0])
+        arg->FlushTlb.RootPageTableAddress.SegmentOffset = (UINT64)layer->state[1];
+    layer->state[0] = 1;
+    layer->state[1] ^= arg->FlushTlb.RootPageTableAddress.SegmentOffset + 0x1000;
+}
+
+static NTSTATUS skip_copy(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ? STATUS_SUCCESS
+                                                                    : build(self, object, arg);
+}
+
+static NTSTATUS skip_signal(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE &&
+                   ++zoo_layer_of(self)->calls > 3
+               ? STATUS_SUCCESS
+               : build(self, object, arg);
+}
+
+static void signal_early(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE)
+        arg->SignalMonitoredFence.MonitoredFenceValue++;
+}
+
+static NTSTATUS keep_root(struct miniport *self, HANDLE object, const DXGKARG_SETROOTPAGETABLE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    return layer->calls++ > 6 ? STATUS_SUCCESS
+                              : miniport_forward_set_root_page_table(self, object, arg);
+}
+
+static void plant_keep_root(struct zoo_layer *layer)
+{
+    layer->ops.set_root_page_table = keep_root;
+}
+
+static NTSTATUS skip_init_context(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE ? STATUS_SUCCESS
+                                                                  : build(self, object, arg);
+}
+
+#define ALTER(id_, rules_, function, sentence_)                                                    \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = ZOO_GPUMMU, .rules = rules_,                   \
+        .since = ZOO_SINCE, .alter = function,                                                     \
+    }
+#define BUILD(id_, rules_, function, sentence_)                                                    \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = ZOO_GPUMMU, .rules = rules_,                   \
+        .since = ZOO_SINCE, .build = function,                                                     \
+    }
+
+/* clang-format off */
+const struct zoo_defect zoo_table_defects[] = {
+    ALTER("D60-repeat-once", "PT-016 PT-013", walk_past_repeat,
+          "writes one entry where Repeat asks for many"),
+    ALTER("D61-start-ignored", "PT-017", ignore_start,
+          "writes leaf entries from index 0, whatever StartIndex says"),
+    BUILD("D61-start-on-both", "PT-017", start_on_both,
+          "applies StartIndex to the array of entries too"),
+    BUILD("D62-bytes-for-pages", "PT-017 PT-030", build_bytes_for_pages,
+          "mixes pages and bytes in PageAddress"),
+    BUILD("D71-page-truncated", "PT-017 PT-030", build_truncated,
+          "truncates the addresses of system pages"),
+    BUILD("D63-zero-dropped", "PT-017 PT-031", build_without_zero,
+          "drops the Zero bit of an entry"),
+    BUILD("D63-read-only-dropped", "PT-017 PT-032", build_without_read_only,
+          "drops the ReadOnly bit of an entry"),
+    BUILD("D63-no-execute-dropped", "PT-017 PT-032", build_without_no_execute,
+          "drops the NoExecute bit of an entry"),
+    BUILD("D63-coherent-dropped", "PT-017 PT-032", build_without_coherent,
+          "drops the CacheCoherent bit of an entry"),
+    ALTER("D64-size-ignored", "PT-039 PT-041 PT-017", never_64k,
+          "takes 64 KiB entries for 4 KiB ones"),
+    BUILD("D64-large-skipped", "PT-039 PT-041 PT-017", skip_64k,
+          "does not write 64 KiB entries"),
+    BUILD("D66-flush-skipped", "TLB-002", skip_flush,
+          "does not flush the TLB"),
+    ALTER("D66-flush-one-page", "TLB-007 TLB-002", flush_first_page,
+          "flushes the first page of a range"),
+    ALTER("D66-flush-another", "TLB-002", flush_another,
+          "flushes another address space"),
+    BUILD("D67-mappings-lost", "PT-017", build_with_losses,
+          "loses every 64th mapping of an update"),
+    BUILD("D67-mappings-shifted", "PT-017", build_shifted,
+          "maps all but the first page one page too low"),
+    BUILD("D68-old-entries-kept", "PT-017 PT-021", keep_old,
+          "does not clear entries that are to be invalid"),
+    BUILD("D68-initial-skipped", "PT-013 PT-014 PT-017", skip_initial,
+          "does not write the first content of a table"),
+    ALTER("PT-protection-dropped", "PT-028 PT-017", wrong_protection,
+          "drops the driver protection"),
+    BUILD("CPTE-copy-skipped", "CPTE-002", skip_copy,
+          "does not execute COPY_PAGE_TABLE_ENTRIES"),
+    BUILD("NTF-signal-skipped", "NTF-007", skip_signal,
+          "does not execute SIGNAL_MONITORED_FENCE"),
+    ALTER("NTF-signal-early", "NTF-007", signal_early,
+          "signals the value after the one asked for"),
+    {.id = "PT-root-kept", .models = ZOO_GPUMMU, .rules = "PT-009 SUB-011 PT-011", .since = ZOO_SINCE,
+     .sentence = "keeps an old root page table", .plant = plant_keep_root},
+    {.id = "CTX-init-skipped", .models = ZOO_ALL, .rules = "CTX-002 CTX-003 CTX-001 CTX-004", .since = ZOO_SINCE,
+     .sentence = "does not initialise a context allocation", .build = skip_init_context},
+    {0},
+};
+/* clang-format on */

@@ -1,0 +1,184 @@
+/*
+ * Defects of what BuildPagingBuffer returns (D01 to D07).
+ */
+#include "zoo/zoo_tables.h"
+
+#define EVERY(layer, n) (++(layer)->calls % (n) == 0)
+
+static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static NTSTATUS out_of_memory(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return EVERY(zoo_layer_of(self), 17) ? STATUS_NO_MEMORY : build(self, object, arg);
+}
+
+static NTSTATUS out_of_resources(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return EVERY(zoo_layer_of(self), 23) ? STATUS_INSUFFICIENT_RESOURCES
+                                         : build(self, object, arg);
+}
+
+static NTSTATUS no_discard(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_DISCARD_CONTENT ? STATUS_NOT_SUPPORTED
+                                                            : build(self, object, arg);
+}
+
+static NTSTATUS no_late_operations(struct miniport *self, HANDLE object,
+                                   DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation > DXGK_OPERATION_FLUSH_TLB ? STATUS_NOT_IMPLEMENTED
+                                                     : build(self, object, arg);
+}
+
+static NTSTATUS no_unmap(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT ? STATUS_INVALID_PARAMETER
+                                                                   : build(self, object, arg);
+}
+
+static NTSTATUS wants_private(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return !arg->pDmaBufferPrivateData ? STATUS_INVALID_PARAMETER : build(self, object, arg);
+}
+
+static NTSTATUS wants_buffer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return !arg->pDmaBuffer ? STATUS_INVALID_PARAMETER : build(self, object, arg);
+}
+
+static NTSTATUS swallow_shortage(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    NTSTATUS status = build(self, object, arg);
+
+    return status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER ? STATUS_SUCCESS : status;
+}
+
+static NTSTATUS never_enough(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    UINT passes = arg->MultipassOffset;
+
+    if (layer->calls < 40) {
+        layer->calls++;
+        return build(self, object, arg);
+    }
+    arg->MultipassOffset = passes;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static NTSTATUS busy_transfer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.Flags.AllocationIsIdle
+               ? STATUS_GRAPHICS_ALLOCATION_BUSY
+               : build(self, object, arg);
+}
+
+static NTSTATUS busy_discard(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_DISCARD_CONTENT &&
+                   arg->DiscardContent.Flags.AllocationIsIdle
+               ? STATUS_GRAPHICS_ALLOCATION_BUSY
+               : build(self, object, arg);
+}
+
+static NTSTATUS busy_fill(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_FILL || arg->Operation == DXGK_OPERATION_VIRTUAL_FILL
+               ? STATUS_GRAPHICS_ALLOCATION_BUSY
+               : build(self, object, arg);
+}
+
+static NTSTATUS busy_aperture(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+                   arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2
+               ? STATUS_GRAPHICS_ALLOCATION_BUSY
+               : build(self, object, arg);
+}
+
+static NTSTATUS busy_virtual(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER ? STATUS_GRAPHICS_ALLOCATION_BUSY
+                                                             : build(self, object, arg);
+}
+
+/* Only what is about content, so that nothing but content tells. */
+static bool is_about_content(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_TRANSFER ||
+           arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER;
+}
+
+static NTSTATUS hide_failure(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return is_about_content(arg) && EVERY(zoo_layer_of(self), 3) ? STATUS_SUCCESS
+                                                                 : build(self, object, arg);
+}
+
+static NTSTATUS raise_level(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    NTSTATUS status = build(self, object, arg);
+    KIRQL before;
+
+    if (EVERY(zoo_layer_of(self), 10))
+        KeRaiseIrql(DISPATCH_LEVEL, &before);
+    return status;
+}
+
+static NTSTATUS answer_unknown(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation >= MINIPORT_OPERATION_COUNT ? STATUS_INVALID_PARAMETER
+                                                      : build(self, object, arg);
+}
+
+#define DEFECT(id_, models_, rules_, function, sentence_)                                          \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .build = function,                                                                         \
+    }
+
+/* clang-format off */
+const struct zoo_defect zoo_status_defects[] = {
+    DEFECT("D01-no-memory", ZOO_ALL, "PB-009 PB-008", out_of_memory,
+           "returns STATUS_NO_MEMORY for a shortage of its own"),
+    DEFECT("D01-no-resources", ZOO_ALL, "PB-009 PB-008", out_of_resources,
+           "returns STATUS_INSUFFICIENT_RESOURCES for a shortage of its own"),
+    DEFECT("D02-discard-not-supported", ZOO_PHYSICAL | ZOO_IOMMU, "PB-008", no_discard,
+           "returns STATUS_NOT_SUPPORTED for DISCARD_CONTENT"),
+    DEFECT("D02-late-not-implemented", ZOO_GPUMMU, "PB-008", no_late_operations,
+           "returns STATUS_NOT_IMPLEMENTED for every operation after FLUSH_TLB"),
+    DEFECT("D02-unmap-invalid", ZOO_ALL, "PB-008 APER-015", no_unmap,
+           "returns STATUS_INVALID_PARAMETER for UNMAP_APERTURE_SEGMENT"),
+    DEFECT("D02-unknown-fails", ZOO_ALL, "PB-028 PB-008", answer_unknown,
+           "fails an operation that it does not know"),
+    DEFECT("D03-wants-private", ZOO_ALL, "PB-008", wants_private,
+           "fails when there are no private data, where that is lawful"),
+    DEFECT("D03-wants-buffer", ZOO_GPUMMU, "PB-008 PB-026", wants_buffer,
+           "fails when there is no paging buffer, where that is lawful"),
+    DEFECT("D04-shortage-swallowed", ZOO_ALL, "XFER-006 PB-011 FILL-005 VX-003 VX-008 PT-017 APER-002",
+           swallow_shortage, "turns INSUFFICIENT_DMA_BUFFER into SUCCESS: the rest is dropped"),
+    DEFECT("D05-never-enough", ZOO_ALL, "PB-012 PB-020", never_enough,
+           "asks for a larger buffer for ever, and writes nothing"),
+    DEFECT("D06-busy-transfer", ZOO_PHYSICAL | ZOO_IOMMU, "XFER-011", busy_transfer,
+           "answers ALLOCATION_BUSY to a TRANSFER though the allocation is idle"),
+    DEFECT("D06-busy-discard", ZOO_PHYSICAL | ZOO_IOMMU, "DISC-004", busy_discard,
+           "answers ALLOCATION_BUSY to DISCARD_CONTENT though the allocation is idle"),
+    DEFECT("D06-busy-fill", ZOO_ALL, "FILL-004 VX-010", busy_fill,
+           "answers ALLOCATION_BUSY to a fill, which cannot be"),
+    DEFECT("D06-busy-aperture", ZOO_ALL, "APER-015", busy_aperture,
+           "answers ALLOCATION_BUSY to a map of the aperture"),
+    DEFECT("D06-busy-virtual", ZOO_GPUMMU, "VX-010", busy_virtual,
+           "answers ALLOCATION_BUSY to VIRTUAL_TRANSFER"),
+    DEFECT("D07-failure-hidden", ZOO_ALL, "XFER-006 VX-003", hide_failure,
+           "reports SUCCESS for transfers that it did not build"),
+    DEFECT("D75-level-left-raised", ZOO_ALL, "PB-030", raise_level,
+           "comes back from BuildPagingBuffer at DISPATCH_LEVEL"),
+    {0},
+};
+/* clang-format on */

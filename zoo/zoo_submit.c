@@ -1,0 +1,466 @@
+/*
+ * Defects of submission, patching, fences and recovery (D08, D16, D18, D70 to D77).
+ */
+#include "zoo/zoo_tables.h"
+
+#include <string.h>
+
+#define EVERY(layer, n) (++(layer)->calls % (n) == 0)
+
+/* ---- Statuses ---- */
+
+static NTSTATUS submit_fails(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
+{
+    return EVERY(zoo_layer_of(self), 11) ? STATUS_DEVICE_BUSY
+                                         : miniport_forward_submit_command(self, object, arg);
+}
+
+static NTSTATUS submit_virtual_fails(struct miniport *self, HANDLE object,
+                                     const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    return EVERY(zoo_layer_of(self), 11)
+               ? STATUS_DEVICE_BUSY
+               : miniport_forward_submit_command_virtual(self, object, arg);
+}
+
+static void plant_submit_fails(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_fails;
+    layer->ops.submit_command_virtual = submit_virtual_fails;
+}
+
+static NTSTATUS patch_fails(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    return EVERY(zoo_layer_of(self), 7) ? STATUS_INVALID_PARAMETER
+                                        : miniport_forward_patch(self, object, arg);
+}
+
+static void plant_patch_fails(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_fails;
+}
+
+static NTSTATUS preempt_fails(struct miniport *self, HANDLE object,
+                              const DXGKARG_PREEMPTCOMMAND *arg)
+{
+    miniport_forward_preempt_command(self, object, arg);
+    return STATUS_NOT_SUPPORTED;
+}
+
+static void plant_preempt_fails(struct zoo_layer *layer)
+{
+    layer->ops.preempt_command = preempt_fails;
+}
+
+/* ---- What runs ---- */
+
+static NTSTATUS submit_whole(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
+{
+    DXGKARG_SUBMITCOMMAND as = *arg;
+
+    if (as.DmaBufferSubmissionEndOffset > as.DmaBufferSubmissionStartOffset)
+        as.DmaBufferSubmissionEndOffset = as.DmaBufferSize;
+    return miniport_forward_submit_command(self, object, &as);
+}
+
+static NTSTATUS submit_virtual_whole(struct miniport *self, HANDLE object,
+                                     const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL as = *arg;
+
+    if (as.DmaBufferSize)
+        as.DmaBufferSize = (as.DmaBufferSize + 4095) & ~4095u;
+    return miniport_forward_submit_command_virtual(self, object, &as);
+}
+
+static void plant_submit_whole(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_whole;
+    layer->ops.submit_command_virtual = submit_virtual_whole;
+}
+
+static NTSTATUS submit_from_start(struct miniport *self, HANDLE object,
+                                  const DXGKARG_SUBMITCOMMAND *arg)
+{
+    DXGKARG_SUBMITCOMMAND as = *arg;
+
+    as.DmaBufferSubmissionStartOffset = 0;
+    return miniport_forward_submit_command(self, object, &as);
+}
+
+static void plant_submit_from_start(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_from_start;
+}
+
+static NTSTATUS submit_lost(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
+{
+    return EVERY(zoo_layer_of(self), 9) ? STATUS_SUCCESS
+                                        : miniport_forward_submit_command(self, object, arg);
+}
+
+static NTSTATUS submit_virtual_lost(struct miniport *self, HANDLE object,
+                                    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    return EVERY(zoo_layer_of(self), 9)
+               ? STATUS_SUCCESS
+               : miniport_forward_submit_command_virtual(self, object, arg);
+}
+
+static void plant_submit_lost(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_lost;
+    layer->ops.submit_command_virtual = submit_virtual_lost;
+}
+
+static NTSTATUS resubmission_lost(struct miniport *self, HANDLE object,
+                                  const DXGKARG_SUBMITCOMMAND *arg)
+{
+    return arg->Flags.Resubmission ? STATUS_SUCCESS
+                                   : miniport_forward_submit_command(self, object, arg);
+}
+
+static NTSTATUS resubmission_virtual_lost(struct miniport *self, HANDLE object,
+                                          const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    return arg->Flags.Resubmission ? STATUS_SUCCESS
+                                   : miniport_forward_submit_command_virtual(self, object, arg);
+}
+
+static void plant_resubmission_lost(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = resubmission_lost;
+    layer->ops.submit_command_virtual = resubmission_virtual_lost;
+}
+
+/* ---- Patching ---- */
+
+#define MOST_LOCATIONS 1024u
+
+static NTSTATUS patch_as(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg,
+                         void (*change)(const DXGKARG_PATCH *arg, DXGK_ALLOCATIONLIST *list))
+{
+    DXGK_ALLOCATIONLIST list[MOST_LOCATIONS];
+    DXGKARG_PATCH as = *arg;
+
+    if (!arg->pAllocationList || !arg->AllocationListSize ||
+        arg->AllocationListSize > MOST_LOCATIONS)
+        return miniport_forward_patch(self, object, arg);
+    memcpy(list, arg->pAllocationList, arg->AllocationListSize * sizeof list[0]);
+    change(arg, list);
+    as.pAllocationList = list;
+    return miniport_forward_patch(self, object, &as);
+}
+
+static void truncate_addresses(const DXGKARG_PATCH *arg, DXGK_ALLOCATIONLIST *list)
+{
+    for (UINT i = 0; i < arg->AllocationListSize; i++)
+        list[i].PhysicalAddress.QuadPart &= 0xfffff;
+}
+
+static NTSTATUS patch_truncated(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    return patch_as(self, object, arg, truncate_addresses);
+}
+
+static void plant_patch_truncated(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_truncated;
+}
+
+static NTSTATUS patch_wrong_range(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    DXGKARG_PATCH as = *arg;
+
+    /* Start for length, and the other way round. */
+    if (as.PatchLocationListSubmissionStart < as.PatchLocationListSubmissionLength)
+        as.PatchLocationListSubmissionLength = as.PatchLocationListSubmissionStart;
+    return miniport_forward_patch(self, object, &as);
+}
+
+static void plant_patch_wrong_range(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_wrong_range;
+}
+
+static NTSTATUS patch_without_offset(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    D3DDDI_PATCHLOCATIONLIST list[MOST_LOCATIONS];
+    DXGKARG_PATCH as = *arg;
+
+    if (!arg->pPatchLocationList || arg->PatchLocationListSize > MOST_LOCATIONS)
+        return miniport_forward_patch(self, object, arg);
+    memcpy(list, arg->pPatchLocationList, arg->PatchLocationListSize * sizeof list[0]);
+    for (UINT i = 0; i < arg->PatchLocationListSize; i++)
+        list[i].AllocationOffset = 0;
+    as.pPatchLocationList = list;
+    return miniport_forward_patch(self, object, &as);
+}
+
+static void plant_patch_without_offset(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_without_offset;
+}
+
+static void wait_for_zero(const DXGKARG_PATCH *arg, DXGK_ALLOCATIONLIST *list)
+{
+    /* What is at the start of a segment has "no address": that of its neighbour in the list. */
+    for (UINT i = 0; i < arg->AllocationListSize; i++) {
+        if (!list[i].PhysicalAddress.QuadPart)
+            list[i].PhysicalAddress.QuadPart = 0x100000;
+    }
+}
+
+static NTSTATUS patch_zero(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    return patch_as(self, object, arg, wait_for_zero);
+}
+
+static void plant_patch_zero(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_zero;
+}
+
+static NTSTATUS patch_outside(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    NTSTATUS status = miniport_forward_patch(self, object, arg);
+
+    if (arg->pDmaBuffer && arg->DmaBufferSubmissionEndOffset + 8 <= arg->DmaBufferSize)
+        memset((char *)arg->pDmaBuffer + arg->DmaBufferSubmissionEndOffset, 0x77, 8);
+    return status;
+}
+
+static void plant_patch_outside(struct zoo_layer *layer)
+{
+    layer->ops.patch = patch_outside;
+}
+
+/* ---- Interrupts ---- */
+
+/* Which of the two the interrupt handler calls: what the driver says of fences on its way up. */
+static struct zoo_layer *layer_of_host(struct miniport_host *host)
+{
+    return (struct zoo_layer *)((char *)host - offsetof(struct zoo_layer, host));
+}
+
+static void tell(struct zoo_layer *layer, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static bool is_completion(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    return data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED;
+}
+
+static void tell_twice(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+
+    tell(layer, data);
+    if (is_completion(data) && EVERY(layer, 5))
+        tell(layer, data);
+}
+
+static void plant_tell_twice(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_twice;
+}
+
+static void tell_unknown(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (is_completion(data) && EVERY(layer, 6)) {
+        as.DmaCompleted.SubmissionFenceId += 1000;
+        tell(layer, &as);
+    }
+    tell(layer, data);
+}
+
+static void plant_tell_unknown(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_unknown;
+}
+
+static void tell_other_node(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (is_completion(data) && EVERY(layer, 6))
+        as.DmaCompleted.NodeOrdinal ^= 1;
+    tell(layer, &as);
+}
+
+static void plant_tell_other_node(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_other_node;
+}
+
+static void tell_nothing(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+
+    if (!is_completion(data) || !EVERY(layer, 8))
+        tell(layer, data);
+}
+
+static void plant_tell_nothing(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_nothing;
+}
+
+static void tell_preempted_wrong(struct miniport_host *host,
+                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
+        as.DmaPreempted.LastCompletedFenceId--;
+    tell(layer_of_host(host), &as);
+}
+
+static void plant_tell_preempted_wrong(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_preempted_wrong;
+}
+
+static void tell_reserved(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (is_completion(data) && EVERY(layer, 12)) {
+        as.InterruptType = DXGK_INTERRUPT_DMA_FAULTED;
+        tell(layer, &as);
+    }
+    tell(layer, data);
+}
+
+static void plant_tell_reserved(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_reserved;
+}
+
+static bool queue_no_dpc(struct miniport_host *host)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+
+    return EVERY(layer, 9) ? true : layer->host.upper->ops->queue_dpc(layer->host.upper);
+}
+
+static void plant_queue_no_dpc(struct zoo_layer *layer)
+{
+    layer->host_ops.queue_dpc = queue_no_dpc;
+}
+
+static void notify_no_dpc(struct miniport_host *host)
+{
+    struct zoo_layer *layer = layer_of_host(host);
+
+    if (!EVERY(layer, 9))
+        layer->host.upper->ops->notify_dpc(layer->host.upper);
+}
+
+static void plant_notify_no_dpc(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_dpc = notify_no_dpc;
+}
+
+/* ---- The end of things ---- */
+
+static NTSTATUS keep_pool(struct miniport *self, HANDLE object,
+                          const DXGKARG_DESTROYALLOCATION *arg)
+{
+    if (EVERY(zoo_layer_of(self), 4))
+        ExAllocatePoolWithTag(NonPagedPoolNx, 64, 0x6f6f5a);
+    return miniport_forward_destroy_allocation(self, object, arg);
+}
+
+static void plant_keep_pool(struct zoo_layer *layer)
+{
+    layer->ops.destroy_allocation = keep_pool;
+}
+
+static NTSTATUS reset_fails(struct miniport *self, HANDLE object)
+{
+    miniport_forward_reset_from_timeout(self, object);
+    return STATUS_UNSUCCESSFUL;
+}
+
+static void plant_reset_fails(struct zoo_layer *layer)
+{
+    layer->ops.reset_from_timeout = reset_fails;
+}
+
+static NTSTATUS query_old_fence(struct miniport *self, HANDLE object,
+                                DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    arg->CurrentFence = 0;
+    return STATUS_SUCCESS;
+}
+
+static void plant_query_old_fence(struct zoo_layer *layer)
+{
+    layer->ops.query_current_fence = query_old_fence;
+}
+
+#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .plant = function,                                                                         \
+    }
+
+/* clang-format off */
+const struct zoo_defect zoo_submit_defects[] = {
+    PLANT("D08-submit-fails", ZOO_ALL, "SUB-001 SUB-003 SUB-007 SUB-010 SUB-011", plant_submit_fails,
+          "fails SubmitCommand when it is busy"),
+    PLANT("D08-patch-fails", ZOO_PHYSICAL, "PATCH-002", plant_patch_fails,
+          "fails Patch"),
+    PLANT("D08-preempt-fails", ZOO_ALL, "FENCE-009", plant_preempt_fails,
+          "fails PreemptCommand"),
+    PLANT("D16-whole-buffer", ZOO_ALL, "SUB-002", plant_submit_whole,
+          "runs the whole buffer, whatever was submitted of it"),
+    PLANT("D16-from-start", ZOO_ALL, "SUB-002", plant_submit_from_start,
+          "runs the buffer from its start, and what ran before again"),
+    PLANT("D18-submission-lost", ZOO_ALL, "SUB-002 SUB-004 FENCE-004", plant_submit_lost,
+          "loses a submission now and then"),
+    PLANT("D76-resubmission-lost", ZOO_GPUMMU | ZOO_IOMMU, "SUB-010", plant_resubmission_lost,
+          "takes a fence that comes back after a preemption for a stale one"),
+    PLANT("D70-range-confused", ZOO_PHYSICAL, "PATCH-003 PATCH-004", plant_patch_wrong_range,
+          "confuses start and length of the patch locations"),
+    PLANT("D71-address-truncated", ZOO_PHYSICAL, "PATCH-004", plant_patch_truncated,
+          "truncates physical addresses when it patches"),
+    PLANT("D70-offset-ignored", ZOO_PHYSICAL, "PATCH-004", plant_patch_without_offset,
+          "ignores AllocationOffset when it patches"),
+    PLANT("D72-zero-no-address", ZOO_PHYSICAL, "PATCH-004", plant_patch_zero,
+          "takes offset 0 of a segment for no address"),
+    PLANT("D70-patch-outside", ZOO_PHYSICAL, "PATCH-007", plant_patch_outside,
+          "writes behind the submission when it patches"),
+    PLANT("D76-fence-twice", ZOO_ALL, "FENCE-002", plant_tell_twice,
+          "reports a fence twice"),
+    PLANT("D76-fence-unknown", ZOO_ALL, "FENCE-002", plant_tell_unknown,
+          "reports a fence that was never submitted"),
+    PLANT("D76-fence-other-node", ZOO_ALL, "FENCE-002 FENCE-003", plant_tell_other_node,
+          "reports a fence of another node"),
+    PLANT("D76-fence-lost", ZOO_ALL, "FENCE-004 FENCE-006", plant_tell_nothing,
+          "does not report a fence now and then"),
+    PLANT("D76-preempted-wrong", ZOO_ALL, "FENCE-007", plant_tell_preempted_wrong,
+          "reports a wrong last fence with a preemption"),
+    PLANT("FENCE-reserved-type", ZOO_ALL, "FENCE-010", plant_tell_reserved,
+          "reports DMA_FAULTED, which is reserved"),
+    PLANT("FENCE-no-dpc", ZOO_ALL, "FENCE-004", plant_queue_no_dpc,
+          "does not queue a DPC behind a completion"),
+    PLANT("FENCE-no-notify", ZOO_ALL, "FENCE-004", plant_notify_no_dpc,
+          "does not call DxgkCbNotifyDpc in its DPC"),
+    PLANT("FENCE-query-old", ZOO_ALL, "FENCE-006 TDR-002", plant_query_old_fence,
+          "answers QueryCurrentFence without looking"),
+    PLANT("D77-pool-leaks", ZOO_ALL, "PWR-011 PWR-012 ALLOC-018 PWR-010 PWR-009", plant_keep_pool,
+          "leaks pool over start and stop"),
+    PLANT("TDR-reset-fails", ZOO_ALL, "TDR-004 TDR-005 TDR-003 TDR-006", plant_reset_fails,
+          "fails ResetFromTimeout"),
+    {0},
+};
+/* clang-format on */
