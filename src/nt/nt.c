@@ -76,6 +76,28 @@ KIRQL NTAPI KeGetCurrentIrql(VOID)
     return nt_current()->irql;
 }
 
+/* Bug checks of a level that goes the wrong way. */
+#define IRQL_NOT_GREATER_OR_EQUAL 0x9u
+#define IRQL_NOT_LESS_OR_EQUAL    0xau
+
+KIRQL NTAPI KfRaiseIrql(KIRQL NewIrql)
+{
+    struct nt *nt = nt_current();
+
+    if (NewIrql < nt->irql)
+        KeBugCheckEx(IRQL_NOT_GREATER_OR_EQUAL, nt->irql, NewIrql, 0, 0);
+    return nt_set_irql(nt, NewIrql);
+}
+
+VOID NTAPI KeLowerIrql(KIRQL NewIrql)
+{
+    struct nt *nt = nt_current();
+
+    if (NewIrql > nt->irql)
+        KeBugCheckEx(IRQL_NOT_LESS_OR_EQUAL, nt->irql, NewIrql, 0, 0);
+    nt_set_irql(nt, NewIrql);
+}
+
 VOID NTAPI KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
 {
     *SpinLock = 0;

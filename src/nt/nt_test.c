@@ -235,6 +235,18 @@ static void spin_locks_raise_and_restore_irql(void **state)
     assert_int_equal(nt_held_lock_count(fixture->nt), 0);
 }
 
+static void the_level_is_raised_and_lowered(void **state)
+{
+    struct fixture *fixture = *state;
+    KIRQL before;
+
+    KeRaiseIrql(DISPATCH_LEVEL, &before);
+    assert_int_equal(before, PASSIVE_LEVEL);
+    assert_int_equal(nt_irql(fixture->nt), DISPATCH_LEVEL);
+    KeLowerIrql(before);
+    assert_int_equal(nt_irql(fixture->nt), PASSIVE_LEVEL);
+}
+
 static void spin_locks_stop_a_deadlock_and_a_release_too_many(void **state)
 {
     struct fixture *fixture = *state;
@@ -361,6 +373,7 @@ int main(void)
         TEST(pool_stops_who_frees_wrongly),
         TEST(pool_stops_who_allocates_at_a_wrong_irql),
         TEST(spin_locks_raise_and_restore_irql),
+        TEST(the_level_is_raised_and_lowered),
         TEST(spin_locks_stop_a_deadlock_and_a_release_too_many),
         TEST(debug_text_has_the_lengths_of_windows),
         TEST(debug_text_is_cut_and_always_ended),
