@@ -34,6 +34,7 @@ struct check_packet;
 struct check_profile {
     bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by what was written */
     bool wants_dma_size_unchanged; /* U1: it must not */
+    bool wants_one_mmu;            /* U3: GpuMmu and IoMmu not both */
 };
 
 struct check_config {

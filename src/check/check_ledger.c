@@ -312,6 +312,7 @@ static void enter_caps(struct check_ledger *ledger, const DXGKARG_QUERYADAPTERIN
         memcpy(&caps->gpummu, query->pOutputData,
                min_u64(sizeof caps->gpummu, query->OutputDataSize));
         caps->level_count = caps->gpummu.PageTableLevelCount;
+        memset(caps->has_level, 0, sizeof caps->has_level);
         caps->has_gpummu = true;
         break;
     case DXGKQAITYPE_PHYSICALADAPTERCAPS:

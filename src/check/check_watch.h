@@ -88,7 +88,8 @@ struct check_watcher {
     X(check_buffer_watcher)                                                                        \
     X(check_paging_watcher)                                                                        \
     X(check_submission_watcher)                                                                    \
-    X(check_fence_watcher)
+    X(check_fence_watcher)                                                                         \
+    X(check_table_caps_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;
