@@ -416,6 +416,7 @@ void campaign_store_close(struct campaign_store *store)
 static bool write_finding(struct campaign_store *store, const struct campaign_record *record,
                           char error[512])
 {
+    struct report_finding views[CAMPAIGN_MAX_FINDINGS];
     char name[640], text[REPORT_RECORD_TEXT];
     struct workload_error why;
     struct workload *drawn;
@@ -427,11 +428,9 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
     file = fopen(name, record->case_path[0] ? "a" : "w");
     if (!file)
         return fail(error, "cannot write", name);
-    for (unsigned i = 0; i < record->finding_count; i++) {
-        const struct report_finding view = report_finding_of_record(record, i, store->path, text);
-
-        report_finding_text(file, &view);
-    }
+    for (unsigned i = 0; i < record->finding_count; i++)
+        views[i] = report_finding_of_record(record, i, store->path, text);
+    report_finding_list(file, views, record->finding_count);
     fprintf(file, "%" PRIu64 " findings in this run\n", record->finding_total);
     if (!record->case_path[0])
         fprintf(file,
@@ -440,7 +439,7 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
                 store->path, campaign_model_name(record->model), record->seed, record->driver,
                 campaign_model_name(record->model), record->seed);
     if (record->detail[0])
-        fprintf(file, "\n%s\n", record->detail);
+        fprintf(file, "\n%s\n", record->detail); /* whole */
     is_fine = fclose(file) == 0 || fail(error, "cannot write", name);
     if (!is_fine || record->case_path[0] || !campaign_draw_workload(record->seed, &drawn, &why))
         return is_fine;

@@ -49,6 +49,7 @@ struct report_finding {
     unsigned wddm;
     uint64_t seed;
     const char *replay;         /* "drydock run ..." */
+    const char *output;         /* what a worker wrote before it crashed or hung, or "" */
     uint64_t runs;              /* of a campaign that had it; 0: of one run */
     uint64_t broken, evaluated; /* the rule, in this run; evaluated 0: not told */
 };
@@ -84,6 +85,9 @@ const char *report_kind_sentence(const char *kind);
 
 /* The lines of the drawing above. */
 void report_finding_text(FILE *out, const struct report_finding *finding);
+
+/* All of them: what has the cause of an earlier one adds a line to that one, "also ...". */
+void report_finding_list(FILE *out, const struct report_finding *findings, size_t count);
 
 /* Every key, always; the caller owns it. */
 json_t *report_finding_json(const struct report_finding *finding);

@@ -40,6 +40,7 @@ static struct report_finding of_rule(void)
         .wddm = 20,
         .seed = 7,
         .replay = "drydock run 'cases/a b.case' --model gpummu --seed 7",
+        .output = "",
         .broken = 3,
         .evaluated = 1000,
     };
@@ -106,6 +107,47 @@ static void a_finding_without_a_rule_goes_under_its_kind(void **state)
     free(text);
 }
 
+static void repeats_of_a_cause_are_a_line_each(void **state)
+{
+    struct report_finding findings[6];
+    struct finding_detail other = detail;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    snprintf(other.objects, sizeof other.objects, "allocation a9: event 1 created");
+    for (size_t i = 0; i < 6; i++) {
+        findings[i] = of_rule();
+        findings[i].detail = i ? &other : &detail;
+        findings[i].text = i ? "moved 300 bytes; 256 were offered" : findings[i].text;
+    }
+    findings[3].rule = "PB-005";
+    report_finding_list(out, findings, 6);
+    assert_int_equal(fclose(out), 0);
+    /* Two causes, and four more findings of the first. */
+    assert_non_null(strstr(text, "error PB-004"));
+    assert_non_null(strstr(text, "error PB-005"));
+    assert_null(strstr(strstr(text, "error PB-004") + 1, "error PB-004"));
+    assert_non_null(strstr(text, "  also       allocation a9: moved 300 bytes; 256 were offered\n"
+                                 "             allocation a9: moved 300 bytes; 256 were offered\n"
+                                 "             allocation a9: moved 300 bytes; 256 were offered\n"
+                                 "             and 1 more\n"));
+    free(text);
+}
+
+static void a_crash_shows_what_was_written_last(void **state)
+{
+    struct report_finding finding = of_no_rule();
+    char *text;
+
+    finding.kind = "crashed";
+    finding.output = "driver(function+0x12)\nbench(run+0x34)\n";
+    text = text_of(&finding);
+    assert_non_null(strstr(text, "  output     driver(function+0x12)\n"
+                                 "             bench(run+0x34)\n"));
+    free(text);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_has_every_key_with_and_without_a_rule(void **state)
@@ -114,7 +156,7 @@ static void json_has_every_key_with_and_without_a_rule(void **state)
         "kind",      "rule",  "cause",  "where", "text",   "sentence",  "source",
         "windows",   "basis", "side",   "tier",  "event",  "versions",  "objects",
         "arguments", "bytes", "case",   "line",  "seed",   "driver",    "model",
-        "wddm",      "setup", "replay", "runs",  "broken", "evaluated",
+        "wddm",      "setup", "replay", "runs",  "broken", "evaluated", "output",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 
@@ -374,6 +416,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_screen_tells_what_a_person_needs),
         cmocka_unit_test(a_finding_without_a_rule_goes_under_its_kind),
+        cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
+        cmocka_unit_test(a_crash_shows_what_was_written_last),
         cmocka_unit_test(json_has_every_key_with_and_without_a_rule),
         cmocka_unit_test(junit_counts_what_it_lists),
         cmocka_unit_test(sarif_is_what_sites_accept),

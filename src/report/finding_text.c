@@ -6,6 +6,8 @@
 #include "report/explain.h"
 #include "report/report.h"
 
+#include "base/hash.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,7 @@ struct report_finding report_finding_of_run(const struct run_result *result,
         .wddm = wddm,
         .seed = result->config.seed,
         .replay = origin->replay,
+        .output = "",
         .broken = rule == RULE_NONE ? 0 : result->rules.broken[rule],
         .evaluated = rule == RULE_NONE ? 0 : result->rules.evaluated[rule],
     };
@@ -68,6 +71,7 @@ struct report_finding report_finding_of_record(const struct campaign_record *rec
         .wddm = record->wddm,
         .seed = record->seed,
         .replay = replay,
+        .output = record->detail,
     };
 }
 
@@ -204,10 +208,23 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
     paragraph(out, "Windows", report_violation(rule, violation));
 }
 
-void report_finding_text(FILE *out, const struct report_finding *finding)
+/* The first lines of it: the rest is in the record. */
+static void output_lines(FILE *out, const char *text)
+{
+    char part[1600];
+    size_t length = 0;
+
+    for (unsigned line = 0; line < 16 && text[length] && length < sizeof part - 1; line++) {
+        length += strcspn(text + length, "\n");
+        length += text[length] == '\n';
+    }
+    snprintf(part, sizeof part, "%.*s", (int)length, text);
+    paragraph(out, "output", part);
+}
+
+static void finding_lines(FILE *out, const struct report_finding *finding)
 {
     const struct finding_detail *detail = finding->detail;
-    char text[512], number[2][REPORT_NUMBER_BYTES];
 
     fprintf(out, "error %s", finding->rule[0] ? finding->rule : finding->kind);
     if (detail->where[0])
@@ -219,7 +236,14 @@ void report_finding_text(FILE *out, const struct report_finding *finding)
     paragraph(out, "objects", detail->objects);
     paragraph(out, "bytes", detail->bytes);
     paragraph(out, "arguments", detail->arguments);
-    if (detail->where[0] && finding->line) {
+    output_lines(out, finding->output);
+}
+
+static void origin_lines(FILE *out, const struct report_finding *finding)
+{
+    char text[512], number[2][REPORT_NUMBER_BYTES];
+
+    if (finding->detail->where[0] && finding->line) {
         snprintf(text, sizeof text, "%s:%u", finding->case_file, finding->line);
         paragraph(out, "case", text);
     }
@@ -239,4 +263,56 @@ void report_finding_text(FILE *out, const struct report_finding *finding)
     paragraph(out, "seed", text);
     paragraph(out, "setup", finding->setup);
     paragraph(out, "replay", finding->replay);
+}
+
+void report_finding_text(FILE *out, const struct report_finding *finding)
+{
+    report_finding_list(out, finding, 1);
+}
+
+static uint64_t cause_of(const struct report_finding *finding)
+{
+    return hash_pair(
+        hash_string(finding->kind),
+        finding_cause(rule_find(finding->rule), finding->detail->where, finding->text));
+}
+
+#define MOST_ALSO 3
+
+/* Those behind it that have its cause. */
+static void also_lines(FILE *out, const struct report_finding *finding, size_t behind)
+{
+    const uint64_t cause = cause_of(finding);
+    char text[FINDING_TEXT_BYTES + 64];
+    unsigned count = 0;
+
+    for (size_t i = 1; i <= behind; i++) {
+        const char *objects = finding[i].detail->objects;
+        int length = (int)strcspn(objects, ":\n");
+
+        if (cause_of(&finding[i]) != cause || ++count > MOST_ALSO)
+            continue;
+        snprintf(text, sizeof text, "%.*s%s%s", length, objects, length ? ": " : "",
+                 finding[i].text);
+        paragraph(out, count == 1 ? "also" : "", text);
+    }
+    if (count > MOST_ALSO) {
+        snprintf(text, sizeof text, "and %u more", count - MOST_ALSO);
+        paragraph(out, "", text);
+    }
+}
+
+void report_finding_list(FILE *out, const struct report_finding *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = true;
+
+        for (size_t j = 0; j < i && is_new; j++)
+            is_new = cause_of(&findings[j]) != cause_of(&findings[i]);
+        if (!is_new)
+            continue;
+        finding_lines(out, &findings[i]);
+        also_lines(out, &findings[i], count - i - 1);
+        origin_lines(out, &findings[i]);
+    }
 }
