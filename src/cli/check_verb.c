@@ -2,7 +2,6 @@
 
 #include "bench/campaign.h"
 #include "report/campaign_report.h"
-#include "report/finding_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -201,38 +200,6 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
 
 /* ---- The verb ----------------------------------------------------------------------------------- */
 
-static bool write_reports(const struct request *request, double seconds)
-{
-    struct report_causes causes;
-    bool is_fine = true;
-    char *text;
-
-    if (!report_causes_init(&causes, &request->summary, request->folder)) {
-        cli_error("no memory");
-        return false;
-    }
-    if (request->junit) {
-        const struct report_suite suite = {
-            .name = "drydock check",
-            .rules = &request->summary.rules,
-            .findings = causes.findings,
-            .count = causes.count,
-            .seconds = seconds,
-        };
-
-        text = report_junit(&suite, 1);
-        is_fine = text && cli_write_text(request->junit, text);
-        free(text);
-    }
-    if (request->sarif) {
-        text = report_sarif(causes.findings, causes.count);
-        is_fine = text && cli_write_text(request->sarif, text) && is_fine;
-        free(text);
-    }
-    report_causes_fini(&causes);
-    return is_fine;
-}
-
 static enum cli_status finish(const struct request *request, enum campaign_stop stop)
 {
     static const char *const reasons[] = {
@@ -261,7 +228,7 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         cli_error("worker processes cannot be made");
     if (stop == CAMPAIGN_NO_WORKERS || stop == CAMPAIGN_STOPPED_BY_CALLER)
         return CLI_INTERNAL;
-    if (!write_reports(request, seconds))
+    if (!cli_write_reports(summary, request->folder, request->junit, request->sarif, seconds))
         return CLI_USAGE;
     return summary->findings ? CLI_FINDINGS : CLI_FINE;
 }

@@ -76,6 +76,11 @@ bool cli_save(const struct workload *workload, const char *path);
 /* Writes a text to a file, whole or with a message and false. */
 bool cli_write_text(const char *path, const char *text);
 
+/* Files for other tools (report/finding_report.h), NULL: not wanted. False with a message. */
+struct campaign_summary;
+bool cli_write_reports(const struct campaign_summary *summary, const char *folder,
+                       const char *junit, const char *sarif, double seconds);
+
 /* Appends " word", quoted for a shell where it has to be, as far as it fits. */
 void cli_append_word(char *line, size_t size, const char *word);
 

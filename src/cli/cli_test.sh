@@ -178,11 +178,21 @@ expect 2 explain c.in/rules.json
 says 'tells of no rule'
 expect 0 explain PB-004 --from c.in
 prints 'Evaluated [1-9]'
-expect 1 merge c.in --out m.in
+expect 1 merge c.in --out m.in --junit junit.in --sarif sarif.in
+grep -q 'classname="drydock.PB" name="PB-004 .*">' junit.in || fail "PB-004 did not fail in junit.in"
+grep -q '"ruleId": "PB-004"' sarif.in || fail "PB-004 is not in sarif.in"
 prints 'rules *[1-9][0-9]* of'
 expect 0 rules --from m.in PB-004 --json
 prints '"runs": 3'
-rm -r c.in m.in
+expect 1 run "$cases/main.case" --model physical --driver zoo:D10-pointer-stays --out r.in
+expect 0 explain r.in/run.json
+prints '^PB-004 '
+expect 0 rules --from r.in PB-004 --json
+prints '"state": "checked"'
+expect 0 explain content
+expect 2 run "$cases/main.case" --driver zoo:D10-pointer-stay
+says 'did you mean zoo:D10-pointer-stays'
+rm -r c.in m.in r.in
 
 # The same findings for other tools.
 expect 1 run large.in --model both --no-out --junit junit.in --sarif sarif.in

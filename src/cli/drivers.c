@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "zoo/zoo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static NTSTATUS wrap_defect(const struct run_driver *driver, const struct base_services *services,
@@ -45,12 +46,36 @@ void cli_add_zoo(void)
     run_add_drivers(find_defect);
 }
 
+/* The name in what is kept, NULL: none looks like it. */
+static const char *nearest_defect(const char *name, char kept[80])
+{
+    const struct zoo_defect *defect;
+    const char *one[2] = {kept, NULL};
+
+    for (size_t slack = 0; slack < 2; slack++) {
+        for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
+            snprintf(kept, 80, "zoo:%s", defect->id);
+            if (slack ? cli_nearest(name, one) != NULL
+                      : strncmp(kept, name, strlen(name)) == 0 && strlen(name) > 4)
+                return kept;
+        }
+    }
+    return NULL;
+}
+
 bool cli_find_driver(const char *name)
 {
     struct run_driver driver;
+    char kept[80];
+    const char *nearest;
 
     if (run_find_driver(name, &driver))
         return true;
+    nearest = nearest_defect(name, kept);
+    if (nearest) {
+        cli_error("option --driver: unknown driver '%s' (did you mean %s?)", name, nearest);
+        return false;
+    }
     cli_error("option --driver: unknown driver '%s' (expected ref, or zoo:ID with an id of "
               "`drydock zoo --list`)",
               name);

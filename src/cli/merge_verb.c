@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUT, OPTION_JSON };
+enum { OPTION_OUT, OPTION_JSON, OPTION_JUNIT, OPTION_SARIF };
 
 static const struct cli_option options[] = {
     [OPTION_OUT] = {"out", 'o', "DIR", "folder for the results of all (none is written)"},
     [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
+    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
+    [OPTION_SARIF] = {"sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -179,6 +181,10 @@ static enum cli_status merge_folders(const struct cli_arguments *arguments)
             status = CLI_INTERNAL;
         else if (i == arguments->rest_count)
             status = finish(&merge, arguments->values[OPTION_JSON] != NULL);
+        if (status <= CLI_FINDINGS &&
+            !cli_write_reports(&merge.summary, merge.out, arguments->values[OPTION_JUNIT],
+                               arguments->values[OPTION_SARIF], 0))
+            status = CLI_USAGE;
     }
     campaign_store_close(merge.store);
     campaign_summary_fini(&merge.summary);

@@ -219,6 +219,9 @@ static enum cli_status explain(const struct cli_arguments *arguments)
             explain_rule(rule, counts, i == 0);
         } else if (strchr(word, '.') || strchr(word, '/')) {
             status = explain_file(word, counts);
+        } else if (report_is_kind(word)) {
+            printf("%s   %s\n\n  A kind of finding that no rule names (docs/findings.md).\n", word,
+                   report_kind_sentence(word));
         } else if (word[0] && report_has_rules(word)) {
             report_rules_text(stdout, word, counts, runs);
         } else {

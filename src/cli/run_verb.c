@@ -293,7 +293,7 @@ static void write_replay(const struct cli_arguments *arguments, enum run_model m
 static bool write_reports(const struct cli_arguments *arguments, const struct request *request,
                           const struct run_result *results)
 {
-    struct report_finding findings[2 * RUN_MAX_FINDINGS];
+    struct report_finding findings[2 * REPORT_RUN_FINDINGS];
     struct report_suite suites[2];
     char names[2][192];
     size_t count = 0;
@@ -301,18 +301,18 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     char *text;
 
     for (size_t i = 0; i < request->model_count; i++) {
+        size_t of_run = report_findings_of_run(&results[i], &request->origins[i], findings + count);
+
         snprintf(names[i], sizeof names[i], "%s, %s", results[i].case_name,
                  run_model_name(request->models[i]));
         suites[i] = (struct report_suite){
             .name = names[i],
             .rules = &results[i].rules,
             .findings = findings + count,
-            .count = results[i].finding_count,
+            .count = of_run,
             .seconds = results[i].wall_seconds,
         };
-        for (uint32_t j = 0; j < results[i].finding_count; j++)
-            findings[count++] =
-                report_finding_of_run(&results[i], &results[i].findings[j], &request->origins[i]);
+        count += of_run;
     }
     if (arguments->values[OPTION_JUNIT]) {
         text = report_junit(suites, request->model_count);

@@ -63,6 +63,11 @@ struct report_finding report_finding_of_run(const struct run_result *result,
                                             const struct run_finding *finding,
                                             const struct report_origin *origin);
 
+/* All that were kept; and that the run could not be begun or ended. Gives how many. */
+#define REPORT_RUN_FINDINGS (RUN_MAX_FINDINGS + 1)
+size_t report_findings_of_run(const struct run_result *result, const struct report_origin *origin,
+                              struct report_finding out[REPORT_RUN_FINDINGS]);
+
 /* The strings of a view that are not in the record: the command, and where the case is. */
 #define REPORT_RECORD_TEXT 1200
 /* folder: where the campaign's findings are, NULL: nowhere. text is borrowed by the view. */
@@ -80,8 +85,9 @@ bool report_causes_init(struct report_causes *causes, const struct campaign_summ
                         const char *folder); /* false: no memory */
 void report_causes_fini(struct report_causes *causes);
 
-/* What a kind of finding is, for those that no rule names: "content", "crashed", ... */
+/* What must hold where a kind of finding is told that no rule names: "content", "crashed", ... */
 const char *report_kind_sentence(const char *kind);
+bool report_is_kind(const char *word);
 
 /* The lines of the drawing above. */
 void report_finding_text(FILE *out, const struct report_finding *finding);

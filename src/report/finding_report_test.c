@@ -72,8 +72,8 @@ static char *text_of(const struct report_finding *finding)
 static void the_screen_tells_what_a_person_needs(void **state)
 {
     static const char *const parts[] = {
-        "error PB-004  DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer\n"
-        "  moved 288 bytes; 256 were offered\n",
+        ("error PB-004  DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer\n"
+         "  moved 288 bytes; 256 were offered\n"),
         "  rule       Before returning, set pDmaBuffer to the byte after the last byte written",
         "  source     nc-dxgkddi_buildpagingbuffer, bug-check-0x10e\n",
         "  Windows    bug check 0x10E, parameter 1 = 0x12 when past the end\n",
@@ -105,6 +105,27 @@ static void a_finding_without_a_rule_goes_under_its_kind(void **state)
     assert_int_equal(strncmp(text, "error content  cases/a b.case:12\n  page ", 40), 0);
     assert_null(strstr(text, "rule "));
     free(text);
+}
+
+static void a_run_that_could_not_end_is_a_finding_too(void **state)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+    struct report_finding findings[REPORT_RUN_FINDINGS];
+
+    assert_non_null(result);
+    run_config_defaults(&result->config);
+    for (unsigned i = 0; i < RUN_MAX_FINDINGS + 3; i++)
+        run_result_report(result, RUN_FINDING_FAULT, 0, 0, "fault %u", i);
+    snprintf(result->error, sizeof result->error, "stuck");
+    result->outcome = RUN_FINDINGS;
+    assert_int_equal(report_findings_of_run(result, &(struct report_origin){"", ""}, findings),
+                     RUN_MAX_FINDINGS);
+    result->outcome = RUN_BROKEN;
+    assert_int_equal(report_findings_of_run(result, &(struct report_origin){"", ""}, findings),
+                     RUN_MAX_FINDINGS + 1);
+    assert_string_equal(findings[RUN_MAX_FINDINGS].kind, "broken");
+    assert_string_equal(findings[RUN_MAX_FINDINGS].text, "stuck");
+    free(result);
 }
 
 static void repeats_of_a_cause_are_a_line_each(void **state)
@@ -416,6 +437,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_screen_tells_what_a_person_needs),
         cmocka_unit_test(a_finding_without_a_rule_goes_under_its_kind),
+        cmocka_unit_test(a_run_that_could_not_end_is_a_finding_too),
         cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
         cmocka_unit_test(a_crash_shows_what_was_written_last),
         cmocka_unit_test(json_has_every_key_with_and_without_a_rule),

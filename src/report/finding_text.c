@@ -42,6 +42,22 @@ struct report_finding report_finding_of_run(const struct run_result *result,
     };
 }
 
+size_t report_findings_of_run(const struct run_result *result, const struct report_origin *origin,
+                              struct report_finding out[REPORT_RUN_FINDINGS])
+{
+    static const struct run_finding no_finding;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < result->finding_count; i++)
+        out[count++] = report_finding_of_run(result, &result->findings[i], origin);
+    if (result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN) {
+        out[count] = report_finding_of_run(result, &no_finding, origin);
+        out[count].kind = run_outcome_name(result->outcome);
+        out[count++].text = result->error;
+    }
+    return count;
+}
+
 struct report_finding report_finding_of_record(const struct campaign_record *record,
                                                unsigned finding, const char *folder,
                                                char text[REPORT_RECORD_TEXT])
@@ -104,28 +120,39 @@ void report_causes_fini(struct report_causes *causes)
     *causes = (struct report_causes){0};
 }
 
-const char *report_kind_sentence(const char *kind)
+static const char *const kinds[][2] = {
+    {"content", "Memory must hold what was written to it last, wherever it was paged to."},
+    {"translation", "A page-table entry must say where the page is."},
+    {"driver", "A driver must not do what its kernel or the memory manager refuses."},
+    {"manager", "The memory manager must keep its side of the contract."},
+    {"fault", "The GPU must not fault on work that is lawful."},
+    {"submission", "A submission that is lawful must run."},
+    {"leak", "Everything that was made must be gone when the driver is unloaded."},
+    {"crashed", "A driver must not crash."},
+    {"hung", "A run must come to its end."},
+    {"refused", "An adapter must start."},
+    {"broken", "A run must come to its end in order."},
+    {"digest", "The same run must do the same again."},
+    {NULL, "A run must have nothing to tell."},
+};
+
+static const char *const *find_kind(const char *kind)
 {
-    static const char *const sentences[][2] = {
-        {"content", "Memory must hold what was written to it last, wherever it was paged to."},
-        {"translation", "A page-table entry must say where the page is."},
-        {"driver", "A driver must not do what its kernel or the memory manager refuses."},
-        {"manager", "The memory manager must keep its side of the contract."},
-        {"fault", "The GPU must not fault on work that is lawful."},
-        {"submission", "A submission that is lawful must run."},
-        {"leak", "Everything that was made must be gone when the driver is unloaded."},
-        {"crashed", "A driver must not crash."},
-        {"hung", "A run must come to its end."},
-        {"refused", "An adapter must start."},
-        {"broken", "A run must come to its end in order."},
-        {"digest", "The same run must do the same again."},
-        {NULL, "A run must have nothing to tell."},
-    };
     size_t i = 0;
 
-    while (sentences[i][0] && strcmp(sentences[i][0], kind) != 0)
+    while (kinds[i][0] && strcmp(kinds[i][0], kind) != 0)
         i++;
-    return sentences[i][1];
+    return kinds[i];
+}
+
+const char *report_kind_sentence(const char *kind)
+{
+    return find_kind(kind)[1];
+}
+
+bool report_is_kind(const char *word)
+{
+    return find_kind(word)[0] != NULL;
 }
 
 /* ---- What Windows would do ------------------------------------------------------------------- */
