@@ -138,23 +138,48 @@ static NTSTATUS zero_is_no_buffer(struct miniport *self, HANDLE object,
                : build(self, object, arg);
 }
 
-/* Copies the page frame numbers of the first list that it saw, for ever. */
-static void keep_first_list(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+/*
+ * Keeps a pointer to the list of a transfer, reads it when the buffer is submitted, and copies what it
+ * read there.
+ */
+static NTSTATUS read_kept_list(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUBMITCOMMAND *arg)
 {
-    bool is_in = arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Source.SegmentId;
-    bool is_out =
-        arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Destination.SegmentId;
+    struct zoo_layer *layer = zoo_layer_of(self);
 
-    if (is_in && layer->state[0])
-        arg->Transfer.Source.pMdl = (MDL *)(uintptr_t)layer->state[0];
-    else if (is_out && layer->state[0])
-        arg->Transfer.Destination.pMdl = (MDL *)(uintptr_t)layer->state[0];
-    else if (is_in)
-        layer->state[0] = (uintptr_t)arg->Transfer.Source.pMdl;
-    else if (is_out)
-        layer->state[0] = (uintptr_t)arg->Transfer.Destination.pMdl;
+    if (layer->state[0])
+        layer->state[1] = MmGetMdlPfnArray((MDL *)(uintptr_t)layer->state[0])[0];
+    layer->state[0] = 0;
+    return miniport_forward_submit_command(self, object, arg);
 }
 
+static NTSTATUS build_from_kept_list(struct miniport *self, HANDLE object,
+                                     DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    struct {
+        MDL head;
+        PFN_NUMBER page;
+    } list;
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (arg->Operation != DXGK_OPERATION_TRANSFER || arg->Transfer.Destination.SegmentId)
+        return build(self, object, arg);
+    layer->state[0] = (uintptr_t)arg->Transfer.Destination.pMdl;
+    if (!layer->state[1] || arg->Transfer.TransferSize != 4096)
+        return build(self, object, arg);
+    list.head = *arg->Transfer.Destination.pMdl;
+    list.page = layer->state[1];
+    as.Transfer.Destination.pMdl = &list.head;
+    as.Transfer.MdlOffset = 0;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static void plant_list_kept(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_from_kept_list;
+    layer->ops.submit_command = read_kept_list;
+}
 /* Packs the next operation behind a stop that the GPU does not expect there. */
 static NTSTATUS misalign(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -198,11 +223,11 @@ const struct zoo_defect zoo_buffer_defects[] = {
            "moves pDmaBufferPrivateData backwards"),
     DEFECT("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
            "returns in DmaSize what it used, not what is left"),
-    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 NTF-007 TLB-002",
+    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 NTF-007 TLB-002",
            zero_is_no_buffer, "takes a paging buffer at GPU VA 0 for none and drops the operation"),
-    {.id = "D19-list-kept", .models = ZOO_PHYSICAL | ZOO_IOMMU,
+    {.id = "D19-list-kept", .models = ZOO_PHYSICAL,
      .rules = "XFER-004 XFER-005 XFER-006 ADL-014", .since = ZOO_SINCE,
-     .sentence = "uses the page list of an earlier transfer after it died", .alter = keep_first_list},
+     .sentence = "uses the page list of an earlier transfer after it died", .plant = plant_list_kept},
     DEFECT("D20-alignment-ignored", ZOO_ALL, "PB-002 PB-003", misalign,
            "packs operations without the alignment that the GPU wants"),
     {0},

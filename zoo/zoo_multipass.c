@@ -66,11 +66,11 @@ static NTSTATUS skip_a_step(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     return status;
 }
 
-#define PARTS "XFER-006 PB-011 PB-014 FILL-005 VX-002 VX-003 VX-008 PT-017 PT-013 APER-002 XFER-003"
+#define PARTS "PB-014 XFER-006 PB-011 FILL-005 VX-002 VX-003 VX-008 PT-017 PT-013 APER-002 XFER-003"
 
 /* clang-format off */
 const struct zoo_defect zoo_multipass_defects[] = {
-    {.id = "D21-offset-ignored", .models = ZOO_ALL, .rules = "PB-012 PB-020 PB-011 " PARTS, .since = ZOO_SINCE,
+    {.id = "D21-offset-ignored", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,
      .sentence = "ignores MultipassOffset: begins anew in every buffer", .alter = forget_progress},
     {.id = "D22-progress-global", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,
      .sentence = "keeps its progress in a global, which a reset does not forget", .build = global_progress},

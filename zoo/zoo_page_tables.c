@@ -70,8 +70,8 @@ static NTSTATUS start_on_both(struct miniport *self, HANDLE object, DXGKARG_BUIL
         !arg->UpdatePageTable.pPageTableEntries)
         return build(self, object, arg);
     for (UINT i = 0; i < count; i++)
-        entries[i] = arg->UpdatePageTable
-                         .pPageTableEntries[(i + arg->UpdatePageTable.StartIndex) % count];
+        entries[i] =
+            arg->UpdatePageTable.pPageTableEntries[(i + arg->UpdatePageTable.StartIndex) % count];
     as.UpdatePageTable.pPageTableEntries = entries;
     return zoo_build_as(self, object, arg, &as);
 }

@@ -12,14 +12,13 @@ static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
 
 static NTSTATUS out_of_memory(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return EVERY(zoo_layer_of(self), 17) ? STATUS_NO_MEMORY : build(self, object, arg);
+    return EVERY(zoo_layer_of(self), 5) ? STATUS_NO_MEMORY : build(self, object, arg);
 }
 
 static NTSTATUS out_of_resources(struct miniport *self, HANDLE object,
                                  DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return EVERY(zoo_layer_of(self), 23) ? STATUS_INSUFFICIENT_RESOURCES
-                                         : build(self, object, arg);
+    return EVERY(zoo_layer_of(self), 6) ? STATUS_INSUFFICIENT_RESOURCES : build(self, object, arg);
 }
 
 static NTSTATUS no_discard(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -64,7 +63,7 @@ static NTSTATUS never_enough(struct miniport *self, HANDLE object, DXGKARG_BUILD
     struct zoo_layer *layer = zoo_layer_of(self);
     UINT passes = arg->MultipassOffset;
 
-    if (layer->calls < 40) {
+    if (layer->calls < 40 || !arg->pDmaBuffer) {
         layer->calls++;
         return build(self, object, arg);
     }
@@ -149,7 +148,7 @@ const struct zoo_defect zoo_status_defects[] = {
            "returns STATUS_NO_MEMORY for a shortage of its own"),
     DEFECT("D01-no-resources", ZOO_ALL, "PB-009 PB-008", out_of_resources,
            "returns STATUS_INSUFFICIENT_RESOURCES for a shortage of its own"),
-    DEFECT("D02-discard-not-supported", ZOO_PHYSICAL | ZOO_IOMMU, "PB-008", no_discard,
+    DEFECT("D02-discard-not-supported", ZOO_PHYSICAL, "PB-008", no_discard,
            "returns STATUS_NOT_SUPPORTED for DISCARD_CONTENT"),
     DEFECT("D02-late-not-implemented", ZOO_GPUMMU, "PB-008", no_late_operations,
            "returns STATUS_NOT_IMPLEMENTED for every operation after FLUSH_TLB"),
@@ -165,17 +164,17 @@ const struct zoo_defect zoo_status_defects[] = {
            swallow_shortage, "turns INSUFFICIENT_DMA_BUFFER into SUCCESS: the rest is dropped"),
     DEFECT("D05-never-enough", ZOO_ALL, "PB-012 PB-020", never_enough,
            "asks for a larger buffer for ever, and writes nothing"),
-    DEFECT("D06-busy-transfer", ZOO_PHYSICAL | ZOO_IOMMU, "XFER-011", busy_transfer,
+    DEFECT("D06-busy-transfer", ZOO_PHYSICAL, "XFER-011", busy_transfer,
            "answers ALLOCATION_BUSY to a TRANSFER though the allocation is idle"),
-    DEFECT("D06-busy-discard", ZOO_PHYSICAL | ZOO_IOMMU, "DISC-004", busy_discard,
+    DEFECT("D06-busy-discard", ZOO_PHYSICAL, "DISC-004", busy_discard,
            "answers ALLOCATION_BUSY to DISCARD_CONTENT though the allocation is idle"),
-    DEFECT("D06-busy-fill", ZOO_ALL, "FILL-004 VX-010", busy_fill,
+    DEFECT("D06-busy-fill", ZOO_BOTH, "FILL-004 VX-010", busy_fill,
            "answers ALLOCATION_BUSY to a fill, which cannot be"),
     DEFECT("D06-busy-aperture", ZOO_ALL, "APER-015", busy_aperture,
            "answers ALLOCATION_BUSY to a map of the aperture"),
     DEFECT("D06-busy-virtual", ZOO_GPUMMU, "VX-010", busy_virtual,
            "answers ALLOCATION_BUSY to VIRTUAL_TRANSFER"),
-    DEFECT("D07-failure-hidden", ZOO_ALL, "XFER-006 VX-003", hide_failure,
+    DEFECT("D07-failure-hidden", ZOO_BOTH, "XFER-006 VX-003", hide_failure,
            "reports SUCCESS for transfers that it did not build"),
     DEFECT("D75-level-left-raised", ZOO_ALL, "PB-030", raise_level,
            "comes back from BuildPagingBuffer at DISPATCH_LEVEL"),

@@ -74,8 +74,8 @@ static NTSTATUS reject_segments(struct miniport *self, HANDLE object,
 static NTSTATUS reject_local_to_local(struct miniport *self, HANDLE object,
                                       DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return is_virtual_transfer(arg) && arg->TransferVirtual.TransferDirection ==
-                                           DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL
+    return is_virtual_transfer(arg) &&
+                   arg->TransferVirtual.TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL
                ? STATUS_SUCCESS
                : build(self, object, arg);
 }
@@ -322,7 +322,7 @@ static NTSTATUS one_run(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGIN
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
         .build = function,                                                                         \
     }
-#define OLD (ZOO_PHYSICAL | ZOO_IOMMU)
+#define OLD ZOO_PHYSICAL /* the only model with operations 0 to 2 */
 
 /* clang-format off */
 const struct zoo_defect zoo_transfer_defects[] = {
@@ -340,31 +340,31 @@ const struct zoo_defect zoo_transfer_defects[] = {
           "does not execute a transfer from segment to segment"),
     BUILD("D33-local-to-local-rejected", ZOO_GPUMMU, "VX-003 VX-005 XFER-006", reject_local_to_local,
           "does not execute a transfer within local memory"),
-    ALTER("D34-directions-swapped", ZOO_ALL, "XFER-006 XFER-003 VX-005 VX-003", swap_directions,
+    ALTER("D34-directions-swapped", ZOO_BOTH, "XFER-006 XFER-003 VX-005 VX-003", swap_directions,
           "swaps source and destination of what goes out"),
     BUILD("D35-wants-allocation", OLD, "PB-008 XFER-010", wants_allocation,
           "fails a transfer without allocation, a plain copy"),
-    ALTER("D36-size-rounded-up", ZOO_ALL, "XFER-002 XFER-006 XFER-004 VX-003 VX-001", round_up,
+    ALTER("D36-size-rounded-up", ZOO_BOTH, "XFER-002 XFER-006 XFER-004 VX-003 VX-001", round_up,
           "copies up to a 64 KiB boundary, beyond the allocation"),
-    ALTER("D24-last-page-left", ZOO_ALL, "XFER-006 VX-003", drop_last_page,
+    ALTER("D24-last-page-left", ZOO_BOTH, "XFER-006 VX-003", drop_last_page,
           "does not move the last page"),
-    BUILD("D41-first-part-only", ZOO_ALL, "XFER-006 VX-003", first_part_only,
+    BUILD("D41-first-part-only", ZOO_BOTH, "XFER-006 VX-003", first_part_only,
           "takes the first part of a transfer for all of it"),
     BUILD("D25-restart-is-new", OLD, "XFER-008 XFER-006 PB-011 PB-012 PB-020", restart_is_new,
           "takes TransferStart on a repeat for a new transfer"),
-    BUILD("D40-eviction-skipped", ZOO_ALL, "XFER-006 VX-003", skip_evictions,
+    BUILD("D40-eviction-skipped", ZOO_BOTH, "XFER-006 VX-003", skip_evictions,
           "does not execute what goes out to system memory"),
     BUILD("D44-zero-size-fails", OLD, "PB-008 XFER-017", zero_size_fails,
           "fails a transfer of no bytes, an eviction without the GPU"),
     ALTER("D44-zero-size-moves", OLD, "XFER-017", zero_size_moves,
           "moves a page in a transfer of no bytes"),
-    BUILD("D37-fill-skipped", ZOO_ALL, "FILL-005 VX-008", skip_fill,
+    BUILD("D37-fill-skipped", ZOO_BOTH, "FILL-005 VX-008", skip_fill,
           "does not execute fills"),
-    ALTER("D37-fill-in-dwords", ZOO_ALL, "FILL-005 VX-008", fill_in_dwords,
+    ALTER("D37-fill-in-dwords", ZOO_BOTH, "FILL-005 VX-008", fill_in_dwords,
           "fills a quarter: takes bytes for words of four"),
-    ALTER("D37-fill-tail-dropped", ZOO_ALL, "FILL-005 VX-008", fill_without_tail,
+    ALTER("D37-fill-tail-dropped", ZOO_BOTH, "FILL-005 VX-008", fill_without_tail,
           "does not fill the last page"),
-    ALTER("D38-fill-with-byte", ZOO_ALL, "FILL-005 VX-008", fill_with_byte,
+    ALTER("D38-fill-with-byte", ZOO_BOTH, "FILL-005 VX-008", fill_with_byte,
           "fills with a byte instead of the 32-bit pattern"),
     ALTER("D39-fill-old-place", OLD, "FILL-005", fill_elsewhere,
           "fills where the allocation before was filled"),

@@ -12,6 +12,7 @@
 
 #define PRIVATE_BYTES 512 /* of private data that are compared */
 #define PAGE          4096u
+#define MOST_AIMLESS  65536u /* repeats after which the manager need not go on */
 
 struct paging_watch {
     /* The buffer: [start, start + size), built up to next. */
@@ -22,8 +23,11 @@ struct paging_watch {
     /* The operation that came back for want of room. */
     bool is_repeat_due;
     DXGKARG_BUILDPAGINGBUFFER repeat;
-    UINT multipass;  /* as the driver left it */
-    unsigned stalls; /* fresh buffers in a row on which nothing happened */
+    UINT multipass;   /* as the driver left it */
+    unsigned stalls;  /* fresh buffers in a row on which nothing happened */
+    bool is_given_up; /* the manager may drop the operation */
+    unsigned aimless; /* repeats without a change of MultipassOffset */
+    unsigned circles; /* ... on which something did, and of which nothing is left but bytes */
 
     /* The private data as the driver left them. */
     uintptr_t private_start;
@@ -182,7 +186,9 @@ static void before_build(struct check *check, struct paging_watch *watch,
         return;
     }
     check_pointer(check, watch, arg);
-    if (is_new) {
+    if (watch->is_given_up) {
+        watch->is_repeat_due = false;
+    } else if (is_new) {
         if (!check_holds(check, RULE_PB_013, arg->MultipassOffset == 0))
             check_report(check, RULE_PB_013, NULL, "MultipassOffset",
                          "is %u at the first call of the operation", arg->MultipassOffset);
@@ -268,6 +274,18 @@ static void before_submit(struct check *check, struct paging_watch *watch,
                      arg->DmaBufferSubmissionEndOffset, alignment);
 }
 
+/* What is submitted by address starts where the operation before ended. */
+static void check_start(struct check *check, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    unsigned alignment = check_configuration(check)->submission_alignment;
+
+    if (arg->Flags.Paging && alignment && arg->DmaBufferSize &&
+        !check_holds(check, RULE_PB_003, arg->DmaBufferVirtualAddress % alignment == 0))
+        check_report(check, RULE_PB_003, NULL, "DmaBufferVirtualAddress",
+                     "0x%llx is where the driver left the buffer; the GPU wants a multiple of %u",
+                     (unsigned long long)arg->DmaBufferVirtualAddress, alignment);
+}
+
 static void before_patch(struct check *check, struct paging_watch *watch, const DXGKARG_PATCH *arg)
 {
     check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
@@ -288,6 +306,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if (is_scheduler_call(call->ddi))
         check_order(check, call);
     switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        check_start(check, call->arg.submit_command_virtual);
+        break;
     case MINIPORT_DDI_BuildPagingBuffer:
         before_build(check, watch, call->arg.build_paging_buffer);
         if (!check_holds(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL))
@@ -372,22 +393,46 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     uint32_t declared = check_ledger(check)->caps.paging_buffer_bytes;
     enum rule_id rule = declared && was->DmaSize >= declared ? RULE_PB_020 : RULE_PB_012;
 
-    if (is_fresh && watch->has_private &&
-        watch->private_start == (uintptr_t)was->pDmaBufferPrivateData)
-        has_moved |= memcmp(watch->private_data, was->pDmaBufferPrivateData,
-                            min_u64(was->DmaBufferPrivateDataSize, PRIVATE_BYTES)) != 0;
+    bool has_private_changed = watch->has_private &&
+                               watch->private_start == (uintptr_t)was->pDmaBufferPrivateData &&
+                               memcmp(watch->private_data, was->pDmaBufferPrivateData,
+                                      min_u64(was->DmaBufferPrivateDataSize, PRIVATE_BYTES)) != 0;
+
+    has_moved |= has_private_changed;
     watch->stalls = is_fresh && !has_moved ? watch->stalls + 1 : 0;
+    watch->aimless =
+        advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
+    if (watch->aimless == MOST_AIMLESS) {
+        check_holds(check, RULE_PB_014, false);
+        check_report(check, RULE_PB_014, NULL, "MultipassOffset",
+                     "stayed %u over %u buffers that were filled: the operation never ends",
+                     arg->MultipassOffset, MOST_AIMLESS);
+        watch->is_repeat_due = false;
+        watch->is_given_up = true;
+    }
     if (!is_fresh)
         return;
+    /* The next call will be the same as this one: what it did is noted nowhere. */
+    watch->circles = has_moved && arg->MultipassOffset == was->MultipassOffset &&
+                             arg->pDmaBufferPrivateData == was->pDmaBufferPrivateData &&
+                             !has_private_changed
+                         ? watch->circles + 1
+                         : 0;
+    if (!check_holds(check, RULE_PB_014, watch->circles < 2))
+        check_report(check, RULE_PB_014, NULL, "MultipassOffset",
+                     "is %u as before, like the private data, though %u bytes were written into a "
+                     "fresh buffer of %u, twice in a row",
+                     arg->MultipassOffset, advance, was->DmaSize);
     if (!check_holds(check, rule, watch->stalls < 2))
         check_report(
             check, rule, NULL, "status",
             "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
             "row, and nothing was written (MultipassOffset %u)",
             was->DmaSize, arg->MultipassOffset);
-    if (watch->stalls >= 2) { /* the manager gives it up */
+    if (watch->stalls >= 2 || watch->circles >= 2) {
         watch->stalls = 0;
         watch->is_repeat_due = false;
+        watch->is_given_up = true;
     }
 }
 
@@ -419,7 +464,8 @@ static void after_build(struct check *check, struct paging_watch *watch,
         watch->multipass = arg->MultipassOffset;
         check_progress(check, watch, call, advance);
     } else {
-        watch->stalls = 0;
+        watch->stalls = watch->circles = watch->aimless = 0;
+        watch->is_given_up = false;
     }
     keep_private(watch, was->pDmaBufferPrivateData, was->DmaBufferPrivateDataSize);
 }

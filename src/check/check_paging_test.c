@@ -268,6 +268,28 @@ RULE_KEPT(PB_013)
     fill_again(rig, &fill);
 }
 
+/* Two buffers are full of it, and nothing says how far it is. */
+static void go_in_circles(struct rig *rig, UINT step)
+{
+    struct way way = {.status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, .written = 16};
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    way.multipass = step;
+    fill = fill_in_a_way(rig, &way);
+    way.multipass = 2 * step;
+    fill_again(rig, &fill);
+}
+
+RULE_BROKEN(PB_014)
+{
+    go_in_circles(rig, 0);
+}
+
+RULE_KEPT(PB_014)
+{
+    go_in_circles(rig, 1);
+}
+
 RULE_BROKEN(PB_015)
 {
     struct way way = {.status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, .written = 16};
@@ -524,31 +546,19 @@ RULE_KEPT_IN(PB_031, RIG_PHYSICAL)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PB_001),
-        RULE_PAIR(PB_002),
-        RULE_PAIR(PB_003),
-        RULE_PAIR(PB_006),
-        RULE_PAIR(PB_007),
-        RULE_PAIR(PB_008),
-        RULE_PAIR(PB_009),
-        RULE_PAIR(PB_010),
-        RULE_PAIR(PB_012),
-        RULE_PAIR(PB_013),
-        RULE_PAIR(PB_015),
-        RULE_PAIR(PB_016),
-        RULE_PAIR(PB_018),
-        RULE_PAIR(PB_019),
-        RULE_PAIR(PB_020),
-        RULE_PAIR(PB_021),
-        RULE_PAIR(PB_022),
-        RULE_PAIR(PB_024),
-        RULE_PAIR(PB_025),
-        RULE_PAIR(PB_026),
-        RULE_PAIR(PB_028),
-        RULE_PAIR(PB_029),
-        RULE_PAIR(PB_030),
-        RULE_PAIR(PB_031),
-        cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
+        RULE_PAIR(PB_001), RULE_PAIR(PB_002),
+        RULE_PAIR(PB_003), RULE_PAIR(PB_006),
+        RULE_PAIR(PB_007), RULE_PAIR(PB_008),
+        RULE_PAIR(PB_009), RULE_PAIR(PB_010),
+        RULE_PAIR(PB_012), RULE_PAIR(PB_013),
+        RULE_PAIR(PB_014), RULE_PAIR(PB_015),
+        RULE_PAIR(PB_016), RULE_PAIR(PB_018),
+        RULE_PAIR(PB_019), RULE_PAIR(PB_020),
+        RULE_PAIR(PB_021), RULE_PAIR(PB_022),
+        RULE_PAIR(PB_024), RULE_PAIR(PB_025),
+        RULE_PAIR(PB_026), RULE_PAIR(PB_028),
+        RULE_PAIR(PB_029), RULE_PAIR(PB_030),
+        RULE_PAIR(PB_031), cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,8 @@ static const struct cli_option options[] = {
 
 #define MAX_RULES   12
 #define FIRST_SEED  1
-#define RUN_SECONDS 20.0
+#define RUN_SECONDS 10.0
+#define ROW_SECONDS 30.0 /* no new seed of a defect after it */
 
 /* A defect in a model, and what the bench found of it. */
 struct row {
@@ -109,6 +110,7 @@ static bool play(struct row *row, unsigned jobs, uint64_t seeds)
         .shard_count = 1,
         .jobs = jobs,
         .run_limit_seconds = RUN_SECONDS,
+        .time_limit_seconds = ROW_SECONDS,
     };
     const struct campaign_watcher watcher = {.context = row, .record = take_record};
 
@@ -323,7 +325,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
 const struct cli_verb cli_zoo = {
     .name = "zoo",
     .usage = "[ID...] [options]",
-    .summary = "plays the planted defects, and says which are found, by which rule, how fast",
+    .summary = "Plays the planted defects, and says which are found, by which rule, how fast",
     .details =
         "A defect is the reference driver with one documented mistake; drydock run and check\n"
         "play one as --driver zoo:ID. An ID may be the beginning of several. Exit status 1\n"

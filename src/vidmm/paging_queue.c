@@ -13,6 +13,9 @@
 
 #include <string.h>
 
+/* Of one operation without a change of MultipassOffset: the driver goes round in circles. */
+#define MOST_AIMLESS_REPEATS 65536u
+
 static const struct vidsch_packet_ops paging_packet_ops;
 
 static struct paging_buffer *current_buffer(struct paging_queue *queue)
@@ -499,7 +502,21 @@ static enum build_result build(struct vidmm *vidmm)
         if (is_accepted && (!was_fresh || buffer->used ||
                             args.MultipassOffset != queue->operation.MultipassOffset)) {
             queue->fresh_failures = 0;
+            queue->aimless_repeats = args.MultipassOffset == queue->operation.MultipassOffset
+                                         ? queue->aimless_repeats + 1
+                                         : 0;
             queue->operation.MultipassOffset = args.MultipassOffset;
+            if (queue->aimless_repeats == MOST_AIMLESS_REPEATS) {
+                vidmm_driver_error(
+                    vidmm, "PB-014",
+                    "DxgkDdiBuildPagingBuffer(%s): MultipassOffset stayed %u over %u "
+                    "buffers; the operation is dropped",
+                    miniport_operation_name(args.Operation), args.MultipassOffset,
+                    MOST_AIMLESS_REPEATS);
+                submit_built(vidmm);
+                queue->needs_buffer = true;
+                return BUILD_COMPLETE;
+            }
         } else if (was_fresh && ++queue->fresh_failures >= 2) {
             vidmm_driver_error(vidmm, "PB-012",
                                "DxgkDdiBuildPagingBuffer(%s): no progress on two fresh buffers of "
@@ -587,6 +604,7 @@ bool paging_queue_run(struct vidmm *vidmm)
                 continue;
             queue->has_operation = true;
             queue->fresh_failures = 0;
+            queue->aimless_repeats = 0;
         }
         if (!idle_updates_may_go(vidmm, job, &queue->operation))
             break;

@@ -224,7 +224,8 @@ struct paging_queue {
     bool is_pumping;
     bool is_building;                    /* the driver is in DxgkDdiBuildPagingBuffer */
     DXGKARG_BUILDPAGINGBUFFER operation; /* as the job gave it; repeated unchanged (PB-015) */
-    unsigned fresh_failures; /* INSUFFICIENT on fresh buffers without progress (PB-012) */
+    unsigned fresh_failures;  /* INSUFFICIENT on fresh buffers without progress (PB-012) */
+    unsigned aimless_repeats; /* ... with bytes written, and MultipassOffset as before (PB-014) */
     struct paging_buffer *buffers;
     unsigned buffer_count;
     unsigned current;  /* index into buffers */
