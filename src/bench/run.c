@@ -188,6 +188,14 @@ static void on_finding(void *context, const struct finding *found)
     finding->detail = found->detail;
 }
 
+/* The Drydock GPU takes bus addresses; behind an AGP bridge the system's are marked. */
+static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
+                            uint64_t *out_bits)
+{
+    *out_bits = segment.Agp ? SGPU_PA_SYSTEM | address : address;
+    return true;
+}
+
 static unsigned driver_irql(void *context)
 {
     return nt_irql(((struct assembly *)context)->nt);
@@ -556,8 +564,10 @@ static bool raise_driver(struct assembly *run)
             .services = &run->own.services,
             .counts = &run->result->rules,
             .guards_buffers = true,
+            .guarantees_one_buffer = run->config->guarantees_one_buffer,
             .submission_alignment = SGPU_SUBMIT_ALIGN,
             .context = run,
+            .patched_address = patched_address,
             .report = on_finding,
             .irql = driver_irql,
         };

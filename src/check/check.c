@@ -59,6 +59,7 @@ void check_destroy(struct check *check)
     check_ledger_fini(&check->ledger);
     guard_fini(&check->dma_guard);
     guard_fini(&check->private_guard);
+    patch_guard_fini(&check->patch_guard, check->config.services);
     base_free(check->config.services, check, sizeof *check);
 }
 
@@ -117,6 +118,7 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     if (packet) {
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
         packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
+        packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }
     check->gpu_event = &seen;
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {

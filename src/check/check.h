@@ -43,8 +43,16 @@ struct check_config {
     struct check_profile profile;
     unsigned report_limit; /* findings told; 0: 64 */
     bool guards_buffers;
+    bool guarantees_one_buffer; /* by the contract of DMA buffers: a Render never needs another */
     unsigned submission_alignment; /* the GPU's, of the start and end of a submission; 0: unknown */
     void *context;                 /* of the functions below, each of which may be NULL */
+
+    /*
+     * The 64 bits that the GPU is to find at a patched location for an address of a segment; false:
+     * nobody knows. NULL: the bench does not know its GPU's addresses.
+     */
+    bool (*patched_address)(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
+                            uint64_t *out_bits);
 
     /* A new finding; a repeat on the same object is counted and not told. */
     void (*report)(void *context, const struct finding *finding);

@@ -152,6 +152,33 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
+/* The driver patches a copy, whose bytes outside of the submission are not for it. */
+static NTSTATUS watch_guarded_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    struct check *check = check_of(self);
+    const DXGKARG_PATCH before = *arg;
+    DXGKARG_PATCH lent;
+    struct check_call call = {
+        .ddi = MINIPORT_DDI_Patch,
+        .object = object,
+        .arg.patch = arg,
+        .before.patch = &before,
+    };
+
+    if (!check->config.guards_buffers)
+        return watch_patch(self, object, arg);
+    begin_call(check, &call);
+    if (patch_guard_begin(&check->patch_guard, check->config.services, arg, &lent)) {
+        call.status = miniport_patch(self->next, object, &lent);
+        patch_guard_end(&check->patch_guard, arg, &check->patch_verdict);
+        call.patch_verdict = &check->patch_verdict;
+    } else {
+        call.status = miniport_patch(self->next, object, arg);
+    }
+    end_call(check, &call);
+    return call.status;
+}
+
 static SIZE_T watch_get_root_page_table_size(struct miniport *self,
                                              DXGKARG_GETROOTPAGETABLESIZE *arg)
 {
@@ -428,6 +455,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
 #define X(function, ddi) layer->ops.function = watch_##function;
     MINIPORT_PLAIN_LIST(X)
 #undef X
+    layer->ops.patch = watch_guarded_patch;
     layer->ops.get_root_page_table_size = watch_get_root_page_table_size;
     layer->ops.add_device = watch_add_device;
     layer->ops.start_device = watch_start_device;

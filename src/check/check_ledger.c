@@ -680,7 +680,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         packet->state = CHECK_SUBMITTED;
         packet->event = call->event;
         packet->submit_count++;
-        packet->gpu_queued = 0;
+        packet->gpu_queued = packet->gpu_done = 0;
         list_remove(&packet->link);
         list_push_back(&ledger->packets, &packet->link);
         return packet;

@@ -114,6 +114,7 @@ struct check_packet {
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */
+    unsigned gpu_done;     /* times that the GPU said so */
     /* Paging: what was built into it, struct check_built in order. */
     struct list built;
     bool is_matched; /* that is as long as what was submitted */

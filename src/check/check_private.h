@@ -3,6 +3,7 @@
 #define DRYDOCK_CHECK_PRIVATE_H
 
 #include "check/check_guard.h"
+#include "check/check_patch_guard.h"
 #include "check/check_watch.h"
 
 #define CHECK_MAX_TOLD 256
@@ -20,7 +21,9 @@ struct check {
     const struct check_callback *callback;   /* inside of it, NULL: none */
     const struct check_gpu_event *gpu_event; /* NULL: none */
     struct guard dma_guard, private_guard;
+    struct patch_guard patch_guard;
     struct guard_verdict dma_verdict, private_verdict; /* of the last call */
+    struct patch_verdict patch_verdict;
     bool is_whole, has_layer;
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;

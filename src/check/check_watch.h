@@ -21,6 +21,7 @@
 #include "check/check.h"
 #include "check/check_guard.h"
 #include "check/check_ledger.h"
+#include "check/check_patch_guard.h"
 #include "miniport/trace.h" /* enum trace_callback */
 
 /* One call of a DDI. */
@@ -54,8 +55,9 @@ struct check_call {
     const struct check_packet *packet;
     /* After BuildPagingBuffer: what the guards around the two buffers say; NULL: not guarded. */
     const struct guard_verdict *dma_verdict, *private_verdict;
-    char *guarded_dma, *guarded_private; /* what went down instead; NULL: the real ones */
-    const struct check_call *outer;      /* the call in whose middle this one was made, or NULL */
+    const struct patch_verdict *patch_verdict; /* after Patch, the same */
+    char *guarded_dma, *guarded_private;       /* what went down instead; NULL: the real ones */
+    const struct check_call *outer; /* the call in whose middle this one was made, or NULL */
 };
 
 /* One callback of the driver; data is the argument structure, NULL where there is none. */
@@ -89,7 +91,8 @@ struct check_watcher {
     X(check_paging_watcher)                                                                        \
     X(check_submission_watcher)                                                                    \
     X(check_fence_watcher)                                                                         \
-    X(check_table_caps_watcher)
+    X(check_table_caps_watcher)                                                                    \
+    X(check_patch_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

@@ -366,6 +366,14 @@ static const struct miniport_host_ops rig_host_ops = {
 
 /* ---- The manager's calls ---- */
 
+/* The rig's GPU takes an address as it is. */
+static inline bool rig_patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
+                                       uint64_t *out_bits)
+{
+    *out_bits = address;
+    return true;
+}
+
 static inline void rig_on_finding(void *context, const struct finding *finding)
 {
     struct rig *rig = context;
@@ -472,6 +480,7 @@ static inline void rig_prepare(struct rig *rig, enum rig_model model)
         .guards_buffers = true,
         .submission_alignment = RIG_PACKET_BYTES,
         .context = rig,
+        .patched_address = rig_patched_address,
         .report = rig_on_finding,
         .irql = rig_irql,
     };
