@@ -244,6 +244,8 @@ static void before_patch(struct check *check, struct patch_watch *watch,
     uint64_t physical = (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart;
     struct patched_buffer *buffer;
 
+    if (arg->Flags.Paging)
+        return; /* its lists are empty (PB-031) */
     check_list(check, context, arg->pAllocationList, arg->AllocationListSize);
     for (uint32_t i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
         uint32_t at = arg->PatchLocationListSubmissionStart + i;
@@ -266,8 +268,6 @@ static void before_patch(struct check *check, struct patch_watch *watch,
             check_report(check, RULE_PATCH_001, context, field,
                          "allocation %u of the list is not resident", location->AllocationIndex);
     }
-    if (arg->Flags.Paging)
-        return;
     buffer = id_map_find(&watch->buffers, (uint64_t)(uintptr_t)arg->pDmaBuffer);
     if (buffer && buffer->physical &&
         !check_holds(check, RULE_PATCH_010, buffer->physical == physical))

@@ -89,7 +89,7 @@ bool patch_guard_begin(struct patch_guard *guard, const struct base_services *se
     memcpy(guard->copy + start, (char *)real->pDmaBuffer + start, end - start);
     *out_lent = *real;
     out_lent->pDmaBuffer = guard->copy;
-    if (real->PatchLocationListSize) {
+    if (real->PatchLocationListSize && real->pPatchLocationList) {
         poison_list(guard, real);
         out_lent->pPatchLocationList = guard->list;
     }
