@@ -259,6 +259,7 @@ static void on_oracle_report(void *context, const struct oracle_report *report)
     detail->event = report->event;
     snprintf(detail->where, sizeof detail->where, "%s", report->where);
     snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
+    snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
     run_result_explain(finding, report->text + line);
 }
 

@@ -438,6 +438,11 @@ static void assert_tamper_is_found(void (*fn)(void *context, const struct run_li
         assert_non_null(strstr(finding->detail.objects, "\nwhere    "));
         assert_non_null(strstr(finding->detail.bytes, "  found "));
         assert_true(finding->detail.where[0] != '\0');
+        /* What an operation brings to light tells its call. */
+        if (strncmp(finding->detail.where, "DxgkDdi", 7) == 0)
+            assert_non_null(strstr(finding->detail.arguments, "hAllocation"));
+        else
+            assert_string_equal(finding->detail.arguments, "");
         finish(result);
     }
     workload_free(workload);

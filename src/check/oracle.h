@@ -77,6 +77,7 @@ struct oracle_report {
     const char *text;    /* a line that stands alone, then lines that explain; lent for the call */
     const char *where;   /* CONTENT: what brought it to light, without numbers; else "" */
     const char *bytes;   /* CONTENT: expected and found, in hexadecimal; else "" */
+    const char *arguments; /* CONTENT: of the operation that brought it to light; else "" */
 };
 
 struct oracle_counters {

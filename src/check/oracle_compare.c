@@ -6,6 +6,8 @@
  */
 #include "check/oracle_internal.h"
 
+#include "check/decode.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +41,7 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
 
 static void tell(struct oracle *oracle, enum oracle_problem problem,
                  const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
-                 const char *text, const char *where, const char *bytes)
+                 const char *text, const char *where, const char *bytes, const char *arguments)
 {
     struct oracle_report report = {
         .problem = problem,
@@ -51,6 +53,7 @@ static void tell(struct oracle *oracle, enum oracle_problem problem,
         .text = text,
         .where = where,
         .bytes = bytes,
+        .arguments = arguments,
     };
 
     oracle->config.report(oracle->config.context, &report);
@@ -74,7 +77,7 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset, text,
-         "", "");
+         "", "", "");
 }
 
 /* ---- Sentences ---- */
@@ -204,6 +207,39 @@ static const char *describe_difference(const struct oracle_allocation *allocatio
     return text;
 }
 
+#define ARGUMENTS_BYTES 1536
+
+static const char *name_handle(void *context, uint64_t handle, char *text, size_t size)
+{
+    const struct oracle *oracle = context;
+    const struct oracle_allocation *allocation = id_map_find(&oracle->by_handle, handle);
+
+    if (!allocation)
+        return NULL;
+    snprintf(text, size, "%s (allocation %llu)", allocation->name,
+             (unsigned long long)allocation->id);
+    return text;
+}
+
+/* The call that built the operation, as it was then. */
+static const char *describe_arguments(struct oracle *oracle, const struct occasion *occasion,
+                                      char text[ARGUMENTS_BYTES])
+{
+    const struct decode_request request = {
+        .structure = "DXGKARG_BUILDPAGINGBUFFER",
+        .before = occasion->arg,
+        .bytes = sizeof *occasion->arg,
+        .wddm = decode_wddm_of(oracle->interface_version),
+        .name_handle = name_handle,
+        .context = oracle,
+    };
+
+    text[0] = '\0';
+    if (occasion->arg)
+        decode_structure(&request, text, ARGUMENTS_BYTES);
+    return text;
+}
+
 static void report_content(struct oracle *oracle, struct oracle_allocation *allocation,
                            uint64_t offset, struct page_store *store, uint64_t address,
                            const struct occasion *occasion)
@@ -218,6 +254,7 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
     char text[ORACLE_TEXT_BYTES];
     char where[OCCASION_BYTES];
     char bytes[DIFF_BYTES];
+    char arguments[ARGUMENTS_BYTES];
 
     oracle->counters.mismatches++;
     if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
@@ -242,7 +279,8 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
          occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, text,
          describe_where(occasion, where),
          describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
-                             bytes));
+                             bytes),
+         describe_arguments(oracle, occasion, arguments));
 }
 
 /* ---- Comparisons ---- */

@@ -120,6 +120,8 @@ struct paging_operation {
     enum operation_effect effect;
     unsigned operation; /* DXGK_OPERATION_* */
     uint64_t event;     /* when it was built */
+    /* As it was then: what it points at is gone. */
+    DXGKARG_BUILDPAGINGBUFFER arg;
     uint64_t first_page;
     uint64_t page_count;
     bool is_linear; /* locations[0] + i, else locations[i] */
@@ -146,6 +148,7 @@ struct paging_packet {
 struct oracle {
     struct oracle_config config;
     const struct base_services *services;
+    ULONG interface_version; /* of the driver */
     struct page_store *expected;
     struct range_allocator ranges; /* of the expected store, in bytes */
 
@@ -210,6 +213,7 @@ struct occasion {
     enum occasion_kind kind;
     unsigned operation; /* OCCASION_OPERATION: which, when built, with which packet */
     uint64_t event;
+    const DXGKARG_BUILDPAGINGBUFFER *arg; /* of the operation; NULL: none */
     uint32_t fence;
     unsigned node;
     bool has_packet;
@@ -236,7 +240,7 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
 
 bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
 bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                      uint64_t page);
+                    uint64_t page);
 
 /* ---- oracle_operation.c ---- */
 

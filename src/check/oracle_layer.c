@@ -278,6 +278,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     if (!layer)
         return STATUS_NO_MEMORY;
     layer->oracle = oracle;
+    oracle->interface_version = miniport_interface_version(next);
     layer->ops = miniport_forward_ops;
     layer->ops.name = "oracle";
     layer->ops.destroy = layer_destroy;

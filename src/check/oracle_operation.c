@@ -152,6 +152,7 @@ static struct paging_operation *new_operation(struct oracle *oracle,
     operation->effect = effect;
     operation->operation = arg->Operation;
     operation->event = oracle_event(oracle);
+    operation->arg = *arg;
     operation->first_page = first_page;
     operation->page_count = page_count;
     operation->is_linear = is_linear;

@@ -75,6 +75,7 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
         .kind = OCCASION_OPERATION,
         .operation = operation->operation,
         .event = operation->event,
+        .arg = &operation->arg,
         .has_packet = packet != NULL,
         .fence = packet ? packet->fence : 0,
         .node = packet ? packet->node : 0,

@@ -83,6 +83,11 @@ static void driver_set_host(struct miniport *self, struct miniport_host *host)
     driver_of(self)->host = host;
 }
 
+static ULONG driver_interface_version(struct miniport *self)
+{
+    return DXGKDDI_INTERFACE_VERSION_WDDM2_0;
+}
+
 static void driver_destroy(struct miniport *self)
 {
     free(self);
@@ -326,6 +331,7 @@ static struct driver *new_driver(struct page_store *ram, struct page_store *loca
     driver->ops = miniport_forward_ops;
     driver->ops.set_host = driver_set_host;
     driver->ops.destroy = driver_destroy;
+    driver->ops.interface_version = driver_interface_version;
     driver->ops.query_adapter_info = driver_query;
     driver->ops.create_process = driver_create_process;
     driver->ops.create_allocation = driver_create_allocation;

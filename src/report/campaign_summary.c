@@ -57,7 +57,7 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "%" PRIu64 " with another digest; digest of all %016" PRIx64 "\n",
             summary->runs_by_outcome[CAMPAIGN_UNREPEATABLE], summary->digest);
     fprintf(out, "  findings  %s runs, ", report_count(number, summary->findings));
-    fprintf(out, "%zu causes", summary->cause_count);
+    fprintf(out, "%zu cause%s", summary->cause_count, summary->cause_count == 1 ? "" : "s");
     for (unsigned i = 1; i < CAMPAIGN_OUTCOME_COUNT; i++) {
         if (summary->runs_by_outcome[i])
             fprintf(out, ", %" PRIu64 " %s", summary->runs_by_outcome[i],

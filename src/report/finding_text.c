@@ -289,7 +289,8 @@ static void origin_lines(FILE *out, const struct report_finding *finding)
              finding->driver);
     paragraph(out, "seed", text);
     paragraph(out, "setup", finding->setup);
-    paragraph(out, "replay", finding->replay);
+    if (finding->replay[0]) /* to be copied: in one line */
+        fprintf(out, "  %-*s%s\n", LABEL_WIDTH, "replay", finding->replay);
 }
 
 void report_finding_text(FILE *out, const struct report_finding *finding)
