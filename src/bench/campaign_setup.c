@@ -29,6 +29,7 @@ enum stream {
     STREAM_PIECES,
     STREAM_BOARD,
     STREAM_WORKLOAD,
+    STREAM_FAULTS,
     STREAM_OPERATIONS, /* of the case: which kinds it has */
     STREAM_BANKS,
     STREAM_DEAD_MEMORY,
@@ -312,6 +313,16 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
         config->aperture_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
 }
 
+/* Each fault in half of the runs, whatever the others. */
+static void draw_faults(uint64_t seed, struct run_config *config)
+{
+    struct rng rng;
+
+    stream_of(seed, STREAM_FAULTS, &rng);
+    for (unsigned bit = 1; bit <= RUN_FAULT_ALL; bit <<= 1)
+        config->faults |= rng_chance(&rng, 1, 2) ? bit : 0;
+}
+
 /* What it takes that allocations are whole tiles, begin at one, and leave gaps between others. */
 static uint64_t tile_bytes(const struct workload *workload)
 {
@@ -485,6 +496,8 @@ static void describe(struct campaign_setup *setup)
         config->skips_paging_patch ? ", no patch" : "",
         config->announces_idle ? ", idle announced" : "");
     describe_board(setup);
+    say(setup, "%s%s", config->faults & RUN_FAULT_PROBES ? ", probed" : "",
+        config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "");
 }
 
 void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,
@@ -504,6 +517,7 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     draw_level_features(seed, out_setup);
     draw_buffers(seed, out_setup);
     draw_machine(seed, out_setup);
+    draw_faults(seed, config);
     drawn = *config;
     run_config_from_workload(config, workload);
     /* The campaign's business, whatever the case says. */

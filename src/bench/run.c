@@ -30,6 +30,7 @@
 #include "check/oracle.h"
 #include "miniport/busy.h"
 #include "miniport/lend.h"
+#include "miniport/probe.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
 #include "nt/nt.h"
@@ -556,7 +557,9 @@ static bool raise_driver(struct assembly *run)
             return refuse(run, "no memory for the layer that is busy");
         run->top = layer;
     }
-    status = miniport_lend_create(&run->own.services, run->top, &layer);
+    status = miniport_lend_create(
+        &run->own.services, run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0,
+        run->top, &layer);
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the layer that lends page lists");
     run->top = layer;
@@ -578,6 +581,12 @@ static bool raise_driver(struct assembly *run)
             status = check_layer_create(run->check, run->top, &layer);
         if (!NT_SUCCESS(status))
             return refuse(run, "no memory for the checking layer");
+        run->top = layer;
+    }
+    if (run->config->faults & RUN_FAULT_PROBES) {
+        status = miniport_probe_create(&run->own.services, run->config->seed, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the layer that probes");
         run->top = layer;
     }
     status = levels_create(&run->own.services, run->nt, run->top, &layer);

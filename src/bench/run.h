@@ -91,6 +91,13 @@ enum run_preserve {
     RUN_PRESERVE_PART,      /* the same, hibernation only the first quarter of the memory */
 };
 
+/* What is made harder for the driver than it need be, by the run's seed; all of it lawful. */
+enum run_fault {
+    RUN_FAULT_PROBES = 1 << 0,     /* operations that no driver can know (miniport/probe.h) */
+    RUN_FAULT_PAGE_LISTS = 1 << 1, /* page lists are parts of longer ones (miniport/lend.h) */
+    RUN_FAULT_ALL = 3,
+};
+
 struct run_config {
     const char *driver; /* "ref" */
     enum run_model model;
@@ -124,14 +131,15 @@ struct run_config {
     unsigned paging_buffer_count;
     unsigned hardware_queue_depth;
     uint64_t local_limit;
+    unsigned faults;         /* enum run_fault */
     bool is_busy_until_idle; /* the driver answers BUSY where it may */
     uint32_t fill_pattern;   /* of content that was never written */
     bool tells_tables_in_transfer;
-    uint32_t local_traits;   /* SGPU_TRAIT_* */
+    uint32_t local_traits; /* SGPU_TRAIT_* */
     bool has_coherent_aperture;
     uint64_t protected_bytes, picture_bytes; /* of local memory; at most an eighth each (WDDM 2) */
-    bool has_host_aperture;  /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
-    uint64_t dead_bytes;     /* of local memory, from its middle on: defective */
+    bool has_host_aperture; /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
+    uint64_t dead_bytes;    /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
     bool announces_idle;           /* AllocationIsIdle is set from the first call */
     bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */

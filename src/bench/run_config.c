@@ -102,6 +102,11 @@ static const struct {
     {"cached-window", SGPU_TRAIT_CACHED_WINDOW},
 };
 
+static const struct {
+    const char *word;
+    unsigned bit;
+} fault_words[] = {{"probes", RUN_FAULT_PROBES}, {"page-lists", RUN_FAULT_PAGE_LISTS}};
+
 void run_config_from_workload(struct run_config *config, const struct workload *workload)
 {
     uint64_t local = workload_option_number(workload, "local-memory", 0);
@@ -174,6 +179,10 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->wddm = 30; /* the first level of the driver that can */
     if (busy)
         config->is_busy_until_idle = strcmp(busy, "no") != 0;
+    for (size_t i = 0; i < ARRAY_COUNT(fault_words); i++) {
+        if (workload_option_has(workload, "faults", fault_words[i].word))
+            config->faults |= fault_words[i].bit;
+    }
     for (size_t i = 0; i < ARRAY_COUNT(traits); i++) {
         if (workload_option_has(workload, "local-traits", traits[i].word))
             config->local_traits |= traits[i].bit;

@@ -4,6 +4,7 @@
 #include "miniport/lend.h"
 
 #include "base/bits.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -11,11 +12,12 @@ struct lend_layer {
     struct miniport miniport;
     struct miniport_ops ops;
     const struct base_services *services;
+    uint64_t seed; /* 0: nothing is put before */
     uint64_t lent_pages;
     /* An MDL's header, and the pages behind it. */
     struct {
         MDL mdl;
-        uint64_t pages[LEND_LIMIT_PAGES];
+        uint64_t pages[LEND_MOST_BEFORE + LEND_LIMIT_PAGES];
     } copy;
 };
 
@@ -24,33 +26,52 @@ static struct lend_layer *layer_of(struct miniport *miniport)
     return (struct lend_layer *)miniport;
 }
 
-/* Fills the copy with the pages [first, first + count) of a list of page_count. */
+/* Fills the copy with the pages [first, first + count) of a list of page_count, before poisoned ones. */
 static bool lend_pages(struct lend_layer *layer, const uint64_t *pages, uint64_t page_count,
-                       uint64_t first, uint64_t count)
+                       uint64_t first, uint64_t count, uint64_t before)
 {
     if (page_count > LEND_LIMIT_PAGES || first > page_count || count > page_count - first)
         return false;
+    for (uint64_t i = 0; i < before; i++)
+        layer->copy.pages[i] = LEND_POISON_PAGE;
     for (uint64_t i = 0; i < page_count; i++)
-        layer->copy.pages[i] = i - first < count ? pages[i] : LEND_POISON_PAGE;
-    layer->lent_pages = page_count;
+        layer->copy.pages[before + i] = i - first < count ? pages[i] : LEND_POISON_PAGE;
+    layer->lent_pages = before + page_count;
     return true;
 }
 
-static bool lend_mdl(struct lend_layer *layer, MDL **mdl, uint64_t first, uint64_t count)
+/* Of half of the lists, by what is the same in each repeat and in each run. */
+static uint64_t pages_before(const struct lend_layer *layer, uint64_t first, uint64_t count)
 {
+    uint64_t choice = hash_pair(layer->seed, hash_pair(first, count));
+
+    return layer->seed && choice % 2 ? choice / 2 % (LEND_MOST_BEFORE + 1) : 0;
+}
+
+static bool lend_mdl(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_t count)
+{
+    uint64_t before = pages_before(layer, *offset, count);
+
     if (!*mdl || !lend_pages(layer, (const uint64_t *)(*mdl + 1), bytes_to_pages((*mdl)->ByteCount),
-                             first, count))
+                             *offset, count, before))
         return false;
     layer->copy.mdl = **mdl;
+    layer->copy.mdl.ByteCount += (ULONG)before * PAGE_BYTES;
+    layer->copy.mdl.Size = (CSHORT)(layer->copy.mdl.Size + before * sizeof(uint64_t));
+    *offset += (ULONG)before;
     *mdl = &layer->copy.mdl;
     return true;
 }
 
-static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, uint64_t first, uint64_t count)
+static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, ULONG *offset, uint64_t count)
 {
+    uint64_t before = pages_before(layer, *offset, count);
+
     if (adl->Flags.Contiguous ||
-        !lend_pages(layer, (const uint64_t *)adl->Pages, adl->PageCount, first, count))
+        !lend_pages(layer, (const uint64_t *)adl->Pages, adl->PageCount, *offset, count, before))
         return false;
+    adl->PageCount += (UINT32)before;
+    *offset += (ULONG)before;
     adl->Pages = (DXGK_PAGE_NUMBER *)layer->copy.pages;
     return true;
 }
@@ -64,15 +85,16 @@ static bool lend(struct lend_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
     case DXGK_OPERATION_TRANSFER:
         pages = bytes_to_pages(arg->Transfer.TransferSize);
         if (!arg->Transfer.Source.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Source.pMdl, arg->Transfer.MdlOffset, pages);
+            return lend_mdl(layer, &arg->Transfer.Source.pMdl, &arg->Transfer.MdlOffset, pages);
         if (!arg->Transfer.Destination.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, arg->Transfer.MdlOffset, pages);
+            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, &arg->Transfer.MdlOffset,
+                            pages);
         return false;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return lend_mdl(layer, &arg->MapApertureSegment.pMdl, arg->MapApertureSegment.MdlOffset,
+        return lend_mdl(layer, &arg->MapApertureSegment.pMdl, &arg->MapApertureSegment.MdlOffset,
                         arg->MapApertureSegment.NumberOfPages);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        return lend_adl(layer, &arg->MapApertureSegment2.Adl, arg->MapApertureSegment2.AdlOffset,
+        return lend_adl(layer, &arg->MapApertureSegment2.Adl, &arg->MapApertureSegment2.AdlOffset,
                         arg->MapApertureSegment2.NumberOfPages);
     default:
         return false;
@@ -108,8 +130,8 @@ static void lend_destroy(struct miniport *self)
     base_free(layer->services, layer, sizeof *layer);
 }
 
-NTSTATUS miniport_lend_create(const struct base_services *services, struct miniport *next,
-                              struct miniport **out_layer)
+NTSTATUS miniport_lend_create(const struct base_services *services, uint64_t seed,
+                              struct miniport *next, struct miniport **out_layer)
 {
     struct lend_layer *layer = base_alloc(services, sizeof *layer);
 
@@ -117,6 +139,8 @@ NTSTATUS miniport_lend_create(const struct base_services *services, struct minip
     if (!layer)
         return STATUS_NO_MEMORY;
     layer->services = services;
+    layer->seed = seed;
+    layer->lent_pages = 0;
     layer->ops = miniport_forward_ops;
     layer->ops.name = "lend";
     layer->ops.destroy = lend_destroy;

@@ -7,6 +7,9 @@
  *            that the operation is about are real: what lies before the offset or behind the last
  *            page reads LEND_POISON_PAGE, and when the call returns all of the copy does. Who uses a
  *            page that is not its own, or keeps the list, reaches for memory that is not there.
+ *            With a seed, lists of page frames are lent as parts of longer ones: up to
+ *            LEND_MOST_BEFORE poisoned pages come before, and the offset says so. Which lists, and by
+ *            how much, is the seed's choice and the same for each repeat of an operation.
  *            Lists of more than LEND_LIMIT_PAGES, and calls for which there is no memory, go down as
  *            they are.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
@@ -20,9 +23,11 @@
 #include "miniport/miniport.h"
 
 #define LEND_LIMIT_PAGES 4096u
+#define LEND_MOST_BEFORE 7u
 #define LEND_POISON_PAGE UINT64_C(0xdead0000dead) /* beyond every bus */
 
-NTSTATUS miniport_lend_create(const struct base_services *services, struct miniport *next,
-                              struct miniport **out_layer);
+/* seed 0: lists start where the kernel's do. */
+NTSTATUS miniport_lend_create(const struct base_services *services, uint64_t seed,
+                              struct miniport *next, struct miniport **out_layer);
 
 #endif

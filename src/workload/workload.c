@@ -156,6 +156,8 @@ const struct workload_option_info workload_options[] = {
      "native fences that share a page of storage"},
     {"busy", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
+    {"faults", WORKLOAD_OPTION_WORDS, "probes|page-lists", 0, 0,
+     "what is made harder for the driver than need be: unknown operations, parts of page lists"},
     {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the CPU reaches local memory page by page only, as the driver maps it"},
     {"fill-pattern", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT32_MAX,
