@@ -147,6 +147,13 @@ static void records_do_not_depend_on_the_number_of_workers(void **state)
     assert_int_equal(a.summary.findings, 0);
     assert_true(a.summary.operations && a.summary.pages_checked);
     assert_true(a.summary.digest == b.summary.digest);
+    assert_memory_equal(&a.summary.rules, &b.summary.rules, sizeof a.summary.rules);
+    assert_true(a.summary.rules.evaluated[RULE_PB_004] > 0);
+    /* What no run can see, as its reason says, was not looked at. */
+    for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
+        if (rule_reason_unchecked((enum rule_id)id) && a.summary.rules.evaluated[id])
+            fail_msg("%s has a reason why it cannot be checked, and was", rule_get(id)->id);
+    }
     campaign_summary_fini(&a.summary);
     /* Nor on the process. */
     assert_true(campaign_summary_init(&a.summary));

@@ -303,7 +303,7 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     for (size_t i = 0; i < request->model_count; i++) {
         size_t of_run = report_findings_of_run(&results[i], &request->origins[i], findings + count);
 
-        snprintf(names[i], sizeof names[i], "%s, %s", results[i].case_name,
+        snprintf(names[i], sizeof names[i], "%s, %s", arguments->rest[0],
                  run_model_name(request->models[i]));
         suites[i] = (struct report_suite){
             .name = names[i],
