@@ -22,6 +22,7 @@ void check_ledger_init(struct check_ledger *ledger, const struct base_services *
     for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++)
         id_map_init(&ledger->objects[kind], services);
     list_init(&ledger->packets);
+    check_tables_init(&ledger->tables, services);
 }
 
 static size_t size_of_kind(enum check_kind kind)
@@ -60,6 +61,18 @@ static void forget_packets(struct check_ledger *ledger)
         forget_packet(ledger, list_first_entry(&ledger->packets, struct check_packet, link));
 }
 
+static void free_object(struct check_ledger *ledger, struct check_object *object)
+{
+    if (object->kind == CHECK_PROCESS) {
+        struct check_process *process = (struct check_process *)object;
+
+        if (ledger->system_process == process)
+            ledger->system_process = NULL;
+        check_tables_forget_process(ledger, process);
+    }
+    base_free(ledger->services, object, size_of_kind(object->kind));
+}
+
 void check_ledger_fini(struct check_ledger *ledger)
 {
     for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++) {
@@ -67,9 +80,10 @@ void check_ledger_fini(struct check_ledger *ledger)
         struct check_object *object;
 
         while ((object = id_map_next(&ledger->objects[kind], &position)))
-            base_free(ledger->services, object, size_of_kind(object->kind));
+            free_object(ledger, object);
         id_map_fini(&ledger->objects[kind]);
     }
+    check_tables_fini(&ledger->tables);
     forget_packets(ledger);
     for (unsigned i = 0; i < ledger->stream_count; i++)
         forget_built(ledger, &ledger->streams[i].built);
@@ -159,7 +173,7 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
     object->number = ledger->created[kind];
     old = id_map_remove(&ledger->objects[kind], object->handle);
     if (old)
-        base_free(ledger->services, old, size);
+        free_object(ledger, old);
     if (!id_map_set(&ledger->objects[kind], object->handle, object)) {
         base_free(ledger->services, object, size);
         ledger->is_whole = false;
@@ -174,7 +188,7 @@ static void leave(struct check_ledger *ledger, enum check_kind kind, const void 
     struct check_object *object = id_map_remove(&ledger->objects[kind], key_of(handle));
 
     if (object)
-        base_free(ledger->services, object, size_of_kind(kind));
+        free_object(ledger, object);
 }
 
 /* What outlives its device or process is left without one. */
@@ -518,6 +532,32 @@ static bool take_built(struct check_ledger *ledger, struct check_stream *stream,
     return true;
 }
 
+/* What a finished operation does to page tables. */
+static void enter_tables(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+
+    if (arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        ledger->is_whole &= check_tables_update(ledger, &arg->UpdatePageTable, call->event);
+    else if (arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
+        ledger->is_whole &= check_tables_copy(ledger, &arg->CopyPageTableEntries);
+}
+
+static void enter_root(struct check_context *context, const DXGKARG_SETROOTPAGETABLE *root)
+{
+    struct check_process *process = context->device ? context->device->process : NULL;
+    uint64_t place = CHECK_PLACE(root->Address.SegmentId, root->Address.SegmentOffset >> 12);
+
+    context->has_root = true;
+    context->root = *root;
+    if (!process || (process->has_root && process->root == place))
+        return;
+    process->former_root = process->root;
+    process->has_former_root = process->has_root;
+    process->root = place;
+    process->has_root = true;
+}
+
 bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call)
 {
     ledger->is_whole = true;
@@ -533,8 +573,13 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
         const DXGKARG_CREATEPROCESS *arg = call->arg.create_process;
         struct check_process *process = enter(ledger, CHECK_PROCESS, arg->hKmdProcess, call->event);
 
-        if (process)
-            process->is_system = arg->Flags.SystemProcess;
+        if (!process)
+            break;
+        process->is_system = arg->Flags.SystemProcess;
+        id_map_init(&process->tables, ledger->services);
+        list_init(&process->table_list);
+        if (process->is_system)
+            ledger->system_process = process;
         break;
     }
     case MINIPORT_DDI_CreateDevice: {
@@ -558,12 +603,17 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
         struct check_context *context =
             check_find_context(ledger, call->arg.set_root_page_table->hContext);
 
-        if (context) {
-            context->has_root = true;
-            context->root = *call->arg.set_root_page_table;
-        }
+        if (context)
+            enter_root(context, call->arg.set_root_page_table);
         break;
     }
+    case MINIPORT_DDI_GetRootPageTableSize:
+        ledger->tables.most_root_entries = (uint32_t)max_u64(
+            ledger->tables.most_root_entries, call->arg.get_root_page_table_size->NumberOfPte);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        enter_tables(ledger, call);
+        break;
     default:
         break;
     }
@@ -624,6 +674,7 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
                 piece->is_before_reset = true;
         }
         ledger->is_operation_open = false;
+        check_tables_lose(&ledger->tables);
         if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
             forget_packets(ledger);
         break;

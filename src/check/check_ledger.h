@@ -15,6 +15,7 @@
 #define DRYDOCK_CHECK_LEDGER_H
 
 #include "base/list.h"
+#include "check/check_tables.h"
 #include "check/id_map.h"
 
 #include <ntddk.h>
@@ -55,7 +56,11 @@ struct check_object {
 
 struct check_process {
     struct check_object object;
-    bool is_system; /* the paging process */
+    bool is_system;             /* the paging process */
+    struct id_map tables;       /* those that are current */
+    struct list table_list;     /* struct check_table, all of them */
+    uint64_t root, former_root; /* CHECK_PLACE() that SetRootPageTable named, of any context */
+    bool has_root, has_former_root;
 };
 
 struct check_device {
@@ -158,6 +163,8 @@ struct check_ledger {
     struct check_segment segments[CHECK_MAX_SEGMENTS];
     unsigned segment_count;
 
+    struct check_tables tables;
+    struct check_process *system_process;    /* NULL: none yet */
     struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     bool is_whole;
