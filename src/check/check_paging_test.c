@@ -436,9 +436,18 @@ RULE_KEPT(PB_025)
 static void build_nowhere(struct rig *rig, unsigned operation)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)operation};
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg.UpdatePageTable;
+    DXGK_PTE invalid = {0};
 
-    if (operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
-        arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    /* A leaf table of the paging process is set up. */
+    if (operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
+        update->UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+        update->PageTableAddress.CpuVirtual = rig->private_data;
+        update->hProcess = rig->system_process;
+        update->pPageTableEntries = &invalid;
+        update->NumPageTableEntries = 512;
+        update->Flags.InitialUpdate = update->Flags.Repeat = 1;
+    }
     miniport_build_paging_buffer(rig->top, NULL, &arg);
 }
 
