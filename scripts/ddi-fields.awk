@@ -5,10 +5,11 @@
 #   FIELD("structure", "name", offset, size, kind, bit, bits, wddm, "enumeration", when,
 #         size of when, is_equal, value)
 #
-# for the structures that calls and callbacks hand over (DXGKARG...). What lies in them by value is
-# spelled out; a word of bit-fields is a row and one for each bit-field behind it. A member that has
-# the word at `when` to decide about it (which paging operation, which interrupt, page list or
-# address) is there if that word is_equal, or is not, to the value.
+# for the structures that calls and callbacks hand over (DXGKARG...), and for elements of the
+# arrays that they point at. What lies in them by value is spelled out; a word of bit-fields is a
+# row and one for each bit-field behind it. A member that has the word at `when` to decide about it
+# (which paging operation, which interrupt, page list or address) is there if that word is_equal,
+# or is not, to the value.
 
 BEGIN { FS = "\t" }
 
@@ -34,6 +35,7 @@ file == 1 {
         structure[++structures] = $1
         next
     }
+    sub(/^DXGK_SEGMENTPREFERENCE$/, "D3DDDI_SEGMENTPREFERENCE", $3)
     name[$1, n] = $2; type[$1, n] = $3; offset[$1, n] = $4; size[$1, n] = $5
     bit[$1, n] = $6; width[$1, n] = $7; level[$1, n] = $8
     place[$1, $2] = n
@@ -113,10 +115,12 @@ function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at,
     }
 }
 
-# What is no member of its own, and the first of two names for one handle.
+# What is no member of its own, and all but one of the names for the same bytes.
 function is_left_out(s, i) {
     if (name[s, i] == "" || type[s, i] == "struct" || type[s, i] == "union" ||
         type[s, i] ~ /\[/ || name[s, i] ~ /(^|\.)(Reserved|Padding)[0-9]*$/)
+        return 1
+    if ((s, name[s, i]) in other_names)
         return 1
     return name[s, i] == "hDevice" && (s, "hContext") in place &&
            offset[s, place[s, "hContext"]] == offset[s, i]
@@ -187,6 +191,18 @@ END {
     callbacks["DXGKARGCB_UPDATECONTEXTALLOCATION"]
     callbacks["DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE"]
     callbacks["DXGKARGCB_GETHANDLEDATA"]
+    elements["DXGK_ALLOCATIONINFO"]
+    elements["DXGK_ALLOCATIONLIST"]
+    elements["DXGK_OPENALLOCATIONINFO"]
+    elements["DXGK_PTE"]
+    elements["D3DDDI_PATCHLOCATIONLIST"]
+    other_names["DXGK_ALLOCATIONINFO", "MinimumPageSize"]
+    other_names["DXGK_ALLOCATIONINFO", "RecommendedPageSize"]
+    other_names["DXGK_ALLOCATIONINFO", "MmuSet"]
+    other_names["DXGK_ALLOCATIONINFO", "PhysicalAdapterIndex"]
+    other_names["DXGK_ALLOCATIONINFO", "FlagsWddm2"]
+    other_names["DXGK_ALLOCATIONLIST", "VirtualAddress"]
+    other_names["DXGK_PTE", "PageTableAddress"]
     for (i in interrupts) {
         if (interrupts[i] == "") {
             print "ddi-fields.awk: no value for the interrupt of " i > "/dev/stderr"
@@ -199,7 +215,8 @@ END {
             emit_choice(structure[i], operations)
         else if (structure[i] == "DXGKARGCB_NOTIFY_INTERRUPT_DATA")
             emit_choice(structure[i], interrupts)
-        else if (structure[i] ~ /^DXGKARG_/ || structure[i] in callbacks)
+        else if (structure[i] ~ /^DXGKARG_/ || structure[i] in callbacks ||
+                 structure[i] in elements)
             emit(structure[i], structure[i], "", 0, 0)
     }
 }

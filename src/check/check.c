@@ -212,7 +212,8 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
         object = check_object_of_call(check);
     if (object)
         write_object(object, finding->detail.objects, sizeof finding->detail.objects);
-    check_write_arguments(check, finding->detail.arguments, sizeof finding->detail.arguments);
+    check_write_arguments(check, field, finding->detail.arguments,
+                          sizeof finding->detail.arguments);
     if (check->config.report)
         check->config.report(check->config.context, finding);
 }

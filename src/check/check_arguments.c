@@ -7,6 +7,7 @@
 #include "check/decode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *name_handle(void *context, uint64_t handle, char *text, size_t size)
@@ -85,7 +86,96 @@ static size_t write_status(const struct check_call *call, char *text, size_t siz
                             name ? " " : "", name ? name : "");
 }
 
-void check_write_arguments(const struct check *check, char *text, size_t size)
+/* The array that a field of the call is in; count 0: none that is known. */
+struct array {
+    const char *name, *structure;
+    const void *first;
+    size_t count, bytes;
+};
+
+#define ARRAY(array_name, element, member, member_count)                                           \
+    (struct array)                                                                                 \
+    {                                                                                              \
+        array_name, #element, (member), (member) ? (member_count) : 0, sizeof(element)             \
+    }
+
+static struct array find_array(const struct check_call *call, const char *field)
+{
+    struct array found[2] = {{0}};
+
+    switch (call->ddi) {
+    case MINIPORT_DDI_CreateAllocation:
+        found[0] = ARRAY("pAllocationInfo", DXGK_ALLOCATIONINFO,
+                         call->before.create_allocation->pAllocationInfo,
+                         call->before.create_allocation->NumAllocations);
+        break;
+    case MINIPORT_DDI_OpenAllocation:
+        found[0] = ARRAY("pOpenAllocation", DXGK_OPENALLOCATIONINFO,
+                         call->before.open_allocation->pOpenAllocation,
+                         call->before.open_allocation->NumAllocations);
+        break;
+    case MINIPORT_DDI_Patch:
+        found[0] = ARRAY("pPatchLocationList", D3DDDI_PATCHLOCATIONLIST,
+                         call->before.patch->pPatchLocationList,
+                         call->before.patch->PatchLocationListSize);
+        found[1] =
+            ARRAY("pAllocationList", DXGK_ALLOCATIONLIST, call->before.patch->pAllocationList,
+                  call->before.patch->AllocationListSize);
+        break;
+    case MINIPORT_DDI_Render:
+        found[0] = ARRAY("pPatchLocationListOut", D3DDDI_PATCHLOCATIONLIST,
+                         call->before.render->pPatchLocationListOut,
+                         call->before.render->PatchLocationListOutSize);
+        found[1] =
+            ARRAY("pAllocationList", DXGK_ALLOCATIONLIST, call->before.render->pAllocationList,
+                  call->before.render->AllocationListSize);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer: {
+        const DXGKARG_BUILDPAGINGBUFFER *before = call->before.build_paging_buffer;
+
+        if (before->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+            found[0] = ARRAY(
+                "pPageTableEntries", DXGK_PTE, before->UpdatePageTable.pPageTableEntries,
+                before->UpdatePageTable.Flags.Repeat ? 1
+                                                     : before->UpdatePageTable.NumPageTableEntries);
+        break;
+    }
+    default:
+        break;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = found[i].count ? strlen(found[i].name) : 0;
+
+        if (length && strncmp(field, found[i].name, length) == 0 && field[length] == '[')
+            return found[i];
+    }
+    return (struct array){0};
+}
+
+/* The arrays are the caller's, and live as long as the call. */
+static void write_element(const struct check_call *call, const char *field,
+                          const struct decode_request *outer, char *text, size_t size)
+{
+    const struct array array = find_array(call, field);
+    struct decode_request request = *outer;
+    unsigned long index;
+    char prefix[64];
+
+    if (!array.count)
+        return;
+    index = strtoul(field + strlen(array.name) + 1, NULL, 10);
+    if (index >= array.count)
+        return;
+    snprintf(prefix, sizeof prefix, "%s[%lu].", array.name, index);
+    request.structure = array.structure;
+    request.prefix = prefix;
+    request.bytes = array.bytes;
+    request.before = (const char *)array.first + index * array.bytes;
+    request.after = NULL;
+    decode_structure(&request, text, size);
+}
+
+void check_write_arguments(const struct check *check, const char *field, char *text, size_t size)
 {
     const struct check_call *call = check->call;
     char name[64];
@@ -114,7 +204,8 @@ void check_write_arguments(const struct check *check, char *text, size_t size)
         return;
     request.before = call->before.any;
     request.after = call->has_returned ? call->arg.any : NULL;
-    decode_structure(&request, text + used, size - used);
+    used += decode_structure(&request, text + used, size - used);
+    write_element(call, field, &request, text + used, size - used);
 }
 
 /* NULL: the operation has none. */

@@ -32,8 +32,11 @@ struct check {
 
 const struct check_watcher *check_watcher_at(unsigned index);
 
-/* The argument structure of the callback or call that is happening, a line a member (decode.h). */
-void check_write_arguments(const struct check *check, char *text, size_t size);
+/*
+ * The argument structure of the callback or call that is happening, a line a member (decode.h); and the
+ * element of an array that the field names, "pAllocationInfo[2].Size".
+ */
+void check_write_arguments(const struct check *check, const char *field, char *text, size_t size);
 /* What the call that is happening is about, as far as it says; NULL: nothing that the ledger has. */
 const struct check_object *check_object_of_call(const struct check *check);
 

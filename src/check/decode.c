@@ -248,11 +248,12 @@ static size_t put_line(const struct decode_request *request, const struct decode
 {
     uint64_t before = load(request->before, field->offset, field->size);
     uint64_t after = request->after ? load(request->after, field->offset, field->size) : before;
-    char value[2 * VALUE_BYTES];
+    char value[2 * VALUE_BYTES], name[128];
     int length;
 
     write_change(request, field, before, after, value);
-    length = snprintf(text, size, "%-*s  %s\n", width, field->name, value);
+    snprintf(name, sizeof name, "%s%s", request->prefix ? request->prefix : "", field->name);
+    length = snprintf(text, size, "%-*s  %s\n", width, name, value);
     return (size_t)length < size ? (size_t)length : 0;
 }
 
@@ -261,14 +262,15 @@ size_t decode_structure(const struct decode_request *request, char *text, size_t
     static const char more[] = "...\n";
     char group[64];
     size_t used = 0, added;
-    int width = 0;
+    int width = 0, prefix;
 
     if (size <= sizeof more)
         return 0;
     text[0] = '\0';
     find_group(request, group, sizeof group);
+    prefix = request->prefix ? (int)strlen(request->prefix) : 0;
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        int length = (int)strlen(fields[i].name);
+        int length = prefix + (int)strlen(fields[i].name);
 
         if (length > width && length <= MOST_NAME_WIDTH && is_wanted(request, &fields[i], group))
             width = length;

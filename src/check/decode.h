@@ -31,6 +31,8 @@ struct decode_request {
     const void *after; /* NULL: the call has not come back, or nobody can have changed it */
     size_t bytes;      /* of each */
     unsigned wddm;     /* 20 is WDDM 2.0 */
+    /* Before each name: "pAllocationInfo[2]."; NULL: nothing. */
+    const char *prefix;
     /* The object behind a handle, "allocation a3"; NULL: nobody knows. */
     const char *(*name_handle)(void *context, uint64_t handle, char *text, size_t size);
     void *context;

@@ -18,7 +18,7 @@
 #define FINDING_WHERE_BYTES     112
 #define FINDING_TEXT_BYTES      640
 #define FINDING_OBJECTS_BYTES   768
-#define FINDING_ARGUMENTS_BYTES 1536
+#define FINDING_ARGUMENTS_BYTES 2560
 #define FINDING_BYTES_BYTES     640
 
 /* What a person needs behind the first line. */

@@ -7,6 +7,7 @@
 #include "check/oracle_internal.h"
 
 #include "check/decode.h"
+#include "check/finding.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -207,7 +208,7 @@ static const char *describe_difference(const struct oracle_allocation *allocatio
     return text;
 }
 
-#define ARGUMENTS_BYTES 1536
+#define ARGUMENTS_BYTES FINDING_ARGUMENTS_BYTES
 
 static const char *name_handle(void *context, uint64_t handle, char *text, size_t size)
 {
