@@ -37,6 +37,7 @@
 #include "bench/run.h"
 
 #include "base/list.h"
+#include "check/check.h"
 #include "check/oracle.h"
 
 struct player_config {
@@ -46,6 +47,7 @@ struct player_config {
     struct sgpu *gpu;
     struct vidmm *vidmm;
     struct oracle *oracle; /* NULL: content is not checked */
+    struct check *check;   /* NULL: rules are not */
     struct run_result *result;
 };
 

@@ -55,6 +55,13 @@ void player_stop_watchdog(struct player *player)
     machine_cancel(player->machine, &player->watchdog);
 }
 
+void player_tell_hang(struct player *player, uint32_t node)
+{
+    if (player->config.check)
+        check_gpu(player->config.check,
+                  &(struct check_gpu_event){.kind = CHECK_GPU_HUNG, .node = node});
+}
+
 /* ---- Devices in error ---- */
 
 void player_revive_devices(struct player *player)
@@ -164,6 +171,7 @@ static void removed(void *context)
     struct player *player = context;
     NTSTATUS status;
 
+    player_tell_hang(player, 0);
     sgpu_remove(player->config.gpu);
     status = vidmm_remove(player->vidmm);
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
@@ -207,6 +215,7 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
         play_remove(player, op_index);
         break;
     case WORKLOAD_OP_HANG:
+        player_tell_hang(player, op->object);
         sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
         break;
     case WORKLOAD_OP_LOSE_INTERRUPT:
@@ -216,6 +225,7 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
         vidmm_preempt(player->vidmm, op->object);
         break;
     case WORKLOAD_OP_RESET:
+        player_tell_hang(player, 0);
         vidmm_reset(player->vidmm);
         break;
     default:

@@ -267,6 +267,8 @@ bool player_play_gpu(struct player *player, uint32_t op_index);
 void player_start_watchdog(struct player *player);
 void player_stop_watchdog(struct player *player);
 /* Uses devices again that were in error, once none of their submissions is left. */
+/* What does not end from here on is not the driver's doing. */
+void player_tell_hang(struct player *player, uint32_t node);
 void player_revive_devices(struct player *player);
 
 /* ---- player_addresses.c ----------------------------------------------------------------------- */

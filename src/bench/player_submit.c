@@ -760,8 +760,10 @@ void player_give_up(struct player *player)
     player->stop = PLAYER_NOT_STOPPED;
     player->is_giving_up = true;
     player->quiet_events = 0;
-    if (!player->has_ended)
+    if (!player->has_ended) {
+        player_tell_hang(player, 0);
         vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
+    }
     player->needs_pump = true;
 }
 

@@ -703,6 +703,7 @@ static bool raise_player(struct assembly *run)
         .gpu = run->gpu,
         .vidmm = run->vidmm,
         .oracle = run->oracle,
+        .check = run->check,
         .result = run->result,
     };
 

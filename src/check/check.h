@@ -74,6 +74,7 @@ enum check_gpu_kind {
     CHECK_GPU_QUEUED, /* the driver handed it a submission */
     CHECK_GPU_DONE,   /* it has run, or there was nothing to run */
     CHECK_GPU_FAULT,  /* it stopped */
+    CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
 };
 struct check_gpu_event {
     enum check_gpu_kind kind;

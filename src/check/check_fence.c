@@ -7,6 +7,8 @@
 
 struct fence_node {
     bool has_submitted, has_reported;
+    bool was_reset;       /* with the adapter, and nothing has been submitted since */
+    bool is_engine_reset; /* alone, the same */
     uint32_t submitted, reported;
     bool is_preempting;
     bool was_empty; /* when the preemption was asked for */
@@ -42,16 +44,23 @@ static void before_submission(struct check *check, struct fence_watch *watch,
                               const struct check_packet *packet)
 {
     struct fence_node *node = node_of(watch, packet->node);
+    enum rule_id rule = node && node->was_reset ? RULE_TDR_006 : RULE_FENCE_001;
 
+    if (node)
+        node->is_engine_reset = false;
     if (!node || packet->submit_count > 1)
         return;
     if (node->has_submitted &&
-        !check_holds(check, RULE_FENCE_001,
+        !check_holds(check, rule,
                      packet->fence != node->submitted &&
                          check_fence_reached(node->submitted, packet->fence)))
-        check_report(check, RULE_FENCE_001, NULL, "SubmissionFenceId",
-                     "0x%x on node %u follows 0x%x: ids of a node rise", packet->fence,
-                     packet->node, node->submitted);
+        check_report(
+            check, rule, NULL, "SubmissionFenceId",
+            node->was_reset
+                ? "0x%x on node %u was not submitted after the reset: 0x%x counts as complete"
+                : "0x%x on node %u follows 0x%x: ids of a node rise",
+            packet->fence, packet->node, node->submitted);
+    node->was_reset = false;
     node->has_submitted = true;
     node->submitted = packet->fence;
 }
@@ -72,6 +81,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         if (!node)
             break;
         node->is_preempting = true;
+        node->is_engine_reset = false; /* it is asked again */
         node->was_empty = is_empty(check, call->arg.preempt_command->NodeOrdinal);
         node->preemption = call->arg.preempt_command->PreemptionFenceId;
         break;
@@ -132,6 +142,7 @@ static void check_unreported(struct check *check, unsigned node)
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
+    struct fence_node *node;
 
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_InterruptRoutine:
@@ -159,12 +170,19 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetFromTimeout: /* what has run by then may stay untold (TDR-006) */
         check_unanswered(check, watch, 0, CHECK_MAX_NODES);
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            watch->nodes[i].has_reported = false;
+            watch->nodes[i].was_reset = true;
+        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
+            watch->nodes[i].has_reported = watch->nodes[i].is_engine_reset = false;
         break;
     case MINIPORT_DDI_ResetEngine:
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
                          call->arg.reset_engine->NodeOrdinal + 1);
         check_unreported(check, call->arg.reset_engine->NodeOrdinal);
+        node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
+        if (node && NT_SUCCESS(call->status)) {
+            node->is_engine_reset = true;
+            check_holds(check, RULE_TDR_010, true);
+        }
         break;
     default:
         break;
@@ -242,6 +260,27 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
         node->is_preempting = false;
 }
 
+/* An engine that was reset has nothing to say before it gets work again. */
+static bool is_of_reset_engine(struct check *check, struct fence_watch *watch,
+                               const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    bool is_completion = data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED;
+    unsigned ordinal =
+        is_completion ? data->DmaCompleted.NodeOrdinal : data->DmaPreempted.NodeOrdinal;
+    const struct fence_node *node = node_of(watch, ordinal);
+
+    if ((!is_completion && data->InterruptType != DXGK_INTERRUPT_DMA_PREEMPTED) || !node ||
+        !node->is_engine_reset)
+        return false;
+    check_holds(check, RULE_TDR_010, false);
+    check_report(check, RULE_TDR_010, NULL, "InterruptType",
+                 "fence 0x%x of node %u, whose engine was reset and has got no work since",
+                 is_completion ? data->DmaCompleted.SubmissionFenceId
+                               : data->DmaPreempted.PreemptionFenceId,
+                 ordinal);
+    return true;
+}
+
 static void callback(struct check *check, void *state, const struct check_callback *event)
 {
     struct fence_watch *watch = state;
@@ -254,6 +293,8 @@ static void callback(struct check *check, void *state, const struct check_callba
                          "is called at IRQL %u, below the device's", check_irql(check));
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
         watch->is_notify_due = true;
+        if (is_of_reset_engine(check, watch, data))
+            break;
         if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
             check_completed(check, watch, data);
         else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)

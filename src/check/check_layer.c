@@ -202,6 +202,8 @@ static NTSTATUS watch_add_device(struct miniport *self)
     struct check_call call = {.ddi = MINIPORT_DDI_AddDevice};
 
     check->ledger.interface_version = miniport_interface_version(self->next);
+    for (unsigned ddi = 0; ddi < MINIPORT_DDI_COUNT; ddi++)
+        check->ledger.has_ddi[ddi] = miniport_has(self->next, (enum miniport_ddi)ddi);
     begin_call(check, &call);
     call.status = miniport_add_device(self->next);
     end_call(check, &call);

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "check/check_tables.h"
 #include "check/id_map.h"
+#include "miniport/miniport.h"
 
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -159,6 +160,7 @@ struct check_caps {
 struct check_ledger {
     const struct base_services *services;
     ULONG interface_version;
+    bool has_ddi[MINIPORT_DDI_COUNT]; /* the driver */
     struct check_caps caps;
     struct check_segment segments[CHECK_MAX_SEGMENTS];
     unsigned segment_count;

@@ -66,7 +66,8 @@ struct rig {
 
     /* Says what the driver does in a call, instead of rig_answer(); NULL: that. */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
-    void *told; /* to answer, by the test */
+    void *told;                /* to answer, by the test */
+    enum miniport_ddi lacking; /* a DDI that the driver does not have; 0: it has all */
 
     uintptr_t next_handle;
     HANDLE system_process, process, device, system_context, context;
@@ -242,7 +243,9 @@ static inline void rig_driver_set_host(struct miniport *self, struct miniport_ho
 
 static inline bool rig_driver_has(struct miniport *self, enum miniport_ddi ddi)
 {
-    return true;
+    const struct rig *rig = (struct rig *)self;
+
+    return !rig->lacking || rig->lacking != ddi;
 }
 
 static inline NTSTATUS rig_driver_add_device(struct miniport *self)

@@ -238,7 +238,8 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
         *out_hit_paging = abort_through(vidsch, node, args.LastAbortedFenceId, status);
     take_apart(node);
     vidsch->is_running = was_running;
-    vidsch_run(vidsch);
+    if (!*out_hit_paging) /* otherwise the adapter is reset first (TDR-009) */
+        vidsch_run(vidsch);
     return STATUS_SUCCESS;
 }
 

@@ -364,7 +364,12 @@ static void a_packet_that_does_not_end_is_reset(void **state)
         vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
         STATUS_SUCCESS);
     assert_true(hit_paging);
-    expect_log(&stage, "!P pB5 ");
+    assert_string_equal(stage.log, "!P "); /* nothing goes before the adapter is reset */
+    stage.log[0] = '\0';
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    expect_log(&stage, "pB5 ");
     finish(&stage, 1);
     expect_log(&stage, "-B ");
     stage_fini(&stage, paging, render);

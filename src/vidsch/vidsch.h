@@ -171,7 +171,7 @@ void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
 /*
  * Resets one engine. What ran on it retires with status, what stood behind comes back as after a
  * preemption. *out_hit_paging: a paging packet was among what ran, so that an adapter-wide reset
- * must follow (TDR-009). A failure, or an id that cannot be (TDR-007), leaves all as it was.
+ * must follow (TDR-009); until then nothing is submitted. A failure, or an id that cannot be (TDR-007), leaves all as it was.
  */
 NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS status,
                              bool *out_hit_paging);

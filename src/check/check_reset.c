@@ -1,0 +1,392 @@
+/*
+ * Watcher: engines and adapters that are reset, and what may happen until they go on (TDR). What is said
+ * of fences around a reset (TDR-006, TDR-010) is judged with the other fences.
+ *
+ * A packet that does not end is the driver's fault when nothing else explains it: no fault, no hang that the
+ * bench made (CHECK_GPU_HUNG), and the commands are the driver's own, a paging buffer.
+ */
+#include "check/check_watch.h"
+
+#include <string.h>
+
+struct reset_node {
+    bool has_completed, has_submitted;
+    uint32_t completed, submitted;
+};
+
+struct reset_watch {
+    struct reset_node nodes[CHECK_MAX_NODES];
+    bool is_silent;    /* from ResetFromTimeout to RestartFromTimeout */
+    bool is_excused;   /* since the last reset something happened that explains one */
+    bool owes_reset;   /* an engine was reset in the middle of paging work */
+    uint32_t hit;      /* the fence of that */
+    uint64_t reset_at; /* event of the last reset of the adapter, 0: none */
+    /* Allocations that were put into memory segments, by handle: the event of the last time. */
+    struct id_map entered;
+};
+
+/* Events are kept as values of the map, so none may be NULL. */
+static void *value_of(uint64_t event)
+{
+    return (void *)(uintptr_t)event;
+}
+
+static bool is_memory_segment(struct check *check, unsigned id)
+{
+    const struct check_segment *segment = check_find_segment(check_ledger(check), id);
+
+    return segment && !segment->flags.Aperture;
+}
+
+/* ---- Between reset and restart --------------------------------------------------------------- */
+
+/* What only takes note of where nothing is any more. */
+static bool is_clean_up(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return arg->Transfer.TransferSize == 0;
+    case DXGK_OPERATION_FILL:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+    case DXGK_OPERATION_READ_PHYSICAL:
+    case DXGK_OPERATION_WRITE_PHYSICAL:
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool is_submission(const struct check_call *call)
+{
+    return call->ddi == MINIPORT_DDI_SubmitCommand ||
+           call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+}
+
+static void check_silence(struct check *check, const struct check_call *call)
+{
+    if (is_submission(call)) {
+        if (!check_holds(check, RULE_TDR_003, false))
+            check_report(check, RULE_TDR_003, NULL, "",
+                         "is called between ResetFromTimeout and RestartFromTimeout");
+    } else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer) {
+        if (!check_holds(check, RULE_TDR_003, is_clean_up(call->arg.build_paging_buffer)))
+            check_report(check, RULE_TDR_003, NULL, "Operation",
+                         "moves or maps content between ResetFromTimeout and RestartFromTimeout: "
+                         "only what is lost is told then");
+        check_holds(check, RULE_TDR_004, true);
+    }
+}
+
+static void check_alone(struct check *check, const struct check_call *call)
+{
+    const struct check_call *outer;
+
+    for (outer = call->outer; outer; outer = outer->outer) {
+        if (outer->ddi == MINIPORT_DDI_ResetFromTimeout)
+            break;
+    }
+    if (!outer && call->ddi == MINIPORT_DDI_ResetFromTimeout && call->outer &&
+        call->outer->ddi != MINIPORT_DDI_InterruptRoutine &&
+        call->outer->ddi != MINIPORT_DDI_DpcRoutine)
+        outer = call->outer;
+    if (!outer && call->ddi != MINIPORT_DDI_ResetFromTimeout)
+        return;
+    if (!check_holds(check, RULE_TDR_002,
+                     !outer || call->ddi == MINIPORT_DDI_InterruptRoutine ||
+                         call->ddi == MINIPORT_DDI_DpcRoutine ||
+                         call->ddi == MINIPORT_DDI_SetPowerState))
+        check_report(check, RULE_TDR_002, NULL, "",
+                     "is called in the middle of %s: a reset is alone in the driver",
+                     miniport_ddi_name(outer->ddi));
+}
+
+/* ---- Engines --------------------------------------------------------------------------------- */
+
+static void after_reset_engine(struct check *check, struct reset_watch *watch,
+                               const struct check_call *call)
+{
+    const DXGKARG_RESETENGINE *arg = call->arg.reset_engine;
+    const struct check_packet *packet;
+    struct reset_node *node;
+    bool is_drained = true;
+
+    if (!NT_SUCCESS(call->status) || arg->NodeOrdinal >= CHECK_MAX_NODES)
+        return;
+    node = &watch->nodes[arg->NodeOrdinal];
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node != arg->NodeOrdinal || packet->state != CHECK_SUBMITTED)
+            continue;
+        is_drained = false;
+        if (packet->is_paging && check_fence_reached(packet->fence, arg->LastAbortedFenceId)) {
+            watch->owes_reset = true;
+            watch->hit = packet->fence;
+        }
+    }
+    if (is_drained && node->has_completed) {
+        if (!check_holds(check, RULE_TDR_008, arg->LastAbortedFenceId == node->completed))
+            check_report(check, RULE_TDR_008, NULL, "LastAbortedFenceId",
+                         "is 0x%x; the queue of node %u had run empty, and 0x%x was the last that "
+                         "completed",
+                         arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed);
+    } else if (!is_drained && node->has_submitted) {
+        if (!check_holds(check, RULE_TDR_007,
+                         check_fence_reached(arg->LastAbortedFenceId, node->submitted) &&
+                             (!node->has_completed ||
+                              check_fence_reached(node->completed, arg->LastAbortedFenceId))))
+            check_report(check, RULE_TDR_007, NULL, "LastAbortedFenceId",
+                         "is 0x%x; on node %u 0x%x is the last that completed and 0x%x the last "
+                         "that was submitted",
+                         arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed,
+                         node->submitted);
+    }
+    node->has_completed = true;
+    node->completed = arg->LastAbortedFenceId;
+}
+
+/* What follows an engine's reset that hit paging work is a reset of the adapter. */
+static void check_debt(struct check *check, struct reset_watch *watch,
+                       const struct check_call *call)
+{
+    bool is_work = is_submission(call) || call->ddi == MINIPORT_DDI_BuildPagingBuffer;
+
+    if (!watch->owes_reset || (!is_work && call->ddi != MINIPORT_DDI_ResetFromTimeout))
+        return;
+    watch->owes_reset = false;
+    if (!check_holds(check, RULE_TDR_009, !is_work))
+        check_report(check, RULE_TDR_009, NULL, "",
+                     "is called after an engine was reset in the middle of the paging packet with "
+                     "fence 0x%x; the adapter has to be reset first",
+                     watch->hit);
+}
+
+/* The oldest of a node is what it hangs in. */
+static void check_hang(struct check *check, struct reset_watch *watch)
+{
+    const struct check_packet *packet;
+    uint64_t seen = 0;
+
+    if (watch->is_excused || !check_ledger(check)->has_gpu)
+        return;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->state != CHECK_SUBMITTED || packet->node >= CHECK_MAX_NODES ||
+            seen >> packet->node & 1)
+            continue;
+        seen |= UINT64_C(1) << packet->node;
+        if (packet->is_paging && packet->gpu_queued && !packet->is_gpu_done &&
+            !check_holds(check, RULE_TDR_012, false))
+            check_report(
+                check, RULE_TDR_012, NULL, "",
+                "the paging packet with fence 0x%x did not end on node %u, nor could it be "
+                "preempted",
+                packet->fence, packet->node);
+    }
+}
+
+/* ---- Content --------------------------------------------------------------------------------- */
+
+/* What was in memory when the adapter was reset is lost: nobody reads it from there any more. */
+static void check_source(struct check *check, struct reset_watch *watch, HANDLE handle)
+{
+    uint64_t event = (uint64_t)(uintptr_t)id_map_find(&watch->entered, (uint64_t)(uintptr_t)handle);
+    const struct check_allocation *allocation;
+
+    if (!event || !watch->reset_at)
+        return;
+    allocation = check_find_allocation(check_ledger(check), handle);
+    if (!check_holds(check, RULE_TDR_011, event > watch->reset_at))
+        check_report(check, RULE_TDR_011, allocation ? &allocation->object : NULL, "hAllocation",
+                     "is read from memory where it was put at event %llu; the adapter was reset at "
+                     "event %llu, and its content is lost",
+                     (unsigned long long)event, (unsigned long long)watch->reset_at);
+}
+
+static void follow_content(struct check *check, struct reset_watch *watch,
+                           const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    uint64_t key;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        key = (uint64_t)(uintptr_t)arg->Transfer.hAllocation;
+        if (arg->Transfer.TransferSize && is_memory_segment(check, arg->Transfer.Source.SegmentId))
+            check_source(check, watch, arg->Transfer.hAllocation);
+        if (key && is_memory_segment(check, arg->Transfer.Destination.SegmentId) &&
+            !id_map_set(&watch->entered, key, value_of(call->event)))
+            check_lost(check);
+        else if (is_memory_segment(check, arg->Transfer.Source.SegmentId) &&
+                 !is_memory_segment(check, arg->Transfer.Destination.SegmentId) &&
+                 (arg->Transfer.Flags.TransferEnd || !arg->Transfer.TransferSize))
+            id_map_remove(&watch->entered, key);
+        break;
+    case DXGK_OPERATION_FILL:
+        key = (uint64_t)(uintptr_t)arg->Fill.hAllocation;
+        if (key && is_memory_segment(check, arg->Fill.Destination.SegmentId) &&
+            !id_map_set(&watch->entered, key, value_of(call->event)))
+            check_lost(check);
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        id_map_remove(&watch->entered, (uint64_t)(uintptr_t)arg->DiscardContent.hAllocation);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- The watcher ----------------------------------------------------------------------------- */
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    struct reset_watch *watch = state;
+
+    check_alone(check, call);
+    check_debt(check, watch, call);
+    if (watch->is_silent)
+        check_silence(check, call);
+    if (call->packet && call->packet->node < CHECK_MAX_NODES && call->packet->submit_count == 1) {
+        watch->nodes[call->packet->node].has_submitted = true;
+        watch->nodes[call->packet->node].submitted = call->packet->fence;
+    }
+    if (call->ddi == MINIPORT_DDI_ResetFromTimeout || call->ddi == MINIPORT_DDI_ResetEngine)
+        check_hang(check, watch);
+}
+
+static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCATION *arg)
+{
+    for (UINT i = 0; i < arg->NumAllocations; i++)
+        id_map_remove(&watch->entered, (uint64_t)(uintptr_t)arg->pAllocationList[i]);
+}
+
+static void after_reset(struct check *check, struct reset_watch *watch,
+                        const struct check_call *call)
+{
+    if (!check_holds(check, RULE_TDR_001, call->status == STATUS_SUCCESS))
+        check_report(check, RULE_TDR_001, NULL, "status",
+                     "0x%08x (expected STATUS_SUCCESS): Windows stops with bug check 0x116",
+                     (unsigned)call->status);
+    watch->is_silent = true;
+    watch->is_excused = false;
+    watch->reset_at = call->event;
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        watch->nodes[i].has_completed = watch->nodes[i].has_submitted;
+        watch->nodes[i].completed = watch->nodes[i].submitted;
+    }
+}
+
+static void check_engine_ddis(struct check *check, const struct check_call *call)
+{
+    static const enum miniport_ddi needed[] = {MINIPORT_DDI_QueryDependentEngineGroup,
+                                               MINIPORT_DDI_QueryEngineStatus,
+                                               MINIPORT_DDI_ResetEngine};
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (call->arg.query_adapter_info->Type != DXGKQAITYPE_DRIVERCAPS || !NT_SUCCESS(call->status) ||
+        !ledger->caps.driver.SupportPerEngineTDR)
+        return;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (!check_holds(check, RULE_TDR_013, ledger->has_ddi[needed[i]]))
+            check_report(check, RULE_TDR_013, NULL, "pOutputData, SupportPerEngineTDR",
+                         "is 1, and the driver has no %s", miniport_ddi_name(needed[i]));
+    }
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct reset_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_ResetFromTimeout:
+        after_reset(check, watch, call);
+        break;
+    case MINIPORT_DDI_RestartFromTimeout:
+        watch->is_silent = false;
+        if (!check_holds(check, RULE_TDR_005, call->status == STATUS_SUCCESS))
+            check_report(check, RULE_TDR_005, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
+                         (unsigned)call->status);
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        after_reset_engine(check, watch, call);
+        break;
+    case MINIPORT_DDI_QueryEngineStatus:
+        if (!check_holds(check, RULE_TDR_013, call->status == STATUS_SUCCESS))
+            check_report(check, RULE_TDR_013, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
+                         (unsigned)call->status);
+        break;
+    case MINIPORT_DDI_QueryAdapterInfo:
+        check_engine_ddis(check, call);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        if (NT_SUCCESS(call->status))
+            follow_content(check, watch, call);
+        break;
+    case MINIPORT_DDI_DestroyAllocation:
+        after_destroy(watch, call->arg.destroy_allocation);
+        break;
+    default:
+        break;
+    }
+}
+
+static void retired(struct check *check, void *state, const struct check_packet *packet)
+{
+    struct reset_watch *watch = state;
+
+    if (packet->state != CHECK_COMPLETED || packet->node >= CHECK_MAX_NODES)
+        return;
+    watch->nodes[packet->node].has_completed = true;
+    watch->nodes[packet->node].completed = packet->fence;
+    if (packet->gpu_queued)
+        check_holds(check, RULE_TDR_012, true);
+}
+
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    struct reset_watch *watch = state;
+    const struct check_call *call = check_current_call(check);
+    enum rule_id rule =
+        call && call->ddi == MINIPORT_DDI_BuildPagingBuffer ? RULE_TDR_004 : RULE_TDR_001;
+
+    watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
+    if (!watch->is_silent || event->kind == CHECK_GPU_HUNG)
+        return;
+    check_holds(check, rule, false);
+    check_report(check, rule, NULL, "", "%s fence 0x%x %s; it is silent until RestartFromTimeout",
+                 event->kind == CHECK_GPU_QUEUED ? "was handed" : "went on with", event->fence,
+                 rule == RULE_TDR_004 ? "while a paging buffer was built in the clean-up"
+                                      : "after ResetFromTimeout had come back");
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    const struct base_services *services = check_configuration(check)->services;
+    struct reset_watch *watch = base_alloc(services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    id_map_init(&watch->entered, services);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    struct reset_watch *watch = state;
+
+    id_map_fini(&watch->entered);
+    base_free(check_configuration(check)->services, watch, sizeof *watch);
+}
+
+const struct check_watcher check_reset_watcher = {
+    .name = "reset",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .retired = retired,
+    .gpu = gpu,
+};
