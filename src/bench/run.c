@@ -170,8 +170,10 @@ static void on_driver_error(void *context, const char *rule, const char *text)
         return;
     finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s",
                                 text);
-    if (finding)
-        snprintf(finding->rule, sizeof finding->rule, "%s", rule);
+    if (!finding)
+        return;
+    snprintf(finding->rule, sizeof finding->rule, "%s", rule);
+    run_result_place(finding);
 }
 
 /* A rule of our own side that is broken is a defect of ours, which fails the tests. */

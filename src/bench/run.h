@@ -316,6 +316,9 @@ void run_result_fini(struct run_result *result);
 /* Lines that explain it, each begun by "\n  ", go to its objects. */
 void run_result_explain(struct run_finding *finding, const char *lines);
 
+/* A text that begins with a call ("DxgkDdiPatch.pDmaBuffer is NULL") gives it to detail.where. */
+void run_result_place(struct run_finding *finding);
+
 /* Adds a finding: counted always, kept while there is room. */
 struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
                                       uint32_t line, uint64_t time_ns, const char *format, ...)

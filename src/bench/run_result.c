@@ -64,6 +64,24 @@ void run_result_explain(struct run_finding *finding, const char *lines)
     }
 }
 
+void run_result_place(struct run_finding *finding)
+{
+    char *text = finding->text, *where = finding->detail.where;
+    size_t length = 0, behind;
+    int depth = 0;
+
+    if (strncmp(text, "DxgkDdi", 7) != 0 && strncmp(text, "DxgkCb", 6) != 0)
+        return;
+    for (; text[length] && (depth || !strchr(" :,;", text[length])); length++)
+        depth += text[length] == '(' ? 1 : text[length] == ')' ? -1 : 0;
+    behind = length + strspn(text + length, " :,;");
+    if (!text[behind] || length >= sizeof finding->detail.where)
+        return;
+    memcpy(where, text, length);
+    where[length] = '\0';
+    memmove(text, text + behind, strlen(text + behind) + 1);
+}
+
 void run_result_fini(struct run_result *result)
 {
     free(result->steps);
