@@ -309,8 +309,8 @@ static uint64_t *address_field(struct check_table *table, unsigned mode)
     return mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL ? &table->cpu_address : &table->gpu_address;
 }
 
-static struct check_table *current_of_update(const struct check_ledger *ledger,
-                                             const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+struct check_table *check_table_in_role_of(const struct check_ledger *ledger,
+                                           const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
     const struct check_process *process = check_find_process(ledger, update->hProcess);
 
@@ -329,7 +329,7 @@ struct check_table *check_table_of_update(const struct check_ledger *ledger,
     if (table)
         return table;
     /* The first time that it is named in this way. */
-    table = current_of_update(ledger, update);
+    table = check_table_in_role_of(ledger, update);
     return table && !*address_field(table, mode) ? table : NULL;
 }
 
@@ -507,7 +507,7 @@ static struct check_table *begin_table(struct check_ledger *ledger,
 {
     struct check_process *process = check_find_process(ledger, update->hProcess);
     struct check_table *there = check_table_in_place_of(ledger, update);
-    struct check_table *old = current_of_update(ledger, update);
+    struct check_table *old = check_table_in_role_of(ledger, update);
     struct check_table *table;
 
     if (!process)

@@ -107,6 +107,9 @@ struct check_table *check_table_of_update(const struct check_ledger *ledger,
 /* The table in whose memory something is now to be initialised; NULL: none was there. */
 struct check_table *check_table_in_place_of(const struct check_ledger *ledger,
                                             const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
+/* The current table with the role (process, level, addresses) of that of an operation; NULL: none. */
+struct check_table *check_table_in_role_of(const struct check_ledger *ledger,
+                                           const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
 /* The memory of an operation's table as CHECK_PLACE(); CHECK_NOWHERE: not known. */
 uint64_t check_place_of_update(const struct check_ledger *ledger,
                                const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
