@@ -64,7 +64,7 @@ static void an_example_shows_both_sides(void **state)
         assert_true(example->lawful[0] && example->unlawful[0]);
         assert_string_not_equal(example->lawful, example->unlawful);
     }
-    assert_true(count >= 100);
+    assert_true(count >= 145);
 }
 
 static void names_are_spelled_out(void **state)
