@@ -236,16 +236,47 @@ static bool find_system_page(void *context, uint64_t page, uint64_t *out_page)
            machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page);
 }
 
-static bool find_slot_page(void *context, const struct oracle_segment *segment, uint64_t slot,
-                           uint64_t *out_page)
+/* The slot's number on the board; apertures of the driver's own making have none. */
+static bool find_slot(uint64_t base, uint64_t slot, uint64_t *out_slot)
+{
+    *out_slot = (base - SGPU_PA_APERTURE) / PAGE_BYTES + slot;
+    return base >= SGPU_PA_APERTURE;
+}
+
+static bool find_slot_page(void *context, uint64_t base, uint64_t slot, uint64_t *out_page)
 {
     struct assembly *run = context;
-    uint64_t page = SGPU_NO_PAGE;
 
-    *out_page = 0;
-    if (segment->base >= SGPU_PA_APERTURE)
-        page = sgpu_aperture_page(run->gpu, (segment->base - SGPU_PA_APERTURE) / PAGE_BYTES + slot);
-    return page != SGPU_NO_PAGE && find_system_page(run, page, out_page);
+    *out_page = find_slot(base, slot, &slot) ? sgpu_aperture_page(run->gpu, slot) : SGPU_NO_PAGE;
+    return *out_page != SGPU_NO_PAGE;
+}
+
+static bool is_slot_coherent(void *context, uint64_t base, uint64_t slot)
+{
+    struct assembly *run = context;
+
+    return find_slot(base, slot, &slot) && sgpu_aperture_is_coherent(run->gpu, slot);
+}
+
+static bool read_device_page(void *context, uint64_t page, void *out, uint32_t bytes)
+{
+    struct assembly *run = context;
+
+    if (!find_system_page(run, page, &page) || !machine_page_is_allocated(run->machine, page))
+        return false;
+    page_store_read(machine_ram(run->machine), page * PAGE_BYTES, out, bytes);
+    return true;
+}
+
+static bool find_local_behind(void *context, uint64_t address, uint64_t *out_address)
+{
+    struct assembly *run = context;
+    struct machine_target target = {0};
+    bool is_found = machine_bus_find(run->machine, address, PAGE_BYTES, &target) &&
+                    target.kind == MACHINE_LOCAL;
+
+    *out_address = target.address;
+    return is_found;
 }
 
 static void on_oracle_report(void *context, const struct oracle_report *report)
@@ -489,7 +520,6 @@ static bool raise_oracle(struct assembly *run)
             .context = run,
             .report = on_oracle_report,
             .system_page = find_system_page,
-            .slot_page = find_slot_page,
         },
         &run->oracle);
     if (!NT_SUCCESS(status))
@@ -576,6 +606,11 @@ static bool raise_driver(struct assembly *run)
             .patched_address = patched_address,
             .report = on_finding,
             .irql = driver_irql,
+            .slot_page = find_slot_page,
+            .slot_is_coherent = is_slot_coherent,
+            .read_page = read_device_page,
+            .bus_local = find_local_behind,
+            .remaps_dma = run->config->remaps_dma,
         };
 
         status = check_create(&check_config, &run->check);

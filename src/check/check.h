@@ -58,6 +58,18 @@ struct check_config {
     void (*report)(void *context, const struct finding *finding);
     /* The processor's level. */
     unsigned (*irql)(void *context);
+
+    /*
+     * What the device really has: the page, as the device names it, that slot number `slot` of the
+     * aperture segment that starts at GPU address base shows; false: none.
+     */
+    bool (*slot_page)(void *context, uint64_t base, uint64_t slot, uint64_t *out_page);
+    bool (*slot_is_coherent)(void *context, uint64_t base, uint64_t slot);
+    /* Bytes of the system page that the device names so; false: there is no such page in use. */
+    bool (*read_page)(void *context, uint64_t page, void *out, uint32_t bytes);
+    /* The address in local memory behind an address of the CPU's bus; false: none. */
+    bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
+    bool remaps_dma; /* the device's pages are an IOMMU's */
 };
 
 NTSTATUS check_create(const struct check_config *config, struct check **out_check);

@@ -89,6 +89,7 @@ struct check_watcher {
 #define CHECK_WATCHER_LIST(X)                                                                      \
     X(check_buffer_watcher)                                                                        \
     X(check_paging_watcher)                                                                        \
+    X(check_aperture_watcher)                                                                      \
     X(check_submission_watcher)                                                                    \
     X(check_fence_watcher)                                                                         \
     X(check_table_caps_watcher)                                                                    \

@@ -16,8 +16,6 @@
  *            | DISCARD_CONTENT leave   | holds their last byte                     |               |
  *            | what the CPU reads      | when it does                              | every byte    |
  *            | everything alive        | in oracle_final_check()                   | every page    |
- *            | aperture slots          | when nothing is built and under way, and  | every slot    |
- *            |                         | in oracle_final_check()                   | told of       |
  *
  *            DxgkDdiResetFromTimeout ends what is under way: what an operation would have moved is
  *            where it was, and what was in local memory is lost (TDR-011): nothing is expected of it
@@ -58,7 +56,6 @@ enum oracle_problem {
     ORACLE_UNFINISHED, /* paging operations built and never submitted, or never reported done */
     ORACLE_NOTICE,     /* the driver was told another place than where content is, or too late */
     ORACLE_WRITE_LOST, /* the GPU wrote through a zero entry: the write vanished              */
-    ORACLE_SLOT,       /* an aperture slot shows another page than the last operation said    */
     ORACLE_PROBLEM_COUNT
 };
 
@@ -127,12 +124,6 @@ struct oracle_config {
      * descriptor lists and dummy pages; false when it is none. NULL: the page itself.
      */
     bool (*system_page)(void *context, uint64_t page, uint64_t *out_page);
-    /*
-     * The page in ram that a slot of an aperture shows the GPU; false: none. NULL: slots are not
-     * looked at.
-     */
-    bool (*slot_page)(void *context, const struct oracle_segment *segment, uint64_t slot,
-                      uint64_t *out_page);
     /* At most report_limit times, and once for an allocation or submission. NULL: counted only. */
     void (*report)(void *context, const struct oracle_report *report);
     /* Number of the event that is happening. NULL: DDI calls and callbacks that the layer saw. */

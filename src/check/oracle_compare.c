@@ -19,7 +19,7 @@ const char *oracle_problem_name(enum oracle_problem problem)
         [ORACLE_CONTENT] = "content",       [ORACLE_UNLOCATED] = "unlocated",
         [ORACLE_COVERAGE] = "coverage",     [ORACLE_RUN_COUNT] = "run count",
         [ORACLE_UNFINISHED] = "unfinished", [ORACLE_NOTICE] = "notice",
-        [ORACLE_WRITE_LOST] = "write lost", [ORACLE_SLOT] = "slot",
+        [ORACLE_WRITE_LOST] = "write lost",
     };
 
     _Static_assert(ARRAY_COUNT(names) == ORACLE_PROBLEM_COUNT, "every problem has a name");

@@ -94,9 +94,7 @@ struct submission {
 
 struct aperture {
     uint64_t *slots; /* a location each; NULL before the first map */
-    bool *is_told; /* an operation said what the slot shows, and nothing has taken it away since */
     uint64_t slot_count;
-    uint64_t new_start, new_end; /* slots told since the last look lie in here */
 };
 
 /* 512 pages of the paging process's address space. */
@@ -166,8 +164,6 @@ struct oracle {
     struct oracle_segment segments[MAX_SEGMENTS]; /* by id - 1 */
     unsigned segment_count;
     struct aperture apertures[MAX_SEGMENTS];
-    uint64_t dummy_page; /* what the last UNMAP_APERTURE_SEGMENT left in its slots, a location */
-    uint8_t dummy_content[PAGE_BYTES];
 
     bool has_paging_process;
     uint64_t paging_process;
@@ -300,17 +296,6 @@ void oracle_was_reset(struct oracle *oracle);
 /* NULL: it is none, or there is no memory to follow it. */
 struct aperture *open_aperture(struct oracle *oracle, unsigned id);
 void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
-/* An operation on slots goes on in another buffer: until its end some show the old, some the new. */
-void begin_slots(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg);
-/* Slots without an owner show it from now on, and nothing of the run may write it. */
-void keep_dummy_page(struct oracle *oracle, uint64_t location);
-
-/* Nothing is built and under way: what the GPU's slots show against what they were told. */
-void check_new_slots(struct oracle *oracle);
-void check_all_slots(struct oracle *oracle);
-
-/* The board may have lost them; what is told from now on holds. */
-void forget_slots(struct oracle *oracle);
 void free_slots(struct oracle *oracle);
 
 /* ---- oracle_notice.c ---- */

@@ -1,5 +1,5 @@
 /*
- * Oracle: the layer. Looks at eleven DDIs and one callback and hands everything on unchanged. What
+ * Oracle: the layer. Looks at ten DDIs and one callback and hands everything on unchanged. What
  * goes down is looked at after the driver has answered, except a submission: its packet must
  * be known before the driver can report it complete.
  */
@@ -214,16 +214,6 @@ static NTSTATUS watch_reset_from_timeout(struct miniport *self, HANDLE object)
     return status;
 }
 
-/* Apertures need not survive a sleep. */
-static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
-                                      DEVICE_POWER_STATE state, POWER_ACTION action)
-{
-    oracle_of(self)->event_count++;
-    if (state != PowerDeviceD0)
-        forget_slots(oracle_of(self));
-    return miniport_set_power_state(self->next, device_uid, state, action);
-}
-
 /* Whatever was under way does not happen; what was in local memory has gone with it. */
 static NTSTATUS watch_notify_surprise_removal(struct miniport *self,
                                               DXGK_SURPRISE_REMOVAL_TYPE type)
@@ -293,7 +283,6 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
     layer->ops.reset_from_timeout = watch_reset_from_timeout;
-    layer->ops.set_power_state = watch_set_power_state;
     layer->ops.notify_surprise_removal = watch_notify_surprise_removal;
     layer->host_ops = miniport_host_forward_ops;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;

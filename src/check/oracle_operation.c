@@ -389,8 +389,6 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
     for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
         set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
                  device_location(oracle, dummy));
-    if (aperture)
-        keep_dummy_page(oracle, device_location(oracle, dummy));
 }
 
 /* ---- Page tables ---- */

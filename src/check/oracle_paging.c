@@ -151,8 +151,6 @@ void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node)
         free_packet(oracle, packet);
         oracle->counters.packets++;
     }
-    if (list_is_empty(&oracle->packets) && list_is_empty(&oracle->parts))
-        check_new_slots(oracle);
 }
 
 /* ---- Building and submitting ---- */
@@ -180,8 +178,6 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     enter_buffer(oracle, arg, bytes);
     if (is_complete)
         operation = describe_operation(oracle, arg);
-    else
-        begin_slots(oracle, arg);
     if (!bytes && !operation)
         return;
     if (!bytes && list_is_empty(&oracle->parts)) {
@@ -352,7 +348,6 @@ bool oracle_final_check(struct oracle *oracle)
     uint64_t problems = 0;
 
     check_unfinished(oracle);
-    check_all_slots(oracle);
     list_for_each (allocation, &oracle->allocations, struct oracle_allocation, link) {
         if (allocation->is_live && !oracle->is_blind)
             check_allocation(oracle, allocation);

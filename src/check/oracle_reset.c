@@ -42,7 +42,6 @@ void oracle_was_reset(struct oracle *oracle)
 
     keep_notices(oracle);
     oracle_drop_operations(oracle);
-    forget_slots(oracle);
     list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation, link)
         lose_local_pages(oracle, allocation);
 }

@@ -44,7 +44,6 @@ enum defect {
     IGNORES_OFFSET,     /* TransferOffset is not added to the segment side        */
     OFFSET_ON_MDL,      /* TransferOffset is added to the MDL side too            */
     IGNORES_MDL_OFFSET, /* the MDL is used from its first page                    */
-    KEEPS_SLOTS,        /* UNMAP_APERTURE_SEGMENT does nothing                    */
     RESTARTS,           /* a repeat starts from the beginning of the destination  */
 };
 
@@ -64,12 +63,10 @@ struct driver {
     struct page_store *ram;
     struct page_store *local;
     enum defect defect;
-    uint64_t map_pass_pages; /* of a MAP_APERTURE_SEGMENT at a time; 0: all */
     uint64_t next_handle;
     struct command commands[4096];
     unsigned built_count;
     unsigned done_count;
-    uint64_t slots[64];     /* of the aperture: system page; set when built */
     uint64_t va_pages[256]; /* local page, or 1 << 32 | system page, of the scratch range */
 };
 
@@ -204,35 +201,6 @@ static uint64_t page_count_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
-/* False: there are pages left for another buffer; this one has a command that does nothing. */
-static bool map_slots(struct driver *driver, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    const PFN_NUMBER *pfns = MmGetMdlPfnArray(arg->MapApertureSegment.pMdl);
-    uint64_t first = driver->defect == IGNORES_MDL_OFFSET ? 0 : arg->MapApertureSegment.MdlOffset;
-    uint64_t count = arg->MapApertureSegment.NumberOfPages;
-    uint64_t end = count;
-
-    if (driver->map_pass_pages)
-        end = min_u64(count, arg->MultipassOffset + driver->map_pass_pages);
-    for (uint64_t i = arg->MultipassOffset; i < end; i++)
-        driver->slots[arg->MapApertureSegment.OffsetInPages + i] = pfns[first + i];
-    if (end == count)
-        return true;
-    arg->MultipassOffset = (UINT)end;
-    arg->pDmaBuffer = (uint8_t *)arg->pDmaBuffer + 8;
-    driver->commands[driver->built_count++] = (struct command){0};
-    return false;
-}
-
-static void unmap_slots(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    const uint64_t dummy = (uint64_t)arg->UnmapApertureSegment.DummyPage.QuadPart / PAGE_BYTES;
-
-    for (uint64_t i = 0;
-         driver->defect != KEEPS_SLOTS && i < arg->UnmapApertureSegment.NumberOfPages; i++)
-        driver->slots[arg->UnmapApertureSegment.OffsetInPages + i] = dummy;
-}
-
 static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct driver *driver = driver_of(self);
@@ -253,10 +221,6 @@ static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILD
         }
         return STATUS_SUCCESS;
     }
-    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT && !map_slots(driver, arg))
-        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)
-        unmap_slots(driver, arg);
     if (driver->defect == SWALLOWED)
         return STATUS_SUCCESS;
     for (; arg->MultipassOffset < count; arg->MultipassOffset++) {
@@ -386,16 +350,6 @@ static bool resolve(void *context, const struct oracle_segment *segment, uint64_
     return true;
 }
 
-static bool slot_page(void *context, const struct oracle_segment *segment, uint64_t slot,
-                      uint64_t *out_page)
-{
-    const struct bench *bench = context;
-
-    assert_int_equal(segment->id, 2);
-    *out_page = bench->driver->slots[slot];
-    return *out_page != 0;
-}
-
 static void count_interrupt(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     container_of(host, struct bench, host)->interrupt_count++;
@@ -422,7 +376,6 @@ static NTSTATUS open_with(struct bench *bench, const struct base_services *servi
         .expected_bytes = 4 * PAGE_NUMBER(STORE_PAGES),
         .context = bench,
         .resolve = resolve,
-        .slot_page = slot_page,
         .report = keep_report,
     };
     NTSTATUS status;

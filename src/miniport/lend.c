@@ -112,7 +112,7 @@ static NTSTATUS lend_build_paging_buffer(struct miniport *self, HANDLE object,
         return miniport_forward_build_paging_buffer(self, object, arg);
     status = miniport_forward_build_paging_buffer(self, object, &lent);
     for (uint64_t i = 0; i < layer->lent_pages; i++)
-        layer->copy.pages[i] = LEND_POISON_PAGE;
+        layer->copy.pages[i] = LEND_STALE_PAGE;
     memset(&layer->copy.mdl, 0, sizeof layer->copy.mdl);
     /* What the driver may change. */
     arg->pDmaBuffer = lent.pDmaBuffer;

@@ -5,8 +5,8 @@
  * Model      The page lists of DxgkDdiBuildPagingBuffer (MDLs and address descriptor lists) belong to
  *            the kernel and are lent for the call. The driver is given a copy in which only the pages
  *            that the operation is about are real: what lies before the offset or behind the last
- *            page reads LEND_POISON_PAGE, and when the call returns all of the copy does. Who uses a
- *            page that is not its own, or keeps the list, reaches for memory that is not there.
+ *            page reads LEND_POISON_PAGE, and when the call returns all of the copy LEND_STALE_PAGE. Who
+ *            uses a page that is not its own, or keeps the list, reaches for memory that is not there.
  *            With a seed, lists of page frames are lent as parts of longer ones: up to
  *            LEND_MOST_BEFORE poisoned pages come before, and the offset says so. Which lists, and by
  *            how much, is the seed's choice and the same for each repeat of an operation.
@@ -25,6 +25,7 @@
 #define LEND_LIMIT_PAGES 4096u
 #define LEND_MOST_BEFORE 7u
 #define LEND_POISON_PAGE UINT64_C(0xdead0000dead) /* beyond every bus */
+#define LEND_STALE_PAGE  UINT64_C(0xdead0001dead) /* the same */
 
 /* seed 0: lists start where the kernel's do. */
 NTSTATUS miniport_lend_create(const struct base_services *services, uint64_t seed,
