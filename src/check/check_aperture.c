@@ -213,7 +213,7 @@ static void count_rules(struct check *check, const struct claim *claim)
         break;
     case CLAIM_ADL:
         check_holds(check, RULE_ADL_003, true);
-        if (claim->list_offset)
+        if (claim->list_offset || !claim->is_contiguous)
             check_holds(check, RULE_ADL_006, true);
         if (claim->is_other_kind)
             check_holds(check, RULE_ADL_009, true);

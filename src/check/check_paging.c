@@ -71,6 +71,15 @@ static bool has_rule_about_busy(unsigned operation)
     }
 }
 
+/* An operation on aperture slots that the driver does not have: APER-001 and APER-019 say it. */
+static bool is_aperture_missing(unsigned operation, NTSTATUS status)
+{
+    return (operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+            operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2 ||
+            operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) &&
+           (status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED);
+}
+
 /* ---- Before ---------------------------------------------------------------------------------- */
 
 static void check_pointer(struct check *check, struct paging_watch *watch,
@@ -358,6 +367,8 @@ static void check_status(struct check *check, const struct check_call *call)
         return;
     }
     if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && has_rule_about_busy(operation))
+        return;
+    if (is_aperture_missing(operation, status))
         return;
     if (!check_holds(check, RULE_PB_008,
                      status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER))

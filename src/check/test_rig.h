@@ -39,6 +39,9 @@ enum rig_model { RIG_PHYSICAL, RIG_GPUMMU };
 #define RIG_PRIVATE_BYTES 64u
 #define RIG_PACKET_BYTES  16u /* what the driver writes for an operation */
 #define RIG_MAX_SEGMENTS  8u
+#define RIG_SLOTS         1024u    /* of the aperture, segment 2 */
+#define RIG_RAM_PAGES     0x10000u /* that the device may use; their bytes are 0 */
+#define RIG_DUMMY_PAGE    0x77u
 
 struct rig {
     struct miniport bottom; /* first: the driver's miniport is the rig */
@@ -71,8 +74,15 @@ struct rig {
 
     uintptr_t next_handle;
     HANDLE system_process, process, device, system_context, context;
-    char *buffer;          /* the paging buffer, 4 KiB aligned */
-    uint32_t buffer_bytes; /* that the manager gives it */
+    /* The GPU's aperture: device page + 1, 0: nothing. */
+    uint64_t slots[RIG_SLOTS];
+    bool is_coherent[RIG_SLOTS];
+    /* BAR 1 shows pages that the driver points: local page + 1, 0: nothing. */
+    bool has_window;
+    uint64_t window[RIG_SLOTS];
+    unsigned char dummy[4096]; /* what is in RIG_DUMMY_PAGE */
+    char *buffer;              /* the paging buffer, 4 KiB aligned */
+    uint32_t buffer_bytes;     /* that the manager gives it */
     uint32_t buffer_used, buffer_submitted;
     unsigned submit_segment; /* in which the manager says that the buffer is */
     char private_data[RIG_PRIVATE_BYTES];
@@ -145,12 +155,41 @@ static inline NTSTATUS rig_answer_query(struct rig *rig, const DXGKARG_QUERYADAP
     }
 }
 
+/* Operations on slots take effect at once, as with a driver that writes registers. */
+static inline void rig_set_slots(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_ADL *adl = &arg->MapApertureSegment2.Adl;
+
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        const PFN_NUMBER *pages = MmGetMdlPfnArray(arg->MapApertureSegment.pMdl);
+
+        for (SIZE_T i = 0; i < arg->MapApertureSegment.NumberOfPages; i++) {
+            SIZE_T slot = (arg->MapApertureSegment.OffsetInPages + i) % RIG_SLOTS;
+
+            rig->slots[slot] = pages[arg->MapApertureSegment.MdlOffset + i] + 1;
+            rig->is_coherent[slot] = arg->MapApertureSegment.Flags.CacheCoherent;
+        }
+    } else if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2) {
+        for (SIZE_T i = 0; i < arg->MapApertureSegment2.NumberOfPages; i++) {
+            SIZE_T at = arg->MapApertureSegment2.AdlOffset + i;
+
+            rig->slots[(arg->MapApertureSegment2.OffsetInPages + i) % RIG_SLOTS] =
+                (adl->Flags.Contiguous ? adl->BasePageNumber + at : adl->Pages[at]) + 1;
+        }
+    } else if (arg->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
+        for (SIZE_T i = 0; i < arg->UnmapApertureSegment.NumberOfPages; i++)
+            rig->slots[(arg->UnmapApertureSegment.OffsetInPages + i) % RIG_SLOTS] =
+                (uint64_t)arg->UnmapApertureSegment.DummyPage.QuadPart / 4096 + 1;
+    }
+}
+
 static inline NTSTATUS rig_answer_build(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (!arg->pDmaBuffer)
         return STATUS_SUCCESS;
     if (arg->DmaSize < RIG_PACKET_BYTES)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    rig_set_slots(rig, arg);
     memset(arg->pDmaBuffer, 0x11, RIG_PACKET_BYTES);
     arg->pDmaBuffer = (char *)arg->pDmaBuffer + RIG_PACKET_BYTES;
     return STATUS_SUCCESS;
@@ -390,6 +429,47 @@ static inline unsigned rig_irql(void *context)
     return ((struct rig *)context)->irql;
 }
 
+/* ---- The board ---- */
+
+static inline bool rig_slot_page(void *context, uint64_t base, uint64_t slot, uint64_t *out_page)
+{
+    const struct rig *rig = context;
+
+    *out_page = slot < RIG_SLOTS ? rig->slots[slot] - 1 : 0;
+    return slot < RIG_SLOTS && rig->slots[slot];
+}
+
+static inline bool rig_slot_is_coherent(void *context, uint64_t base, uint64_t slot)
+{
+    return slot < RIG_SLOTS && ((const struct rig *)context)->is_coherent[slot];
+}
+
+static inline bool rig_read_page(void *context, uint64_t page, void *out, uint32_t bytes)
+{
+    memset(out, 0, bytes);
+    if (page == RIG_DUMMY_PAGE)
+        memcpy(out, ((const struct rig *)context)->dummy, bytes);
+    return page < RIG_RAM_PAGES;
+}
+
+/* BAR 1 is at RIG_BAR and shows local memory in order. */
+#define RIG_BAR UINT64_C(0xe0000000)
+
+static inline bool rig_bus_local(void *context, uint64_t address, uint64_t *out_address)
+{
+    const struct rig *rig = context;
+    uint64_t page = (address - RIG_BAR) / 4096;
+
+    if (address < RIG_BAR || address >= RIG_BAR + (16u << 20))
+        return false;
+    *out_address = address - RIG_BAR;
+    if (rig->has_window && page < RIG_SLOTS) {
+        *out_address = (rig->window[page] - 1) * 4096 + address % 4096;
+        return rig->window[page] != 0;
+    }
+    return true;
+}
+
 static inline NTSTATUS rig_query(struct rig *rig, unsigned type, void *in, size_t in_bytes,
                                  void *out, size_t out_bytes)
 {
@@ -486,6 +566,10 @@ static inline void rig_prepare(struct rig *rig, enum rig_model model)
         .patched_address = rig_patched_address,
         .report = rig_on_finding,
         .irql = rig_irql,
+        .slot_page = rig_slot_page,
+        .slot_is_coherent = rig_slot_is_coherent,
+        .read_page = rig_read_page,
+        .bus_local = rig_bus_local,
     };
     rig->buffer_bytes = RIG_BUFFER_BYTES;
 }
