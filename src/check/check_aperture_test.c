@@ -541,15 +541,21 @@ RULE_BROKEN(APER_018)
 {
     map_some(rig);
     miniport_reset_from_timeout(rig->top, NULL);
+    miniport_restart_from_timeout(rig->top, NULL);
+    rig_new_buffer(rig);
     map_at(rig, 8);
 }
 
 RULE_KEPT(APER_018)
 {
     HANDLE allocation = map_some(rig);
+    DXGKARG_BUILDPAGINGBUFFER unmap = unmap_of(rig, allocation, 8);
 
     miniport_reset_from_timeout(rig->top, NULL);
-    build_and_retire(rig, unmap_of(rig, allocation, 8));
+    rig_new_buffer(rig);
+    rig_build(rig, &unmap);
+    miniport_restart_from_timeout(rig->top, NULL);
+    retire(rig);
     map_at(rig, 8);
 }
 
