@@ -4,7 +4,6 @@
 #include "bench/campaign.h"
 
 #include "base/hash.h"
-#include "miniport/miniport.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,58 +31,6 @@ bool campaign_find_outcome(const char *name, enum campaign_outcome *out)
         }
     }
     return false;
-}
-
-/* ---- Least private data ------------------------------------------------------------------------- */
-
-/*
- * A driver declares how much private data its paging buffers need, and the kernel gives exactly
- * that. This layer changes the declaration, so that buffers run out of it, or have none.
- */
-struct private_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    uint32_t bytes;
-};
-
-/* The first of two calls only asks how many segments there are, and tells nothing else. */
-static NTSTATUS declare_private_data(struct miniport *self, HANDLE object,
-                                     const DXGKARG_QUERYADAPTERINFO *query)
-{
-    const struct private_layer *layer = (const struct private_layer *)self;
-    NTSTATUS status = miniport_forward_query_adapter_info(self, object, query);
-
-    if (!NT_SUCCESS(status) || !query->pOutputData)
-        return status;
-    if (query->Type == DXGKQAITYPE_QUERYSEGMENT) {
-        DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
-
-        if (out->PagingBufferPrivateDataSize)
-            out->PagingBufferPrivateDataSize = layer->bytes;
-    } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT3) {
-        DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
-
-        if (out->PagingBufferPrivateDataSize)
-            out->PagingBufferPrivateDataSize = layer->bytes;
-    } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT4) {
-        DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
-
-        if (out->PagingBufferPrivateDataSize)
-            out->PagingBufferPrivateDataSize = layer->bytes;
-    }
-    return status;
-}
-
-static struct miniport *add_private_layer(void *context, struct miniport *next)
-{
-    struct private_layer *layer = context;
-
-    layer->ops = miniport_forward_ops;
-    layer->ops.name = "private data";
-    layer->ops.query_adapter_info = declare_private_data;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    return &layer->miniport;
 }
 
 /* ---- One item ----------------------------------------------------------------------------------- */
@@ -171,16 +118,10 @@ static void play_workload(const struct campaign_options *options, uint64_t seed,
                           const struct workload *workload, struct campaign_record *record)
 {
     struct run_result *result = malloc(sizeof *result);
-    struct private_layer layer = {0};
     struct campaign_setup setup;
 
     campaign_draw_setup(seed, options->model, workload, &setup);
     setup.config.driver = options->driver;
-    if (setup.has_private_bytes) {
-        layer.bytes = setup.private_bytes;
-        setup.config.add_layer = add_private_layer;
-        setup.config.layer_context = &layer;
-    }
     record->model = setup.model;
     record->wddm = setup.config.wddm;
     memcpy(record->setup, setup.text, sizeof record->setup);

@@ -69,8 +69,6 @@ bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
 struct campaign_setup {
     struct run_config config;
     enum campaign_model model;
-    uint32_t private_bytes;         /* of a paging buffer, what the driver is made to declare */
-    bool has_private_bytes;         /* false: the driver's own */
     char text[CAMPAIGN_SETUP_TEXT]; /* one line for people */
 };
 void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,

@@ -283,9 +283,9 @@ static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
     if (rng_chance(&rng, 1, 2))
         config->paging_buffer_count = 1 + (unsigned)rng_below(&rng, 6);
     stream_of(seed, STREAM_PRIVATE_DATA, &rng);
-    setup->has_private_bytes = rng_chance(&rng, 1, 2);
-    if (setup->has_private_bytes)
-        setup->private_bytes = private_bytes[rng_below(&rng, ARRAY_COUNT(private_bytes))];
+    config->has_private_data = rng_chance(&rng, 1, 2);
+    if (config->has_private_data)
+        config->private_data_bytes = private_bytes[rng_below(&rng, ARRAY_COUNT(private_bytes))];
 }
 
 static void draw_machine(uint64_t seed, struct campaign_setup *setup)
@@ -477,8 +477,8 @@ static void describe(struct campaign_setup *setup)
         say(setup, ", paging buffers of %u", config->paging_buffer_bytes);
     if (config->paging_buffer_count)
         say(setup, ", %u paging buffers", config->paging_buffer_count);
-    if (setup->has_private_bytes)
-        say(setup, ", private data %u", setup->private_bytes);
+    if (config->has_private_data)
+        say(setup, ", private data %u", config->private_data_bytes);
     if (config->hardware_queue_depth)
         say(setup, ", hardware queue %u", config->hardware_queue_depth);
     if (config->queue_depth)

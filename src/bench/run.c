@@ -24,6 +24,7 @@
 #include "bench/levels.h"
 #include "bench/platform.h"
 #include "bench/player.h"
+#include "bench/private_data.h"
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
 #include "check/check.h"
@@ -655,6 +656,13 @@ static bool raise_driver(struct assembly *run)
         const struct trace_sink sink = run_event_log_sink(&run->events);
 
         miniport_trace_set_sink(run->trace, &sink);
+    }
+    if (run->config->has_private_data) {
+        status = private_data_create(&run->own.services, run->config->private_data_bytes, run->top,
+                                     &layer);
+        if (!NT_SUCCESS(status))
+            return refuse(run, "no memory for the layer that declares private data");
+        run->top = layer;
     }
     if (run->config->add_layer)
         run->top = run->config->add_layer(run->config->layer_context, run->top);

@@ -129,6 +129,8 @@ struct run_config {
     uint64_t budget; /* local memory that each process should have resident; 0: no limit */
     uint32_t paging_buffer_bytes;
     unsigned paging_buffer_count;
+    bool has_private_data;       /* the driver says that a paging buffer needs ... */
+    uint32_t private_data_bytes; /* ... so much private data (bench/private_data.h) */
     unsigned hardware_queue_depth;
     uint64_t local_limit;
     unsigned faults;         /* enum run_fault */
@@ -182,8 +184,14 @@ struct run_config {
 /* Scattered pages, content and rules checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
 
-/* What the workload's options say, over what is there. */
+/* What the workload's options say, over what is there. Names are lent by the workload. */
 void run_config_from_workload(struct run_config *config, const struct workload *workload);
+/*
+ * Makes the workload's options what is not as by default, and nothing else: the case then stands alone,
+ * and plays so without a command line (run_options.h says what has an option).
+ */
+bool run_config_to_options(const struct run_config *config, struct workload *workload,
+                           struct workload_error *error);
 
 /* An option that the workload sets and this bench does not follow yet; NULL: none. */
 const char *run_config_unsupported_option(const struct workload *workload);

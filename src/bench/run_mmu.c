@@ -19,29 +19,6 @@
 
 #define ORDINARY_LEVELS 4u
 
-static bool says(const struct workload *workload, const char *key, const char *word, bool otherwise)
-{
-    const char *value = workload_option(workload, key);
-
-    return value ? strcmp(value, word) == 0 : otherwise;
-}
-
-void run_mmu_from_workload(struct run_mmu *mmu, const struct workload *workload)
-{
-    const char *pages = workload_option(workload, "pages-64k");
-
-    mmu->levels = (unsigned)workload_option_number(workload, "page-table-levels", mmu->levels);
-    mmu->has_plain_entries = says(workload, "page-table-entries", "plain", mmu->has_plain_entries);
-    mmu->has_large_pages = says(workload, "large-pages", "yes", mmu->has_large_pages);
-    mmu->frees_tables = says(workload, "free-page-tables", "yes", mmu->frees_tables);
-    mmu->clears_tables = says(workload, "clear-page-tables", "yes", mmu->clears_tables);
-    mmu->has_idle_updates = says(workload, "idle-updates", "yes", mmu->has_idle_updates);
-    if (pages)
-        mmu->pages_64k = strcmp(pages, "dual") == 0     ? RUN_PAGES_64K_DUAL
-                         : strcmp(pages, "single") == 0 ? RUN_PAGES_64K_SINGLE
-                                                        : RUN_PAGES_64K_NONE;
-}
-
 uint32_t run_mmu_straps(const struct run_mmu *mmu)
 {
     static const uint32_t pages_64k[] = {

@@ -9,7 +9,6 @@
 #define DRYDOCK_BENCH_RUN_MMU_H
 
 #include "sgpu/sgpu.h"
-#include "workload/workload.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,8 +24,6 @@ struct run_mmu {
     bool clears_tables;    /* ExplicitPageTableInvalidation */
     bool has_idle_updates; /* PageTableUpdateRequireAddressSpaceIdle */
 };
-
-void run_mmu_from_workload(struct run_mmu *mmu, const struct workload *workload);
 
 /* The board: SGPU_STRAP_* to add, and the index bits of its levels. */
 uint32_t run_mmu_straps(const struct run_mmu *mmu);

@@ -207,7 +207,7 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
             return false;
         config->events_limit = number;
     }
-    config->has_tables_in_system_memory = values[OPTION_TABLES_IN_SYSTEM] != NULL;
+    config->has_tables_in_system_memory |= values[OPTION_TABLES_IN_SYSTEM] != NULL;
     if (values[OPTION_REFERENCE]) {
         if (!find_word("reference", references, values[OPTION_REFERENCE], &word))
             return false;

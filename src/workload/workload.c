@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_NAME 63
+
 /* Words -------------------------------------------------------------------------------------- */
 
 const char *workload_op_name(enum workload_op_kind kind)
@@ -136,6 +138,15 @@ const struct workload_option_info workload_options[] = {
     {"budget", WORKLOAD_OPTION_SIZE, NULL, 0, 16 * TiB,
      "local memory that one process may keep resident"},
     {"paging-buffer", WORKLOAD_OPTION_SIZE, NULL, 64, 16 * MiB, "bytes of one paging buffer"},
+    {"paging-buffers", WORKLOAD_OPTION_NUMBER, NULL, 1, 64, "paging buffers in rotation"},
+    {"private-data", WORKLOAD_OPTION_SIZE, NULL, 0, 64 * KiB,
+     "bytes of private data that the driver declares for a paging buffer"},
+    {"hardware-queue", WORKLOAD_OPTION_NUMBER, NULL, 1, 64, "packets with the driver at once"},
+    {"local-limit", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, 16 * TiB,
+     "bytes of local memory that the manager uses at most"},
+    {"jitter", WORKLOAD_OPTION_NUMBER, NULL, 1, WORKLOAD_MAX_DURATION_NS,
+     "nanoseconds by which an interrupt or a transfer is late at most"},
+    {"driver", WORKLOAD_OPTION_NAME, NULL, 0, 0, "which driver is loaded"},
     {"dma-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one DMA buffer"},
     {"queue-depth", WORKLOAD_OPTION_NUMBER, NULL, 1, 65536,
      "submissions that a context may have in flight"},
@@ -144,8 +155,8 @@ const struct workload_option_info workload_options[] = {
     {"local-bandwidth", WORKLOAD_OPTION_NUMBER, NULL, MiB, UINT64_C(1) << 50,
      "bytes per second inside local memory"},
     {"nodes", WORKLOAD_OPTION_NUMBER, NULL, 2, WORKLOAD_MAX_NODES, "engines of the GPU"},
-    {"scatter", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
-     "whether system pages behind an allocation are scattered"},
+    {"scatter", WORKLOAD_OPTION_CHOICE, "no|yes|fragmented", 0, 0,
+     "whether system pages behind an allocation are scattered, and how far"},
     {"dma-remapping", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether an IOMMU gives the device logical addresses of its own"},
     {"residency-part", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, GiB,
@@ -198,6 +209,12 @@ const struct workload_option_info workload_options[] = {
      "most bytes that one operation maps in an aperture"},
     {"content", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
      "whether every byte moved and read is checked"},
+    {"rules", WORKLOAD_OPTION_CHOICE, "none|full", 0, 0,
+     "whether every call is judged by the rules of the contract"},
+    {"resets", WORKLOAD_OPTION_CHOICE, "engine|adapter", 0, 0,
+     "whether one engine may be reset alone"},
+    {"fail-allocation", WORKLOAD_OPTION_NUMBER, NULL, 1, UINT64_MAX,
+     "which allocation of the memory manager fails, counted from its start"},
     {"timeout", WORKLOAD_OPTION_NUMBER, NULL, 1000, WORKLOAD_MAX_DURATION_NS,
      "nanoseconds that a packet may take; with it the run has a watchdog"},
     {"timeout-limit", WORKLOAD_OPTION_NUMBER, NULL, 0, 64,
@@ -210,7 +227,7 @@ const struct workload_option_info workload_options[] = {
     {"page-table-memory", WORKLOAD_OPTION_CHOICE, "local|system", 0, 0,
      "where page tables are, if the GPU writes them"},
     {"page-table-levels", WORKLOAD_OPTION_NUMBER, NULL, 2, 6, "levels of page tables"},
-    {"pages-64k", WORKLOAD_OPTION_CHOICE, "none|dual", 0, 0,
+    {"pages-64k", WORKLOAD_OPTION_CHOICE, "none|single|dual", 0, 0,
      "whether local memory has 64 KiB pages, and how page tables name them"},
     {"large-pages", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether entries above the leaf may map pages"},
@@ -278,6 +295,15 @@ static bool are_choices(const char *choices, const char *value)
     return true;
 }
 
+static bool is_name(const char *value)
+{
+    size_t length = strlen(value);
+
+    return length && length <= MAX_NAME &&
+           strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/-") ==
+               length;
+}
+
 bool workload_option_has(const struct workload *workload, const char *key, const char *word)
 {
     const char *at = workload_option(workload, key);
@@ -315,6 +341,14 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
                            key, value, info->choices);
         return false;
     }
+    if (info->type == WORKLOAD_OPTION_NAME) {
+        if (is_name(value))
+            return true;
+        workload_error_set(
+            error, "option %s is '%.80s' (expected letters, digits and _ . : / -, at most %d)", key,
+            value, MAX_NAME);
+        return false;
+    }
     if (workload_parse_number(value, strlen(value), &number) && number >= info->min &&
         number <= info->max)
         return true;
@@ -341,6 +375,11 @@ uint64_t workload_option_number(const struct workload *workload, const char *key
     if (value && workload_parse_number(value, strlen(value), &number))
         return number;
     return fallback;
+}
+
+void workload_clear_options(struct workload *workload)
+{
+    workload->option_count = 0;
 }
 
 /* Appends a string that nothing else shares. */

@@ -332,6 +332,7 @@ enum workload_option_type {
     WORKLOAD_OPTION_NUMBER, /* the same */
     WORKLOAD_OPTION_CHOICE, /* one of the words in choices */
     WORKLOAD_OPTION_WORDS,  /* some of them, separated by commas */
+    WORKLOAD_OPTION_NAME,   /* letters, digits and _ . : / -, at most 63 */
 };
 
 struct workload_option_info {
@@ -354,6 +355,7 @@ uint64_t workload_option_number(const struct workload *workload, const char *key
 /* What --option KEY=VALUE does: checks like the parser, then replaces or adds. */
 bool workload_set_option(struct workload *workload, const char *key, const char *value,
                          struct workload_error *error);
+void workload_clear_options(struct workload *workload);
 
 /* "64M", "0x1000", "3": what the case format accepts as a number. False on anything else. */
 bool workload_parse_number(const char *text, size_t length, uint64_t *out);
