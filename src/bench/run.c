@@ -27,6 +27,7 @@
 #include "bench/private_data.h"
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
+#include "bench/vigil.h"
 #include "check/check.h"
 #include "check/oracle.h"
 #include "miniport/busy.h"
@@ -619,6 +620,7 @@ static bool raise_driver(struct assembly *run)
             status = check_layer_create(run->check, run->top, &layer);
         if (!NT_SUCCESS(status))
             return refuse(run, "no memory for the checking layer");
+        vigil_watch(run->check);
         run->top = layer;
     }
     if (run->config->faults & RUN_FAULT_PROBES) {
@@ -902,6 +904,7 @@ static void lower_check(struct assembly *run, bool is_orderly)
 {
     if (!run->check)
         return;
+    vigil_watch(NULL);
     check_end(run->check, is_orderly);
     if (!check_is_whole(run->check))
         broken(run, "the checking layer ran out of memory and lost sight of calls");

@@ -188,7 +188,8 @@ void run_config_defaults(struct run_config *out_config);
 void run_config_from_workload(struct run_config *config, const struct workload *workload);
 /*
  * Makes the workload's options what is not as by default, and nothing else: the case then stands alone,
- * and plays so without a command line (run_options.h says what has an option).
+ * and plays so without a command line (run_options.h says what has an option). Names that the workload
+ * lent to the configuration are gone behind this.
  */
 bool run_config_to_options(const struct run_config *config, struct workload *workload,
                            struct workload_error *error);
@@ -214,6 +215,7 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
 #define RUN_MAX_SEGMENTS    4
 #define RUN_MAX_DDI         64
 #define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
+#define RUN_ENDING_BYTES    6144
 
 /* Between two `step` marks. */
 struct run_step {
@@ -235,6 +237,8 @@ enum run_finding_kind {
     RUN_FINDING_FAULT,       /* the GPU faulted */
     RUN_FINDING_SUBMISSION,  /* a submission or request that could not be played */
     RUN_FINDING_LEAK,        /* something left after everything was destroyed */
+    RUN_FINDING_CRASHED,     /* the process of the run ended in the middle (bench/trial.h) */
+    RUN_FINDING_HUNG,        /* it had to be ended */
     RUN_FINDING_KIND_COUNT
 };
 const char *run_finding_kind_name(enum run_finding_kind kind);
@@ -314,6 +318,9 @@ struct run_result {
     uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
 
     uint64_t events_written, events_dropped;
+
+    char
+        ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: what was written, a backtrace, the last calls */
 };
 
 /* Plays the workload. out_result is complete whatever the outcome, which is also returned. */

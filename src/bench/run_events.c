@@ -1,5 +1,7 @@
 #include "bench/run_events.h"
 
+#include "bench/vigil.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -102,11 +104,15 @@ static void note_event(void *context, const struct trace_event *event)
         log->dropped += log->level == RUN_EVENTS_ALL || event->phase == TRACE_AFTER;
         is_written = false;
     }
+    if (is_hashed)
+        vigil_note_paging(event);
     if (is_hashed && !is_written)
         return;
     length = trace_event_format(event, line, sizeof line);
     if (length >= sizeof line)
         length = sizeof line - 1;
+    if (!is_hashed)
+        vigil_note_line(line);
     if (!is_hashed)
         hash_line(log, line, length);
     if (is_written)

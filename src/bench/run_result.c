@@ -22,10 +22,15 @@ const char *run_outcome_name(enum run_outcome outcome)
 const char *run_finding_kind_name(enum run_finding_kind kind)
 {
     static const char *const names[] = {
-        [RUN_FINDING_CONTENT] = "content",       [RUN_FINDING_TRANSLATION] = "translation",
-        [RUN_FINDING_DRIVER] = "driver",         [RUN_FINDING_FAULT] = "fault",
-        [RUN_FINDING_SUBMISSION] = "submission", [RUN_FINDING_LEAK] = "leak",
+        [RUN_FINDING_CONTENT] = "content",
+        [RUN_FINDING_TRANSLATION] = "translation",
+        [RUN_FINDING_DRIVER] = "driver",
+        [RUN_FINDING_FAULT] = "fault",
+        [RUN_FINDING_SUBMISSION] = "submission",
+        [RUN_FINDING_LEAK] = "leak",
         [RUN_FINDING_MANAGER] = "manager",
+        [RUN_FINDING_CRASHED] = "crashed",
+        [RUN_FINDING_HUNG] = "hung",
     };
 
     return names[kind];

@@ -217,3 +217,31 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
     if (check->config.report)
         check->config.report(check->config.context, finding);
 }
+
+bool check_explain_address(const struct check *check, const void *address,
+                           struct finding *out_finding)
+{
+    const struct check_object *object = check_object_of_call(check);
+    bool is_before, is_private = false;
+    size_t distance;
+
+    if (!guard_has_page(&check->dma_guard, address, &is_before, &distance)) {
+        is_private = true;
+        if (!guard_has_page(&check->private_guard, address, &is_before, &distance))
+            return false;
+    }
+    memset(out_finding, 0, sizeof *out_finding);
+    out_finding->rule = is_private ? RULE_PB_023 : RULE_PB_005;
+    out_finding->detail.event = check->event;
+    write_where(check, is_private ? "pDmaBufferPrivateData" : "pDmaBuffer",
+                out_finding->detail.where, sizeof out_finding->detail.where);
+    snprintf(out_finding->text, sizeof out_finding->text,
+             "byte %llu %s the %s was touched, on a page that is nobody's",
+             (unsigned long long)distance, is_before ? "in front of" : "behind",
+             is_private ? "private data" : "paging buffer");
+    if (object)
+        write_object(object, out_finding->detail.objects, sizeof out_finding->detail.objects);
+    check_write_arguments(check, is_private ? "pDmaBufferPrivateData" : "pDmaBuffer",
+                          out_finding->detail.arguments, sizeof out_finding->detail.arguments);
+    return true;
+}

@@ -102,6 +102,13 @@ void check_gpu(struct check *check, const struct check_gpu_event *event);
 /* Everything has been destroyed, or given up: what must be balanced at the end is. */
 void check_end(struct check *check, bool is_orderly);
 
+/*
+ * An access to the address ended the process: fills in a finding when it is a guard page around a paging
+ * buffer or its private data. Allocates nothing and may be called from a signal handler.
+ */
+bool check_explain_address(const struct check *check, const void *address,
+                           struct finding *out_finding);
+
 bool check_is_whole(const struct check *check);
 uint64_t check_event(const struct check *check); /* number of the call that is happening */
 

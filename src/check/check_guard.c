@@ -157,3 +157,18 @@ bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_v
     look_around(guard, guard->copy + bytes, out_verdict);
     return !out_verdict->is_behind && !out_verdict->is_before;
 }
+
+bool guard_has_page(const struct guard *guard, const void *address, bool *out_is_before,
+                    size_t *out_distance)
+{
+    const char *at = address;
+
+    if (!guard->map || at < guard->map || at >= guard->map + guard->map_bytes)
+        return false;
+    *out_is_before = at < guard->map + PAGE;
+    if (!*out_is_before && at < guard->map + guard->map_bytes - PAGE)
+        return false;
+    *out_distance =
+        *out_is_before ? (size_t)(guard->copy - at) : (size_t)(at - (guard->copy + guard->size));
+    return true;
+}

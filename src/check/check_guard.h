@@ -67,4 +67,11 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
 char *guard_lend(struct guard *guard, char *real, size_t bytes);
 bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_verdict);
 
+/*
+ * Whether the address, which faulted, is a guard page; then how far it is from the copy: *out_distance
+ * bytes in front of it (is_before) or behind its last byte, from 0.
+ */
+bool guard_has_page(const struct guard *guard, const void *address, bool *out_is_before,
+                    size_t *out_distance);
+
 #endif

@@ -54,7 +54,7 @@ struct cli_verb {
 };
 
 extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench,
-    cli_rules, cli_explain, cli_zoo;
+    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink;
 
 /* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
 void cli_add_zoo(void);
@@ -69,6 +69,9 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 
 /* A case, or a trace that becomes one; NULL with a message. */
 struct workload *cli_load(const char *path, uint32_t steps);
+
+/* Sets what the repeated option --option KEY=VALUE says; false with a message. */
+bool cli_set_options(const struct cli_arguments *arguments, struct workload *workload);
 
 /* Saves whole or not at all (workload/file.h); false with a message. */
 bool cli_save(const struct workload *workload, const char *path);

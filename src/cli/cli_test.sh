@@ -43,7 +43,7 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run check merge import gen ops bench rules explain; do
+for verb in run replay shrink check merge import gen ops bench rules explain; do
     expect 0 $verb --help
     prints "drydock $verb"
 done
@@ -205,6 +205,25 @@ leaves_nothing
 printf 'drydock-case 1\nalloc a size=4K flags=protected\n' >flag.in
 expect 2 run flag.in --no-out
 says "flag 'protected' of allocations: the documents say"
+
+# A case that stands alone: made smaller, played again.
+printf 'drydock-case 1\noption driver zoo:D10-pointer-stays\noption seed 5\n' >bad.in
+printf 'alloc a size=64K\nalloc b size=64K\nsubmit c0 a:w b:w\nwait all\nread a\n' >>bad.in
+expect 1 replay bad.in
+prints '^error PB-004  DxgkDdiBuildPagingBuffer'
+expect 0 replay bad.in --expect PB-004
+expect 1 replay bad.in --expect PB-005
+expect 2 replay bad.in --expect PB-0
+says "there is no rule 'PB-0'"
+expect 0 shrink bad.in -o small.in
+says '^small.in: PB-004, [0-9]* operations, shrunk from 5 in'
+grep -q '^# PB-004: ' small.in || fail "the file does not say what it shows"
+grep -q '^option seed' small.in && fail "an option that is not needed is left"
+expect 0 replay small.in --expect PB-004
+expect 2 shrink "$cases/first-page-in.case"
+says 'nothing is found in this case'
+expect 0 replay "$cases/first-page-in.case"
+leaves_nothing
 
 # Making and converting cases.
 expect 0 gen

@@ -79,6 +79,28 @@ struct workload *cli_load(const char *path, uint32_t steps)
     return workload;
 }
 
+bool cli_set_options(const struct cli_arguments *arguments, struct workload *workload)
+{
+    struct workload_error error;
+
+    for (size_t i = 0; i < arguments->repeated_count; i++) {
+        const char *equals = strchr(arguments->repeated[i], '=');
+        char key[64];
+
+        if (!equals || (size_t)(equals - arguments->repeated[i]) >= sizeof key) {
+            cli_error("option --option: '%s' is not KEY=VALUE", arguments->repeated[i]);
+            return false;
+        }
+        snprintf(key, sizeof key, "%.*s", (int)(equals - arguments->repeated[i]),
+                 arguments->repeated[i]);
+        if (!workload_set_option(workload, key, equals + 1, &error)) {
+            cli_error("%s", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool cli_save(const struct workload *workload, const char *path)
 {
     struct workload_error error;

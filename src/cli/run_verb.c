@@ -121,22 +121,7 @@ static bool apply_case_options(const struct cli_arguments *arguments, struct wor
             return false;
         }
     }
-    for (size_t i = 0; i < arguments->repeated_count; i++) {
-        const char *equals = strchr(arguments->repeated[i], '=');
-        char key[64];
-
-        if (!equals || (size_t)(equals - arguments->repeated[i]) >= sizeof key) {
-            cli_error("option --option: '%s' is not KEY=VALUE", arguments->repeated[i]);
-            return false;
-        }
-        snprintf(key, sizeof key, "%.*s", (int)(equals - arguments->repeated[i]),
-                 arguments->repeated[i]);
-        if (!workload_set_option(workload, key, equals + 1, &error)) {
-            cli_error("%s", error.text);
-            return false;
-        }
-    }
-    return true;
+    return cli_set_options(arguments, workload);
 }
 
 static bool apply_models(const char *model, struct request *request)

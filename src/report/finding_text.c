@@ -36,7 +36,9 @@ struct report_finding report_finding_of_run(const struct run_result *result,
         .wddm = wddm,
         .seed = result->config.seed,
         .replay = origin->replay,
-        .output = "",
+        .output = finding->kind == RUN_FINDING_CRASHED || finding->kind == RUN_FINDING_HUNG
+                      ? result->ending
+                      : "",
         .broken = rule == RULE_NONE ? 0 : result->rules.broken[rule],
         .evaluated = rule == RULE_NONE ? 0 : result->rules.evaluated[rule],
     };

@@ -436,15 +436,32 @@ bool workload_print(const struct workload *workload, char **out_text, size_t *ou
     return true;
 }
 
-bool workload_save(const struct workload *workload, const char *path, struct workload_error *error)
+bool workload_save_commented(const struct workload *workload, const char *comment, const char *path,
+                             struct workload_error *error)
 {
-    char *text;
-    size_t size;
-    bool ok;
+    size_t size, first, length = strlen(comment);
+    char *text, *all;
+    bool is_done;
 
     if (!workload_print(workload, &text, &size, error))
         return false;
-    ok = workload_file_write(path, text, size, error);
+    all = malloc(size + length);
+    if (!all) {
+        workload_error_set(error, "%s: out of memory", path);
+        free(text);
+        return false;
+    }
+    first = strcspn(text, "\n") + 1;
+    memcpy(all, text, first);
+    memcpy(all + first, comment, length);
+    memcpy(all + first + length, text + first, size - first);
+    is_done = workload_file_write(path, all, size + length, error);
+    free(all);
     free(text);
-    return ok;
+    return is_done;
+}
+
+bool workload_save(const struct workload *workload, const char *path, struct workload_error *error)
+{
+    return workload_save_commented(workload, "", path, error);
 }

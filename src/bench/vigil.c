@@ -1,0 +1,191 @@
+/*
+ * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded when the
+ * vigil began.
+ */
+#define _GNU_SOURCE /* SA_ONSTACK */
+#include "bench/vigil.h"
+
+#include "base/bits.h"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BACKTRACE_MAX 48
+#define STACK_BYTES   (64 * 1024)
+
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static struct vigil *current;
+static struct check *guards;
+static bool is_catching, has_caught;
+static char handler_stack[STACK_BYTES];
+
+void *vigil_shared_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void vigil_release_memory(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
+static void on_fatal_signal(int number, siginfo_t *info, void *context)
+{
+    void *frames[BACKTRACE_MAX];
+    bool is_sent = info->si_code <= 0;
+
+    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+        signal(fatal_signals[i], SIG_DFL);
+    if (current && !has_caught) {
+        has_caught = true;
+        if (!is_sent && guards && check_explain_address(guards, info->si_addr, &current->finding))
+            current->has_finding = true;
+        backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
+    }
+    /* What a signal of the machine was for happens again on return; others are sent again. */
+    if (is_sent)
+        raise(number);
+}
+
+static void catch_signals(void)
+{
+    const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
+    struct sigaction action = {.sa_sigaction = on_fatal_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    void *frame;
+
+    if (is_catching)
+        return;
+    is_catching = true;
+    backtrace(&frame, 1); /* loads what it needs now, not in a handler */
+    sigemptyset(&action.sa_mask);
+    sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+        sigaction(fatal_signals[i], &action, NULL);
+}
+
+void vigil_begin(struct vigil *vigil)
+{
+    current = vigil;
+    if (!vigil)
+        return;
+    vigil->count = 0;
+    vigil->has_finding = false;
+    catch_signals();
+}
+
+void vigil_watch(struct check *check)
+{
+    guards = check;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static struct vigil_line *next_line(void)
+{
+    return &current->lines[current->count++ % VIGIL_LINES];
+}
+
+void vigil_note_line(const char *line)
+{
+    struct vigil_line *noted;
+
+    if (!current)
+        return;
+    noted = next_line();
+    noted->is_paging = false;
+    noted->text[0] = '\0';
+    strncat(noted->text, line, sizeof noted->text - 1);
+}
+
+void vigil_note_paging(const struct trace_event *event)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = event->argument;
+    struct vigil_line *noted;
+
+    if (!current)
+        return;
+    noted = next_line();
+    noted->is_paging = true;
+    noted->has_returned = event->phase == TRACE_AFTER;
+    noted->operation = event->operation;
+    noted->size = arg->DmaSize;
+    noted->offset = arg->MultipassOffset;
+    noted->status = event->status;
+    noted->written = event->written;
+}
+
+static size_t add_paging(const struct vigil_line *line, char *text, size_t size)
+{
+    const char *operation = miniport_operation_name(line->operation);
+
+    if (line->has_returned)
+        return (size_t)snprintf(text, size,
+                                "< DxgkDdiBuildPagingBuffer(%s) 0x%08x written=%lld "
+                                "MultipassOffset=%u\n",
+                                operation, (unsigned)line->status, (long long)line->written,
+                                line->offset);
+    return (size_t)snprintf(text, size,
+                            "> DxgkDdiBuildPagingBuffer(%s) DmaSize=%u MultipassOffset=%u\n",
+                            operation, line->size, line->offset);
+}
+
+void vigil_describe(const struct vigil *vigil, const char *output, char *text, size_t size)
+{
+    uint64_t first = vigil->count > VIGIL_LINES ? vigil->count - VIGIL_LINES : 0;
+    size_t used = (size_t)snprintf(text, size, "%s%s", output,
+                                   output[0] && output[strlen(output) - 1] != '\n' ? "\n" : "");
+
+    if (used < size && vigil->count)
+        used += (size_t)snprintf(text + used, size - used, "last calls:\n");
+    for (uint64_t i = first; i < vigil->count && used < size; i++) {
+        const struct vigil_line *line = &vigil->lines[i % VIGIL_LINES];
+
+        used += line->is_paging ? add_paging(line, text + used, size - used)
+                                : (size_t)snprintf(text + used, size - used, "%.*s\n",
+                                                   VIGIL_LINE_BYTES - 1, line->text);
+    }
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------- */
+
+/* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
+static void find_telling_line(const char *output, char *out, size_t size)
+{
+    static const char *const marks[] = {"assertion failed", "ERROR: ", "runtime error"};
+
+    out[0] = '\0';
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+        const char *mark = strstr(output, marks[i]), *start = mark;
+
+        if (!mark)
+            continue;
+        while (start > output && start[-1] != '\n')
+            start--;
+        snprintf(out, size, "%.*s", (int)strcspn(start, "\n"), start);
+        return;
+    }
+}
+
+void vigil_explain_end(int status, const char *output, char *text, size_t size)
+{
+    char line[400];
+    const char *colon;
+
+    find_telling_line(output, line, sizeof line);
+    colon = line[0] ? ": " : "";
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "ended by signal %d (%s)%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), colon, line);
+    else
+        snprintf(text, size, "ended with exit status %d%s%s", WEXITSTATUS(status), colon, line);
+}

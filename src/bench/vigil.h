@@ -1,0 +1,65 @@
+/*
+ * Vigil: what is left to read of a run that ends in the middle.
+ *
+ * Place      bench, in memory that a process shares with whoever started it (trial.h, campaign_pool.c).
+ *            run_events.c tells it of calls, run.c of the checking layer.
+ * Model      While a process stands under a vigil, the last calls go into a ring, and a fatal signal
+ *            writes, on a stack of its own, which it was and a backtrace to standard error, and, where
+ *            the address is a guard page of the checking layer, the finding that this is. Then the
+ *            process ends by the signal. Without a vigil all functions do nothing.
+ *            There is one at a time: signals belong to the process.
+ * Ownership  The memory is the caller's, and outlives the process that writes it.
+ * Errors     None: what cannot be noted is not.
+ */
+#ifndef DRYDOCK_BENCH_VIGIL_H
+#define DRYDOCK_BENCH_VIGIL_H
+
+#include "check/check.h"
+#include "miniport/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VIGIL_LINES      24
+#define VIGIL_LINE_BYTES 224
+#define VIGIL_TEXT       4096 /* of what a process wrote, or of the calls as text */
+
+/* A call as it began or ended; a paging operation is made a line of when it is read. */
+struct vigil_line {
+    bool is_paging, has_returned;
+    uint32_t operation, size, offset; /* is_paging: size of the buffer, MultipassOffset */
+    int32_t status;
+    int64_t written;
+    char text[VIGIL_LINE_BYTES];
+};
+
+struct vigil {
+    uint64_t count; /* lines noted; the last VIGIL_LINES are there */
+    struct vigil_line lines[VIGIL_LINES];
+    bool has_finding; /* the guards explain the signal */
+    struct finding finding;
+};
+
+/* Memory that a child shares with its parent; NULL: none. */
+void *vigil_shared_memory(size_t bytes);
+void vigil_release_memory(void *memory, size_t bytes);
+
+/* From now on, in this process; signals are caught the first time. NULL ends it. */
+void vigil_begin(struct vigil *vigil);
+
+/* Who knows what guard pages are for; NULL: nobody. */
+void vigil_watch(struct check *check);
+
+void vigil_note_line(const char *line);
+void vigil_note_paging(const struct trace_event *event);
+
+/* The calls, a line each, the last one last; and what was written to standard error before them. */
+void vigil_describe(const struct vigil *vigil, const char *output, char *text, size_t size);
+
+/*
+ * Why a process ended, from waitpid(): "ended by signal 11 (Segmentation fault): ...", with the line of its
+ * output that says most.
+ */
+void vigil_explain_end(int status, const char *output, char *text, size_t size);
+
+#endif

@@ -1,0 +1,119 @@
+#include "cli/cli.h"
+
+#include "bench/repro.h"
+#include "bench/trial.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_EXPECT, OPTION_SECONDS, OPTION_JSON };
+
+static const struct cli_option options[] = {
+    [OPTION_EXPECT] = {"expect", 0, "RULE", "exit status 0 if this rule is broken, else 1"},
+    [OPTION_SECONDS] = {"seconds", 0, "S", "of wall time until it counts as hung (60)"},
+    [OPTION_JSON] = {"json", 0, NULL, "print the run as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+static void print_result(const struct cli_arguments *arguments, const struct workload *workload,
+                         const struct run_result *result)
+{
+    char replay[1024] = "drydock replay";
+    struct report_origin origin = {.case_file = arguments->rest[0], .replay = replay};
+
+    cli_append_word(replay, sizeof replay, arguments->rest[0]);
+    if (arguments->values[OPTION_JSON]) {
+        char *json = report_run_json(result, &origin, 1);
+
+        puts(json ? json : "{}");
+        free(json);
+        return;
+    }
+    report_findings(stdout, &origin, result);
+    if (result->error[0])
+        printf("error %s\n  %s\n", run_outcome_name(result->outcome), result->error);
+    if (result->outcome == RUN_CLEAN)
+        printf("%s: nothing was found in %llu operations\n", arguments->rest[0],
+               (unsigned long long)result->operations_played);
+}
+
+static enum cli_status status_of(const char *rule, const struct run_result *result)
+{
+    struct repro repro;
+
+    if (!rule)
+        return result->outcome == RUN_CLEAN ? CLI_FINE : CLI_FINDINGS;
+    repro_of_rule(&repro, rule);
+    return repro_is_shown(&repro, result) ? CLI_FINE : CLI_FINDINGS;
+}
+
+static enum cli_status play(const struct cli_arguments *arguments, struct run_result *result)
+{
+    const char *rule = arguments->values[OPTION_EXPECT];
+    enum cli_status status = CLI_INTERNAL;
+    struct run_config config;
+    struct workload *workload;
+    uint64_t seconds = 60;
+
+    if (arguments->values[OPTION_SECONDS] &&
+        !cli_number("seconds", arguments->values[OPTION_SECONDS], 1, 1u << 30, &seconds))
+        return CLI_USAGE;
+    if (rule && rule_find(rule) == RULE_NONE) {
+        cli_error("option --expect: there is no rule '%s' (drydock rules lists them)", rule);
+        return CLI_USAGE;
+    }
+    workload = cli_load(arguments->rest[0], 0);
+    if (!workload)
+        return CLI_USAGE;
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.progress = cli_progress;
+    if (!cli_find_driver(config.driver)) {
+        status = CLI_USAGE;
+    } else if (trial_execute(&config, workload, (double)seconds, result)) {
+        cli_progress_end();
+        print_result(arguments, workload, result);
+        status = status_of(rule, result);
+    } else {
+        cli_error("the process of the run cannot be made");
+    }
+    run_result_fini(result);
+    workload_free(workload);
+    return status;
+}
+
+static enum cli_status replay(const struct cli_arguments *arguments)
+{
+    struct run_result *result;
+    enum cli_status status;
+
+    if (arguments->rest_count != 1) {
+        cli_error("replay takes one case (drydock replay --help)");
+        return CLI_USAGE;
+    }
+    result = calloc(1, sizeof *result);
+    if (!result) {
+        cli_error("no memory");
+        return CLI_INTERNAL;
+    }
+    status = play(arguments, result);
+    free(result);
+    return status;
+}
+
+const struct cli_verb cli_replay = {
+    .name = "replay",
+    .usage = "CASE [options]",
+    .summary = "Plays a case as its own options say, and prints what it shows",
+    .details =
+        "For the cases of findings: driver, board, seed and all else are options of the case, and\n"
+        "nothing is written. The run has a process of its own, so that a driver that crashes or\n"
+        "hangs is a finding as well. Exit status 1: it has findings; with --expect RULE: 0 if\n"
+        "this rule is among them, 1 if not.",
+    .options = options,
+    .repeated_option = -1,
+    .run = replay,
+};

@@ -1,0 +1,159 @@
+#include "cli/cli.h"
+
+#include "bench/repro.h"
+#include "bench/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_RULE, OPTION_OUT, OPTION_SECONDS, OPTION_DRIVER, OPTION_OPTION };
+
+static const struct cli_option options[] = {
+    [OPTION_RULE] = {"rule", 0, "RULE", "that must go on being broken (that of the first finding)"},
+    [OPTION_OUT] = {"out", 'o', "FILE", "the smaller case (standard output)"},
+    [OPTION_SECONDS] = {"seconds", 0, "S", "to try for at most (60)"},
+    [OPTION_DRIVER] = {"driver", 0, "NAME", "of the run, in place of the case's"},
+    [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
+    {NULL, 0, NULL, NULL},
+};
+
+#define HUNG_SECONDS 60
+
+static void draw_progress(void *context, uint32_t before, uint32_t lines, uint32_t tries)
+{
+    char what[96];
+
+    snprintf(what, sizeof what, "%u of %u operations, %u tries", lines, before, tries);
+    cli_progress(NULL, what, before - lines, before);
+}
+
+/* The smaller case in its place. The try that shows the finding has said how long one takes. */
+static enum cli_status shrink(const struct cli_arguments *arguments, const struct repro *repro,
+                              const struct workload *workload, double seconds, double try_seconds)
+{
+    const char *path = arguments->values[OPTION_OUT] ? arguments->values[OPTION_OUT] : "-";
+    const struct repro_shrink how = {
+        .seconds = seconds, .try_seconds = try_seconds, .progress = draw_progress};
+    struct workload_shrink_result shrunk;
+    struct workload_error error;
+    struct workload *small;
+    bool is_saved;
+
+    if (!repro_shrink(&how, repro, workload, &small, &shrunk, &error)) {
+        cli_error("%s", error.text);
+        return CLI_USAGE;
+    }
+    cli_progress_end();
+    is_saved = repro_save(repro, small, &shrunk, path, &error);
+    if (is_saved)
+        fprintf(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
+                repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after, shrunk.lines_before,
+                shrunk.tries, shrunk.is_finished ? "" : "; time ran out (--seconds)");
+    else
+        cli_error("%s", error.text);
+    workload_free(small);
+    return is_saved ? CLI_FINE : CLI_USAGE;
+}
+
+/* Plays it once, to see what it shows and how long that takes. */
+static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
+                                       struct workload *workload, double seconds,
+                                       struct run_result *result)
+{
+    const char *rule = arguments->values[OPTION_RULE];
+    struct run_config config;
+    struct workload_error error;
+    struct repro repro;
+    double try_seconds;
+
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.progress = cli_progress;
+    if (!cli_find_driver(config.driver))
+        return CLI_USAGE;
+    if (!trial_execute(&config, workload, HUNG_SECONDS, result)) {
+        cli_error("the process of the run cannot be made");
+        return CLI_INTERNAL;
+    }
+    cli_progress_end();
+    /* Options that say what there is anyway go; the configuration's names are the workload's until then. */
+    if (!run_config_to_options(&config, workload, &error)) {
+        cli_error("%s", error.text);
+        return CLI_USAGE;
+    }
+    if (rule)
+        repro_of_rule(&repro, rule);
+    else if (!repro_of_result(&repro, result)) {
+        cli_error("%s: nothing is found in this case", arguments->rest[0]);
+        return CLI_USAGE;
+    }
+    for (uint32_t i = 0; i < result->finding_count && rule; i++) {
+        if (strcmp(result->findings[i].rule, rule) == 0 && !repro.text[0])
+            snprintf(repro.text, sizeof repro.text, "%s", result->findings[i].text);
+    }
+    try_seconds = result->finding_totals[RUN_FINDING_HUNG] ? 2 : 2 + 10 * result->wall_seconds;
+    return shrink(arguments, &repro, workload, seconds, try_seconds);
+}
+
+static bool apply_options(const struct cli_arguments *arguments, struct workload *workload)
+{
+    struct workload_error error;
+
+    if (arguments->values[OPTION_DRIVER] &&
+        !workload_set_option(workload, "driver", arguments->values[OPTION_DRIVER], &error)) {
+        cli_error("%s", error.text);
+        return false;
+    }
+    return cli_set_options(arguments, workload);
+}
+
+static enum cli_status shrink_case(const struct cli_arguments *arguments)
+{
+    const char *rule = arguments->values[OPTION_RULE];
+    struct run_result *result = NULL;
+    struct workload *workload;
+    enum cli_status status = CLI_USAGE;
+    uint64_t seconds = 60;
+
+    if (arguments->rest_count != 1) {
+        cli_error("shrink takes one case (drydock shrink --help)");
+        return CLI_USAGE;
+    }
+    if (rule && rule_find(rule) == RULE_NONE) {
+        cli_error("option --rule: there is no rule '%s' (drydock rules lists them)", rule);
+        return CLI_USAGE;
+    }
+    if (arguments->values[OPTION_SECONDS] &&
+        !cli_number("seconds", arguments->values[OPTION_SECONDS], 1, 1u << 30, &seconds))
+        return CLI_USAGE;
+    workload = cli_load(arguments->rest[0], 0);
+    if (!workload)
+        return CLI_USAGE;
+    result = calloc(1, sizeof *result);
+    if (!result) {
+        cli_error("no memory");
+        status = CLI_INTERNAL;
+    } else if (apply_options(arguments, workload)) {
+        status = look_and_shrink(arguments, workload, (double)seconds, result);
+        run_result_fini(result);
+    }
+    free(result);
+    workload_free(workload);
+    return status;
+}
+
+const struct cli_verb cli_shrink = {
+    .name = "shrink",
+    .usage = "CASE [options]",
+    .summary = "Makes a case with a finding as small as it can be with the same finding",
+    .details =
+        "Operations, references, sizes, contexts and options go for as long as the run breaks the\n"
+        "same rule, or, where no rule names the finding, has one of the same cause. Each try is a\n"
+        "run in a process of its own, so a crash or a hang can be made smaller too. The result\n"
+        "stands alone: drydock replay plays it.",
+    .options = options,
+    .repeated_option = OPTION_OPTION,
+    .run = shrink_case,
+};
