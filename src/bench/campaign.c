@@ -120,7 +120,7 @@ static void play_workload(const struct campaign_options *options, uint64_t seed,
     struct run_result *result = malloc(sizeof *result);
     struct campaign_setup setup;
 
-    campaign_draw_setup(seed, options->model, workload, &setup);
+    campaign_draw_setup(seed, campaign_model_of(options, seed, workload), workload, &setup);
     setup.config.driver = options->driver;
     record->model = setup.model;
     record->wddm = setup.config.wddm;

@@ -133,6 +133,13 @@ struct campaign_options {
                  struct campaign_record *out_record);
 };
 
+/*
+ * The model that an item is drawn for: that of the options; of all, one that the driver has, where neither
+ * that which the seed draws nor one that the case states is.
+ */
+enum campaign_model campaign_model_of(const struct campaign_options *options, uint64_t seed,
+                                      const struct workload *workload);
+
 /* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there
  * are cases. */
 void campaign_play(const struct campaign_options *options, uint64_t seed, size_t case_index,

@@ -259,7 +259,8 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     else if (campaign_draw_workload(record->seed, &drawn, &error))
         workload = drawn;
     if (workload) {
-        campaign_draw_setup(record->seed, options->model, workload, &setup);
+        campaign_draw_setup(record->seed, campaign_model_of(options, record->seed, workload),
+                            workload, &setup);
         record->model = setup.model;
         record->wddm = setup.config.wddm;
         memcpy(record->setup, setup.text, sizeof record->setup);

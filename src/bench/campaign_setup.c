@@ -6,6 +6,7 @@
  * needs two unusual settings and no third is found that way too.
  */
 #include "bench/campaign.h"
+#include "bench/drivers.h"
 
 #include "base/bits.h"
 #include "workload/generate.h"
@@ -498,6 +499,26 @@ static void describe(struct campaign_setup *setup)
     describe_board(setup);
     say(setup, "%s%s", config->faults & RUN_FAULT_PROBES ? ", probed" : "",
         config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "");
+}
+
+enum campaign_model campaign_model_of(const struct campaign_options *options, uint64_t seed,
+                                      const struct workload *workload)
+{
+    struct run_driver driver;
+    enum campaign_model drawn;
+
+    if (options->model != CAMPAIGN_ALL_MODELS || workload_option(workload, "model") ||
+        workload_option(workload, "wddm") || !run_find_driver(options->driver, &driver) ||
+        !driver.has_model)
+        return options->model;
+    drawn = draw_model(seed, workload);
+    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++) {
+        unsigned model = (drawn + i) % CAMPAIGN_ALL_MODELS;
+
+        if (driver.has_model(&driver, (enum run_model)model))
+            return (enum campaign_model)model;
+    }
+    return options->model;
 }
 
 void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,

@@ -2,6 +2,7 @@
  * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
  */
 #include "bench/campaign.h"
+#include "bench/drivers.h"
 #include "bench/test_run.h"
 
 #include <signal.h>
@@ -164,6 +165,39 @@ static void records_do_not_depend_on_the_number_of_workers(void **state)
     assert_true(a.summary.digest == b.summary.digest);
     campaign_summary_fini(&a.summary);
     campaign_summary_fini(&b.summary);
+}
+
+static bool has_gpummu_only(const struct run_driver *driver, enum run_model model)
+{
+    return model == RUN_GPUMMU;
+}
+
+static bool find_narrow(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = name, .has_model = has_gpummu_only};
+    return strcmp(name, "narrow") == 0;
+}
+
+static void a_driver_is_played_in_the_models_that_it_has(void **state)
+{
+    struct campaign_options options = some_seeds(6, 1);
+    struct campaign_record record;
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "alloc a size=4K\n");
+
+    run_add_drivers(find_narrow);
+    options.driver = "narrow";
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        campaign_play(&options, seed, 0, &record);
+        assert_int_equal(record.outcome, CAMPAIGN_CLEAN);
+        assert_int_equal(record.model, CAMPAIGN_GPUMMU);
+    }
+    /* What was asked for by name, or by the case, is refused where it cannot be. */
+    assert_int_equal(campaign_model_of(&options, 1, workload), CAMPAIGN_ALL_MODELS);
+    options.model = CAMPAIGN_PHYSICAL;
+    campaign_play(&options, 1, 0, &record);
+    assert_int_equal(record.outcome, CAMPAIGN_REFUSED);
+    workload_free(workload);
 }
 
 static void play_nothing(const struct campaign_options *options, uint64_t seed, size_t case_index,
@@ -349,6 +383,7 @@ int main(void)
         cmocka_unit_test(options_of_a_case_win),
         cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),
         cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),
+        cmocka_unit_test(a_driver_is_played_in_the_models_that_it_has),
         cmocka_unit_test(a_campaign_survives_crashes_and_hangs),
         cmocka_unit_test(a_campaign_stops_when_it_is_told),
         cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
