@@ -48,10 +48,10 @@ static uint64_t pages_before(const struct lend_layer *layer, uint64_t first, uin
     return layer->seed && choice % 2 ? choice / 2 % (LEND_MOST_BEFORE + 1) : 0;
 }
 
-static bool lend_mdl(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_t count)
+/* Where nothing but the offset says which part of an allocation it is, before is 0. */
+static bool lend_mdl(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_t count,
+                     uint64_t before)
 {
-    uint64_t before = pages_before(layer, *offset, count);
-
     if (!*mdl || !lend_pages(layer, (const uint64_t *)(*mdl + 1), bytes_to_pages((*mdl)->ByteCount),
                              *offset, count, before))
         return false;
@@ -63,15 +63,11 @@ static bool lend_mdl(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_
     return true;
 }
 
-static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, ULONG *offset, uint64_t count)
+static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, uint64_t first, uint64_t count)
 {
-    uint64_t before = pages_before(layer, *offset, count);
-
     if (adl->Flags.Contiguous ||
-        !lend_pages(layer, (const uint64_t *)adl->Pages, adl->PageCount, *offset, count, before))
+        !lend_pages(layer, (const uint64_t *)adl->Pages, adl->PageCount, first, count, 0))
         return false;
-    adl->PageCount += (UINT32)before;
-    *offset += (ULONG)before;
     adl->Pages = (DXGK_PAGE_NUMBER *)layer->copy.pages;
     return true;
 }
@@ -79,22 +75,24 @@ static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, ULONG *offset, uin
 /* Puts the copy in the place of what the arguments point to; false: nothing was replaced. */
 static bool lend(struct lend_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    uint64_t pages;
+    uint64_t pages, before;
 
     switch ((unsigned)arg->Operation) {
     case DXGK_OPERATION_TRANSFER:
         pages = bytes_to_pages(arg->Transfer.TransferSize);
+        before = pages_before(layer, arg->Transfer.MdlOffset, pages);
         if (!arg->Transfer.Source.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Source.pMdl, &arg->Transfer.MdlOffset, pages);
+            return lend_mdl(layer, &arg->Transfer.Source.pMdl, &arg->Transfer.MdlOffset, pages,
+                            before);
         if (!arg->Transfer.Destination.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, &arg->Transfer.MdlOffset,
-                            pages);
+            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, &arg->Transfer.MdlOffset, pages,
+                            before);
         return false;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
         return lend_mdl(layer, &arg->MapApertureSegment.pMdl, &arg->MapApertureSegment.MdlOffset,
-                        arg->MapApertureSegment.NumberOfPages);
+                        arg->MapApertureSegment.NumberOfPages, 0);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        return lend_adl(layer, &arg->MapApertureSegment2.Adl, &arg->MapApertureSegment2.AdlOffset,
+        return lend_adl(layer, &arg->MapApertureSegment2.Adl, arg->MapApertureSegment2.AdlOffset,
                         arg->MapApertureSegment2.NumberOfPages);
     default:
         return false;
