@@ -546,6 +546,9 @@ void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct 
     config->model = drawn.model;
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
+    /* The oracle follows what is in tiles by whole tiles. */
+    if (config->transfer_piece_bytes && tile_bytes(workload))
+        config->transfer_piece_bytes = align_up(config->transfer_piece_bytes, SGPU_TILE_BYTES);
     make_room(workload, config);
     shape_memory(seed, workload, config);
     draw_hidden(seed, workload, config);

@@ -31,6 +31,8 @@
  *            next one and borrows the oracle, which must outlive it. Names are copied.
  * Errors     NTSTATUS: STATUS_NO_MEMORY. What is wrong with the run is a report, never a status.
  *            When the layer itself runs out of memory, the counter lost_operations tells.
+ * Limits     Of an allocation in tiles, parts of a transfer are whole tiles: the pages of a smaller part
+ *            that is moved as it lies are taken for others of the same tile.
  * Units      Bytes unless a name says page. Offsets count from the start of the allocation.
  * Source     contract.md PB-010, PB-015 to PB-017, XFER, FILL, DISC, APER, VX, PT-024, PT-025, PT-030.
  */
