@@ -217,6 +217,26 @@ static void orphan(struct check_ledger *ledger, const struct check_object *owner
     }
 }
 
+struct check_movement *check_movement_of(const struct check_ledger *ledger,
+                                         struct check_allocation *allocation)
+{
+    struct check_movement *movement = &allocation->movement;
+
+    if (movement->epoch != ledger->movement_epoch) {
+        movement->epoch = ledger->movement_epoch;
+        movement->segment = 0;
+        movement->busy_operation = 0;
+        movement->is_used = false;
+        movement->next_chunk = 0;
+    }
+    return movement;
+}
+
+uint64_t check_allocation_pages(const struct check_allocation *allocation)
+{
+    return bytes_to_pages(max_u64(allocation->bytes, allocation->info.PitchAlignedSize));
+}
+
 /* ---- Caps ------------------------------------------------------------------------------------ */
 
 #define MAX_SEGMENTS CHECK_MAX_SEGMENTS

@@ -80,10 +80,26 @@ struct check_context {
     DXGKARG_SETROOTPAGETABLE root;
 };
 
+/* What paging operations said of an allocation; kept by check_transfer.c and check_virtual.c. */
+struct check_movement {
+    uint64_t epoch;   /* of what follows but the range: a reset or a sleep begins another */
+    unsigned segment; /* the memory segment in which FILL or TRANSFER left it, 0: none */
+    uint64_t address;
+    unsigned busy_operation; /* that came back with BUSY and is due, + 1; 0: none */
+    bool is_used;            /* last by a packet that was patched: */
+    unsigned use_node;
+    uint32_t use_fence;
+    uint64_t next_chunk; /* offset at which its VIRTUAL operations go on, 0: none is under way */
+    unsigned chunk_operation;
+    bool had_range, has_range; /* a swizzling range was, or is, acquired for it: */
+    unsigned range_id, range_data;
+};
+
 struct check_allocation {
     struct check_object object;
     uint64_t bytes;           /* as the driver said */
     DXGK_ALLOCATIONINFO info; /* the driver's answer; its pointers are dead */
+    struct check_movement movement;
 };
 
 struct check_open_allocation {
@@ -170,7 +186,8 @@ struct check_ledger {
     struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     bool is_whole;
-    bool has_gpu; /* it tells what it does */
+    bool has_gpu;            /* it tells what it does */
+    uint64_t movement_epoch; /* of struct check_movement */
 
     uint64_t operation;     /* number of the paging operation that is being, or was, built */
     bool is_operation_open; /* its last part is not built yet */
@@ -204,6 +221,12 @@ const char *check_object_name(const struct check_object *object, char *out, size
 /* Remembers it in the object's history. */
 void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The allocation's movements in the present epoch: of an earlier one they are forgotten. */
+struct check_movement *check_movement_of(const struct check_ledger *ledger,
+                                         struct check_allocation *allocation);
+/* In pages, as the driver answered. */
+uint64_t check_allocation_pages(const struct check_allocation *allocation);
 
 /* ---- For check_layer.c: what a call that succeeded, or a callback, changes ---- */
 

@@ -96,7 +96,9 @@ struct check_watcher {
     X(check_patch_watcher)                                                                         \
     X(check_page_table_watcher)                                                                    \
     X(check_reset_watcher)                                                                         \
-    X(check_table_life_watcher)
+    X(check_table_life_watcher)                                                                    \
+    X(check_transfer_watcher)                                                                      \
+    X(check_virtual_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

@@ -187,6 +187,8 @@ static inline NTSTATUS rig_answer_build(struct rig *rig, DXGKARG_BUILDPAGINGBUFF
 {
     if (!arg->pDmaBuffer)
         return STATUS_SUCCESS;
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize)
+        return STATUS_SUCCESS; /* only to be noted (XFER-017) */
     if (arg->DmaSize < RIG_PACKET_BYTES)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     rig_set_slots(rig, arg);
