@@ -1,0 +1,425 @@
+/*
+ * Watcher: what sleeps take, and what has to leave before and come back behind (PWR).
+ *
+ * Where allocations are is known from the operations of the physical model, which name segments; those of
+ * the others name virtual addresses. What is left where a sleep does not keep it may have been destroyed
+ * already, which no driver is told before its content is discarded: so it is a breach when it is used
+ * after the sleep.
+ */
+#include "check/check_watch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The content of an allocation, in a memory segment. */
+struct power_place {
+    unsigned segment; /* 0: not in any */
+    uint64_t start, bytes;
+    bool is_discarded; /* and not put anywhere since */
+    enum rule_id lost; /* in a sleep, by this rule; RULE_NONE: it was not */
+};
+
+struct power_watch {
+    struct id_map places; /* by the handle of the allocation */
+    bool has_lost;        /* one of them, perhaps */
+    bool is_off;
+    POWER_ACTION action;
+    bool has_system_tables;  /* were written, ever */
+    bool owes_system_tables; /* they are to be written before all others */
+};
+
+static struct power_place *place_of(struct check *check, struct power_watch *watch, HANDLE handle)
+{
+    uint64_t key = (uint64_t)(uintptr_t)handle;
+    struct power_place *place = id_map_find(&watch->places, key);
+    const struct base_services *services = check_configuration(check)->services;
+
+    if (place || !handle)
+        return place;
+    place = base_alloc(services, sizeof *place);
+    if (place)
+        memset(place, 0, sizeof *place);
+    if (!place || !id_map_set(&watch->places, key, place)) {
+        base_free(services, place, sizeof *place);
+        check_lost(check);
+        return NULL;
+    }
+    return place;
+}
+
+static void forget(struct check *check, struct power_watch *watch, HANDLE handle)
+{
+    base_free(check_configuration(check)->services,
+              id_map_remove(&watch->places, (uint64_t)(uintptr_t)handle),
+              sizeof(struct power_place));
+}
+
+static const struct check_segment *memory_segment(struct check *check, unsigned id)
+{
+    const struct check_segment *segment = check_find_segment(check_ledger(check), id);
+
+    return segment && !segment->flags.Aperture ? segment : NULL;
+}
+
+static const struct check_object *allocation_of(struct check *check, HANDLE handle)
+{
+    const struct check_allocation *allocation = check_find_allocation(check_ledger(check), handle);
+
+    return allocation ? &allocation->object : NULL;
+}
+
+/* ---- What is reported of segments ------------------------------------------------------------ */
+
+static void check_flags(struct check *check, const struct check_segment *segment)
+{
+    unsigned standby = segment->flags.PreservedDuringStandby;
+    unsigned hibernate = segment->flags.PreservedDuringHibernate;
+    unsigned part = segment->flags.PartiallyPreservedDuringHibernate;
+    uint64_t end = segment->whole.SystemMemoryEndAddress;
+    char field[48];
+
+    if (!check_holds(check, RULE_PWR_001,
+                     !(hibernate && part) && (standby || !(hibernate || part)))) {
+        snprintf(field, sizeof field, "pSegmentDescriptor[%u].Flags", segment->id - 1);
+        check_report(check, RULE_PWR_001, NULL, field,
+                     "preserves standby %u, hibernate %u, hibernate in part %u (expected 000, 100, "
+                     "101 or 110)",
+                     standby, hibernate, part);
+    }
+    if (!end && !part)
+        return;
+    if (!check_holds(check, RULE_PWR_006, end && part && end < segment->size)) {
+        snprintf(field, sizeof field, "pSegmentDescriptor[%u].SystemMemoryEndAddress",
+                 segment->id - 1);
+        check_report(check, RULE_PWR_006, NULL, field,
+                     "is 0x%llx of a segment of 0x%llx bytes, whose "
+                     "PartiallyPreservedDuringHibernate is %u",
+                     (unsigned long long)end, (unsigned long long)segment->size, part);
+    }
+}
+
+static void after_query(struct check *check, const struct check_call *call)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const DXGKARG_QUERYADAPTERINFO *query = call->arg.query_adapter_info;
+    bool has_descriptors;
+
+    if (!NT_SUCCESS(call->status) || !query->pOutputData)
+        return;
+    switch ((unsigned)query->Type) {
+    case DXGKQAITYPE_QUERYSEGMENT3:
+        has_descriptors = ((DXGK_QUERYSEGMENTOUT3 *)query->pOutputData)->pSegmentDescriptor;
+        break;
+    case DXGKQAITYPE_QUERYSEGMENT4:
+        has_descriptors = ((DXGK_QUERYSEGMENTOUT4 *)query->pOutputData)->pSegmentDescriptor;
+        break;
+    default:
+        return;
+    }
+    for (unsigned i = 0; has_descriptors && i < ledger->segment_count; i++)
+        check_flags(check, &ledger->segments[i]);
+}
+
+/* ---- Where things are ------------------------------------------------------------------------ */
+
+static void put(struct check *check, struct power_watch *watch, HANDLE handle, unsigned segment,
+                uint64_t start, uint64_t bytes)
+{
+    const struct check_allocation *allocation = check_find_allocation(check_ledger(check), handle);
+    struct power_place *place = place_of(check, watch, handle);
+
+    if (place)
+        *place = (struct power_place){
+            .segment = segment,
+            .start = start,
+            .bytes = allocation ? allocation->bytes : bytes,
+        };
+}
+
+static void report_lost(struct check *check, struct power_place *place,
+                        const struct check_object *object, const char *field)
+{
+    check_holds(check, place->lost, false);
+    check_report(check, place->lost, object, field,
+                 "0x%llx bytes at 0x%llx of segment %u are used after a sleep that does not keep "
+                 "them; they had to leave before",
+                 (unsigned long long)place->bytes, (unsigned long long)place->start,
+                 place->segment);
+    place->lost = RULE_NONE;
+}
+
+/* PWR-011: what was thrown away is not copied. */
+static void check_copied(struct check *check, const struct power_watch *watch, HANDLE handle)
+{
+    struct power_place *place = id_map_find(&watch->places, (uint64_t)(uintptr_t)handle);
+
+    if (place && place->lost != RULE_NONE)
+        report_lost(check, place, allocation_of(check, handle), "hAllocation");
+    if (place && !check_holds(check, RULE_PWR_011, !place->is_discarded))
+        check_report(check, RULE_PWR_011, allocation_of(check, handle), "hAllocation",
+                     "is copied out of segment memory; its content was discarded, and nothing was "
+                     "put there since");
+}
+
+static void follow(struct check *check, struct power_watch *watch, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    struct power_place *place;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        if (memory_segment(check, arg->Transfer.Source.SegmentId) && arg->Transfer.TransferSize)
+            check_copied(check, watch, arg->Transfer.hAllocation);
+        if (memory_segment(check, arg->Transfer.Destination.SegmentId))
+            put(check, watch, arg->Transfer.hAllocation, arg->Transfer.Destination.SegmentId,
+                (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart,
+                arg->Transfer.TransferOffset + arg->Transfer.TransferSize);
+        else if (memory_segment(check, arg->Transfer.Source.SegmentId) &&
+                 (arg->Transfer.Flags.TransferEnd || !arg->Transfer.TransferSize))
+            forget(check, watch, arg->Transfer.hAllocation);
+        break;
+    case DXGK_OPERATION_FILL:
+        if (memory_segment(check, arg->Fill.Destination.SegmentId))
+            put(check, watch, arg->Fill.hAllocation, arg->Fill.Destination.SegmentId,
+                (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart, arg->Fill.FillSize);
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        place = place_of(check, watch, arg->DiscardContent.hAllocation);
+        if (place)
+            *place = (struct power_place){.is_discarded = true};
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Going to sleep -------------------------------------------------------------------------- */
+
+/* Which rule says that an allocation may not stay there; RULE_NONE: it may. */
+static enum rule_id rule_of_stay(const struct check *check, const struct check_segment *segment,
+                                 const struct power_place *place, POWER_ACTION action)
+{
+    uint64_t kept = segment->whole.SystemMemoryEndAddress + 1;
+    uint64_t first = place->start - segment->base;
+
+    if (action != PowerActionHibernate)
+        return segment->flags.PreservedDuringStandby ? RULE_NONE : RULE_PWR_002;
+    if (segment->flags.PreservedDuringHibernate)
+        return RULE_NONE;
+    if (!segment->flags.PartiallyPreservedDuringHibernate)
+        return RULE_PWR_003;
+    if (first >= kept)
+        return RULE_PWR_004;
+    if (first + place->bytes <= kept || check_configuration(check)->profile.keeps_straddling)
+        return RULE_NONE;
+    return RULE_PWR_005;
+}
+
+static void check_places(struct check *check, struct power_watch *watch, POWER_ACTION action)
+{
+    static const enum rule_id rules[] = {RULE_PWR_002, RULE_PWR_003, RULE_PWR_004, RULE_PWR_005};
+    uint64_t lost = 0;
+    size_t position = 0;
+    struct power_place *place;
+
+    if (!watch->places.slot_count)
+        return; /* this model does not tell where things are */
+    while ((place = id_map_next(&watch->places, &position)) != NULL) {
+        const struct check_segment *segment = memory_segment(check, place->segment);
+
+        place->lost = segment ? rule_of_stay(check, segment, place, action) : RULE_NONE;
+        if (place->lost == RULE_NONE)
+            continue;
+        lost |= UINT64_C(1) << (place->lost - RULE_PWR_001);
+        watch->has_lost = true;
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        bool is_of_standby = rules[i] == RULE_PWR_002;
+
+        if (is_of_standby == (action != PowerActionHibernate) &&
+            !(lost >> (rules[i] - RULE_PWR_001) & 1))
+            check_holds(check, rules[i], true);
+    }
+}
+
+/* What a client's packet is about to use. */
+static void check_patched(struct check *check, struct power_watch *watch, const DXGKARG_PATCH *arg)
+{
+    struct power_place *place;
+    size_t position = 0;
+    bool has_lost = false;
+
+    while ((place = id_map_next(&watch->places, &position)) != NULL) {
+        for (UINT i = 0; i < arg->AllocationListSize && place->lost != RULE_NONE; i++) {
+            const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
+            uint64_t address = (uint64_t)entry->PhysicalAddress.QuadPart;
+
+            if (entry->SegmentId == place->segment && address >= place->start &&
+                address - place->start < place->bytes)
+                report_lost(check, place, NULL, "pAllocationList");
+        }
+        has_lost |= place->lost != RULE_NONE;
+    }
+    watch->has_lost = has_lost;
+}
+
+/* Tables that are in a segment which the sleep does not keep. */
+static bool loses_tables(struct check *check, POWER_ACTION action)
+{
+    const struct check_caps *caps = &check_ledger(check)->caps;
+
+    for (unsigned i = 0; i < caps->level_count && i < CHECK_MAX_LEVELS; i++) {
+        const struct check_segment *segment =
+            memory_segment(check, caps->levels[i].PagingProcessPageTableSegmentId);
+
+        if (segment && (action == PowerActionHibernate ? !segment->flags.PreservedDuringHibernate
+                                                       : !segment->flags.PreservedDuringStandby))
+            return true;
+    }
+    return false;
+}
+
+static void before_sleep(struct check *check, struct power_watch *watch,
+                         const struct check_call *call)
+{
+    const struct check_packet *packet, *left = NULL;
+    const struct check_call *outer = call->outer;
+
+    /* What a completion sets going is called from where the completion is told. */
+    while (outer &&
+           (outer->ddi == MINIPORT_DDI_InterruptRoutine || outer->ddi == MINIPORT_DDI_DpcRoutine))
+        outer = outer->outer;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (!left)
+            left = packet;
+    }
+    if (!check_holds(check, RULE_PWR_007, !left && !outer))
+        check_report(check, RULE_PWR_007, NULL, "DevicePowerState",
+                     left ? "the packet with fence 0x%x of node %u is still under way"
+                          : "is called in the middle of another call",
+                     left ? left->fence : 0, left ? left->node : 0);
+    check_places(check, watch, call->power_action);
+    watch->action = call->power_action;
+}
+
+static void check_asleep(struct check *check, const struct power_watch *watch,
+                         const struct check_call *call)
+{
+    bool is_work = call->ddi == MINIPORT_DDI_BuildPagingBuffer ||
+                   call->ddi == MINIPORT_DDI_SubmitCommand ||
+                   call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+
+    if (watch->is_off && is_work && !check_holds(check, RULE_PWR_007, false))
+        check_report(check, RULE_PWR_007, NULL, "", "is called while the device sleeps");
+}
+
+/* ---- Coming back ----------------------------------------------------------------------------- */
+
+static void before_update(struct check *check, struct power_watch *watch,
+                          const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+    const struct check_process *process = check_find_process(check_ledger(check), update->hProcess);
+    bool is_system = process && process->is_system;
+
+    watch->has_system_tables |= is_system;
+    if (!watch->owes_system_tables)
+        return;
+    watch->owes_system_tables = false;
+    if (!check_holds(check, RULE_PWR_009,
+                     is_system && !arg->pDmaBuffer &&
+                         update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL))
+        check_report(check, RULE_PWR_009, process ? &process->object : NULL, "hProcess",
+                     "the first page table after the sleep is %s; those of the paging process are "
+                     "first, written by the CPU",
+                     is_system ? "written through a buffer" : "of another process");
+}
+
+/* ---- The watcher ----------------------------------------------------------------------------- */
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    struct power_watch *watch = state;
+
+    if (call->ddi == MINIPORT_DDI_SetPowerState && call->power_state != PowerDeviceD0)
+        before_sleep(check, watch, call);
+    else if (watch->is_off)
+        check_asleep(check, watch, call);
+    if (call->ddi == MINIPORT_DDI_Patch && watch->has_lost)
+        check_patched(check, watch, call->arg.patch);
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        call->arg.build_paging_buffer->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        before_update(check, watch, call->arg.build_paging_buffer);
+}
+
+static void after_power(struct check *check, struct power_watch *watch,
+                        const struct check_call *call)
+{
+    bool is_on = call->power_state == PowerDeviceD0;
+
+    if (!check_holds(check, RULE_PWR_008, call->status == STATUS_SUCCESS))
+        check_report(check, RULE_PWR_008, NULL, "status",
+                     "0x%08x for D%u (expected STATUS_SUCCESS)", (unsigned)call->status,
+                     (unsigned)call->power_state - PowerDeviceD0);
+    watch->owes_system_tables =
+        is_on && watch->is_off && watch->has_system_tables && loses_tables(check, watch->action);
+    watch->is_off = !is_on;
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct power_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo:
+        after_query(check, call);
+        break;
+    case MINIPORT_DDI_SetPowerState:
+        after_power(check, watch, call);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        if (NT_SUCCESS(call->status))
+            follow(check, watch, call);
+        break;
+    case MINIPORT_DDI_DestroyAllocation:
+        for (UINT i = 0; i < call->arg.destroy_allocation->NumAllocations; i++)
+            forget(check, watch, call->arg.destroy_allocation->pAllocationList[i]);
+        break;
+    default:
+        break;
+    }
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    const struct base_services *services = check_configuration(check)->services;
+    struct power_watch *watch = base_alloc(services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    id_map_init(&watch->places, services);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    const struct base_services *services = check_configuration(check)->services;
+    struct power_watch *watch = state;
+    size_t position = 0;
+    void *place;
+
+    while ((place = id_map_next(&watch->places, &position)))
+        base_free(services, place, sizeof(struct power_place));
+    id_map_fini(&watch->places);
+    base_free(services, watch, sizeof *watch);
+}
+
+const struct check_watcher check_power_watcher = {
+    .name = "power",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+};
