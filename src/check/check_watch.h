@@ -99,7 +99,8 @@ struct check_watcher {
     X(check_table_life_watcher)                                                                    \
     X(check_transfer_watcher)                                                                      \
     X(check_virtual_watcher)                                                                       \
-    X(check_power_watcher)
+    X(check_power_watcher)                                                                         \
+    X(check_tlb_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

@@ -628,6 +628,7 @@ static inline HANDLE rig_create_device(struct rig *rig, HANDLE process)
     return arg.hDevice;
 }
 
+/* With the root of its page tables at page 103 of local memory. */
 static inline HANDLE rig_create_context(struct rig *rig, HANDLE device, unsigned node,
                                         bool is_system)
 {
@@ -635,6 +636,13 @@ static inline HANDLE rig_create_context(struct rig *rig, HANDLE device, unsigned
 
     arg.Flags.SystemContext = is_system;
     assert_int_equal(miniport_create_context(rig->top, device, &arg), STATUS_SUCCESS);
+    if (rig->model == RIG_GPUMMU) {
+        DXGKARG_SETROOTPAGETABLE root = {.hContext = arg.hContext, .NumEntries = 512};
+
+        root.Address.SegmentId = 1;
+        root.Address.SegmentOffset = 103 * 4096;
+        miniport_set_root_page_table(rig->top, NULL, &root);
+    }
     return arg.hContext;
 }
 

@@ -305,8 +305,10 @@ static enum job_step rebuild_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
     return JOB_DONE;
 }
 
+/* The contexts are still kept from the GPU: they are told before what waits in them runs (PT-009, PT-010). */
 static void rebuild_finished(struct job *job)
 {
+    space_set_root(container_of(job, struct address_space, rebuild_job));
 }
 
 static const struct job_ops rebuild_ops = {rebuild_next, rebuild_finished, NULL};
@@ -344,19 +346,12 @@ static void rebuild_tables(struct vidmm *vidmm)
 
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         struct address_space *space = &process->space;
-        struct vidmm_device *device;
 
         if (!space->root)
             continue;
         space->at = NULL;
         space->rebuild_job.ops = &rebuild_ops;
         paging_queue_add(vidmm, &space->rebuild_job);
-        list_for_each (device, &process->devices, struct vidmm_device, link) {
-            struct vidmm_context *context;
-
-            list_for_each (context, &device->contexts, struct vidmm_context, link)
-                context->root_is_set = false;
-        }
         if (space->has_physical)
             fail_process(process, "mappings of physical pages were lost with their page tables");
     }
@@ -389,8 +384,7 @@ void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
 static bool is_own_job(const struct job *job)
 {
     return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops ||
-           job->ops->next == power_farewell_next ||
-           job->ops->next == native_fences_restore_next;
+           job->ops->next == power_farewell_next || job->ops->next == native_fences_restore_next;
 }
 
 /*

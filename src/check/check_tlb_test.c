@@ -1,0 +1,313 @@
+#include "check/test_tables.h"
+
+/* A packet of the context, which is of node 1. */
+static uint32_t submit_work(struct rig *rig, HANDLE context)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL arg = {
+        .hContext = context,
+        .DmaBufferVirtualAddress = RIG_VA,
+        .DmaBufferSize = 64,
+        .SubmissionFenceId = ++rig->fence,
+        .NodeOrdinal = 1,
+    };
+    unsigned before = rig->irql;
+
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &arg);
+    rig->irql = before;
+    return rig->fence;
+}
+
+/* ---- Roots ---- */
+
+RULE_BROKEN(PT_009)
+{
+    DXGKARG_CREATECONTEXT arg = {.NodeOrdinal = 1, .EngineAffinity = 1};
+
+    miniport_create_context(rig->top, rig->device, &arg);
+    submit_work(rig, arg.hContext);
+}
+
+RULE_KEPT(PT_009)
+{
+    rig_set_root(rig, rig->context);
+    submit_work(rig, rig->context);
+}
+
+static void initialise_root_at(struct rig *rig, uint64_t page)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 2, 0, RIG_ENTRIES);
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    memset(&update.arg.UpdatePageTable.PageTableAddress, 0,
+           sizeof update.arg.UpdatePageTable.PageTableAddress);
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = page * 4096;
+    rig_update(rig, &update);
+}
+
+static void run_with_root(uint64_t page, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    initialise_root_at(rig, page);
+    submit_work(rig, rig->context);
+    rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_context_has_the_root_of_its_process(void **state)
+{
+    run_with_root(103, RULE_NONE);
+    run_with_root(105, RULE_PT_009);
+}
+
+RULE_BROKEN(PT_010)
+{
+    rig_set_root(rig, rig->context);
+    submit_work(rig, rig->context);
+    rig_set_root(rig, rig->context);
+}
+
+RULE_KEPT(PT_010)
+{
+    rig_set_root(rig, rig->context);
+    rig_complete(rig, 1, submit_work(rig, rig->context));
+    rig_set_root(rig, rig->context);
+}
+
+/* ---- Idle ---- */
+
+static void require_idle(struct rig *rig)
+{
+    rig->gpummu.PageTableUpdateRequireAddressSpaceIdle = 1;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    rig_initialise_table(rig, 0, RIG_VA);
+}
+
+RULE_BROKEN(PT_036)
+{
+    require_idle(rig);
+    rig_submit(rig);
+    submit_work(rig, rig->context);
+}
+
+RULE_KEPT(PT_036)
+{
+    require_idle(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    submit_work(rig, rig->context);
+}
+
+static void tables_do_not_change_under_work(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    require_idle(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    submit_work(rig, rig->context);
+    rig_map(rig, RIG_VA, NULL, 1, 1);
+    rig_expect_only(rig, RULE_NONE); /* it is built; the GPU has not got it */
+    rig_submit(rig);
+    rig_expect_only(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- Flushes ---- */
+
+RULE_BROKEN(TLB_001)
+{
+    rig_set_root(rig, rig->context);
+    rig_flush(rig, rig->process, 0x2000, 0x1000);
+}
+
+RULE_KEPT(TLB_001)
+{
+    rig_set_root(rig, rig->context);
+    rig_flush(rig, rig->process, 0x1000, 0x2000);
+    rig_flush(rig, rig->process, 0, 0);
+}
+
+static void a_flush_of_another_root_breaks_TLB_001(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_set_root(rig, rig->context);
+    arg.FlushTlb.hProcess = rig->process;
+    arg.FlushTlb.RootPageTableAddress.SegmentId = 1;
+    arg.FlushTlb.RootPageTableAddress.SegmentOffset = 104 * 4096;
+    rig_build(rig, &arg);
+    rig_expect_only(rig, RULE_TLB_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void map_two(struct rig *rig, HANDLE *first, HANDLE *second)
+{
+    *first = rig_create_allocation(rig, NULL);
+    *second = rig_create_allocation(rig, NULL);
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, *first, 32, 16);
+    rig_unmap(rig, RIG_VA, *first, 16);
+}
+
+RULE_BROKEN(TLB_003)
+{
+    HANDLE first, second;
+
+    map_two(rig, &first, &second);
+    rig_map(rig, RIG_VA + 0x100000, second, 47, 16);
+    assert_non_null(strstr(rig->last.text, "page 0x2f of segment 1 gets another use"));
+}
+
+RULE_KEPT(TLB_003)
+{
+    HANDLE first, second;
+
+    map_two(rig, &first, &second);
+    rig_map(rig, RIG_VA + 0x100000, second, 48, 16); /* the page behind */
+    rig_flush(rig, rig->process, RIG_VA, RIG_VA + 0x10000);
+    rig_unmap(rig, RIG_VA + 0x100000, second, 16);
+    rig_flush(rig, rig->process, 0, 0);
+    rig_map(rig, RIG_VA + 0x200000 - 0x10000, second, 32, 16);
+}
+
+static void a_flush_of_less_breaks_TLB_003(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE first, second;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    map_two(rig, &first, &second);
+    rig_flush(rig, rig->process, RIG_VA, RIG_VA + 0xf000);
+    rig_map(rig, RIG_VA + 0x100000, second, 32, 15);
+    rig_expect_only(rig, RULE_NONE);
+    rig_map(rig, RIG_VA + 0x180000, second, 47, 1);
+    rig_expect_only(rig, RULE_TLB_003);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* The paging process sees an allocation through scratch, then fills it. */
+static void fill_through_scratch(struct rig *rig, bool flushes)
+{
+    HANDLE process = rig->process, allocation = rig_create_allocation(rig, NULL);
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+    rig->process = rig->system_process;
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_map(rig, RIG_VA, allocation, 32, 16);
+    if (flushes)
+        rig_flush(rig, rig->system_process, RIG_VA, RIG_VA + 65536);
+    rig->process = process;
+    arg.FillVirtual.hAllocation = allocation;
+    arg.FillVirtual.FillSizeInBytes = 65536;
+    arg.FillVirtual.DestinationVirtualAddress = RIG_VA;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(TLB_004)
+{
+    fill_through_scratch(rig, false);
+}
+
+RULE_KEPT(TLB_004)
+{
+    rig->gpummu.InvalidTlbEntriesNotCached = 0;
+    rig_query_mmu(rig);
+    fill_through_scratch(rig, true);
+    rig->process = rig->system_process;
+    rig_map(rig, RIG_VA + 0x100000, NULL, 64, 1); /* not used yet */
+    {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+        arg.FillVirtual.hAllocation = rig_create_allocation(rig, NULL);
+        arg.FillVirtual.FillSizeInBytes = 4096;
+        arg.FillVirtual.DestinationVirtualAddress = RIG_VA;
+        rig_build(rig, &arg);
+    }
+}
+
+/* ---- Copies ---- */
+
+static void copy_entries(struct rig *rig, uint64_t source)
+{
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE range = {
+        .NumPageTableEntries = 16,
+        .SrcPageTableAddress = source,
+        .DstPageTableAddress = rig_table_va(0, RIG_VA),
+        .SrcStartPteIndex = 16,
+        .DstStartPteIndex = 32,
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+    arg.CopyPageTableEntries.NumRanges = 1;
+    arg.CopyPageTableEntries.pRanges = &range;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(CPTE_004)
+{
+    rig_make_tables(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA) + 0x10000);
+}
+
+RULE_KEPT(CPTE_004)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 0x10000, NULL, 64, 16);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+RULE_BROKEN(CPTE_005)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    rig->levels[1].PageTableSegmentId = rig->levels[2].PageTableSegmentId = 0;
+    rig_query_mmu(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+RULE_KEPT(CPTE_005)
+{
+    rig_make_tables(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PT_009),
+        RULE_PAIR(PT_010),
+        RULE_PAIR(PT_036),
+        RULE_PAIR(TLB_001),
+        RULE_PAIR(TLB_003),
+        RULE_PAIR(TLB_004),
+        RULE_PAIR(CPTE_004),
+        RULE_PAIR(CPTE_005),
+        cmocka_unit_test(a_context_has_the_root_of_its_process),
+        cmocka_unit_test(tables_do_not_change_under_work),
+        cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
+        cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
