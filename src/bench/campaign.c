@@ -4,6 +4,7 @@
 #include "bench/campaign.h"
 
 #include "base/hash.h"
+#include "bench/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,14 +115,21 @@ static void repeat(const struct campaign_setup *setup, const struct workload *wo
     add_finding(record, "digest", text);
 }
 
+void campaign_name_record(const struct campaign_options *options, struct campaign_record *record)
+{
+    bool is_default = !options->profile || strcmp(options->profile, RUN_PROFILE_DEFAULT) == 0;
+
+    snprintf(record->driver, sizeof record->driver, "%s", options->driver);
+    snprintf(record->profile, sizeof record->profile, "%s", is_default ? "" : options->profile);
+}
+
 static void play_workload(const struct campaign_options *options, uint64_t seed,
                           const struct workload *workload, struct campaign_record *record)
 {
     struct run_result *result = malloc(sizeof *result);
     struct campaign_setup setup;
 
-    campaign_draw_setup(seed, campaign_model_of(options, seed, workload), workload, &setup);
-    setup.config.driver = options->driver;
+    campaign_draw_setup(options, seed, workload, &setup);
     record->model = setup.model;
     record->wddm = setup.config.wddm;
     memcpy(record->setup, setup.text, sizeof record->setup);
@@ -147,7 +155,7 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
     memset(out_record, 0, sizeof *out_record);
     out_record->seed = seed;
     out_record->model = options->model;
-    snprintf(out_record->driver, sizeof out_record->driver, "%s", options->driver);
+    campaign_name_record(options, out_record);
     if (options->case_count) {
         snprintf(out_record->case_path, sizeof out_record->case_path, "%s",
                  options->cases[case_index]->path);
@@ -183,9 +191,18 @@ void campaign_replay_command(const struct campaign_record *record, char *out, si
             used += (size_t)snprintf(out + used, out_bytes - used, " ");
     }
     if (used < out_bytes)
-        snprintf(out + used, out_bytes - used,
-                 "--driver %s --model %s --first-seed %" PRIu64 " --seeds 1", record->driver,
-                 campaign_model_name(record->model), record->seed);
+        used += (size_t)snprintf(out + used, out_bytes - used,
+                                 "--driver %s --model %s --first-seed %" PRIu64 " --seeds 1",
+                                 record->driver, campaign_model_name(record->model), record->seed);
+    if (record->profile[0] && used < out_bytes)
+        snprintf(out + used, out_bytes - used, " --profile %s", record->profile);
+}
+
+void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes)
+{
+    size_t used = (size_t)snprintf(out, out_bytes, "replay ");
+
+    append_quoted(out + used, out_bytes - used, cause->shrunk_path);
 }
 
 uint64_t campaign_record_key(const struct campaign_record *record)
@@ -194,6 +211,7 @@ uint64_t campaign_record_key(const struct campaign_record *record)
 
     hash_init(&hash, 0);
     hash_update(&hash, record->driver, strlen(record->driver));
+    hash_update(&hash, record->profile, strlen(record->profile));
     hash_update(&hash, record->case_path, strlen(record->case_path));
     hash_update_u64(&hash, record->seed);
     hash_update_u64(&hash, record->model);

@@ -64,15 +64,21 @@ bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
 
 /*
  * The configuration of an item. What the case's options say wins over what the seed draws; with
- * CAMPAIGN_ALL_MODELS the seed draws the model as well, and all else as if it had been asked for.
+ * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have, and all
+ * else as if it had been asked for.
  */
+struct campaign_options;
 struct campaign_setup {
     struct run_config config;
     enum campaign_model model;
     char text[CAMPAIGN_SETUP_TEXT]; /* one line for people */
 };
-void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,
-                         struct campaign_setup *out_setup);
+/* For the driver, profile and model of the options; names are lent by them. */
+void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
+                         const struct workload *workload, struct campaign_setup *out_setup);
+
+/* Whether driver and profile have it. */
+bool campaign_has_model(const struct campaign_options *options, enum campaign_model model);
 
 /* The random case of a seed, the same for every model. */
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error);
@@ -80,7 +86,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 /* ---- Records ------------------------------------------------------------------------------------ */
 
 #define CAMPAIGN_MAX_FINDINGS 3 /* texts kept of a run; all are counted */
-#define CAMPAIGN_DETAIL_TEXT  4096
+#define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
 #define CAMPAIGN_CASE_PATH    256
 
 struct campaign_finding {
@@ -94,7 +100,8 @@ struct campaign_finding {
 struct campaign_record {
     uint64_t seed;
     char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
-    char driver[32];
+    char driver[64];
+    char profile[32]; /* "": by default */
     enum campaign_model model;
     unsigned wddm;
     enum campaign_outcome outcome;
@@ -110,6 +117,9 @@ struct campaign_record {
     struct rule_counts rules;          /* of its first playing */
 };
 
+/* Driver and profile, as a record has them. */
+void campaign_name_record(const struct campaign_options *options, struct campaign_record *record);
+
 /* The command that plays the item again, without "drydock ". */
 void campaign_replay_command(const struct campaign_record *record, char *out, size_t out_bytes);
 
@@ -118,6 +128,7 @@ uint64_t campaign_record_key(const struct campaign_record *record);
 
 struct campaign_options {
     const char *driver;
+    const char *profile; /* bench/profile.h; NULL: by default */
     enum campaign_model model;
     const struct workload *const *cases; /* borrowed; none: random operations */
     size_t case_count;
@@ -133,13 +144,6 @@ struct campaign_options {
                  struct campaign_record *out_record);
 };
 
-/*
- * The model that an item is drawn for: that of the options; of all, one that the driver has, where neither
- * that which the seed draws nor one that the case states is.
- */
-enum campaign_model campaign_model_of(const struct campaign_options *options, uint64_t seed,
-                                      const struct workload *workload);
-
 /* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there
  * are cases. */
 void campaign_play(const struct campaign_options *options, uint64_t seed, size_t case_index,
@@ -151,9 +155,11 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
 
 struct campaign_cause {
     uint64_t hash;
-    uint64_t count;               /* items with it */
-    struct campaign_record first; /* the one with the lowest seed */
-    unsigned finding;             /* which of its findings */
+    uint64_t count;                       /* items with it */
+    struct campaign_record first;         /* the one with the lowest seed */
+    unsigned finding;                     /* which of its findings */
+    char shrunk_path[CAMPAIGN_CASE_PATH]; /* of the smallest case (campaign_shrink.h); "": none */
+    uint32_t shrunk_lines, shrunk_from; /* operations of it, and of the case that it was made of */
 };
 
 struct campaign_summary {
@@ -167,6 +173,9 @@ struct campaign_summary {
     size_t cause_count;
     uint64_t causes_dropped; /* findings of causes beyond CAMPAIGN_MAX_CAUSES */
 };
+
+/* The command that plays the smallest case of a cause that has one, without "drydock ". */
+void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes);
 
 bool campaign_summary_init(struct campaign_summary *summary); /* false: no memory */
 void campaign_summary_fini(struct campaign_summary *summary);

@@ -11,9 +11,9 @@
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign.h"
+#include "bench/vigil.h"
 
 #include <errno.h>
-#include <execinfo.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,9 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WORKERS   256
-#define POLL_MS       200
-#define BACKTRACE_MAX 48
+#define MAX_WORKERS 256
+#define POLL_MS     200
+#define LAST_MS     1000 /* for a hung worker to write where it is */
 
 struct item {
     uint64_t seed;
@@ -40,6 +40,7 @@ struct worker {
     pid_t pid; /* 0: there is none */
     int socket;
     int errors; /* what it writes to standard error */
+    struct vigil *vigil;
     bool is_busy;
     struct item item;
     double started;
@@ -68,28 +69,6 @@ static double wall_now(void)
 
 /* ---- The worker's side ------------------------------------------------------------------------- */
 
-static void on_fatal_signal(int number)
-{
-    void *frames[BACKTRACE_MAX];
-
-    backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* A sanitizer has better ones. */
-static void catch_signals(void)
-{
-#if !defined(__SANITIZE_ADDRESS__)
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    void *frame;
-
-    backtrace(&frame, 1); /* loads what it needs now, not in a handler */
-    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
-        signal(numbers[i], on_fatal_signal);
-#endif
-}
-
 static bool transfer_all(int socket, void *data, size_t size, bool is_send)
 {
     char *at = data;
@@ -107,17 +86,18 @@ static bool transfer_all(int socket, void *data, size_t size, bool is_send)
     return true;
 }
 
-_Noreturn static void work(const struct campaign_options *options, int socket, int errors)
+_Noreturn static void work(const struct campaign_options *options, int socket, int errors,
+                           struct vigil *vigil)
 {
     struct campaign_record *record = malloc(sizeof *record);
     struct item item;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(errors, STDERR_FILENO);
-    catch_signals();
     while (record && transfer_all(socket, &item, sizeof item, false)) {
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
+        vigil_begin(vigil);
         (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
                                                         record);
         if (!transfer_all(socket, record, sizeof *record, true))
@@ -135,7 +115,9 @@ static bool start_worker(struct pool *pool, struct worker *worker)
 
     if (errors < 0)
         return false;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (!worker->vigil)
+        worker->vigil = vigil_shared_memory(sizeof *worker->vigil);
+    if (!worker->vigil || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         close(errors);
         return false;
     }
@@ -148,7 +130,7 @@ static bool start_worker(struct pool *pool, struct worker *worker)
                 close(pool->workers[i].socket);
         }
         close(pair[0]);
-        work(pool->options, pair[1], errors);
+        work(pool->options, pair[1], errors, worker->vigil);
     }
     close(pair[1]);
     if (worker->pid < 0) {
@@ -215,21 +197,17 @@ static void deliver(struct pool *pool, const struct campaign_record *record)
         pool->watcher->progress(pool->watcher->context, pool->done, pool->mine);
 }
 
-/* The line of what a worker wrote that says most; "" when it wrote nothing. */
-static void find_telling_line(const char *detail, char *out, size_t out_bytes)
+/* The guards of the checking layer tell why the worker ended. */
+static void name_rule(struct campaign_record *record, struct campaign_finding *finding,
+                      const struct finding *found)
 {
-    static const char *const marks[] = {"assertion failed", "ERROR: ", "runtime error", ""};
+    char end[200];
 
-    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-        const char *mark = strstr(detail, marks[i]), *start = mark;
-
-        if (!mark)
-            continue;
-        while (start > detail && start[-1] != '\n')
-            start--;
-        snprintf(out, out_bytes, "%.*s", (int)strcspn(start, "\n"), start);
-        return;
-    }
+    snprintf(end, sizeof end, "%.*s", (int)sizeof end - 1, finding->text);
+    snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(found->rule)->id);
+    snprintf(finding->text, sizeof finding->text, "%.*s; %s", 400, found->text, end);
+    finding->detail = found->detail;
+    record->rules.broken[found->rule]++;
 }
 
 /* A record in the place of the one that the worker does not give any more. */
@@ -244,7 +222,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     struct workload *drawn = NULL;
     const struct workload *workload =
         options->case_count ? options->cases[worker->item.case_index] : NULL;
-    char line[400] = "";
+    char output[VIGIL_TEXT];
     ssize_t got;
 
     if (!record) {
@@ -253,35 +231,31 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     }
     record->seed = worker->item.seed;
     record->outcome = outcome;
-    snprintf(record->driver, sizeof record->driver, "%s", options->driver);
+    campaign_name_record(options, record);
     if (workload)
         snprintf(record->case_path, sizeof record->case_path, "%s", workload->path);
     else if (campaign_draw_workload(record->seed, &drawn, &error))
         workload = drawn;
     if (workload) {
-        campaign_draw_setup(record->seed, campaign_model_of(options, record->seed, workload),
-                            workload, &setup);
+        campaign_draw_setup(options, record->seed, workload, &setup);
         record->model = setup.model;
         record->wddm = setup.config.wddm;
         memcpy(record->setup, setup.text, sizeof record->setup);
     }
     workload_free(drawn);
-    got = pread(worker->errors, record->detail, sizeof record->detail - 1, 0);
-    if (got >= 0)
-        record->detail[got] = '\0';
-    find_telling_line(record->detail, line, sizeof line);
+    got = pread(worker->errors, output, sizeof output - 1, 0);
+    output[got > 0 ? got : 0] = '\0';
+    vigil_describe(worker->vigil, output, record->detail, sizeof record->detail);
     finding = &record->findings[0];
     record->finding_total = record->finding_count = 1;
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (outcome == CAMPAIGN_HUNG)
         snprintf(finding->text, sizeof finding->text, "no end within %g s of wall time",
                  options->run_limit_seconds);
-    else if (WIFSIGNALED(status))
-        snprintf(finding->text, sizeof finding->text, "ended by signal %d (%s)%s%s",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)), line[0] ? ": " : "", line);
     else
-        snprintf(finding->text, sizeof finding->text, "ended with exit status %d%s%s",
-                 WEXITSTATUS(status), line[0] ? ": " : "", line);
+        vigil_explain_end(status, output, finding->text, sizeof finding->text);
+    if (worker->vigil->has_finding)
+        name_rule(record, finding, &worker->vigil->finding);
     deliver(pool, record);
     free(record);
 }
@@ -321,6 +295,15 @@ static void answer(struct pool *pool, struct worker *worker, struct campaign_rec
     feed(pool, worker);
 }
 
+/* A hung worker writes where it is, and ends by that or not. */
+static void make_it_tell(const struct worker *worker)
+{
+    struct pollfd polled = {.fd = worker->socket, .events = POLLIN};
+
+    kill(worker->pid, SIGABRT);
+    poll(&polled, 1, LAST_MS);
+}
+
 static void kill_late(struct pool *pool)
 {
     double now = wall_now();
@@ -333,6 +316,7 @@ static void kill_late(struct pool *pool)
 
         if (!worker->is_busy || now - worker->started < pool->options->run_limit_seconds)
             continue;
+        make_it_tell(worker);
         kill(worker->pid, SIGKILL);
         end_worker(worker);
         record_end(pool, worker, CAMPAIGN_HUNG, 0);
@@ -391,6 +375,7 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
                 end_worker(&pool->workers[i]);
                 close(pool->workers[i].errors);
             }
+            vigil_release_memory(pool->workers[i].vigil, sizeof *pool->workers[i].vigil);
         }
     }
     free(record);

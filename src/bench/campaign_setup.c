@@ -6,9 +6,10 @@
  * needs two unusual settings and no third is found that way too.
  */
 #include "bench/campaign.h"
-#include "bench/drivers.h"
 
 #include "base/bits.h"
+#include "bench/drivers.h"
+#include "bench/profile.h"
 #include "workload/generate.h"
 
 #include <inttypes.h>
@@ -124,14 +125,22 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 
 /* ---- The configuration -------------------------------------------------------------------------- */
 
-/* A level of the driver that has the model; 0: none. */
-static unsigned draw_level(struct rng *rng, enum run_model model)
+static const struct run_profile *profile_of(const struct campaign_options *options)
+{
+    const struct run_profile *profile =
+        options->profile ? run_find_profile(options->profile) : NULL;
+
+    return profile ? profile : run_profile_at(0);
+}
+
+/* A level of the driver that has the model, in the profile; 0: none. */
+static unsigned draw_level(struct rng *rng, const struct run_profile *profile, enum run_model model)
 {
     unsigned found[32], count = 0, wddm;
     enum run_model has;
 
     for (unsigned i = 0; run_driver_level(i, &has, &wddm) && count < ARRAY_COUNT(found); i++) {
-        if (has == model)
+        if (has == model && run_profile_has_level(profile, wddm))
             found[count++] = wddm;
     }
     return count ? found[rng_below(rng, count)] : 0;
@@ -150,8 +159,26 @@ static enum campaign_model model_of_level(unsigned level)
     return CAMPAIGN_ALL_MODELS;
 }
 
-static enum campaign_model draw_model(uint64_t seed, const struct workload *workload)
+bool campaign_has_model(const struct campaign_options *options, enum campaign_model model)
 {
+    struct run_driver driver;
+    enum run_model has;
+    unsigned wddm;
+
+    if (run_find_driver(options->driver, &driver) && driver.has_model &&
+        !driver.has_model(&driver, (enum run_model)model))
+        return false;
+    for (unsigned i = 0; run_driver_level(i, &has, &wddm); i++) {
+        if ((enum campaign_model)has == model && run_profile_has_level(profile_of(options), wddm))
+            return true;
+    }
+    return false;
+}
+
+static enum campaign_model draw_model(const struct campaign_options *options, uint64_t seed,
+                                      const struct workload *workload)
+{
+    bool has_any = false;
     const char *name = workload_option(workload, "model");
     enum campaign_model model = CAMPAIGN_ALL_MODELS;
     struct run_config of_case = {0};
@@ -163,8 +190,14 @@ static enum campaign_model draw_model(uint64_t seed, const struct workload *work
     else if (of_case.wddm)
         model = model_of_level(of_case.wddm);
     stream_of(seed, STREAM_MODEL, &rng);
-    return model != CAMPAIGN_ALL_MODELS ? model
-                                        : (enum campaign_model)rng_below(&rng, CAMPAIGN_ALL_MODELS);
+    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++)
+        has_any |= campaign_has_model(options, (enum campaign_model)i);
+    if (model != CAMPAIGN_ALL_MODELS)
+        return model;
+    do
+        model = (enum campaign_model)rng_below(&rng, CAMPAIGN_ALL_MODELS);
+    while (has_any && !campaign_has_model(options, model));
+    return model;
 }
 
 static bool has_raw_entries(const struct workload *workload)
@@ -203,15 +236,15 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->frees_tables = rng_chance(rng, 1, 2);
 }
 
-static void draw_level_and_tables(uint64_t seed, const struct workload *workload,
-                                  struct campaign_setup *setup)
+static void draw_level_and_tables(const struct campaign_options *options, uint64_t seed,
+                                  const struct workload *workload, struct campaign_setup *setup)
 {
     struct run_config *config = &setup->config;
     struct rng rng;
 
     stream_of(seed, STREAM_LEVEL, &rng);
     config->model = (enum run_model)setup->model;
-    config->wddm = draw_level(&rng, config->model);
+    config->wddm = draw_level(&rng, profile_of(options), config->model);
     config->remaps_dma = config->model == RUN_GPUMMU && config->wddm >= FIRST_REMAPPING_LEVEL &&
                          rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PAGE_TABLES, &rng);
@@ -501,48 +534,32 @@ static void describe(struct campaign_setup *setup)
         config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "");
 }
 
-enum campaign_model campaign_model_of(const struct campaign_options *options, uint64_t seed,
-                                      const struct workload *workload)
+void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
+                         const struct workload *workload, struct campaign_setup *out_setup)
 {
-    struct run_driver driver;
-    enum campaign_model drawn;
-
-    if (options->model != CAMPAIGN_ALL_MODELS || workload_option(workload, "model") ||
-        workload_option(workload, "wddm") || !run_find_driver(options->driver, &driver) ||
-        !driver.has_model)
-        return options->model;
-    drawn = draw_model(seed, workload);
-    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++) {
-        unsigned model = (drawn + i) % CAMPAIGN_ALL_MODELS;
-
-        if (driver.has_model(&driver, (enum run_model)model))
-            return (enum campaign_model)model;
-    }
-    return options->model;
-}
-
-void campaign_draw_setup(uint64_t seed, enum campaign_model model, const struct workload *workload,
-                         struct campaign_setup *out_setup)
-{
+    enum campaign_model model = options->model;
     struct run_config *config = &out_setup->config;
     struct run_config drawn;
 
     memset(out_setup, 0, sizeof *out_setup);
-    out_setup->model = model == CAMPAIGN_ALL_MODELS ? draw_model(seed, workload) : model;
+    out_setup->model = model == CAMPAIGN_ALL_MODELS ? draw_model(options, seed, workload) : model;
     run_config_defaults(config);
     config->seed = seed;
     config->reference = RUN_REFERENCE_NEVER;
     config->check_interval = 16;
-    draw_level_and_tables(seed, workload, out_setup);
+    draw_level_and_tables(options, seed, workload, out_setup);
     draw_board(seed, out_setup);
     draw_level_features(seed, out_setup);
     draw_buffers(seed, out_setup);
     draw_machine(seed, out_setup);
     draw_faults(seed, config);
+    config->faults &= profile_of(options)->faults;
     drawn = *config;
     run_config_from_workload(config, workload);
     /* The campaign's business, whatever the case says. */
     config->seed = seed;
+    config->driver = options->driver;
+    config->profile = profile_of(options)->name;
     config->model = drawn.model;
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;

@@ -1,9 +1,11 @@
 /*
  * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
  */
-#include "bench/campaign.h"
+#include "bench/campaign_shrink.h"
 #include "bench/drivers.h"
+#include "bench/profile.h"
 #include "bench/test_run.h"
+#include "bench/vigil.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -70,11 +72,16 @@ static void a_seed_draws_the_same_case_and_setup_again(void **state)
         assert_true(campaign_draw_workload(seed, &a, &error));
         assert_true(campaign_draw_workload(seed, &b, &error));
         assert_true(workload_equal(a, b));
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, a, &first);
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, b, &second);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, a,
+            &first);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, b,
+            &second);
         assert_string_equal(first.text, second.text);
         /* Naming the model that was drawn changes nothing: replays do. */
-        campaign_draw_setup(seed, first.model, b, &second);
+        campaign_draw_setup(&(struct campaign_options){.driver = "ref", .model = first.model}, seed,
+                            b, &second);
         assert_string_equal(first.text, second.text);
         assert_int_equal(first.config.model, second.config.model);
         workload_free(a);
@@ -93,7 +100,9 @@ static void seeds_reach_every_model_level_and_size(void **state)
         struct campaign_setup setup;
         unsigned bytes;
 
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, workload, &setup);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
+            workload, &setup);
         bytes = setup.config.paging_buffer_bytes;
         has_model[setup.model] = true;
         assert_true(bytes == 0 || (bytes >= 64 && bytes <= 4096));
@@ -122,11 +131,14 @@ static void options_of_a_case_win(void **state)
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct campaign_setup setup;
 
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, workload, &setup);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
+            workload, &setup);
         assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
         assert_int_equal(setup.config.paging_buffer_bytes, 512);
         assert_int_equal(setup.config.scatter, MACHINE_CONTIGUOUS);
-        campaign_draw_setup(seed, CAMPAIGN_GPUMMU, workload, &setup);
+        campaign_draw_setup(&(struct campaign_options){.driver = "ref", .model = CAMPAIGN_GPUMMU},
+                            seed, workload, &setup);
         assert_int_equal(setup.config.model, RUN_GPUMMU);
         assert_true(setup.config.wddm >= 20);
     }
@@ -182,6 +194,7 @@ static void a_driver_is_played_in_the_models_that_it_has(void **state)
 {
     struct campaign_options options = some_seeds(6, 1);
     struct campaign_record record;
+    struct campaign_setup setup;
     struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
                                            "alloc a size=4K\n");
 
@@ -193,7 +206,8 @@ static void a_driver_is_played_in_the_models_that_it_has(void **state)
         assert_int_equal(record.model, CAMPAIGN_GPUMMU);
     }
     /* What was asked for by name, or by the case, is refused where it cannot be. */
-    assert_int_equal(campaign_model_of(&options, 1, workload), CAMPAIGN_ALL_MODELS);
+    campaign_draw_setup(&options, 1, workload, &setup);
+    assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
     options.model = CAMPAIGN_PHYSICAL;
     campaign_play(&options, 1, 0, &record);
     assert_int_equal(record.outcome, CAMPAIGN_REFUSED);
@@ -241,7 +255,7 @@ static void play_badly(const struct campaign_options *options, uint64_t seed, si
                        struct campaign_record *out_record)
 {
     if (seed == 3) {
-        signal(SIGSEGV, SIG_DFL);
+        vigil_note_line("> DxgkDdiTheLastOne");
         fprintf(stderr, "before the end\nsomewhere.c:1: assertion failed: true\n");
         raise(SIGSEGV);
     }
@@ -274,11 +288,14 @@ static void a_campaign_survives_crashes_and_hangs(void **state)
             assert_non_null(strstr(text, "signal 11"));
             assert_non_null(strstr(text, "somewhere.c:1: assertion failed: true"));
             assert_non_null(strstr(record->detail, "before the end"));
+            assert_non_null(strstr(record->detail, "bench_campaign_test")); /* a frame */
+            assert_non_null(strstr(record->detail, "last calls:\n> DxgkDdiTheLastOne\n"));
         } else if (record->seed == 5) {
             assert_non_null(strstr(text, "exit status 7"));
         } else {
             assert_int_equal(record->seed, 7);
             assert_non_null(strstr(text, "no end within 0.3 s"));
+            assert_non_null(strstr(record->detail, "bench_campaign_test"));
         }
         campaign_replay_command(record, replay, sizeof replay);
         assert_non_null(strstr(replay, "--seeds 1"));
@@ -325,6 +342,128 @@ static void findings_that_differ_in_numbers_have_one_cause(void **state)
     campaign_summary_add(&summary, &record);
     assert_int_equal(summary.cause_count, 2);
     campaign_summary_fini(&summary);
+}
+
+/* ---- Drivers and profiles ----------------------------------------------------------------------- */
+
+static bool has_only_gpummu(const struct run_driver *driver, enum run_model model)
+{
+    return model == RUN_GPUMMU;
+}
+
+static bool find_gpummu_driver(const char *name, struct run_driver *out_driver)
+{
+    if (strcmp(name, "test:gpummu") != 0)
+        return false;
+    *out_driver = (struct run_driver){.name = "test:gpummu", .has_model = has_only_gpummu};
+    return true;
+}
+
+static void seeds_draw_among_the_models_of_the_driver(void **state)
+{
+    const struct campaign_options every = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS},
+                                  one = {.driver = "test:gpummu", .model = CAMPAIGN_ALL_MODELS};
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+
+    assert_true(campaign_has_model(&one, CAMPAIGN_GPUMMU));
+    assert_false(campaign_has_model(&one, CAMPAIGN_PHYSICAL));
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct campaign_setup setup, usual;
+
+        campaign_draw_setup(&one, seed, workload, &setup);
+        assert_int_equal(setup.model, CAMPAIGN_GPUMMU);
+        assert_string_equal(setup.config.driver, "test:gpummu");
+        campaign_draw_setup(&every, seed, workload, &usual);
+        if (usual.model == CAMPAIGN_GPUMMU) /* what it draws otherwise is the same */
+            assert_string_equal(usual.text, setup.text);
+    }
+    workload_free(workload);
+}
+
+static void a_profile_narrows_levels_and_faults(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    const struct run_profile *profile;
+
+    for (unsigned i = 0; (profile = run_profile_at(i)) != NULL; i++) {
+        unsigned faults = 0;
+
+        options.profile = profile->name;
+        assert_ptr_equal(run_find_profile(profile->name), profile);
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            struct campaign_setup setup;
+
+            campaign_draw_setup(&options, seed, workload, &setup);
+            assert_string_equal(setup.config.profile, profile->name);
+            assert_true(run_profile_has_level(profile, setup.config.wddm));
+            faults |= setup.config.faults;
+        }
+        assert_int_equal(faults, profile->faults);
+    }
+    options.profile = "wddm-1";
+    assert_true(campaign_has_model(&options, CAMPAIGN_PHYSICAL));
+    assert_false(campaign_has_model(&options, CAMPAIGN_GPUMMU));
+    workload_free(workload);
+}
+
+/* The reference driver leaves DmaSize as it is: one reading of U1 breaks, the other does not. */
+static void a_strict_profile_finds_what_the_default_accepts(void **state)
+{
+    static const struct {
+        const char *profile;
+        bool is_found;
+    } cases[] = {{"default", false},
+                 {"strict-dma-size-unchanged", false},
+                 {"strict-dma-size-lowered", true}};
+    struct campaign_record *record = calloc(1, sizeof *record);
+
+    assert_non_null(record);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct campaign_options options = {
+            .driver = "ref", .profile = cases[i].profile, .model = CAMPAIGN_PHYSICAL};
+        char replay[256];
+
+        campaign_play(&options, 1, 0, record);
+        assert_int_equal(record->rules.broken[RULE_PB_007] != 0, cases[i].is_found);
+        assert_int_equal(record->outcome, cases[i].is_found ? CAMPAIGN_FINDINGS : CAMPAIGN_CLEAN);
+        campaign_replay_command(record, replay, sizeof replay);
+        assert_int_equal(strstr(replay, "--profile strict") != NULL, i > 0);
+    }
+    free(record);
+}
+
+static void a_cause_is_made_a_case_that_stands_alone(void **state)
+{
+    const struct campaign_options options = {
+        .driver = "ref", .profile = "strict-dma-size-lowered", .model = CAMPAIGN_ALL_MODELS};
+    const struct repro_shrink how = {.seconds = 30};
+    struct campaign_cause *cause = calloc(1, sizeof *cause);
+    char path[] = "/tmp/drydock-cause-XXXXXX";
+    struct workload_error error;
+    struct run_result *result;
+    struct workload *small;
+
+    assert_non_null(cause);
+    campaign_play(&options, 1, 0, &cause->first);
+    assert_string_equal(cause->first.findings[0].rule, "PB-007");
+    close(mkstemp(path));
+    if (!campaign_shrink_cause(&options, cause, &how, path, &error))
+        fail_msg("%s", error.text);
+    assert_string_equal(cause->shrunk_path, path);
+    assert_true(cause->shrunk_lines <= 3 && cause->shrunk_from >= 150);
+    assert_true(workload_load(path, &small, &error));
+    unlink(path);
+    assert_int_equal(small->op_count, cause->shrunk_lines);
+    result = test_play(small);
+    assert_true(result->rules.broken[RULE_PB_007] > 0);
+    test_finish(result);
+
+    /* What is not shown is not made smaller. */
+    snprintf(cause->first.findings[0].rule, sizeof cause->first.findings[0].rule, "PB-005");
+    assert_false(campaign_shrink_cause(&options, cause, &how, path, &error));
+    assert_non_null(strstr(error.text, "does not show it"));
+    free(cause);
 }
 
 /* ---- What campaigns have found ------------------------------------------------------------------ */
@@ -387,9 +526,14 @@ int main(void)
         cmocka_unit_test(a_campaign_survives_crashes_and_hangs),
         cmocka_unit_test(a_campaign_stops_when_it_is_told),
         cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
+        cmocka_unit_test(seeds_draw_among_the_models_of_the_driver),
+        cmocka_unit_test(a_profile_narrows_levels_and_faults),
+        cmocka_unit_test(a_strict_profile_finds_what_the_default_accepts),
+        cmocka_unit_test(a_cause_is_made_a_case_that_stands_alone),
         cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
         cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),
     };
 
+    run_add_drivers(find_gpummu_driver);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

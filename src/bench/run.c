@@ -25,6 +25,7 @@
 #include "bench/platform.h"
 #include "bench/player.h"
 #include "bench/private_data.h"
+#include "bench/profile.h"
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
 #include "bench/vigil.h"
@@ -553,6 +554,8 @@ static bool raise_driver(struct assembly *run)
     if (!NT_SUCCESS(status))
         return refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    if (run->config->profile && !run_find_profile(run->config->profile))
+        return refuse(run, "there is no profile '%s'", run->config->profile);
     if (!run_find_driver(run->config->driver, &driver))
         return refuse(run, "there is no driver '%s'", run->config->driver);
     if (driver.has_model && !driver.has_model(&driver, run->config->model))
@@ -598,9 +601,12 @@ static bool raise_driver(struct assembly *run)
         return refuse(run, "no memory for the layer that lends page lists");
     run->top = layer;
     if (run->config->checks_rules) {
+        const struct run_profile *profile =
+            run_find_profile(run->config->profile ? run->config->profile : RUN_PROFILE_DEFAULT);
         const struct check_config check_config = {
             .services = &run->own.services,
             .counts = &run->result->rules,
+            .profile = profile->check,
             .guards_buffers = true,
             .guarantees_one_buffer = run->config->guarantees_one_buffer,
             .submission_alignment = SGPU_SUBMIT_ALIGN,

@@ -99,7 +99,8 @@ enum run_fault {
 };
 
 struct run_config {
-    const char *driver; /* "ref" */
+    const char *driver;  /* "ref" */
+    const char *profile; /* how it is judged (bench/profile.h); NULL: by default */
     enum run_model model;
     unsigned wddm; /* 11 is WDDM 1.1; 0: what the driver has for the model */
     uint64_t seed;

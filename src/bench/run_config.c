@@ -5,6 +5,7 @@
 #include "bench/run.h"
 
 #include "base/bits.h"
+#include "bench/profile.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ void run_config_defaults(struct run_config *out_config)
 {
     *out_config = (struct run_config){
         .driver = "ref",
+        .profile = RUN_PROFILE_DEFAULT,
         .model = RUN_GPUMMU,
         .seed = 1,
         .scatter = MACHINE_SCATTERED,

@@ -42,6 +42,7 @@ _Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_CACHED_WINDOW == 1 << 6
 
 static const struct run_option rows[] = {
     SPECIAL(driver, RUN_OPTION_NAME, "driver"),
+    SPECIAL(profile, RUN_OPTION_NAME, "profile"),
     CHOICE(model, "model", "physical|gpummu|iommu"),
     SPECIAL(wddm, RUN_OPTION_LEVEL, "wddm"),
     NUMBER(seed, "seed"),

@@ -169,7 +169,9 @@ static void what_a_seed_draws_is_written_and_read_again(void **state)
         struct workload *workload;
 
         assert_true(campaign_draw_workload(seed, &workload, &error));
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, workload, &setup);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
+            workload, &setup);
         setup.config.driver = seed % 2 ? "ref" : "zoo:D1";
         round_trip(seed, &setup.config, workload);
         workload_free(workload);
@@ -259,7 +261,9 @@ static void a_case_with_its_options_stands_alone(void **state)
         assert_non_null(record);
         campaign_play(&options, seed, 0, record);
         assert_true(campaign_draw_workload(seed, &drawn, &error));
-        campaign_draw_setup(seed, CAMPAIGN_ALL_MODELS, drawn, &setup);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, drawn,
+            &setup);
         assert_true(run_config_to_options(&setup.config, drawn, &error));
         assert_true(workload_print(drawn, &text, &size, &error));
         alone = test_parse(text);

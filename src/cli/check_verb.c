@@ -1,18 +1,22 @@
 #include "cli/cli.h"
 
-#include "bench/campaign.h"
+#include "bench/campaign_shrink.h"
+#include "bench/profile.h"
 #include "report/campaign_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     OPTION_DRIVER,
     OPTION_MODEL,
+    OPTION_PROFILE,
     OPTION_SEEDS,
     OPTION_FIRST_SEED,
     OPTION_JOBS,
@@ -21,6 +25,9 @@ enum {
     OPTION_TIME_LIMIT,
     OPTION_RUN_LIMIT,
     OPTION_OUT,
+    OPTION_FINDINGS,
+    OPTION_SHRINK_SECONDS,
+    OPTION_NO_SHRINK,
     OPTION_RESUME,
     OPTION_SHARD,
     OPTION_JSON,
@@ -31,6 +38,8 @@ enum {
 static const struct cli_option options[] = {
     [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
     [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
+    [OPTION_PROFILE] = {"profile", 'p', "NAME",
+                        "readings, levels and hardships; list: which there are"},
     [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play, each with every case (100)"},
     [OPTION_FIRST_SEED] = {"first-seed", 0, "S", "the first of them (1)"},
     [OPTION_JOBS] = {"jobs", 'j', "J", "worker processes (the processors of this machine)"},
@@ -39,6 +48,11 @@ static const struct cli_option options[] = {
     [OPTION_TIME_LIMIT] = {"time-limit", 0, "S", "begin no run after so many seconds"},
     [OPTION_RUN_LIMIT] = {"run-limit", 0, "S", "seconds after which one run counts as hung (60)"},
     [OPTION_OUT] = {"out", 'o', "DIR", "folder for results and findings (none is written)"},
+    [OPTION_FINDINGS] = {"findings", 0, "DIR",
+                         "folder for the smallest case of each cause (findings in that of --out)"},
+    [OPTION_SHRINK_SECONDS] = {"shrink-seconds", 0, "S",
+                               "to make the case of a cause smaller, at most (10)"},
+    [OPTION_NO_SHRINK] = {"no-shrink", 0, NULL, "make no case smaller"},
     [OPTION_RESUME] = {"resume", 0, NULL, "go on with the folder: what it has is not played again"},
     [OPTION_SHARD] = {"shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)"},
     [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
@@ -56,6 +70,8 @@ struct request {
     struct campaign_summary summary;
     double started, drawn; /* wall times */
     uint64_t first_done;   /* known from the folder */
+    char findings[512];    /* folder of smallest cases; "": none are made */
+    uint64_t shrink_seconds;
     bool is_json;
 };
 
@@ -92,6 +108,36 @@ static bool get_shard(const char *text, struct campaign_options *out)
     return true;
 }
 
+/* After driver and model. */
+static bool get_profile(const char *name, struct campaign_options *out)
+{
+    bool has_model = false;
+
+    if (name && !run_find_profile(name)) {
+        cli_error("option --profile: unknown profile '%s' (--profile list names them)", name);
+        return false;
+    }
+    out->profile = name;
+    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++) {
+        if (out->model == CAMPAIGN_ALL_MODELS || out->model == i)
+            has_model |= campaign_has_model(out, (enum campaign_model)i);
+    }
+    if (!has_model)
+        cli_error("driver '%s' has no level of the %s model in profile %s", out->driver,
+                  out->model == CAMPAIGN_ALL_MODELS ? "any" : campaign_model_name(out->model),
+                  name ? name : RUN_PROFILE_DEFAULT);
+    return has_model;
+}
+
+static enum cli_status list_profiles(void)
+{
+    const struct run_profile *profile;
+
+    for (unsigned i = 0; (profile = run_profile_at(i)) != NULL; i++)
+        printf("%-26s %s\n", profile->name, profile->summary);
+    return CLI_FINE;
+}
+
 static bool get_options(const struct cli_arguments *arguments, struct campaign_options *out)
 {
     const char *const *values = arguments->values;
@@ -109,6 +155,8 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
                   values[OPTION_MODEL]);
         return false;
     }
+    if (!get_profile(values[OPTION_PROFILE], out))
+        return false;
     if (values[OPTION_RESUME] && !values[OPTION_OUT]) {
         cli_error("--resume needs the folder to go on with (--out)");
         return false;
@@ -198,6 +246,77 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
     cli_progress(NULL, what, done, total);
 }
 
+/* ---- Smallest cases ----------------------------------------------------------------------------- */
+
+/* Which cause it is, for the progress bar. */
+struct shrinking {
+    size_t index, count;
+};
+
+static void draw_shrinking(void *context, uint32_t before, uint32_t lines, uint32_t tries)
+{
+    const struct shrinking *shrinking = context;
+    char what[96];
+
+    snprintf(what, sizeof what, "cause %zu of %zu: %u of %u operations, %u tries",
+             shrinking->index + 1, shrinking->count, lines, before, tries);
+    cli_progress(NULL, what, before - lines, before);
+}
+
+/* The name of a cause in files: its rule, or its kind. */
+static const char *name_of_cause(const struct campaign_cause *cause)
+{
+    const struct campaign_finding *finding = &cause->first.findings[cause->finding];
+
+    return finding->rule[0] ? finding->rule : finding->kind;
+}
+
+/*
+ * FOLDER/PB-004-1.case for the first cause of that rule, and so on, each within its time. What cannot be made
+ * smaller (it was not shown again, most often) keeps the campaign's command.
+ */
+static bool shrink_causes(struct request *request)
+{
+    struct campaign_summary *summary = &request->summary;
+    struct shrinking shrinking = {.count = summary->cause_count};
+    const struct repro_shrink how = {.seconds = (double)request->shrink_seconds,
+                                     .progress = draw_shrinking,
+                                     .progress_context = &shrinking};
+
+    if (!request->findings[0] || !summary->cause_count)
+        return true;
+    if (mkdir(request->findings, 0777) != 0 && errno != EEXIST) {
+        cli_error("cannot make '%s': %s", request->findings, strerror(errno));
+        return false;
+    }
+    for (; shrinking.index < summary->cause_count; shrinking.index++) {
+        struct campaign_cause *cause = &summary->causes[shrinking.index];
+        struct workload_error error;
+        unsigned number = 1;
+        char path[600];
+
+        for (size_t i = 0; i < shrinking.index; i++)
+            number += strcmp(name_of_cause(&summary->causes[i]), name_of_cause(cause)) == 0;
+        snprintf(path, sizeof path, "%s/%s-%u.case", request->findings, name_of_cause(cause),
+                 number);
+        if (!campaign_shrink_cause(&request->options, cause, &how, path, &error))
+            cli_error("the case of %s is not made smaller: %s", name_of_cause(cause), error.text);
+    }
+    cli_progress_end();
+    return true;
+}
+
+static bool get_shrinking(const struct cli_arguments *arguments, struct request *request)
+{
+    const char *const *values = arguments->values;
+
+    if (!values[OPTION_NO_SHRINK] && values[OPTION_FINDINGS])
+        snprintf(request->findings, sizeof request->findings, "%s", values[OPTION_FINDINGS]);
+    else if (!values[OPTION_NO_SHRINK] && request->folder)
+        snprintf(request->findings, sizeof request->findings, "%s/findings", request->folder);
+    return get_number(arguments, OPTION_SHRINK_SECONDS, 1, 1u << 20, 10, &request->shrink_seconds);
+}
+
 /* ---- The verb ----------------------------------------------------------------------------------- */
 
 static enum cli_status finish(const struct request *request, enum campaign_stop stop)
@@ -250,14 +369,20 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();
     campaign_store_close(request->store);
+    if (!shrink_causes(request))
+        return CLI_USAGE;
     return finish(request, stop);
 }
 
 static enum cli_status check(const struct cli_arguments *arguments)
 {
-    struct request *request = calloc(1, sizeof *request);
+    const char *profile = arguments->values[OPTION_PROFILE];
+    struct request *request;
     enum cli_status status = CLI_USAGE;
 
+    if (profile && strcmp(profile, "list") == 0)
+        return list_profiles();
+    request = calloc(1, sizeof *request);
     if (!request || !campaign_summary_init(&request->summary)) {
         free(request);
         cli_error("no memory");
@@ -267,7 +392,8 @@ static enum cli_status check(const struct cli_arguments *arguments)
     request->folder = arguments->values[OPTION_OUT];
     request->junit = arguments->values[OPTION_JUNIT];
     request->sarif = arguments->values[OPTION_SARIF];
-    if (get_options(arguments, &request->options) && load_cases(arguments, request))
+    if (get_options(arguments, &request->options) && get_shrinking(arguments, request) &&
+        load_cases(arguments, request))
         status = run_campaign(request, arguments->values[OPTION_RESUME] != NULL);
     for (size_t i = 0; i < request->options.case_count; i++)
         workload_free(request->cases[i]);

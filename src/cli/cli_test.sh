@@ -225,6 +225,23 @@ says 'nothing is found in this case'
 expect 0 replay "$cases/first-page-in.case"
 leaves_nothing
 
+# A campaign writes the smallest case of each cause.
+expect 1 check --driver zoo:D10-pointer-stays --seeds 2 --findings found.in
+prints 'replay *drydock replay found.in/PB-004-1.case    ([0-9]* lines*, shrunk from [0-9,]*)'
+expect 0 replay found.in/PB-004-1.case --expect PB-004
+rm -rf found.in
+expect 1 check --driver zoo:D10-pointer-stays --seeds 2 --findings found.in --no-shrink
+leaves_nothing
+expect 0 check --profile list
+prints '^default '
+expect 2 check --profile strct
+says "unknown profile 'strct'"
+expect 1 check --profile strict-dma-size-lowered --seeds 2 --model gpummu
+prints '^error PB-007'
+prints 'profile strict-dma-size-lowered'
+expect 2 check --profile wddm-1 --model gpummu
+says 'no level of the gpummu model in profile wddm-1'
+
 # Making and converting cases.
 expect 0 gen
 prints 'transformer'

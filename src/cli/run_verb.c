@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "bench/trial.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -363,7 +364,12 @@ static enum cli_status run_model(const struct request *request, const char *path
         snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
         config.events_path = events_path;
     }
-    run_execute(&config, request->workload, result);
+    if (!trial_execute(&config, request->workload, 0, result)) {
+        cli_error("the process of the run cannot be made");
+        report_folder_abandon(&folder);
+        result->outcome = RUN_REFUSED;
+        return CLI_INTERNAL;
+    }
     result->config.events_path = NULL;
     cli_progress_end();
     status = status_of(result);

@@ -4,6 +4,7 @@
 #include "report/campaign_report.h"
 
 #include "base/hash.h"
+#include "bench/profile.h"
 #include "report/finding_report.h"
 #include "report/rules_report.h"
 
@@ -52,6 +53,8 @@ char *campaign_record_json(const struct campaign_record *record)
     json_object_set_new(json, "digest", json_string(digest));
     json_object_set_new(json, "case", text_json(record->case_path));
     json_object_set_new(json, "driver", text_json(record->driver));
+    json_object_set_new(json, "profile",
+                        text_json(record->profile[0] ? record->profile : RUN_PROFILE_DEFAULT));
     json_object_set_new(json, "model", json_string(campaign_model_name(record->model)));
     json_object_set_new(json, "wddm", json_integer(record->wddm));
     json_object_set_new(json, "outcome", json_string(campaign_outcome_name(record->outcome)));
@@ -126,6 +129,9 @@ static bool parse_object(const json_t *json, struct campaign_record *record)
         !GET_TEXT(json, "detail", record->detail) || !campaign_find_model(model, &record->model) ||
         !campaign_find_outcome(outcome, &record->outcome))
         return false;
+    GET_TEXT(json, "profile", record->profile); /* older folders have none: by default */
+    if (strcmp(record->profile, RUN_PROFILE_DEFAULT) == 0)
+        memset(record->profile, 0, sizeof record->profile);
     record->digest = strtoull(digest, NULL, 16);
     record->wddm = (unsigned)json_integer_value(json_object_get(json, "wddm"));
     record->was_repeated = json_is_true(json_object_get(json, "was_repeated"));
@@ -277,6 +283,8 @@ static json_t *identity_json(const struct campaign_options *options)
     for (size_t i = 0; i < options->case_count; i++)
         json_array_append_new(cases, text_json(options->cases[i]->path));
     json_object_set_new(json, "cases", cases);
+    if (options->profile && strcmp(options->profile, RUN_PROFILE_DEFAULT) != 0)
+        json_object_set_new(json, "profile", text_json(options->profile));
     return json;
 }
 
@@ -290,8 +298,8 @@ static bool check_identity(const struct campaign_options *options, const char *n
         snprintf(error, 512, "'%.400s' is there already (--resume goes on with it)", name);
         is_fine = false;
     } else if (found && !json_equal(wanted, found)) {
-        snprintf(error, 512, "'%.400s' is of another campaign: driver, model or cases differ",
-                 name);
+        snprintf(error, 512,
+                 "'%.400s' is of another campaign: driver, profile, model or cases differ", name);
         is_fine = false;
     } else if (!found && json_dump_file(wanted, name, JSON_INDENT(2) | JSON_SORT_KEYS) != 0) {
         is_fine = fail(error, "cannot write", name);

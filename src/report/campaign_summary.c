@@ -14,10 +14,8 @@
 void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const char *folder)
 {
     char text[REPORT_RECORD_TEXT];
-    struct report_finding finding =
-        report_finding_of_record(&cause->first, cause->finding, folder, text);
+    struct report_finding finding = report_finding_of_cause(cause, folder, text);
 
-    finding.runs = cause->count;
     report_finding_text(out, &finding);
 }
 
@@ -70,12 +68,10 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
 static json_t *cause_json(const struct campaign_cause *cause, const char *folder)
 {
     char text[REPORT_RECORD_TEXT];
-    struct report_finding finding =
-        report_finding_of_record(&cause->first, cause->finding, folder, text);
+    struct report_finding finding = report_finding_of_cause(cause, folder, text);
     char *first = campaign_record_json(&cause->first);
     json_t *json;
 
-    finding.runs = cause->count;
     json = report_finding_json(&finding);
     json_object_set_new(json, "finding", json_integer(cause->finding));
     json_object_set_new(json, "first", first ? json_loads(first, 0, NULL) : json_null());

@@ -80,6 +80,8 @@ json_t *report_finding_json(const struct report_finding *finding)
     set(json, "wddm", finding->wddm);
     set_text(json, "setup", finding->setup);
     set_text(json, "replay", finding->replay);
+    set(json, "shrunk_lines", finding->shrunk_lines);
+    set(json, "shrunk_from", finding->shrunk_from);
     set_text(json, "output", finding->output);
     set(json, "runs", finding->runs);
     set(json, "broken", finding->broken);

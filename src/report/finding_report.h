@@ -48,10 +48,11 @@ struct report_finding {
     const char *driver, *model, *setup; /* setup "": nothing that the command does not say */
     unsigned wddm;
     uint64_t seed;
-    const char *replay;         /* "drydock run ..." */
-    const char *output;         /* what a worker wrote before it crashed or hung, or "" */
-    uint64_t runs;              /* of a campaign that had it; 0: of one run */
-    uint64_t broken, evaluated; /* the rule, in this run; evaluated 0: not told */
+    const char *replay;                 /* "drydock run ..." */
+    const char *output;                 /* what a worker wrote before it crashed or hung, or "" */
+    uint32_t shrunk_lines, shrunk_from; /* replay plays so many operations of so many; 0: of all */
+    uint64_t runs;                      /* of a campaign that had it; 0: of one run */
+    uint64_t broken, evaluated;         /* the rule, in this run; evaluated 0: not told */
 };
 
 /* Where a run came from: its case, and the command that plays it again. Both may be "". */
@@ -74,6 +75,10 @@ size_t report_findings_of_run(const struct run_result *result, const struct repo
 struct report_finding report_finding_of_record(const struct campaign_record *record,
                                                unsigned finding, const char *folder,
                                                char text[REPORT_RECORD_TEXT]);
+
+/* The first of a cause; its smallest case is what replay plays, where there is one. */
+struct report_finding report_finding_of_cause(const struct campaign_cause *cause,
+                                              const char *folder, char text[REPORT_RECORD_TEXT]);
 
 /* One for each cause of a campaign. */
 struct report_causes {

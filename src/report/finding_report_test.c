@@ -169,15 +169,42 @@ static void a_crash_shows_what_was_written_last(void **state)
     free(text);
 }
 
+static void a_cause_with_a_smaller_case_is_replayed_by_it(void **state)
+{
+    struct campaign_cause *cause = calloc(1, sizeof *cause);
+    char strings[REPORT_RECORD_TEXT], *text;
+    struct report_finding finding;
+
+    assert_non_null(cause);
+    snprintf(cause->first.driver, sizeof cause->first.driver, "ref");
+    snprintf(cause->first.findings[0].kind, sizeof cause->first.findings[0].kind, "driver");
+    cause->count = 3;
+    finding = report_finding_of_cause(cause, NULL, strings);
+    assert_non_null(strstr(finding.replay, "drydock check --driver ref"));
+    assert_int_equal(finding.shrunk_from, 0);
+
+    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "my findings/PB-004-1.case");
+    cause->shrunk_lines = 9;
+    cause->shrunk_from = 4312;
+    finding = report_finding_of_cause(cause, NULL, strings);
+    assert_string_equal(finding.replay, "drydock replay 'my findings/PB-004-1.case'");
+    text = text_of(&finding);
+    assert_non_null(strstr(text, "  replay     drydock replay 'my findings/PB-004-1.case'    "
+                                 "(9 lines, shrunk from 4,312)\n"));
+    free(text);
+    free(cause);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_has_every_key_with_and_without_a_rule(void **state)
 {
     static const char *const keys[] = {
-        "kind",      "rule",  "cause",  "where", "text",   "sentence",  "source",
-        "windows",   "basis", "side",   "tier",  "event",  "versions",  "objects",
-        "arguments", "bytes", "case",   "line",  "seed",   "driver",    "model",
-        "wddm",      "setup", "replay", "runs",  "broken", "evaluated", "output",
+        "kind",     "rule",    "cause",     "where",  "text",         "sentence",
+        "source",   "windows", "basis",     "side",   "tier",         "event",
+        "versions", "objects", "arguments", "bytes",  "case",         "line",
+        "seed",     "driver",  "model",     "wddm",   "setup",        "replay",
+        "runs",     "broken",  "evaluated", "output", "shrunk_lines", "shrunk_from",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 
@@ -440,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_run_that_could_not_end_is_a_finding_too),
         cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
         cmocka_unit_test(a_crash_shows_what_was_written_last),
+        cmocka_unit_test(a_cause_with_a_smaller_case_is_replayed_by_it),
         cmocka_unit_test(json_has_every_key_with_and_without_a_rule),
         cmocka_unit_test(junit_counts_what_it_lists),
         cmocka_unit_test(sarif_is_what_sites_accept),

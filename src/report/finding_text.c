@@ -93,6 +93,22 @@ struct report_finding report_finding_of_record(const struct campaign_record *rec
     };
 }
 
+struct report_finding report_finding_of_cause(const struct campaign_cause *cause,
+                                              const char *folder, char text[REPORT_RECORD_TEXT])
+{
+    struct report_finding finding =
+        report_finding_of_record(&cause->first, cause->finding, folder, text);
+
+    finding.runs = cause->count;
+    if (!cause->shrunk_path[0])
+        return finding;
+    campaign_shrunk_command(cause, text + strlen("drydock "),
+                            REPORT_RECORD_TEXT / 2 - strlen("drydock "));
+    finding.shrunk_lines = cause->shrunk_lines;
+    finding.shrunk_from = cause->shrunk_from;
+    return finding;
+}
+
 bool report_causes_init(struct report_causes *causes, const struct campaign_summary *summary,
                         const char *folder)
 {
@@ -108,9 +124,7 @@ bool report_causes_init(struct report_causes *causes, const struct campaign_summ
     for (size_t i = 0; i < causes->count; i++) {
         const struct campaign_cause *cause = &summary->causes[i];
 
-        causes->findings[i] =
-            report_finding_of_record(&cause->first, cause->finding, folder, causes->texts[i]);
-        causes->findings[i].runs = cause->count;
+        causes->findings[i] = report_finding_of_cause(cause, folder, causes->texts[i]);
     }
     return true;
 }
@@ -240,10 +254,10 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
 /* The first lines of it: the rest is in the record. */
 static void output_lines(FILE *out, const char *text)
 {
-    char part[1600];
+    char part[RUN_ENDING_BYTES];
     size_t length = 0;
 
-    for (unsigned line = 0; line < 16 && text[length] && length < sizeof part - 1; line++) {
+    for (unsigned line = 0; line < 80 && text[length] && length < sizeof part - 1; line++) {
         length += strcspn(text + length, "\n");
         length += text[length] == '\n';
     }
@@ -291,8 +305,15 @@ static void origin_lines(FILE *out, const struct report_finding *finding)
              finding->driver);
     paragraph(out, "seed", text);
     paragraph(out, "setup", finding->setup);
-    if (finding->replay[0]) /* to be copied: in one line */
-        fprintf(out, "  %-*s%s\n", LABEL_WIDTH, "replay", finding->replay);
+    if (!finding->replay[0])
+        return;
+    fprintf(out, "  %-*s%s", LABEL_WIDTH, "replay",
+            finding->replay); /* to be copied: in one line */
+    if (finding->shrunk_from)
+        fprintf(
+            out, "    (%s line%s, shrunk from %s)", report_count(number[0], finding->shrunk_lines),
+            finding->shrunk_lines == 1 ? "" : "s", report_count(number[1], finding->shrunk_from));
+    fputc('\n', out);
 }
 
 void report_finding_text(FILE *out, const struct report_finding *finding)

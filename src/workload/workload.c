@@ -146,6 +146,8 @@ const struct workload_option_info workload_options[] = {
      "bytes of local memory that the manager uses at most"},
     {"jitter", WORKLOAD_OPTION_NUMBER, NULL, 1, WORKLOAD_MAX_DURATION_NS,
      "nanoseconds by which an interrupt or a transfer is late at most"},
+    {"profile", WORKLOAD_OPTION_NAME, NULL, 0, 0,
+     "under which readings of the contract the driver is judged"},
     {"driver", WORKLOAD_OPTION_NAME, NULL, 0, 0, "which driver is loaded"},
     {"dma-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one DMA buffer"},
     {"queue-depth", WORKLOAD_OPTION_NUMBER, NULL, 1, 65536,

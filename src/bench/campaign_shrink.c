@@ -1,0 +1,99 @@
+/*
+ * The smallest case of a cause: what the seed drew, with the setup as options of the case, so that it stands
+ * alone.
+ */
+#include "bench/campaign_shrink.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY_SECONDS  5
+#define HUNG_SECONDS 1 /* a run of a campaign takes milliseconds */
+
+/* A copy of the case, or what the seed draws. NULL: the text is in error. */
+static struct workload *workload_of(const struct campaign_options *options,
+                                    const struct campaign_record *record,
+                                    struct workload_error *error)
+{
+    struct workload *workload = NULL;
+    size_t size;
+    char *text;
+
+    if (!record->case_path[0]) {
+        campaign_draw_workload(record->seed, &workload, error);
+        return workload;
+    }
+    snprintf(error->text, sizeof error->text, "%s: no case of this campaign", record->case_path);
+    for (size_t i = 0; i < options->case_count; i++) {
+        if (strcmp(options->cases[i]->path, record->case_path) != 0)
+            continue;
+        if (!workload_print(options->cases[i], &text, &size, error))
+            return NULL;
+        workload_parse(text, size, record->case_path, &workload, error);
+        free(text);
+        return workload;
+    }
+    return NULL;
+}
+
+static struct workload *case_of(const struct campaign_options *options,
+                                const struct campaign_record *record, struct workload_error *error)
+{
+    struct campaign_options of_record = *options;
+    struct workload *workload = workload_of(options, record, error);
+    struct campaign_setup setup;
+
+    if (!workload)
+        return NULL;
+    of_record.model = record->model;
+    campaign_draw_setup(&of_record, record->seed, workload, &setup);
+    if (run_config_to_options(&setup.config, workload, error))
+        return workload;
+    workload_free(workload);
+    return NULL;
+}
+
+bool campaign_shrink_finding(const struct campaign_options *options,
+                             const struct campaign_record *record, unsigned finding,
+                             const struct repro_shrink *how, struct workload **out,
+                             struct workload_shrink_result *out_result, struct repro *out_repro,
+                             struct workload_error *error)
+{
+    const struct campaign_finding *found = &record->findings[finding];
+    struct repro_shrink limited = *how;
+    struct workload *workload = case_of(options, record, error);
+    bool is_done;
+
+    *out = NULL;
+    if (!workload)
+        return false;
+    if (!limited.try_seconds)
+        limited.try_seconds = record->outcome == CAMPAIGN_HUNG ? HUNG_SECONDS : TRY_SECONDS;
+    repro_of_finding(out_repro, found->kind, found->rule, found->detail.where, found->text);
+    is_done = repro_shrink(&limited, out_repro, workload, out, out_result, error);
+    workload_free(workload);
+    return is_done;
+}
+
+bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,
+                           const struct repro_shrink *how, const char *path,
+                           struct workload_error *error)
+{
+    struct workload_shrink_result result;
+    struct workload *small;
+    struct repro repro;
+    bool is_saved;
+
+    if (!campaign_shrink_finding(options, &cause->first, cause->finding, how, &small, &result,
+                                 &repro, error))
+        return false;
+    is_saved = repro_save(&repro, small, &result, path, error);
+    workload_free(small);
+    if (!is_saved)
+        return false;
+    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "%s", path);
+    cause->shrunk_lines = result.lines_after;
+    cause->shrunk_from = result.lines_before;
+    return true;
+}
