@@ -517,8 +517,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
         keep_private(watch, call->arg.patch->pDmaBufferPrivateData,
                      call->arg.patch->DmaBufferPrivateDataSize);
         break;
-    case MINIPORT_DDI_ResetFromTimeout: /* what was being built is built anew, or not at all */
-    case MINIPORT_DDI_ResetEngine:
+    /*
+     * What was being built is built anew, or not at all. An engine that is reset alone interrupts
+     * nothing: paging that it took ends with the whole adapter (TDR-009).
+     */
+    case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:
         watch->is_repeat_due = false;
         watch->has_private = false;

@@ -262,8 +262,10 @@ RULE_KEPT(PB_013)
 {
     struct way way = {
         .status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, .written = 16, .multipass = 7};
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 1};
     DXGKARG_BUILDPAGINGBUFFER fill = fill_in_a_way(rig, &way);
 
+    miniport_reset_engine(rig->top, NULL, &reset); /* of clients: paging goes on where it was */
     way.status = STATUS_SUCCESS;
     fill_again(rig, &fill);
 }

@@ -178,9 +178,11 @@ static void enter_again(struct vidmm_allocation *allocation)
 
     if (!allocation->segment)
         return;
-    if (allocation->state == ALLOCATION_RESIDENT && vidmm->recovery.maps_again &&
-        !allocation_is_dead(allocation)) {
-        allocation_map_again(allocation);
+    if (allocation->state == ALLOCATION_RESIDENT && vidmm->recovery.maps_again) {
+        if (allocation_is_dead(allocation))
+            allocation->entries_valid = false; /* it goes without having been mapped once more */
+        else
+            allocation_map_again(allocation);
     } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
         list_remove(&allocation->dying);
         allocation->is_parked = false;

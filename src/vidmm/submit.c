@@ -268,10 +268,11 @@ void vidmm_context_destroy(struct vidmm_context *context)
 
     ASSERT(!context->tile_update_count);
     dma_buffers_free(context);
-    vidsch_context_destroy(context->scheduler);
     miniport_destroy_context(vidmm->miniport, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);
+    /* The driver destroys allocations from in the call, which may hold the contexts of the space. */
     list_remove(&context->link);
+    vidsch_context_destroy(context->scheduler);
     base_free(vidmm->services, context, sizeof *context);
 }
 
