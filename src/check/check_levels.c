@@ -1,0 +1,295 @@
+/*
+ * Watcher: which calls may be made in the middle of which (the threading levels), and what passes the
+ * IOMMU (IOMMU).
+ *
+ * The bench has one thread: two calls are at the same time when one is made in the middle of the other. What
+ * a completion sets going is called from the DPC that tells of it, which is of level zero.
+ */
+#include "check/check_watch.h"
+
+#include <string.h>
+
+struct level_watch {
+    bool has_iommu_caps;
+    DXGK_IOMMU_CAPS iommu;
+};
+
+/* ---- Levels ---------------------------------------------------------------------------------- */
+
+/* May run beside the one call of the scheduler's class. */
+static bool is_level_zero(enum miniport_ddi ddi)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_CreateAllocation:
+    case MINIPORT_DDI_OpenAllocation:
+    case MINIPORT_DDI_CloseAllocation:
+    case MINIPORT_DDI_DestroyAllocation:
+    case MINIPORT_DDI_DescribeAllocation:
+    case MINIPORT_DDI_QueryAdapterInfo:
+    case MINIPORT_DDI_QueryCurrentFence:
+    case MINIPORT_DDI_InterruptRoutine:
+    case MINIPORT_DDI_DpcRoutine:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_of_scheduler(enum miniport_ddi ddi)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+    case MINIPORT_DDI_Patch:
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+    case MINIPORT_DDI_PreemptCommand:
+    case MINIPORT_DDI_CancelCommand:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* One thread, and nothing in flight. */
+static bool is_level_three(enum miniport_ddi ddi)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_StartDevice:
+    case MINIPORT_DDI_StopDevice:
+    case MINIPORT_DDI_SetPowerState:
+    case MINIPORT_DDI_ResetFromTimeout:
+    case MINIPORT_DDI_RestartFromTimeout:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_interrupt(enum miniport_ddi ddi)
+{
+    return ddi == MINIPORT_DDI_InterruptRoutine || ddi == MINIPORT_DDI_DpcRoutine;
+}
+
+/* The nearest call around this one that is not an interrupt's. */
+static const struct check_call *call_around(const struct check_call *call)
+{
+    const struct check_call *outer = call->outer;
+
+    while (outer && is_interrupt(outer->ddi))
+        outer = outer->outer;
+    return outer;
+}
+
+static void check_scheduler(struct check *check, const struct check_call *call)
+{
+    const struct check_call *outer = call_around(call);
+
+    if (!is_of_scheduler(call->ddi) || !outer)
+        return;
+    if (!check_holds(check, RULE_IOMMU_006,
+                     is_level_zero(outer->ddi) || !is_of_scheduler(outer->ddi)))
+        check_report(check, RULE_IOMMU_006, NULL, "",
+                     "is called in the middle of %s: one call of the scheduler's at a time",
+                     miniport_ddi_name(outer->ddi));
+}
+
+static void check_level_three(struct check *check, const struct check_call *call)
+{
+    const struct check_call *outer = call_around(call);
+    const struct check_packet *packet, *left = NULL;
+    bool is_alone = !outer;
+
+    if (outer && is_level_three(outer->ddi)) {
+        /* What is called in the middle of a reset is TDR-002's. */
+        if (outer->ddi == MINIPORT_DDI_ResetFromTimeout || is_interrupt(call->ddi))
+            return;
+        is_alone = call->ddi == MINIPORT_DDI_QueryAdapterInfo;
+    } else if (!is_level_three(call->ddi) || call->ddi == MINIPORT_DDI_ResetFromTimeout) {
+        return;
+    }
+    if (call->ddi == MINIPORT_DDI_StopDevice) {
+        list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+            if (!left)
+                left = packet;
+        }
+    }
+    if (check_holds(check, RULE_IOMMU_007, is_alone && !left))
+        return;
+    if (left)
+        check_report(check, RULE_IOMMU_007, NULL, "",
+                     "is called while the packet with fence 0x%x of node %u is under way",
+                     left->fence, left->node);
+    else
+        check_report(check, RULE_IOMMU_007, NULL, "", "is called in the middle of %s",
+                     miniport_ddi_name(outer->ddi));
+}
+
+/* ---- The IOMMU ------------------------------------------------------------------------------- */
+
+/* What two answers say of one thing. */
+static void check_caps(struct check *check, const struct level_watch *watch)
+{
+    const struct check_caps *caps = &check_ledger(check)->caps;
+    const DXGK_VIDMMCAPS *memory = &caps->driver.MemoryManagementCaps;
+    const DXGK_PHYSICALADAPTERFLAGS *adapter = &caps->physical.Flags;
+    const DXGK_IOMMU_CAPS *iommu = &watch->iommu;
+
+    if (!watch->has_iommu_caps)
+        return;
+    if (caps->has_driver &&
+        !check_holds(check, RULE_IOMMU_004,
+                     memory->IoMmuSecureModeSupported == iommu->IommuIsolationSupported &&
+                         memory->IoMmuSecureModeRequired == iommu->IommuIsolationRequired))
+        check_report(check, RULE_IOMMU_004, NULL, "pOutputData",
+                     "isolation supported %u, required %u in IOMMU_CAPS; %u and %u in DRIVERCAPS",
+                     iommu->IommuIsolationSupported, iommu->IommuIsolationRequired,
+                     memory->IoMmuSecureModeSupported, memory->IoMmuSecureModeRequired);
+    if (caps->has_physical &&
+        !check_holds(check, RULE_IOMMU_004,
+                     adapter->GpuVaIommuRequired == iommu->GpuVaIommuRequired &&
+                         adapter->GpuVaIommuGlobalRequired == iommu->GpuVaIommuGlobalRequired))
+        check_report(check, RULE_IOMMU_004, NULL, "pOutputData",
+                     "GpuVaIommuRequired %u, GpuVaIommuGlobalRequired %u in IOMMU_CAPS; %u and %u "
+                     "in PHYSICALADAPTERCAPS",
+                     iommu->GpuVaIommuRequired, iommu->GpuVaIommuGlobalRequired,
+                     adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
+}
+
+static void after_query(struct check *check, struct level_watch *watch,
+                        const struct check_call *call)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = call->arg.query_adapter_info;
+
+    if (!NT_SUCCESS(call->status) || !query->pOutputData)
+        return;
+    if (query->Type == DXGKQAITYPE_IOMMU_CAPS && query->OutputDataSize >= sizeof watch->iommu) {
+        memcpy(&watch->iommu, query->pOutputData, sizeof watch->iommu);
+        watch->has_iommu_caps = true;
+    } else if (query->Type != DXGKQAITYPE_DRIVERCAPS &&
+               query->Type != DXGKQAITYPE_PHYSICALADAPTERCAPS) {
+        return;
+    }
+    check_caps(check, watch);
+}
+
+/* The pages that the device is shown are within its reach. */
+static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_config *config = check_configuration(check);
+    const DXGK_ADL *adl = &arg->MapApertureSegment2.Adl;
+    uint64_t first = arg->MapApertureSegment2.AdlOffset;
+    uint64_t page;
+    unsigned char byte;
+
+    if (!config->read_page || arg->MultipassOffset)
+        return;
+    for (uint64_t i = first; i < first + arg->MapApertureSegment2.NumberOfPages; i++) {
+        if (i >= adl->PageCount || (!adl->Flags.Contiguous && !adl->Pages))
+            return;
+        page = adl->Flags.Contiguous ? adl->BasePageNumber + i : adl->Pages[i];
+        if (check_holds(check, RULE_IOMMU_003,
+                        config->read_page(config->context, page, &byte, sizeof byte)))
+            continue;
+        check_report(check, RULE_IOMMU_003, NULL, "MapApertureSegment2.Adl",
+                     "page 0x%llx, number %llu of the list, is not mapped in the IOMMU",
+                     (unsigned long long)page, (unsigned long long)i);
+        return;
+    }
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+enum memory_callback { NOT_OF_MEMORY, OF_MEMORY, OF_OLD_LISTS };
+
+static enum memory_callback kind_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum memory_callback kind;
+    } kinds[] = {
+        {"DxgkCbAllocateContiguousMemory", OF_MEMORY},
+        {"DxgkCbFreeContiguousMemory", OF_MEMORY},
+        {"DxgkCbAllocatePagesForMdl", OF_OLD_LISTS},
+        {"DxgkCbFreePagesFromMdl", OF_OLD_LISTS},
+        {"DxgkCbMapMdlToIoMmu", OF_OLD_LISTS},
+        {"DxgkCbUnmapMdlFromIoMmu", OF_OLD_LISTS},
+        {"DxgkCbCreatePhysicalMemoryObject", OF_MEMORY},
+        {"DxgkCbDestroyPhysicalMemoryObject", OF_MEMORY},
+        {"DxgkCbMapPhysicalMemory", OF_MEMORY},
+        {"DxgkCbUnmapPhysicalMemory", OF_MEMORY},
+        {"DxgkCbAllocateAdl", OF_MEMORY},
+        {"DxgkCbFreeAdl", OF_MEMORY},
+        {"DxgkCbOpenPhysicalMemoryObject", OF_MEMORY},
+        {"DxgkCbClosePhysicalMemoryObject", OF_MEMORY},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i].kind;
+    }
+    return NOT_OF_MEMORY;
+}
+
+/* The bench has none of them; that they are called, and from where, is seen all the same. */
+static void callback(struct check *check, void *state, const struct check_callback *event)
+{
+    const struct level_watch *watch = state;
+    enum memory_callback kind;
+    bool is_remapped = watch->has_iommu_caps && watch->iommu.DmaRemappingSupported;
+    bool is_level;
+
+    if (event->callback != TRACE_CALLBACK_unsupported || !event->data)
+        return;
+    kind = kind_of(event->data);
+    if (kind == NOT_OF_MEMORY)
+        return;
+    is_level = check_irql(check) <= APC_LEVEL;
+    if (!check_holds(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped)))
+        check_report(check, RULE_IOMMU_005, NULL, event->data,
+                     is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
+                              : "is called at IRQL %u (expected APC_LEVEL at most)",
+                     check_irql(check));
+}
+
+/* ---- The watcher ----------------------------------------------------------------------------- */
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    check_scheduler(check, call);
+    check_level_three(check, call);
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        call->arg.build_paging_buffer->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2)
+        before_map(check, call->arg.build_paging_buffer);
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    if (call->ddi == MINIPORT_DDI_QueryAdapterInfo)
+        after_query(check, state, call);
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    struct level_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct level_watch));
+}
+
+const struct check_watcher check_level_watcher = {
+    .name = "levels",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .callback = callback,
+};
