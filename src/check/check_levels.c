@@ -174,7 +174,7 @@ static void after_query(struct check *check, struct level_watch *watch,
     check_caps(check, watch);
 }
 
-/* The pages that the device is shown are within its reach. */
+/* The pages that the device is shown are within its reach; the ends of the list are ADL-004's and ADL-005's. */
 static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const struct check_config *config = check_configuration(check);
@@ -188,6 +188,8 @@ static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg
     for (uint64_t i = first; i < first + arg->MapApertureSegment2.NumberOfPages; i++) {
         if (i >= adl->PageCount || (!adl->Flags.Contiguous && !adl->Pages))
             return;
+        if (i == 0 || i == adl->PageCount - 1)
+            continue;
         page = adl->Flags.Contiguous ? adl->BasePageNumber + i : adl->Pages[i];
         if (check_holds(check, RULE_IOMMU_003,
                         config->read_page(config->context, page, &byte, sizeof byte)))
