@@ -530,8 +530,9 @@ static void describe(struct campaign_setup *setup)
         config->skips_paging_patch ? ", no patch" : "",
         config->announces_idle ? ", idle announced" : "");
     describe_board(setup);
-    say(setup, "%s%s", config->faults & RUN_FAULT_PROBES ? ", probed" : "",
-        config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "");
+    say(setup, "%s%s%s", config->faults & RUN_FAULT_PROBES ? ", probed" : "",
+        config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "",
+        config->faults & RUN_FAULT_POOL ? ", pool fails" : "");
 }
 
 void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,

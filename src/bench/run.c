@@ -74,6 +74,9 @@ struct assembly {
 /* A longer run is not repeated unasked: its slowdown is told against the sum of durations. */
 #define REFERENCE_CALLS 200000u
 
+/* Allocations of the driver before the one that fails. */
+#define MOST_POOL_BEFORE_FAILURE 200u
+
 static double wall_now(void)
 {
     struct timespec now;
@@ -742,6 +745,8 @@ static bool raise_manager(struct assembly *run)
                       : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
                                                                   : "");
     run->is_manager_started = true;
+    if (config->faults & RUN_FAULT_POOL)
+        nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);
     vidmm_paging_buffers(run->vidmm, &run->result->config.paging_buffer_count,
                          &run->result->config.paging_buffer_bytes);
     return true;

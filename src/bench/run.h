@@ -95,7 +95,8 @@ enum run_preserve {
 enum run_fault {
     RUN_FAULT_PROBES = 1 << 0,     /* operations that no driver can know (miniport/probe.h) */
     RUN_FAULT_PAGE_LISTS = 1 << 1, /* page lists are parts of longer ones (miniport/lend.h) */
-    RUN_FAULT_ALL = 3,
+    RUN_FAULT_POOL = 1 << 2,       /* one of the driver's pool allocations fails, after its start */
+    RUN_FAULT_ALL = 7,
 };
 
 struct run_config {

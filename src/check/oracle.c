@@ -264,8 +264,12 @@ void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
 {
     struct oracle_allocation *allocation = id_map_find(&oracle->by_handle, handle);
 
-    if (allocation)
-        unbind(oracle, allocation);
+    if (!allocation)
+        return;
+    /* The workload has not freed it: it could not be made in the end, and is tried again. */
+    if (allocation->is_live && !oracle->announced)
+        oracle->announced = allocation;
+    unbind(oracle, allocation);
 }
 
 /* ---- Undefined content ---- */
