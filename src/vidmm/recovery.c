@@ -186,6 +186,8 @@ static void enter_again(struct vidmm_allocation *allocation)
     } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
         list_remove(&allocation->dying);
         allocation->is_parked = false;
+        if (allocation->segment->kind == SEGMENT_APERTURE)
+            aperture_open_view(allocation); /* unmapping closed it (ADL-011) */
         allocation_enter(allocation);
     } else if (allocation->state == ALLOCATION_BACKED) {
         allocation->is_parked = false;
