@@ -140,6 +140,18 @@ static const struct reason {
      "always set: one operation is the whole transfer (SLT-003)"},
     {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferEnd",
      "always set: one operation is the whole transfer (SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Swizzle",
+     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
+     "chosen"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Unswizzle",
+     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
+     "chosen"},
+    {DXGK_OPERATION_DISCARD_CONTENT, "Flags.AllocationIsIdle",
+     "the reference GPU binds no hardware to a residency, so giving one up never has to wait"},
+    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
+     "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
+    {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",
+     "the reference driver has one kind of record to hand on, of one size"},
     {COVERAGE_SEGMENT4, "Flags.Agp",
      "there is no AGP segment from WDDM 2.0 on: a driver that reports one does not start "
      "(BANK-006)"},
