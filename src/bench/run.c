@@ -354,6 +354,11 @@ static void on_submission_done(void *context, uint32_t node, uint32_t fence)
                &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
 }
 
+static void on_fence_passed(void *context, uint32_t node)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
+}
+
 static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
 {
     static const char *const kinds[] = {
@@ -499,11 +504,13 @@ static bool raise_oracle(struct assembly *run)
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
+        .fence_passed = on_fence_passed,
     };
     static const struct sgpu_observer faults_only = {
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
+        .fence_passed = on_fence_passed,
     };
     struct workload_summary summary;
     uint64_t total = 0;
@@ -611,6 +618,7 @@ static bool raise_driver(struct assembly *run)
             .counts = &run->result->rules,
             .profile = profile->check,
             .guards_buffers = true,
+            .enables_native_fences = run->config->native_fences != 0,
             .guarantees_one_buffer = run->config->guarantees_one_buffer,
             .submission_alignment = SGPU_SUBMIT_ALIGN,
             .context = run,

@@ -44,6 +44,7 @@ struct check_config {
     struct check_profile profile;
     unsigned report_limit; /* findings told; 0: 64 */
     bool guards_buffers;
+    bool enables_native_fences; /* the system does, for drivers that have them */
     bool guarantees_one_buffer; /* by the contract of DMA buffers: a Render never needs another */
     unsigned submission_alignment; /* the GPU's, of the start and end of a submission; 0: unknown */
     void *context;                 /* of the functions below, each of which may be NULL */
@@ -87,6 +88,7 @@ enum check_gpu_kind {
     CHECK_GPU_QUEUED, /* the driver handed it a submission */
     CHECK_GPU_DONE,   /* it has run, or there was nothing to run */
     CHECK_GPU_FAULT,  /* it stopped */
+    CHECK_GPU_FENCE,  /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
 };
 struct check_gpu_event {

@@ -10,6 +10,8 @@ struct fence_node {
     bool was_reset;       /* with the adapter, and nothing has been submitted since */
     bool is_engine_reset; /* alone, the same */
     uint32_t submitted, reported;
+    bool is_fence_due;    /* a native fence passed what is waited for, and nobody was told */
+    bool is_fence_missed; /* that was so when the interrupt was taken */
     bool is_preempting;
     bool was_empty; /* when the preemption was asked for */
     uint32_t preemption;
@@ -36,6 +38,53 @@ static bool is_empty(struct check *check, unsigned node)
             return false;
     }
     return true;
+}
+
+/* ---- Fences of 64 bits ----------------------------------------------------------------------- */
+
+static void forget_native(struct fence_watch *watch, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end && i < CHECK_MAX_NODES; i++)
+        watch->nodes[i].is_fence_due = watch->nodes[i].is_fence_missed = false;
+}
+
+/* What was due when the driver took the interrupt is told when it leaves. */
+static void check_native(struct check *check, struct fence_watch *watch)
+{
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        struct fence_node *node = &watch->nodes[i];
+
+        if (!node->is_fence_missed)
+            continue;
+        if (!check_holds(check, RULE_FENCE_013, !node->is_fence_due))
+            check_report(check, RULE_FENCE_013, NULL, "",
+                         "a native fence of node %u passed the value that is waited for, and no "
+                         "interrupt of a fence was reported",
+                         i);
+        node->is_fence_due = node->is_fence_missed = false;
+    }
+}
+
+static void after_caps(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = call->arg.query_adapter_info;
+
+    if (query->Type != DXGKQAITYPE_DRIVERCAPS || !NT_SUCCESS(call->status))
+        return;
+    if (!check_holds(check, RULE_FENCE_015,
+                     !check_ledger(check)->caps.driver.SchedulingCaps.NativeGpuFence ||
+                         check_configuration(check)->enables_native_fences))
+        check_report(check, RULE_FENCE_015, NULL, "pOutputData, SchedulingCaps.NativeGpuFence",
+                     "is 1, and the system has not enabled native fences");
+}
+
+static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    D3DGPU_VIRTUAL_ADDRESS va = arg->SignalMonitoredFence.MonitoredFenceGpuVa;
+
+    if (!check_holds(check, RULE_FENCE_011, va % 8 == 0))
+        check_report(check, RULE_FENCE_011, NULL, "SignalMonitoredFence.MonitoredFenceGpuVa",
+                     "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -75,6 +124,14 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case MINIPORT_DDI_SubmitCommandVirtual:
         if (call->packet)
             before_submission(check, watch, call->packet);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        if (call->arg.build_paging_buffer->Operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE)
+            before_signal(check, call->arg.build_paging_buffer);
+        break;
+    case MINIPORT_DDI_InterruptRoutine:
+        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
+            watch->nodes[i].is_fence_missed = watch->nodes[i].is_fence_due;
         break;
     case MINIPORT_DDI_PreemptCommand:
         node = node_of(watch, call->arg.preempt_command->NodeOrdinal);
@@ -145,7 +202,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
     struct fence_node *node;
 
     switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo:
+        after_caps(check, call);
+        break;
     case MINIPORT_DDI_InterruptRoutine:
+        check_native(check, watch);
         if (watch->is_dpc_due && !check_holds(check, RULE_FENCE_004, !watch->is_dpc_due))
             check_report(check, RULE_FENCE_004, NULL, "",
                          "an event was reported and no DPC queued (DxgkCbQueueDpc)");
@@ -169,6 +230,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_ResetFromTimeout: /* what has run by then may stay untold (TDR-006) */
         check_unanswered(check, watch, 0, CHECK_MAX_NODES);
+        forget_native(watch, 0, CHECK_MAX_NODES);
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
             watch->nodes[i].was_reset = true;
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
@@ -178,6 +240,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
                          call->arg.reset_engine->NodeOrdinal + 1);
         check_unreported(check, call->arg.reset_engine->NodeOrdinal);
+        forget_native(watch, call->arg.reset_engine->NodeOrdinal,
+                      call->arg.reset_engine->NodeOrdinal + 1);
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
         if (node && NT_SUCCESS(call->status)) {
             node->is_engine_reset = true;
@@ -260,6 +324,15 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
         node->is_preempting = false;
 }
 
+/* Of a node, or of all where the interrupt tells of fences and not of nodes. */
+static void forget_told(struct fence_watch *watch, struct fence_node *node)
+{
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        if (!node || node == &watch->nodes[i])
+            watch->nodes[i].is_fence_due = false;
+    }
+}
+
 /* An engine that was reset has nothing to say before it gets work again. */
 static bool is_of_reset_engine(struct check *check, struct fence_watch *watch,
                                const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -293,6 +366,10 @@ static void callback(struct check *check, void *state, const struct check_callba
                          "is called at IRQL %u, below the device's", check_irql(check));
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
         watch->is_notify_due = true;
+        if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED)
+            forget_told(watch, NULL);
+        else if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
+            forget_told(watch, node_of(watch, data->MonitoredFenceSignaled.NodeOrdinal));
         if (is_of_reset_engine(check, watch, data))
             break;
         if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
@@ -313,6 +390,16 @@ static void callback(struct check *check, void *state, const struct check_callba
     default:
         break;
     }
+}
+
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    struct fence_node *node = node_of(state, event->node);
+
+    if (event->kind == CHECK_GPU_FENCE && node)
+        node->is_fence_due = true;
+    else if (event->kind == CHECK_GPU_HUNG)
+        forget_native(state, 0, CHECK_MAX_NODES); /* it may have gone */
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -340,4 +427,5 @@ const struct check_watcher check_fence_watcher = {
     .before = before,
     .after = after,
     .callback = callback,
+    .gpu = gpu,
 };

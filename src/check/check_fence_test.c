@@ -254,6 +254,91 @@ RULE_KEPT(FENCE_010)
     rig_interrupt(rig, &data);
 }
 
+/* ---- Fences of 64 bits ---- */
+
+static void signal_at(struct rig *rig, uint64_t va)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+
+    arg.SignalMonitoredFence.MonitoredFenceGpuVa = va;
+    arg.SignalMonitoredFence.MonitoredFenceValue = 1;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(FENCE_011)
+{
+    signal_at(rig, 0x1004);
+}
+
+RULE_KEPT(FENCE_011)
+{
+    signal_at(rig, 0x1008);
+}
+
+static NTSTATUS report_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+
+    data.MonitoredFenceSignaled.NodeOrdinal = *(unsigned *)rig->told;
+    if (ddi == MINIPORT_DDI_InterruptRoutine)
+        rig_interrupt(rig, &data);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void pass_fence(struct rig *rig, unsigned told_node)
+{
+    rig->answer = report_fence;
+    rig->told = &told_node;
+    rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+    miniport_interrupt(rig->top, 0);
+}
+
+/* Of another node than the one that passed it. */
+RULE_BROKEN(FENCE_013)
+{
+    pass_fence(rig, 0);
+}
+
+/* Those that are not needed may be. */
+RULE_KEPT(FENCE_013)
+{
+    pass_fence(rig, RIG_CLIENT_NODE);
+    miniport_interrupt(rig->top, 0);
+}
+
+static void say_native(struct rig *rig, unsigned has)
+{
+    DXGK_DRIVERCAPS caps = {0};
+
+    rig->caps.SchedulingCaps.NativeGpuFence = has;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+}
+
+RULE_BROKEN(FENCE_015)
+{
+    say_native(rig, 1);
+}
+
+RULE_KEPT(FENCE_015)
+{
+    say_native(rig, 0);
+}
+
+static void native_fences_may_be_where_they_are_enabled(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.enables_native_fences = true;
+    rig_init_prepared(rig);
+    say_native(rig, 1);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +354,10 @@ int main(void)
         RULE_PAIR(FENCE_008),
         RULE_PAIR(FENCE_009),
         RULE_PAIR(FENCE_010),
+        RULE_PAIR(FENCE_011),
+        RULE_PAIR(FENCE_013),
+        RULE_PAIR(FENCE_015),
+        cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -456,6 +456,39 @@ static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE contex
     return stream;
 }
 
+/* What the operation puts where, in the physical model. */
+static void enter_target(const struct check_ledger *ledger, struct check_built *piece,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_segment *segment;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        if (!arg->Transfer.Destination.SegmentId)
+            return;
+        piece->target_segment = arg->Transfer.Destination.SegmentId;
+        piece->target = (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart +
+                        arg->Transfer.TransferOffset;
+        piece->target_bytes = arg->Transfer.TransferSize;
+        break;
+    case DXGK_OPERATION_FILL:
+        piece->target_segment = arg->Fill.Destination.SegmentId;
+        piece->target = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
+        piece->target_bytes = arg->Fill.FillSize;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        segment = check_find_segment(ledger, arg->MapApertureSegment.SegmentId);
+        if (!segment)
+            return;
+        piece->target_segment = segment->id;
+        piece->target = segment->base + arg->MapApertureSegment.OffsetInPages * PAGE_SIZE;
+        piece->target_bytes = arg->MapApertureSegment.NumberOfPages * PAGE_SIZE;
+        break;
+    default:
+        break;
+    }
+}
+
 static void enter_built(struct check_ledger *ledger, const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
@@ -482,6 +515,7 @@ static void enter_built(struct check_ledger *ledger, const struct check_call *ca
         .private_start = (uintptr_t)was->pDmaBufferPrivateData,
         .private_end = (uintptr_t)arg->pDmaBufferPrivateData,
     };
+    enter_target(ledger, piece, was);
     list_init(&piece->link);
     list_push_back(&stream_of(ledger, was->hSystemContext)->built, &piece->link);
 }

@@ -151,6 +151,8 @@ struct check_built {
     bool is_end;                          /* the operation is complete with it */
     bool is_before_reset;                 /* it may have been dropped */
     uintptr_t private_start, private_end; /* where pDmaBufferPrivateData was and came to be */
+    unsigned target_segment;              /* where it puts content or maps pages; 0: nowhere */
+    uint64_t target, target_bytes;
 };
 
 /* The buffers of one system context: they are submitted in the order in which they were built. */

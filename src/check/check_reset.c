@@ -351,7 +351,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         call && call->ddi == MINIPORT_DDI_BuildPagingBuffer ? RULE_TDR_004 : RULE_TDR_001;
 
     watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
-    if (!watch->is_silent || event->kind == CHECK_GPU_HUNG)
+    if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE)
         return;
     check_holds(check, rule, false);
     check_report(check, rule, NULL, "", "%s fence 0x%x %s; it is silent until RestartFromTimeout",

@@ -115,10 +115,64 @@ static void before_virtual(struct check *check, const struct check_call *call)
             (unsigned long long)arg->DmaBufferVirtualAddress);
 }
 
+/* A paging packet of another node that has not ended and puts something there. */
+static const struct check_packet *pending_at(struct check *check, unsigned node, unsigned segment,
+                                             uint64_t address)
+{
+    const struct check_packet *packet;
+    const struct check_built *piece;
+
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (!packet->is_paging || packet->node == node)
+            continue;
+        list_for_each (piece, &packet->built, struct check_built, link) {
+            if (piece->target_segment == segment && address >= piece->target &&
+                address - piece->target < piece->target_bytes)
+                return packet;
+        }
+    }
+    return NULL;
+}
+
+/* Nodes run beside each other: what a packet uses has arrived before it is patched and submitted. */
+static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
+{
+    const struct check_context *context = check_find_context(check_ledger(check), arg->hContext);
+
+    if (!context || arg->Flags.Paging)
+        return;
+    for (UINT i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
+        UINT at = arg->PatchLocationListSubmissionStart + i;
+        const D3DDDI_PATCHLOCATIONLIST *location;
+        const DXGK_ALLOCATIONLIST *entry;
+        const struct check_packet *packet;
+
+        if (at >= arg->PatchLocationListSize)
+            return;
+        location = &arg->pPatchLocationList[at];
+        if (location->AllocationIndex >= arg->AllocationListSize)
+            continue;
+        entry = &arg->pAllocationList[location->AllocationIndex];
+        if (!entry->SegmentId)
+            continue;
+        packet = pending_at(check, context->node, entry->SegmentId,
+                            (uint64_t)entry->PhysicalAddress.QuadPart + location->AllocationOffset);
+        if (!check_holds(check, RULE_SUB_014, !packet))
+            check_report(check, RULE_SUB_014, &context->object, "pAllocationList",
+                         "allocation %u, at 0x%llx of segment %u, still arrives there: the paging "
+                         "packet with fence 0x%x of node %u has not ended",
+                         location->AllocationIndex,
+                         (unsigned long long)entry->PhysicalAddress.QuadPart, entry->SegmentId,
+                         packet->fence, packet->node);
+    }
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
 
+    if (call->ddi == MINIPORT_DDI_Patch)
+        before_patch(check, call->arg.patch);
     if ((!is_virtual && call->ddi != MINIPORT_DDI_SubmitCommand) || !call->packet)
         return;
     check_order(check, call->packet);

@@ -359,6 +359,47 @@ RULE_KEPT(SUB_013)
     rig_submit_virtual(rig, &packet);
 }
 
+/* ---- What a packet depends on ---- */
+
+static void use_after(struct rig *rig, bool has_arrived)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    DXGK_ALLOCATIONLIST entry = {.SegmentId = 1, .PhysicalAddress.QuadPart = 0};
+    /* So near to the end that nobody knows what bits it needs. */
+    D3DDDI_PATCHLOCATIONLIST location = {.AllocationOffset = 61440,
+                                         .PatchOffset = RIG_CLIENT_BYTES - 4};
+    DXGKARG_PATCH patch = {
+        .hContext = rig->context,
+        .DmaBufferPhysicalAddress.QuadPart = 0x20000,
+        .DmaBufferSubmissionEndOffset = RIG_CLIENT_BYTES,
+        .pAllocationList = &entry,
+        .AllocationListSize = 1,
+        .pPatchLocationList = &location,
+        .PatchLocationListSize = 1,
+        .PatchLocationListSubmissionLength = 1,
+    };
+    uint32_t fence;
+
+    rig_build(rig, &fill);
+    fence = rig_submit(rig);
+    if (has_arrived)
+        rig_run(rig, 0, fence, RIG_PACKET_BYTES);
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+RULE_BROKEN_IN(SUB_014, RIG_PHYSICAL)
+{
+    use_after(rig, false);
+    assert_string_equal(rig->last.text,
+                        "allocation 0, at 0x0 of segment 1, still arrives there: the paging packet "
+                        "with fence 0x1 of node 0 has not ended");
+}
+
+RULE_KEPT_IN(SUB_014, RIG_PHYSICAL)
+{
+    use_after(rig, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +419,7 @@ int main(void)
         RULE_PAIR(SUB_011),
         RULE_PAIR(SUB_012),
         RULE_PAIR(SUB_013),
+        RULE_PAIR(SUB_014),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,8 @@ struct sgpu_observer {
                               uint32_t bytes);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
+    /* A native fence passed the value that is waited for; the interrupt has not been delivered. */
+    void (*fence_passed)(void *context, uint32_t node);
 };
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
 

@@ -61,8 +61,11 @@ bool sgpu_fence_signal_end(struct sgpu_node *node)
     if (!access_word(node, fence->current, &value, SGPU_ACCESS_WRITE) ||
         !access_word(node, fence->monitored, &monitored, SGPU_ACCESS_READ))
         return false;
-    if (value > monitored)
+    if (value > monitored) {
+        if (node->gpu->observer && node->gpu->observer->fence_passed)
+            node->gpu->observer->fence_passed(node->gpu->observer_context, node->index);
         sgpu_raise_irq(node->gpu, SGPU_IRQ_FENCE(node->index));
+    }
     return true;
 }
 
