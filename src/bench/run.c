@@ -28,6 +28,7 @@
 #include "bench/profile.h"
 #include "bench/run_events.h"
 #include "bench/run_memory.h"
+#include "bench/run_tables.h"
 #include "bench/vigil.h"
 #include "check/check.h"
 #include "check/oracle.h"
@@ -348,6 +349,27 @@ static void on_submission_queued(void *context, uint32_t node, uint32_t fence, u
                                                   .bytes = bytes});
 }
 
+static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end)
+{
+    uint64_t address = root & ~(uint64_t)SGPU_ROOT_BITS_MASK;
+    bool is_system = address >= SGPU_PA_SYSTEM;
+
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_FLUSHED,
+                            .node = node,
+                            .address = is_system ? address - SGPU_PA_SYSTEM : address,
+                            .is_system = is_system,
+                            .start = start,
+                            .end = end,
+                        });
+}
+
+static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,
+                        struct check_gpu_walk *out_walk)
+{
+    return run_tables_walk(((struct assembly *)context)->gpu, is_system, root, va, out_walk);
+}
+
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
 {
     tell_check(context,
@@ -505,12 +527,14 @@ static bool raise_oracle(struct assembly *run)
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
+        .tlb_flushed = on_tlb_flushed,
     };
     static const struct sgpu_observer faults_only = {
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
+        .tlb_flushed = on_tlb_flushed,
     };
     struct workload_summary summary;
     uint64_t total = 0;
@@ -625,6 +649,7 @@ static bool raise_driver(struct assembly *run)
             .patched_address = patched_address,
             .report = on_finding,
             .irql = driver_irql,
+            .walk = walk_tables,
             .slot_page = find_slot_page,
             .slot_is_coherent = is_slot_coherent,
             .read_page = read_device_page,

@@ -38,6 +38,21 @@ struct check_profile {
     bool wants_one_mmu;            /* U3: GpuMmu and IoMmu not both */
 };
 
+/* An entry of a page table, as the GPU reads it from memory. */
+struct check_gpu_entry {
+    bool is_read; /* the walk came to it */
+    bool is_64k;  /* of a leaf of 64 KiB pages */
+    bool is_valid, is_system, is_zero, is_read_only, is_no_execute;
+    uint64_t address; /* GPU physical, or of system memory */
+    uint64_t protection;
+};
+
+/* By level, the leaf's first. */
+#define CHECK_WALK_LEVELS 8
+struct check_gpu_walk {
+    struct check_gpu_entry entries[CHECK_WALK_LEVELS];
+};
+
 struct check_config {
     const struct base_services *services;
     struct rule_counts *counts; /* borrowed; added to */
@@ -60,6 +75,12 @@ struct check_config {
     void (*report)(void *context, const struct finding *finding);
     /* The processor's level. */
     unsigned (*irql)(void *context);
+    /*
+     * What the GPU finds in memory for an address, with the root table at an address of system memory or
+     * of its own, past what is cached. False: nothing answers there.
+     */
+    bool (*walk)(void *context, bool is_system, uint64_t root, uint64_t va,
+                 struct check_gpu_walk *out_walk);
 
     /*
      * What the device really has: the page, as the device names it, that slot number `slot` of the
@@ -90,14 +111,17 @@ enum check_gpu_kind {
     CHECK_GPU_FAULT,  /* it stopped */
     CHECK_GPU_FENCE,  /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
+    CHECK_GPU_FLUSHED, /* it forgot cached translations */
 };
 struct check_gpu_event {
     enum check_gpu_kind kind;
     unsigned node;
     uint32_t fence;
-    uint32_t bytes;                    /* QUEUED */
-    uint64_t address;                  /* QUEUED: of the buffer; FAULT: that faulted */
-    bool is_malformed_packet;          /* FAULT: not the address was wrong but the command */
+    uint32_t bytes;           /* QUEUED */
+    uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
+    uint64_t start, end;      /* FLUSHED: the range; end 0: all */
+    bool is_system;           /* FLUSHED: the root is in system memory */
+    bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);

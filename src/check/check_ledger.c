@@ -760,6 +760,13 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
     return NULL;
 }
 
+uint64_t check_packet_last(const struct check_packet *packet)
+{
+    const struct check_built *last = list_entry(packet->built.prev, struct check_built, link);
+
+    return last->number - !last->is_end;
+}
+
 struct check_packet *check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;

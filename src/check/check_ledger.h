@@ -218,6 +218,9 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
 /* a <= b for fences, which wrap. */
 bool check_fence_reached(uint32_t fence, uint32_t reached);
 
+/* The last operation that is complete with a paging packet, which is not empty. */
+uint64_t check_packet_last(const struct check_packet *packet);
+
 /* "allocation a3", "process p1": into out, which it gives back. */
 const char *check_object_name(const struct check_object *object, char *out, size_t size);
 /* Remembers it in the object's history. */

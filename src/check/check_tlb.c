@@ -185,7 +185,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
 
     if (!watch->updated_count || list_is_empty(&packet->built))
         return;
-    last = list_entry(packet->built.prev, struct check_built, link)->number;
+    last = check_packet_last(packet);
     for (unsigned i = 0; i < watch->updated_count; i++) {
         if (watch->updated[i].operation > last)
             watch->updated[kept++] = watch->updated[i];

@@ -101,7 +101,8 @@ struct check_watcher {
     X(check_virtual_watcher)                                                                       \
     X(check_power_watcher)                                                                         \
     X(check_tlb_watcher)                                                                           \
-    X(check_level_watcher)
+    X(check_level_watcher)                                                                         \
+    X(check_table_look_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

@@ -70,6 +70,10 @@ struct rig {
     /* Says what the driver does in a call, instead of rig_answer(); NULL: that. */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
     void *told;                /* to answer, by the test */
+    /* What the GPU finds in page tables (struct check_config.walk); NULL: nobody can tell. */
+    bool (*walk)(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
+                 struct check_gpu_walk *out_walk);
+    void *tables; /* to walk, by the test */
     enum miniport_ddi lacking; /* a DDI that the driver does not have; 0: it has all */
 
     uintptr_t next_handle;
@@ -472,6 +476,14 @@ static inline bool rig_bus_local(void *context, uint64_t address, uint64_t *out_
     return true;
 }
 
+static inline bool rig_walk(void *context, bool is_system, uint64_t root, uint64_t va,
+                            struct check_gpu_walk *out_walk)
+{
+    struct rig *rig = context;
+
+    return rig->walk && rig->walk(rig, is_system, root, va, out_walk);
+}
+
 static inline NTSTATUS rig_query(struct rig *rig, unsigned type, void *in, size_t in_bytes,
                                  void *out, size_t out_bytes)
 {
@@ -568,6 +580,7 @@ static inline void rig_prepare(struct rig *rig, enum rig_model model)
         .patched_address = rig_patched_address,
         .report = rig_on_finding,
         .irql = rig_irql,
+        .walk = rig_walk,
         .slot_page = rig_slot_page,
         .slot_is_coherent = rig_slot_is_coherent,
         .read_page = rig_read_page,

@@ -389,6 +389,9 @@ static bool tlb_flush_end(struct sgpu_node *node)
 
     sgpu_tlb_flush(node->gpu, packet->root, is_all ? 0 : packet->start,
                    is_all ? FIELD_LIMIT : packet->end);
+    if (node->gpu->observer && node->gpu->observer->tlb_flushed)
+        node->gpu->observer->tlb_flushed(node->gpu->observer_context, node->index, packet->root,
+                                         is_all ? 0 : packet->start, is_all ? 0 : packet->end);
     return true;
 }
 

@@ -1,0 +1,16 @@
+/*
+ * Page tables of the modelled GPU for the checking layer: an address walked, entry by entry.
+ *
+ * Place      bench. Knows the GPU's entries, which check does not.
+ */
+#ifndef DRYDOCK_BENCH_RUN_TABLES_H
+#define DRYDOCK_BENCH_RUN_TABLES_H
+
+#include "check/check.h"
+#include "sgpu/sgpu.h"
+
+/* As struct check_config.walk. */
+bool run_tables_walk(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
+                     struct check_gpu_walk *out_walk);
+
+#endif

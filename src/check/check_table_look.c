@@ -1,0 +1,727 @@
+/*
+ * Watcher: what a driver made of page tables, seen in the memory that the GPU walks (PT-014, PT-016,
+ * PT-017, PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and what it flushed (TLB-002,
+ * TLB-006, TLB-007).
+ *
+ * Of each operation the first and the last entry and two between are remembered as samples; of one that
+ * leads to a table, two of that table as well. They are compared with the tables when the packet has
+ * retired, and with CPU_VIRTUAL when the call returns. A sample is given up when a later operation has
+ * changed what it is about, or the way to it, for the account is ahead of the GPU. After the first
+ * operations only some are sampled, so that long runs stay as fast.
+ *
+ * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs suggests.
+ */
+#include "check/check_watch.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SAMPLES   1024
+#define MAX_FLUSHES   256
+#define ALWAYS_UNTIL  2048 /* operations */
+#define THEN_EVERY    16
+#define NO_ENTRY_MASK UINT64_C(0x7fff)
+
+struct sample {
+    uint64_t operation;
+    const struct check_process *process;
+    uint64_t table; /* its number */
+    unsigned level;
+    bool is_64k;
+    uint64_t first_va, va; /* of the table, of the entry */
+    uint32_t index, start; /* of the entry, of the operation */
+    uint64_t word;         /* what the entry is to say */
+    uint64_t protection;
+    bool has_protection;
+    bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
+    bool was_wrong_at_flush;
+    unsigned mode;
+};
+
+/* A FLUSH_TLB that the GPU is to carry out: what is left of its range. */
+struct flush {
+    uint64_t operation;
+    bool is_system;
+    uint64_t root; /* address */
+    uint64_t start, end;
+    bool is_begun;
+};
+
+struct look_watch {
+    struct sample samples[MAX_SAMPLES]; /* a ring, by operation */
+    unsigned first, count;
+    struct flush flushes[MAX_FLUSHES];
+    unsigned flush_count;
+    uint64_t seen;      /* operations */
+    uint64_t retired;   /* the last operation that has */
+    uint64_t submitted; /* the last operation that the GPU has */
+    /* Of the operation that is being built: what the first entry said before. */
+    uint64_t old_word;
+    bool is_old_known;
+    bool has_late_source; /* of a copy: the GPU has not written all that it copies */
+};
+
+/* ---- The tables in memory -------------------------------------------------------------------- */
+
+static bool address_of_place(const struct check_ledger *ledger, uint64_t place, bool *out_is_system,
+                             uint64_t *out_address)
+{
+    const struct check_segment *segment = check_find_segment(ledger, (unsigned)(place >> 48));
+    uint64_t offset = (place & ((UINT64_C(1) << 48) - 1)) << PAGE_SHIFT;
+
+    *out_is_system = place >> 48 == 0;
+    *out_address = offset + (segment ? segment->base : 0);
+    return place != CHECK_NOWHERE && (*out_is_system || segment);
+}
+
+static bool root_of(const struct check_ledger *ledger, const struct check_process *process,
+                    uint64_t *out_place)
+{
+    const struct check_table *root =
+        check_find_table(process, ledger->caps.level_count - 1, false, 0);
+
+    *out_place = check_table_is_known(ledger, root) ? root->place : CHECK_NOWHERE;
+    if (*out_place == CHECK_NOWHERE && process->has_root)
+        *out_place = process->root;
+    return *out_place != CHECK_NOWHERE;
+}
+
+static uint64_t entry_bytes(const struct check_ledger *ledger, unsigned level, bool is_64k)
+{
+    return UINT64_C(1) << (is_64k ? PAGE_SHIFT + 4 : check_level_shift(ledger, level));
+}
+
+/* The tables that lead there are as the account has them. */
+static bool is_way_settled(const struct check_ledger *ledger, const struct look_watch *watch,
+                           const struct check_table *table, bool is_by_cpu)
+{
+    for (unsigned level = table->level + 1; level < ledger->caps.level_count; level++) {
+        unsigned shift = check_level_shift(ledger, level + 1);
+        uint64_t start =
+            level + 1 == ledger->caps.level_count ? 0 : table->first_va >> shift << shift;
+        const struct check_table *parent = check_find_table(table->process, level, false, start);
+
+        if (!check_table_is_known(ledger, parent) ||
+            (!is_by_cpu && parent->written > watch->retired))
+            return false;
+    }
+    return true;
+}
+
+/* The entry as it is in memory. False: nobody can tell, or the walk does not come so far. */
+static bool look_up(struct check *check, const struct look_watch *watch,
+                    const struct sample *sample, const struct check_table *table,
+                    struct check_gpu_entry *out)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_table *reached;
+    struct check_gpu_walk walk = {0};
+    bool is_system;
+    uint64_t place, address;
+
+    if (!config->walk || !is_way_settled(ledger, watch, table, sample->is_by_cpu) ||
+        !check_table_is_reachable(ledger, table, &reached) ||
+        !root_of(ledger, sample->process, &place) ||
+        !address_of_place(ledger, place, &is_system, &address) ||
+        !config->walk(config->context, is_system, address, sample->va, &walk))
+        return false;
+    *out = walk.entries[sample->level];
+    return out->is_read && out->is_64k == sample->is_64k;
+}
+
+static bool leads_to(const struct check_ledger *ledger, const struct check_gpu_entry *entry,
+                     uint64_t word)
+{
+    bool is_system;
+    uint64_t address;
+
+    if (!word || !entry->is_valid)
+        return !word && !entry->is_valid;
+    if (check_word_entry(word).Zero)
+        return entry->is_zero;
+    return address_of_place(ledger, CHECK_PLACE(check_word_segment(word), check_word_page(word)),
+                            &is_system, &address) &&
+           entry->is_system == is_system && entry->address == address;
+}
+
+static bool has_attributes(const struct check_gpu_entry *entry, uint64_t word)
+{
+    DXGK_PTE pte = check_word_entry(word);
+
+    return !word || (entry->is_read_only == pte.ReadOnly && entry->is_no_execute == pte.NoExecute &&
+                     entry->is_zero == pte.Zero);
+}
+
+static bool has_protection(const struct check_gpu_entry *entry, const struct sample *sample)
+{
+    return !sample->word || !sample->has_protection ||
+           entry->protection == (sample->protection & NO_ENTRY_MASK);
+}
+
+/* ---- Judging --------------------------------------------------------------------------------- */
+
+/* What is looked at when a sample is. */
+static void count(struct check *check, const struct sample *sample)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (sample->is_copy) {
+        check_holds(check, sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002, true);
+        check_holds(check, RULE_CPTE_002, true);
+        return;
+    }
+    check_holds(check,
+                sample->is_initial                                           ? RULE_PT_014
+                : sample->is_repeat && sample->index != sample->start        ? RULE_PT_016
+                : sample->level == 1 && ledger->caps.gpummu.DualPteSupported ? RULE_PT_041
+                                                                             : RULE_PT_017,
+                true);
+    check_holds(check, sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019, true);
+    if (sample->has_protection && sample->word)
+        check_holds(check, RULE_PT_028, true);
+    if (sample->is_64k)
+        check_holds(check, RULE_PT_039, true);
+}
+
+/* The entry at an index of the sample's table, as it is in memory. */
+static bool look_beside(struct check *check, const struct look_watch *watch,
+                        const struct sample *sample, const struct check_table *table,
+                        uint32_t index, struct check_gpu_entry *out)
+{
+    struct sample beside = *sample;
+
+    beside.va =
+        table->first_va + index * entry_bytes(check_ledger(check), table->level, table->is_64k);
+    return index < check_level_entries(check_ledger(check), table->level, table->is_64k) &&
+           look_up(check, watch, &beside, table, out);
+}
+
+/* Where the first entry should be there is none, and it is not in the place behind either. */
+static bool is_nothing_written(struct check *check, const struct look_watch *watch,
+                               const struct sample *sample, const struct check_table *table)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    uint64_t word = check_runs_word(&table->runs, sample->start);
+    struct check_gpu_entry entry;
+
+    return word && look_beside(check, watch, sample, table, sample->start, &entry) &&
+           !entry.is_valid &&
+           !(look_beside(check, watch, sample, table, sample->start + 1, &entry) &&
+             leads_to(ledger, &entry, word));
+}
+
+static enum rule_id diagnose(struct check *check, const struct look_watch *watch,
+                             const struct sample *sample, const struct check_table *table,
+                             const struct check_gpu_entry *found)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (sample->is_copy)
+        return sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002;
+    if (leads_to(ledger, found, sample->word) && has_attributes(found, sample->word))
+        return RULE_PT_028;
+    if (sample->is_initial)
+        return RULE_PT_014;
+    if (sample->is_repeat && sample->index != sample->start)
+        return RULE_PT_016;
+    if (sample->is_64k)
+        return RULE_PT_039;
+    if (sample->level == 1 && ledger->caps.gpummu.DualPteSupported)
+        return RULE_PT_041;
+    if (!found->is_valid && is_nothing_written(check, watch, sample, table))
+        return sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019;
+    return RULE_PT_017;
+}
+
+static const char *describe(const struct check_gpu_entry *entry, char *text, size_t size)
+{
+    if (!entry->is_valid)
+        snprintf(text, size, "is invalid");
+    else
+        snprintf(text, size, "leads to %s 0x%llx%s%s%s, protection 0x%llx",
+                 entry->is_system ? "system memory" : "GPU address",
+                 (unsigned long long)entry->address, entry->is_zero ? ", zero" : "",
+                 entry->is_read_only ? ", read-only" : "",
+                 entry->is_no_execute ? ", no-execute" : "", (unsigned long long)entry->protection);
+    return text;
+}
+
+static void tell(struct check *check, const struct sample *sample, enum rule_id rule,
+                 const struct check_gpu_entry *found)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    struct check_gpu_entry wanted = {0};
+    DXGK_PTE pte = check_word_entry(sample->word);
+    char is[160], was_asked[160];
+
+    if (sample->word) {
+        wanted.is_valid = true;
+        address_of_place(
+            ledger, CHECK_PLACE(check_word_segment(sample->word), check_word_page(sample->word)),
+            &wanted.is_system, &wanted.address);
+        wanted.is_zero = pte.Zero;
+        wanted.is_read_only = pte.ReadOnly;
+        wanted.is_no_execute = pte.NoExecute;
+        wanted.protection = sample->protection & NO_ENTRY_MASK;
+    }
+    check_report(
+        check, rule, &sample->process->object,
+        sample->is_copy ? "COPY_PAGE_TABLE_ENTRIES, entry" : "UPDATE_PAGE_TABLE, entry",
+        "entry %u of level %u, VA 0x%llx, %s after operation %llu; the entry that was asked "
+        "for %s",
+        sample->index, sample->level, (unsigned long long)sample->va,
+        describe(found, is, sizeof is), (unsigned long long)sample->operation,
+        describe(&wanted, was_asked, sizeof was_asked));
+}
+
+static const struct check_table *table_of_sample(const struct check_ledger *ledger,
+                                                 const struct sample *sample)
+{
+    const struct check_table *table =
+        check_find_table(sample->process, sample->level, sample->is_64k, sample->first_va);
+
+    if (!check_table_is_known(ledger, table) || table->number != sample->table ||
+        (!sample->is_by_cpu && table->rewritten > sample->operation) ||
+        check_runs_word(&table->runs, sample->index) != sample->word)
+        return NULL;
+    return table;
+}
+
+static bool is_right(const struct check_ledger *ledger, const struct sample *sample,
+                     const struct check_gpu_entry *found)
+{
+    return leads_to(ledger, found, sample->word) && has_attributes(found, sample->word) &&
+           has_protection(found, sample);
+}
+
+static void judge(struct check *check, const struct look_watch *watch, const struct sample *sample)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_table *table = table_of_sample(ledger, sample);
+    struct check_gpu_entry found;
+
+    if (!table || !look_up(check, watch, sample, table, &found))
+        return;
+    count(check, sample);
+    if (!is_right(ledger, sample, &found)) {
+        tell(check, sample, diagnose(check, watch, sample, table, &found), &found);
+        return;
+    }
+    if (sample->was_wrong_at_flush)
+        check_report(check, RULE_TLB_006, &sample->process->object, "FLUSH_TLB",
+                     "was carried out before entry %u of level %u, VA 0x%llx was written, which "
+                     "operation %llu did in front of it",
+                     sample->index, sample->level, (unsigned long long)sample->va,
+                     (unsigned long long)sample->operation);
+}
+
+/* ---- Taking samples -------------------------------------------------------------------------- */
+
+static void add_sample(struct check *check, struct look_watch *watch, const struct sample *sample)
+{
+    if (sample->is_by_cpu) {
+        judge(check, watch, sample);
+        return;
+    }
+    if (watch->count == MAX_SAMPLES) {
+        watch->first = (watch->first + 1) % MAX_SAMPLES;
+        watch->count--;
+    }
+    watch->samples[(watch->first + watch->count++) % MAX_SAMPLES] = *sample;
+}
+
+static void sample_entry(struct check *check, struct look_watch *watch, struct sample sample,
+                         const struct check_table *table, uint32_t index)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    sample.process = table->process;
+    sample.table = table->number;
+    sample.level = table->level;
+    sample.is_64k = table->is_64k;
+    sample.first_va = table->first_va;
+    sample.index = index;
+    sample.va = table->first_va + index * entry_bytes(ledger, table->level, table->is_64k);
+    sample.word = check_runs_word(&table->runs, index);
+    add_sample(check, watch, &sample);
+}
+
+/* Entries first .. first + count - 1 of a table: both ends and two between. */
+static void sample_range(struct check *check, struct look_watch *watch, const struct sample *sample,
+                         const struct check_table *table, uint32_t first, uint32_t count)
+{
+    uint64_t random = hash_pair(sample->operation, table->number);
+
+    sample_entry(check, watch, *sample, table, first);
+    if (count > 1)
+        sample_entry(check, watch, *sample, table, first + count - 1);
+    for (unsigned i = 0; i < 2 && count > 2; i++, random = hash_u64(random))
+        sample_entry(check, watch, *sample, table, first + 1 + (uint32_t)(random % (count - 2)));
+}
+
+/* A table that is linked now: what its entries said when it was initialised, if that is all. */
+static void sample_child(struct check *check, struct look_watch *watch, struct sample sample,
+                         const struct check_table *table, uint64_t va)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_table *child = check_find_table(table->process, table->level - 1, false, va);
+    uint32_t entries;
+
+    if (!check_table_is_known(ledger, child))
+        return;
+    entries = check_level_entries(ledger, child->level, false);
+    sample.is_initial = true;
+    sample.is_repeat = false;
+    sample.has_protection = false;
+    for (unsigned i = 0; i < 2 && entries; i++) {
+        uint32_t index = (uint32_t)(hash_pair(child->number, sample.operation + i) % entries);
+
+        if (!check_runs_word(&child->runs, index))
+            sample_entry(check, watch, sample, child, index);
+    }
+}
+
+static bool is_sampled(struct look_watch *watch, uint64_t operation)
+{
+    return watch->seen++ < ALWAYS_UNTIL || hash_u64(operation) % THEN_EVERY == 0;
+}
+
+/* PT-023: nothing is there before the GPU has executed it. */
+static void check_too_early(struct check *check, const struct look_watch *watch,
+                            const struct sample *like, const struct check_table *table,
+                            uint32_t index)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    struct sample sample = *like;
+    struct check_gpu_entry found;
+
+    sample.process = table->process;
+    sample.level = table->level;
+    sample.is_64k = table->is_64k;
+    sample.index = index;
+    sample.va = table->first_va + index * entry_bytes(ledger, table->level, table->is_64k);
+    sample.word = check_runs_word(&table->runs, index);
+    if (!watch->is_old_known || watch->old_word == sample.word ||
+        !look_up(check, watch, &sample, table, &found))
+        return;
+    if (!check_holds(check, RULE_PT_023,
+                     !leads_to(ledger, &found, sample.word) ||
+                         leads_to(ledger, &found, watch->old_word)))
+        check_report(check, RULE_PT_023, &sample.process->object, "pDmaBuffer",
+                     "entry %u of level %u, VA 0x%llx has changed in memory when the call returns; "
+                     "commands in the buffer are to change it",
+                     index, sample.level, (unsigned long long)sample.va);
+}
+
+static void after_update(struct check *check, struct look_watch *watch,
+                         const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_table *table = check_table_of_update(ledger, update);
+    uint64_t va = update->FirstPteVirtualAddress;
+    struct sample sample = {
+        .operation = ledger->operation,
+        .start = update->StartIndex,
+        .protection = update->DriverProtection,
+        .has_protection = update->PageTableLevel == 0,
+        .is_initial = update->Flags.InitialUpdate,
+        .is_repeat = update->Flags.Repeat,
+        .is_by_cpu = update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL,
+        .mode = (unsigned)update->UpdateMode,
+    };
+
+    if (!check_table_is_known(ledger, table) || !table->is_current ||
+        !update->NumPageTableEntries || !update->pPageTableEntries)
+        return;
+    sample_range(check, watch, &sample, table, update->StartIndex, update->NumPageTableEntries);
+    if (!sample.is_by_cpu)
+        check_too_early(check, watch, &sample, table, update->StartIndex);
+    if (table->level && update->NumPageTableEntries == 1 && update->pPageTableEntries[0].Valid &&
+        !update->pPageTableEntries[0].LargePage)
+        sample_child(check, watch, sample, table, va);
+}
+
+static uint32_t leaf_entry_bytes(const struct check_ledger *ledger)
+{
+    const DXGK_PAGE_TABLE_LEVEL_DESC *leaf = &ledger->caps.levels[0];
+
+    return leaf->PageTableSizeInBytes >> min_u64(leaf->PageTableIndexBitCount, 31);
+}
+
+static void after_copy(struct check *check, struct look_watch *watch,
+                       const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copy)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    uint32_t bytes = leaf_entry_bytes(ledger);
+
+    for (UINT i = 0; i < copy->NumRanges; i++) {
+        const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &copy->pRanges[i];
+        uint32_t from, to;
+        const struct check_table *source = check_table_at_address(
+            ledger, range->SrcPageTableAddress + (uint64_t)range->SrcStartPteIndex * bytes, &from);
+        const struct check_table *destination = check_table_at_address(
+            ledger, range->DstPageTableAddress + (uint64_t)range->DstStartPteIndex * bytes, &to);
+        struct sample sample = {
+            .operation = ledger->operation,
+            .start = to,
+            .is_copy = true,
+            .reads_late = watch->has_late_source,
+            .mode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL,
+        };
+
+        if (check_table_is_known(ledger, source) && check_table_is_known(ledger, destination) &&
+            range->NumPageTableEntries &&
+            to + range->NumPageTableEntries <= check_level_entries(ledger, 0, false))
+            sample_range(check, watch, &sample, destination, to, range->NumPageTableEntries);
+    }
+}
+
+/* ---- Flushes --------------------------------------------------------------------------------- */
+
+static void after_flush(struct check *check, struct look_watch *watch,
+                        const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    bool is_all = !arg->StartVirtualAddress && !arg->EndVirtualAddress;
+    struct flush flush = {
+        .operation = ledger->operation,
+        .start = arg->StartVirtualAddress,
+        .end = is_all ? UINT64_MAX : arg->EndVirtualAddress,
+    };
+
+    if (watch->flush_count == MAX_FLUSHES ||
+        !address_of_place(ledger,
+                          CHECK_PLACE(arg->RootPageTableAddress.SegmentId,
+                                      arg->RootPageTableAddress.SegmentOffset >> PAGE_SHIFT),
+                          &flush.is_system, &flush.root))
+        return;
+    watch->flushes[watch->flush_count++] = flush;
+}
+
+/* The samples of what was to be written in front of a flush: are they? */
+static void look_at_flush(struct check *check, struct look_watch *watch, uint64_t operation)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    for (unsigned i = 0; i < watch->count; i++) {
+        struct sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
+        const struct check_table *table;
+        struct check_gpu_entry found;
+
+        if (sample->operation > operation)
+            break;
+        table = table_of_sample(ledger, sample);
+        if (!table || !look_up(check, watch, sample, table, &found))
+            continue;
+        check_holds(check, RULE_TLB_006, true);
+        sample->was_wrong_at_flush = !is_right(ledger, sample, &found);
+    }
+}
+
+static void on_flushed(struct check *check, struct look_watch *watch,
+                       const struct check_gpu_event *event)
+{
+    uint64_t end = event->end ? event->end : UINT64_MAX;
+    bool is_looked_at = false;
+
+    for (unsigned i = 0; i < watch->flush_count; i++) {
+        struct flush *flush = &watch->flushes[i];
+
+        if (flush->operation > watch->submitted)
+            break;
+        if (flush->is_system != event->is_system || flush->root != event->address ||
+            event->start >= flush->end || end <= flush->start)
+            continue;
+        if (!is_looked_at && !flush->is_begun)
+            look_at_flush(check, watch, flush->operation);
+        is_looked_at = flush->is_begun = true;
+        if (event->start <= flush->start)
+            flush->start = min_u64(end, flush->end);
+        else if (end >= flush->end)
+            flush->end = event->start;
+    }
+}
+
+static void retire_flushes(struct check *check, struct look_watch *watch)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < watch->flush_count; i++) {
+        const struct flush *flush = &watch->flushes[i];
+        bool is_done = flush->start >= flush->end;
+
+        if (flush->operation > watch->retired) {
+            watch->flushes[kept++] = *flush;
+            continue;
+        }
+        check_holds(check, RULE_TLB_002, true);
+        check_holds(check, RULE_TLB_007, true);
+        if (!is_done)
+            check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "FLUSH_TLB",
+                         "operation %llu has retired; the GPU was %s VA 0x%llx to 0x%llx of root "
+                         "0x%llx",
+                         (unsigned long long)flush->operation,
+                         flush->is_begun ? "told to flush less, and not" : "never told to flush",
+                         (unsigned long long)flush->start, (unsigned long long)flush->end,
+                         (unsigned long long)flush->root);
+    }
+    watch->flush_count = kept;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void forget(struct look_watch *watch)
+{
+    watch->count = 0;
+    watch->flush_count = 0;
+}
+
+static bool has_late_source(const struct check_ledger *ledger, const struct look_watch *watch,
+                            const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copy)
+{
+    for (UINT i = 0; i < copy->NumRanges; i++) {
+        uint32_t index;
+        const struct check_table *source = check_table_at_address(
+            ledger,
+            copy->pRanges[i].SrcPageTableAddress +
+                (uint64_t)copy->pRanges[i].SrcStartPteIndex * leaf_entry_bytes(ledger),
+            &index);
+        if (source && source->written > watch->retired)
+            return true;
+    }
+    return false;
+}
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    struct look_watch *watch = state;
+    const struct check_ledger *ledger = check_ledger(check);
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    const struct check_table *table;
+
+    if ((call->ddi == MINIPORT_DDI_SubmitCommand ||
+         call->ddi == MINIPORT_DDI_SubmitCommandVirtual) &&
+        call->packet && call->packet->is_paging && !list_is_empty(&call->packet->built))
+        watch->submitted =
+            max_u64(watch->submitted,
+                    list_entry(call->packet->built.prev, struct check_built, link)->number);
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return;
+    if (arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
+        watch->has_late_source = has_late_source(ledger, watch, &arg->CopyPageTableEntries);
+    if (arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        return;
+    table = check_table_of_update(ledger, &arg->UpdatePageTable);
+    watch->is_old_known = check_table_is_known(ledger, table) &&
+                          !arg->UpdatePageTable.Flags.InitialUpdate && !ledger->is_operation_open &&
+                          table->written <= watch->retired;
+    if (watch->is_old_known)
+        watch->old_word = check_runs_word(&table->runs, arg->UpdatePageTable.StartIndex);
+}
+
+static void after_build(struct check *check, struct look_watch *watch,
+                        const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+
+    if (!NT_SUCCESS(call->status) || !check_ledger(check)->caps.level_count ||
+        !check_configuration(check)->walk)
+        return;
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        if (is_sampled(watch, check_ledger(check)->operation))
+            after_update(check, watch, &arg->UpdatePageTable);
+        break;
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+        after_copy(check, watch, &arg->CopyPageTableEntries);
+        break;
+    case DXGK_OPERATION_FLUSH_TLB:
+        after_flush(check, watch, &arg->FlushTlb);
+        break;
+    default:
+        break;
+    }
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct look_watch *watch = state;
+    const struct check_process *process;
+    unsigned kept = 0;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+        after_build(check, watch, call);
+        break;
+    case MINIPORT_DDI_DestroyProcess:
+        process = check_find_process(check_ledger(check), call->object);
+        for (unsigned i = 0; i < watch->count; i++) {
+            struct sample sample = watch->samples[(watch->first + i) % MAX_SAMPLES];
+
+            if (sample.process != process)
+                watch->samples[(watch->first + kept++) % MAX_SAMPLES] = sample;
+        }
+        watch->count = kept;
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+    case MINIPORT_DDI_ResetEngine:
+    case MINIPORT_DDI_SetPowerState:
+    case MINIPORT_DDI_StopDevice:
+        forget(watch);
+        break;
+    default:
+        break;
+    }
+}
+
+static void retired(struct check *check, void *state, const struct check_packet *packet)
+{
+    struct look_watch *watch = state;
+
+    if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
+        return;
+    watch->retired = max_u64(watch->retired, check_packet_last(packet));
+    while (watch->count && watch->samples[watch->first].operation <= watch->retired) {
+        judge(check, watch, &watch->samples[watch->first]);
+        watch->first = (watch->first + 1) % MAX_SAMPLES;
+        watch->count--;
+    }
+    if (check_ledger(check)->has_gpu)
+        retire_flushes(check, watch);
+}
+
+static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    if (event->kind == CHECK_GPU_FLUSHED)
+        on_flushed(check, state, event);
+    else if (event->kind == CHECK_GPU_FAULT)
+        forget(state); /* what comes of the packet is not known */
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct look_watch));
+    if (!*out_state)
+        return STATUS_NO_MEMORY;
+    memset(*out_state, 0, sizeof(struct look_watch));
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct look_watch));
+}
+
+const struct check_watcher check_table_look_watcher = {
+    .name = "tables in memory",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .retired = retired,
+    .gpu = on_gpu,
+};
