@@ -91,6 +91,8 @@ struct check_watcher {
     X(check_paging_watcher)                                                                        \
     X(check_aperture_watcher)                                                                      \
     X(check_host_aperture_watcher)                                                                 \
+    X(check_segment_watcher)                                                                       \
+    X(check_placement_watcher)                                                                     \
     X(check_submission_watcher)                                                                    \
     X(check_fence_watcher)                                                                         \
     X(check_table_caps_watcher)                                                                    \

@@ -276,6 +276,8 @@ BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
 
 /* Local memory is in pages of 64 KiB, and page tables have entries for them. */
 BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter);
+/* Slots of the CPU host aperture (host_aperture.c), each a page of the segment. */
+UINT refkmd_host_aperture_slots(const struct refkmd_adapter *adapter);
 
 /* Read the shape of page tables from the board. */
 NTSTATUS refkmd_mmu_init(struct refkmd_adapter *adapter);

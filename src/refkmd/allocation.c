@@ -103,12 +103,14 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
  * share the last bank, from its end (BANK-004, BANK-005).
  */
 static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter,
-                                            const struct sgpu_umd_allocation *request)
+                                            const struct sgpu_umd_allocation *request,
+                                            UINT preferred)
 {
     DXGK_SEGMENTBANKPREFERENCE hint;
 
     hint.Value = 0;
-    if (!(adapter->straps & SGPU_STRAP_BANKS) || adapter->model != REFKMD_PHYSICAL)
+    if (!(adapter->straps & SGPU_STRAP_BANKS) || adapter->model != REFKMD_PHYSICAL ||
+        preferred != REFKMD_SEGMENT_LOCAL)
         return hint;
     if (request->bytes < adapter->bank_ends[0] / 2) {
         hint.Bank0 = REFKMD_BANKS;
@@ -151,7 +153,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
             info->Alignment = SGPU_TILE_BYTES;
     }
     info->PitchAlignedSize = 0;
-    info->HintedBank = hint_bank(adapter, request);
+    info->HintedBank = hint_bank(adapter, request, placement.ids[0]);
     info->PreferredSegment.Value = 0;
     info->PreferredSegment.Direction0 = (request->flags & SGPU_UMD_FROM_END) != 0;
     info->PreferredSegment.Direction1 = info->PreferredSegment.Direction0;

@@ -423,7 +423,7 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         descriptor.SystemMemoryEndAddress = segment.system_memory_end;
         if (segment.flags.SupportsCpuHostAperture) {
             descriptor.CpuHostAperture.PhysicalAddress = (UINT64)adapter->window_pa.QuadPart;
-            descriptor.CpuHostAperture.SizeInPages = adapter->window_pages;
+            descriptor.CpuHostAperture.SizeInPages = refkmd_host_aperture_slots(adapter);
         }
         descriptor.NumInvalidMemoryRanges = dead_range(adapter, i + 1).SizeInBytes != 0;
         descriptor.NumUEFIFrameBufferRanges = picture_range(adapter, i + 1).SizeInBytes != 0;

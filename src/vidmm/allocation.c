@@ -892,7 +892,10 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, ui
     if (allocation->range_is_acquired)
         return allocation->range_address + PAGE_BYTES_OF(page);
     if (allocation->host_slots)
-        return host_aperture_address(allocation->segment, allocation->host_slots[page]);
+        return host_aperture_address(
+                   allocation->segment,
+                   allocation->host_slots[page / allocation->segment->unit_pages]) +
+               PAGE_BYTES_OF(page % allocation->segment->unit_pages);
     return allocation->segment->caps->cpu_address +
            segment_page_offset((struct vidmm_allocation *)allocation, page);
 }

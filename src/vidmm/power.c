@@ -216,6 +216,7 @@ bool power_run(struct vidmm *vidmm)
         break;
     default:
         vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
+        host_apertures_close(vidmm);
         set_power(vidmm, PowerDeviceD3, action_of(power->sleep));
         end_power_down(vidmm, POWER_OFF, STATUS_SUCCESS);
         break;
@@ -253,6 +254,7 @@ NTSTATUS vidmm_power_up(struct vidmm *vidmm)
         return STATUS_INVALID_DEVICE_STATE;
     vidmm->callback_depth++;
     set_power(vidmm, PowerDeviceD0, PowerActionNone);
+    host_apertures_open(vidmm);
     recovery_restore(vidmm, loses_tables(vidmm, vidmm->power.sleep));
     vidmm->power.state = POWER_ON;
     vidmm->callback_depth--;

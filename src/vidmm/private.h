@@ -80,6 +80,12 @@ enum segment_kind {
 #define OFFER_CLASSES    3
 #define VICTIM_CLASSES   (OFFER_CLASSES + PRIORITY_CLASSES)
 
+/* A slot of a CPU host aperture. */
+struct host_slot {
+    uint64_t page;    /* of the segment, + 1 that it shows, 0: none */
+    uint32_t sharers; /* besides the first: page tables in the same page */
+};
+
 struct segment {
     enum segment_kind kind;
     unsigned id;
@@ -87,6 +93,8 @@ struct segment {
     uint64_t size;                         /* bytes usable, after limits */
     struct range_allocator ranges;         /* CONTIGUOUS and APERTURE */
     struct page_allocator host_slots;      /* of its CPU host aperture, if it has one */
+    struct host_slot *host_shown;          /* what each of them shows */
+    bool host_is_closed;                   /* in D3: the driver has none of them mapped */
     struct page_allocator pages;           /* PAGES; counts units */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
     struct list table_units;               /* that page tables share (segment_tables.c) */
@@ -148,17 +156,23 @@ void segment_lru_remove(struct vidmm_allocation *allocation);
 
 /* ---- CPU host aperture (host_aperture.c) ------------------------------------------------------ */
 
-/* One behind the other in both. STATUS_GRAPHICS_NO_VIDEO_MEMORY: no such slots are free. */
+/*
+ * Pages of 4 KiB, one behind the other in both; out_address is where the CPU sees the first one.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: no such slots are free.
+ */
 NTSTATUS host_aperture_map_range(struct vidmm *vidmm, struct segment *segment, uint64_t first_page,
-                                 uint64_t count, uint32_t *out_first_slot);
+                                 uint64_t count, uint32_t *out_first_slot, uint64_t *out_address);
 void host_aperture_unmap_range(struct vidmm *vidmm, struct segment *segment, uint32_t first_slot,
-                               uint64_t count);
+                               uint64_t first_page, uint64_t count);
+/* Around D3: nothing is mapped in between, and what is unmapped then the driver is not told of. */
+void host_apertures_close(struct vidmm *vidmm);
+void host_apertures_open(struct vidmm *vidmm);
 /* All pages of a placed allocation, until it is unmapped; it must not move meanwhile. */
 NTSTATUS host_aperture_map_allocation(struct vidmm_allocation *allocation);
 void host_aperture_unmap_allocation(struct vidmm_allocation *allocation);
 static inline uint64_t host_aperture_address(const struct segment *segment, uint32_t slot)
 {
-    return segment->caps->host_address + ((uint64_t)slot << PAGE_SHIFT_BITS);
+    return segment->caps->host_address + PAGE_BYTES_OF((uint64_t)slot * segment->unit_pages);
 }
 
 /* ---- Paging queue (paging_queue.c) -------------------------------------------------------------- */

@@ -97,6 +97,11 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         if (page_allocator_init(&segment->host_slots, vidmm->services, segment->caps->host_pages) !=
             PAGE_OK)
             return STATUS_NO_MEMORY;
+        segment->host_shown = base_alloc_array(vidmm->services, segment->caps->host_pages,
+                                               sizeof *segment->host_shown);
+        if (!segment->host_shown)
+            return STATUS_NO_MEMORY;
+        memset(segment->host_shown, 0, segment->caps->host_pages * sizeof *segment->host_shown);
     }
     return reserve_invalid_ranges(segment);
 }
@@ -132,6 +137,10 @@ void segments_fini(struct vidmm *vidmm)
         range_allocator_fini(&vidmm->segments[i].ranges);
         page_allocator_fini(&vidmm->segments[i].pages);
         page_allocator_fini(&vidmm->segments[i].host_slots);
+        if (vidmm->segments[i].host_shown)
+            base_free_array(vidmm->services, vidmm->segments[i].host_shown,
+                            vidmm->segments[i].caps->host_pages,
+                            sizeof *vidmm->segments[i].host_shown);
     }
     base_free_array(vidmm->services, vidmm->segments, vidmm->caps.segment_count,
                     sizeof *vidmm->segments);

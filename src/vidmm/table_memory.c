@@ -9,17 +9,17 @@ static void *map_memory(struct vidmm *vidmm, struct table_memory *memory)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
     struct segment *segment = segment_by_id(vidmm, memory->segment);
+    uint64_t address;
     uint32_t slot;
 
     if (segment->kind == SEGMENT_SYSTEM)
         return platform->map_pages(platform->context, 1, &memory->first_page);
     if (segment->caps->has_host_aperture) {
         if (!NT_SUCCESS(host_aperture_map_range(vidmm, segment, memory->first_page,
-                                                memory->page_count, &slot)))
+                                                memory->page_count, &slot, &address)))
             return NULL;
         memory->host_slot = slot + 1;
-        return platform->map_bus(platform->context, host_aperture_address(segment, slot),
-                                 PAGE_BYTES_OF(memory->page_count));
+        return platform->map_bus(platform->context, address, PAGE_BYTES_OF(memory->page_count));
     }
     return platform->map_bus(platform->context,
                              vidmm->segments[memory->segment - 1].caps->cpu_address +
@@ -37,7 +37,7 @@ static void unmap_memory(struct vidmm *vidmm, const struct table_memory *memory)
         platform->unmap_bus(platform->context, memory->cpu, PAGE_BYTES_OF(memory->page_count));
     if (memory->host_slot)
         host_aperture_unmap_range(vidmm, segment_by_id(vidmm, memory->segment),
-                                  memory->host_slot - 1, memory->page_count);
+                                  memory->host_slot - 1, memory->first_page, memory->page_count);
 }
 
 uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory)
