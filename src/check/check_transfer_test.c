@@ -604,6 +604,8 @@ static void read_physical(struct rig *rig, bool has_agp)
             .Size = 4 * MiB,
             .CommitLimit = 4 * MiB,
         };
+        /* A new adapter: of one the count never changes (SEG-002). */
+        miniport_add_device(rig->top);
         rig_query_segments(rig);
     }
     arg.ReadPhysical.SegmentId = 3;

@@ -498,10 +498,17 @@ static inline NTSTATUS rig_query(struct rig *rig, unsigned type, void *in, size_
     return miniport_query_adapter_info(rig->top, NULL, &query);
 }
 
-/* Both passes. */
+/* Both passes. The window of an AGP segment is where the segment says. */
 static inline void rig_query_segments(struct rig *rig)
 {
     DXGK_QUERYSEGMENTIN in = {0};
+
+    for (unsigned i = 0; i < rig->segment_count; i++) {
+        if (!rig->segments[i].Flags.Agp)
+            continue;
+        in.AgpApertureBase = rig->segments[i].BaseAddress;
+        in.AgpApertureSize.QuadPart = (LONGLONG)rig->segments[i].Size;
+    }
 
     if (rig->model == RIG_GPUMMU) {
         DXGK_SEGMENTDESCRIPTOR4 descriptors[RIG_MAX_SEGMENTS] = {0};
