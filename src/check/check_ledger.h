@@ -99,6 +99,8 @@ struct check_allocation {
     struct check_object object;
     uint64_t bytes;           /* as the driver said */
     DXGK_ALLOCATIONINFO info; /* the driver's answer; its pointers are dead */
+    bool is_noticed;          /* NOTIFY_RESIDENCY said last that it is resident */
+    uint64_t notice_epoch;    /* of struct check_tables, in which it did */
     struct check_movement movement;
 };
 

@@ -105,7 +105,8 @@ struct check_watcher {
     X(check_power_watcher)                                                                         \
     X(check_tlb_watcher)                                                                           \
     X(check_level_watcher)                                                                         \
-    X(check_table_look_watcher)
+    X(check_table_look_watcher)                                                                    \
+    X(check_notice_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;
