@@ -121,7 +121,8 @@ static void before_alloc(struct check *check, const DXGK_BUILDPAGINGBUFFER_NOTIF
         check_report(check, RULE_NTF_015, object, "Flags", "%s for an allocation without %s",
                      notice->Flags.Eviction ? "Eviction" : "IoMmuUnmap",
                      notice->Flags.Eviction ? "NotifyEviction" : "NotifyIoMmuUnmap");
-    if (notice->Flags.Eviction && !notice->Flags.IoMmuUnmap && ledger->system_process) {
+    if (notice->Flags.Eviction && !notice->Flags.IoMmuUnmap && ledger->system_process &&
+        check_is_leaf_known(ledger, ledger->system_process, notice->GpuVirtualAddressAtOffset)) {
         bool is_mapped = check_translate(ledger, ledger->system_process,
                                          notice->GpuVirtualAddressAtOffset, &page) != 0;
 

@@ -418,6 +418,16 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
     return true;
 }
 
+bool check_is_leaf_known(const struct check_ledger *ledger, const struct check_process *process,
+                         uint64_t va)
+{
+    uint64_t start = table_start(ledger, 0, va);
+    const struct check_table *large = check_find_table(process, 0, true, start);
+
+    return check_table_is_known(ledger, check_find_table(process, 0, false, start)) &&
+           (!large || check_table_is_known(ledger, large));
+}
+
 uint64_t check_translate(const struct check_ledger *ledger, const struct check_process *process,
                          uint64_t va, uint64_t *out_page)
 {

@@ -132,6 +132,10 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
 uint64_t check_translate(const struct check_ledger *ledger, const struct check_process *process,
                          uint64_t va, uint64_t *out_page);
 
+/* The leaf tables for an address are: what check_translate() does not find is not there. */
+bool check_is_leaf_known(const struct check_ledger *ledger, const struct check_process *process,
+                         uint64_t va);
+
 /* ---- For the ledger ---- */
 
 void check_tables_init(struct check_tables *tables, const struct base_services *services);
