@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH           "shrink"
-#define MOST_TRIES     2000u
-#define MOST_REPAIRS   4000u
-#define PROGRESS_TRIES 16u
-#define SMALLEST_SIZE  4096u
+#define PATH          "shrink"
+#define MOST_TRIES    2000u
+#define MOST_REPAIRS  4000u
+#define SMALLEST_SIZE 4096u
+#define NUMBER_ROOM   24u /* more than a number of 64 bits */
+#define MOST_PAIRS    40u /* operations up to which every two allocations are tried as one */
 
 struct line {
     char *text;   /* without the line end; malloc */
+    char *next;   /* of a candidate: in place of text, malloc; NULL: the same */
     bool is_gone; /* not in the smallest case so far */
     bool is_op;   /* an operation; else of the header */
 };
@@ -77,24 +79,49 @@ static void release(struct shrinker *shrinker)
 {
     for (size_t i = 0; i < shrinker->line_count; i++)
         free(shrinker->lines[i].text);
+    for (size_t i = 0; i < shrinker->line_count; i++)
+        free(shrinker->lines[i].next);
     free(shrinker->lines);
     free(shrinker->drop);
     free(shrinker->source);
     free(shrinker->text);
 }
 
-/* The candidate as text; gives the number of its lines. */
+/* Room for the text of all lines, as they are and as they are to be. */
+static bool make_room(struct shrinker *shrinker)
+{
+    size_t room = 1;
+    char *text;
+
+    for (size_t i = 0; i < shrinker->line_count; i++) {
+        const struct line *line = &shrinker->lines[i];
+
+        room += strlen(line->next ? line->next : line->text) + 1;
+    }
+    if (room <= shrinker->room)
+        return true;
+    text = realloc(shrinker->text, 2 * room);
+    if (!text)
+        return false;
+    shrinker->text = text;
+    shrinker->room = 2 * room;
+    return true;
+}
+
+/* The candidate as text, for which there is room; gives the number of its lines. */
 static size_t write_candidate(struct shrinker *shrinker, size_t *out_size)
 {
     size_t used = 0, count = 0;
 
     for (size_t i = 0; i < shrinker->line_count; i++) {
+        const struct line *line = &shrinker->lines[i];
+        const char *text = line->next ? line->next : line->text;
         size_t length;
 
-        if (shrinker->lines[i].is_gone || shrinker->drop[i])
+        if (line->is_gone || shrinker->drop[i])
             continue;
-        length = strlen(shrinker->lines[i].text);
-        memcpy(shrinker->text + used, shrinker->lines[i].text, length);
+        length = strlen(text);
+        memcpy(shrinker->text + used, text, length);
         used += length;
         shrinker->text[used++] = '\n';
         shrinker->source[count++] = i;
@@ -118,6 +145,8 @@ static struct workload *parse(struct shrinker *shrinker)
     struct workload *workload = NULL;
     struct workload_error error;
 
+    if (!make_room(shrinker))
+        return NULL;
     for (unsigned repairs = 0; repairs < MOST_REPAIRS; repairs++) {
         size_t size, count = write_candidate(shrinker, &size);
         unsigned long line;
@@ -127,7 +156,7 @@ static struct workload *parse(struct shrinker *shrinker)
         line = line_of(&error);
         if (line == 0 || line > count)
             return NULL;
-        if (!shrinker->lines[shrinker->source[line - 1]].is_op)
+        if (line == 1) /* the format itself */
             return NULL;
         shrinker->drop[shrinker->source[line - 1]] = true;
     }
@@ -162,11 +191,18 @@ static bool try_candidate(struct shrinker *shrinker)
         workload_free(workload);
     }
     for (size_t i = 0; i < shrinker->line_count; i++) {
+        struct line *line = &shrinker->lines[i];
+        char *unused = shows && line->next ? line->text : line->next;
+
         if (shows && shrinker->drop[i])
-            shrinker->lines[i].is_gone = true;
+            line->is_gone = true;
+        if (shows && line->next)
+            line->text = line->next;
+        free(unused);
+        line->next = NULL;
         shrinker->drop[i] = false;
     }
-    if (shrink->progress && shrinker->result->tries % PROGRESS_TRIES == 0 &&
+    if (shrink->progress &&
         !shrink->progress(shrink->context, count_ops(shrinker), shrinker->result->tries))
         shrinker->is_stopped = true;
     return shows;
@@ -224,25 +260,51 @@ static bool take_lines(struct shrinker *shrinker, bool is_op)
     return has_changed;
 }
 
+/* Every two lines, where each alone has to stay: one that puts things at other addresses, and its opposite. */
+static bool take_pairs(struct shrinker *shrinker)
+{
+    bool has_changed = false;
+
+    if (count_ops(shrinker) > MOST_PAIRS)
+        return false;
+    for (size_t i = shrinker->line_count; i-- > 0 && !shrinker->is_stopped;) {
+        for (size_t j = i; j-- > 0 && !shrinker->is_stopped;) {
+            struct line *a = &shrinker->lines[i], *b = &shrinker->lines[j];
+
+            if (a->is_gone || b->is_gone || !a->is_op || !b->is_op)
+                continue;
+            shrinker->drop[i] = shrinker->drop[j] = true;
+            has_changed |= try_candidate(shrinker);
+        }
+    }
+    return has_changed;
+}
+
 /* Puts text in the place of a line, if the case shows it so as well. Takes text. */
 static bool try_line(struct shrinker *shrinker, size_t index, char *text)
 {
-    char *old = shrinker->lines[index].text;
-
     if (!text)
         return false;
-    shrinker->lines[index].text = text;
-    if (try_candidate(shrinker) && !shrinker->lines[index].is_gone) {
-        free(old);
-        return true;
+    shrinker->lines[index].next = text;
+    return try_candidate(shrinker);
+}
+
+/*
+ * From the end, doubling while that goes well and halving when not: what happens behind the finding is
+ * nearly all of a long case.
+ */
+static void take_tail(struct shrinker *shrinker)
+{
+    size_t group = count_kind(shrinker, true) / 2;
+
+    while (group && !shrinker->is_stopped) {
+        size_t count = count_kind(shrinker, true);
+
+        if (group < count && drop_range(shrinker, true, count - group, group) &&
+            try_candidate(shrinker))
+            continue;
+        group /= 2;
     }
-    if (shrinker->lines[index].is_gone) { /* it was repaired away, and that was as good */
-        free(old);
-        return true;
-    }
-    shrinker->lines[index].text = old;
-    free(text);
-    return false;
 }
 
 /* The line without its word [start, end). */
@@ -280,25 +342,100 @@ static bool take_words(struct shrinker *shrinker, size_t index)
     return has_changed;
 }
 
-/* size=N of the line, halved once while it is more than a page. */
-static char *with_half(const char *text)
+/* The number behind key in the line, made number(it); NULL: there is none, or it is as small as can be. */
+static char *with_number(const char *text, const char *key, uint64_t smallest, bool is_smallest)
 {
-    const char *at = strstr(text, "size=");
+    const char *at = strstr(text, key);
     uint64_t number;
     size_t length;
     char *copy;
 
     if (!at)
         return NULL;
-    at += strlen("size=");
+    at += strlen(key);
     length = strcspn(at, " ");
-    if (!workload_parse_number(at, length, &number) || number < 2 * SMALLEST_SIZE)
+    if (!workload_parse_number(at, length, &number) || number < 2 * smallest)
         return NULL;
-    copy = malloc(strlen(text) + 32);
+    number = is_smallest ? smallest : number / 2 / smallest * smallest;
+    copy = malloc(strlen(text) + NUMBER_ROOM);
     if (copy)
-        sprintf(copy, "%.*s%llu%s", (int)(at - text), text,
-                (unsigned long long)(number / 2 / SMALLEST_SIZE * SMALLEST_SIZE), at + length);
+        sprintf(copy, "%.*s%llu%s", (int)(at - text), text, (unsigned long long)number,
+                at + length);
     return copy;
+}
+
+/* size= and pages= as small as can be, or halved while that goes. */
+static bool take_numbers(struct shrinker *shrinker, size_t index)
+{
+    static const struct {
+        const char *key;
+        uint64_t smallest;
+    } numbers[] = {{" size=", SMALLEST_SIZE}, {" pages=", 1}};
+    const struct line *line = &shrinker->lines[index];
+    bool has_changed = false;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        bool goes_on = true;
+
+        if (!line->is_gone &&
+            try_line(shrinker, index,
+                     with_number(line->text, numbers[i].key, numbers[i].smallest, true)))
+            has_changed = true;
+        while (goes_on && !line->is_gone && !shrinker->is_stopped) {
+            goes_on = try_line(shrinker, index,
+                               with_number(line->text, numbers[i].key, numbers[i].smallest, false));
+            has_changed |= goes_on;
+        }
+    }
+    return has_changed;
+}
+
+/* References without their keys and ranges: "a@0+4096:rw=7" is "a:rw". */
+static bool take_parts(struct shrinker *shrinker, size_t index)
+{
+    const struct line *line = &shrinker->lines[index];
+    bool has_changed = false;
+    size_t at = 0;
+
+    while (!line->is_gone && !shrinker->is_stopped && line->text[at]) {
+        size_t length = strcspn(line->text + at, " "), end = at + length;
+        size_t colon = at + strcspn(line->text + at, ": "), key, range;
+
+        if (colon < end) {
+            key = colon + strcspn(line->text + colon, "= ");
+            if (key < end && try_line(shrinker, index, without(line->text, key, end)))
+                has_changed = true;
+            range = at + strcspn(line->text + at, "@: ");
+            if (!line->is_gone && line->text[range] == '@' &&
+                try_line(shrinker, index, without(line->text, range, colon)))
+                has_changed = true;
+        }
+        if (line->is_gone)
+            break;
+        at += strcspn(line->text + at, " ");
+        at += strspn(line->text + at, " ");
+    }
+    return has_changed;
+}
+
+/* Words of a list, "flags=shared,primary", from the end; the last one goes with take_words(). */
+static bool take_list(struct shrinker *shrinker, size_t index)
+{
+    const struct line *line = &shrinker->lines[index];
+    bool has_changed = false;
+
+    for (size_t at = strlen(line->text); at-- > 0 && !shrinker->is_stopped && !line->is_gone;) {
+        size_t end;
+
+        if (at >= strlen(line->text) || (line->text[at] != ',' && line->text[at] != '='))
+            continue;
+        end = at + 1 + strcspn(line->text + at + 1, ", ");
+        if (line->text[at] == ',')
+            has_changed |= try_line(shrinker, index, without(line->text, at, end));
+        else if (line->text[end] == ',')
+            has_changed |= try_line(shrinker, index, without(line->text, at + 1, end + 1));
+    }
+    return has_changed;
 }
 
 static bool simplify_lines(struct shrinker *shrinker)
@@ -306,22 +443,104 @@ static bool simplify_lines(struct shrinker *shrinker)
     bool has_changed = false;
 
     for (size_t i = 0; i < shrinker->line_count && !shrinker->is_stopped; i++) {
-        if (shrinker->lines[i].is_gone || !shrinker->lines[i].is_op)
+        if (shrinker->lines[i].is_gone ||
+            (!shrinker->lines[i].is_op && strncmp(shrinker->lines[i].text, "context ", 8) != 0))
             continue;
         has_changed |= take_words(shrinker, i);
-        while (!shrinker->is_stopped && !shrinker->lines[i].is_gone) {
-            char *half = with_half(shrinker->lines[i].text);
+        has_changed |= !shrinker->lines[i].is_gone && take_parts(shrinker, i);
+        has_changed |= !shrinker->lines[i].is_gone && take_list(shrinker, i);
+        has_changed |= !shrinker->lines[i].is_gone && take_numbers(shrinker, i);
+    }
+    return has_changed;
+}
 
-            /* A half is as long as the number, or the room would not do. */
-            if (!half || strlen(half) > strlen(shrinker->lines[i].text) + 16) {
-                free(half);
-                break;
-            }
-            if (!try_line(shrinker, i, half))
-                break;
-            has_changed = true;
+/* ---- Two of a kind as one -------------------------------------------------------------------- */
+
+/* The word is the name, alone, behind "KEY=", or in front of what a reference says of it. */
+static bool is_name_at(const char *text, size_t at, const char *name, size_t length)
+{
+    char before = at ? text[at - 1] : ' ', after = text[at + length];
+
+    return strncmp(text + at, name, length) == 0 && (before == ' ' || before == '=') &&
+           (after == '\0' || after == ' ' || after == ':' || after == '@');
+}
+
+/* The line with one name in place of another; NULL: it has none of it. */
+static char *renamed(const char *text, const char *from, size_t from_length, const char *to,
+                     size_t to_length)
+{
+    size_t size = strlen(text), used = 0, count = 0;
+    char *copy;
+
+    for (size_t i = 0; i < size; i++)
+        count += is_name_at(text, i, from, from_length);
+    copy = count ? malloc(size + count * to_length + 1) : NULL;
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < size;) {
+        if (is_name_at(text, i, from, from_length)) {
+            memcpy(copy + used, to, to_length);
+            used += to_length;
+            i += from_length;
+        } else {
+            copy[used++] = text[i++];
         }
     }
+    copy[used] = '\0';
+    return copy;
+}
+
+/* The second word of a line of that kind, "context c1 ..."; NULL: it is another. */
+static const char *name_of(const struct line *line, const char *kind, size_t *out_length)
+{
+    size_t length = strlen(kind);
+
+    if (line->is_gone || strncmp(line->text, kind, length) != 0 || line->text[length] != ' ')
+        return NULL;
+    *out_length = strcspn(line->text + length + 1, " ");
+    return line->text + length + 1;
+}
+
+/* What uses the one of the later line uses that of the earlier, and the later line goes. */
+static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t later, size_t earlier)
+{
+    size_t from_length, to_length;
+    const char *from = name_of(&shrinker->lines[later], kind, &from_length);
+    const char *to = name_of(&shrinker->lines[earlier], kind, &to_length);
+
+    for (size_t i = 0; i < shrinker->line_count; i++) {
+        struct line *line = &shrinker->lines[i];
+
+        if (line->is_gone || i == later || i == earlier)
+            continue;
+        line->next = renamed(line->text, from, from_length, to, to_length);
+    }
+    shrinker->drop[later] = true;
+    return try_candidate(shrinker);
+}
+
+static bool merge_kind(struct shrinker *shrinker, const char *kind)
+{
+    bool has_changed = false;
+    size_t length;
+
+    for (size_t i = shrinker->line_count; i-- > 0 && !shrinker->is_stopped;) {
+        for (size_t j = 0; j < i && name_of(&shrinker->lines[i], kind, &length); j++) {
+            if (!shrinker->is_stopped && name_of(&shrinker->lines[j], kind, &length))
+                has_changed |= merge_lines(shrinker, kind, i, j);
+        }
+    }
+    return has_changed;
+}
+
+static bool merge(struct shrinker *shrinker)
+{
+    bool has_changed = merge_kind(shrinker, "context");
+
+    has_changed |= merge_kind(shrinker, "device");
+    has_changed |= merge_kind(shrinker, "process");
+    if (count_ops(shrinker) <= MOST_PAIRS)
+        has_changed |= merge_kind(shrinker, "alloc");
     return has_changed;
 }
 
@@ -332,7 +551,7 @@ bool workload_shrink(const struct workload_shrink *shrink, const struct workload
     struct shrinker shrinker = {.shrink = shrink, .result = out_result};
     char *text = NULL;
     size_t size;
-    bool is_done = false;
+    bool is_done = false, has_changed;
 
     *out = NULL;
     memset(out_result, 0, sizeof *out_result);
@@ -342,23 +561,20 @@ bool workload_shrink(const struct workload_shrink *shrink, const struct workload
         snprintf(error->text, sizeof error->text, "no memory to make the case smaller");
         goto done;
     }
-    /* Halved sizes may be longer as text than what they halve. */
-    free(shrinker.text);
-    shrinker.room = size + 2 + 32 * shrinker.line_count;
-    shrinker.text = malloc(shrinker.room);
-    if (!shrinker.text) {
-        snprintf(error->text, sizeof error->text, "no memory to make the case smaller");
-        goto done;
-    }
     out_result->lines_before = count_ops(&shrinker);
     if (!try_candidate(&shrinker)) {
         snprintf(error->text, sizeof error->text, "%s: the case does not show it", workload->path);
         goto done;
     }
+    take_tail(&shrinker);
     do {
         take_lines(&shrinker, true);
         take_lines(&shrinker, false);
-    } while (simplify_lines(&shrinker) && !shrinker.is_stopped);
+        has_changed = merge(&shrinker);
+        has_changed |= simplify_lines(&shrinker);
+        if (!has_changed)
+            has_changed = take_pairs(&shrinker);
+    } while (has_changed && !shrinker.is_stopped);
     out_result->lines_after = count_ops(&shrinker);
     out_result->is_finished = !shrinker.is_stopped;
     size = 0;

@@ -2,11 +2,13 @@
  * Shrink: makes a case smaller for as long as it shows the same.
  *
  * Place      workload. Knows no run: whoever asks says which cases still show it.
- * Model      Works on the text of the case, line by line, so it knows no directive and serves each of
- *            them. Lines go in ever smaller groups, from the end; a line that makes no sense without
- *            one that went (an allocation that is not there) goes with it. Then words go from the lines
- *            that are left (references of a submission, attributes), sizes are halved, and what no
- *            line needs goes from the header. All of it again until nothing is left to take.
+ * Model      Works on the text of the case, line by line, so it knows few directives and serves each of
+ *            them. What stands behind the finding goes first; then lines in ever smaller groups, from
+ *            the end; a line that makes no sense without one that went (an allocation that is not there)
+ *            goes with it. Contexts, devices, processes and at last allocations are tried as one. Then
+ *            words go from the lines that are left (references of a submission, attributes, ranges and
+ *            keys), sizes get small, and what no line needs goes from the header. All of it again until
+ *            nothing is left to take.
  * Ownership  Gives a new workload; the old one is the caller's as before.
  * Errors     bool and a line in struct workload_error: the case does not show it at all, or no memory.
  */
@@ -19,7 +21,7 @@ struct workload_shrink {
     void *context;
     /* Shows the same. The candidate is lent for the call. */
     bool (*shows)(void *context, const struct workload *candidate);
-    /* Now and then; false stops, and the smallest case so far is the result. NULL: goes on. */
+    /* After each try; false stops, and the smallest case so far is the result. NULL: goes on. */
     bool (*progress)(void *context, uint32_t lines, uint32_t tries);
     uint32_t most_tries; /* 0: 2,000 */
 };

@@ -88,6 +88,71 @@ static void what_belongs_together_stays_together(void **state)
     expect_shrunk(many, &wish, "b:w");
 }
 
+static const char several[] =
+    "drydock-case 1\n"
+    "process p0\nprocess p1\n"
+    "device d0 process=p0\ndevice d1 process=p1\n"
+    "context c0 device=d0\ncontext c1 device=d1 node=1\n"
+    "alloc a size=64K device=d1 flags=cpu-visible,cached,from-end-of-segment\n"
+    "alloc b size=300000 device=d1 flags=cpu-visible\n"
+    "write b\n"
+    "submit c1 duration=7 b@4096+8192:rw=99\n"
+    "wait c1\n"
+    "submit c1 a:r\n";
+
+static void contexts_devices_and_processes_become_one(void **state)
+{
+    const struct wish wish = {.texts = {"submit", ":rw"}};
+
+    expect_shrunk(several, &wish,
+                  "process p0\ndevice d0 process=p0\ncontext c1 device=d0 node=0\n"
+                  "alloc b size=4K\nsubmit c1 b:rw\n");
+}
+
+static void allocations_become_one(void **state)
+{
+    const struct wish wish = {.texts = {"write", ":rw", ":r\n"}};
+
+    expect_shrunk(several, &wish,
+                  "alloc a size=4K flags=cpu-visible\nwrite a\n"
+                  "submit c1 a:rw\nsubmit c1 a:r\n");
+}
+
+static void words_of_lists_go_one_by_one(void **state)
+{
+    const struct wish wish = {.texts = {"from-end-of-segment"}};
+
+    expect_shrunk(several, &wish, "alloc a size=4K flags=from-end-of-segment\n");
+}
+
+/* Shown by an odd number of waits or none: one alone cannot go. */
+static bool has_even_waits(void *context, const struct workload *candidate)
+{
+    unsigned waits = 0;
+    bool has_read = false;
+
+    for (uint32_t i = 0; i < candidate->op_count; i++) {
+        waits += candidate->ops[i].kind == WORKLOAD_OP_WAIT;
+        has_read |= candidate->ops[i].kind == WORKLOAD_OP_READ;
+    }
+    return has_read && waits % 2 == 0;
+}
+
+static void lines_that_only_go_together_go_together(void **state)
+{
+    const struct workload_shrink shrink = {.shows = has_even_waits};
+    struct workload *workload = parse("drydock-case 1\nalloc a size=4K\nwait all\nread a\n"
+                                      "submit c0 a:r\nwait all\nread a\n"),
+                    *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_true(workload_shrink(&shrink, workload, &small, &result, &error));
+    assert_int_equal(result.lines_after, 2);
+    workload_free(small);
+    workload_free(workload);
+}
+
 static void a_case_that_does_not_show_it_is_said(void **state)
 {
     const struct wish wish = {.texts = {"nowhere"}};
@@ -123,6 +188,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_needed_stays),
         cmocka_unit_test(what_belongs_together_stays_together),
+        cmocka_unit_test(contexts_devices_and_processes_become_one),
+        cmocka_unit_test(allocations_become_one),
+        cmocka_unit_test(words_of_lists_go_one_by_one),
+        cmocka_unit_test(lines_that_only_go_together_go_together),
         cmocka_unit_test(a_case_that_does_not_show_it_is_said),
         cmocka_unit_test(tries_have_a_limit),
     };
