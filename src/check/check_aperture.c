@@ -429,7 +429,8 @@ static void before_operation(struct check *check, struct aperture_watch *watch,
     }
     watch->mapped += slots->mapped;
     judge_walk(check, watch, segment, request, &walk);
-    check_owner(check, request, request->kind == CLAIM_UNMAP ? walk.mapped : NULL);
+    check_owner(check, request,
+                request->kind == CLAIM_UNMAP && walk.has_mapped ? &walk.mapped : NULL);
     if (request->kind != CLAIM_UNMAP)
         check_limits(check, watch, segment);
     watch->open = claim;

@@ -45,8 +45,10 @@ struct request {
 /* Of a walk over the slots of an operation. */
 struct walk {
     uint64_t twice, skipped_reset, strange, in_use, first_bad;
-    const struct claim *mapped; /* the first claim that was a map */
-    const struct claim *user;
+    /* As they were: a claim is gone when the last of its slots is another's. */
+    bool has_mapped, has_user;
+    struct claim mapped; /* the first claim that was a map */
+    struct claim user;
 };
 
 /* False: there are no such slots or pages, and nothing more can be said. */

@@ -151,8 +151,10 @@ void look_at_slot(struct check *check, const struct aperture_watch *watch,
     bool is_old = claim && claim->epoch != watch->epoch;
     uint64_t bad = walk->twice + walk->skipped_reset + walk->strange;
 
-    if (is_mapped && !walk->mapped && !is_old)
-        walk->mapped = claim;
+    if (is_mapped && !walk->has_mapped && !is_old) {
+        walk->has_mapped = true;
+        walk->mapped = *claim;
+    }
     if (request->kind == CLAIM_UNMAP) {
         /* Behind a reset all places are unmapped, also those that were never mapped. */
         bool may_be_unmapped = is_old || (!claim && watch->epoch);
@@ -165,11 +167,12 @@ void look_at_slot(struct check *check, const struct aperture_watch *watch,
     }
     if (!bad && walk->twice + walk->skipped_reset + walk->strange)
         walk->first_bad = index;
-    if (claim && claim->is_used && !is_old && !walk->user) {
+    if (claim && claim->is_used && !is_old && !walk->has_user) {
         const struct check_packet *packet =
             check_find_packet(check_ledger(check), claim->use_node, claim->use_fence);
 
-        walk->user = claim;
+        walk->has_user = true;
+        walk->user = *claim;
         walk->in_use += packet && packet->state == CHECK_SUBMITTED;
     }
 }
@@ -200,12 +203,11 @@ void judge_walk(struct check *check, struct aperture_watch *watch,
                      "the reset",
                      (unsigned long long)request->first, (unsigned long long)walk->first_bad,
                      segment->id);
-    if (walk->user && !check_holds(check, RULE_APER_012, !walk->in_use))
+    if (walk->has_user && !check_holds(check, RULE_APER_012, !walk->in_use))
         check_report(check, RULE_APER_012, object, "OffsetInPages",
                      "0x%llx: the packet with fence %u of node %u uses these slots, and has not "
                      "retired",
-                     (unsigned long long)request->first, walk->user->use_fence,
-                     walk->user->use_node);
+                     (unsigned long long)request->first, walk->user.use_fence, walk->user.use_node);
 }
 
 void check_limits(struct check *check, const struct aperture_watch *watch,

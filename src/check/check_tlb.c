@@ -207,9 +207,9 @@ static bool goes_on(const struct change *last, const struct change *next)
 
 static void add_change(struct tlb_watch *watch, const struct change *next)
 {
-    struct change *last = &watch->changes[watch->change_count - 1];
+    struct change *last = watch->change_count ? &watch->changes[watch->change_count - 1] : NULL;
 
-    if (watch->change_count && goes_on(last, next)) {
+    if (last && goes_on(last, next)) {
         last->bytes += next->bytes;
         last->pages += next->pages;
         return;

@@ -114,7 +114,7 @@ static void allocations_become_one(void **state)
     const struct wish wish = {.texts = {"write", ":rw", ":r\n"}};
 
     expect_shrunk(several, &wish,
-                  "alloc a size=4K flags=cpu-visible\nwrite a\n"
+                  "alloc a size=4K\nwrite a\n"
                   "submit c1 a:rw\nsubmit c1 a:r\n");
 }
 
