@@ -160,6 +160,7 @@ static bool play_step(struct player *player, uint32_t op_index)
 
     if (!wait_idle(player))
         return false;
+    player_tell_budgets(player);
     step_end(player);
     step_begin(player, workload_string(player->workload, op->text), op->line);
     return true;
@@ -284,6 +285,8 @@ static bool open_objects(struct player *player)
             status = vidmm_device_create(player->processes[workload->devices[i].process],
                                          &player->devices[i]);
         } while (player_should_repeat(player, status, &attempts));
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
+                                                         .device = player->devices[i]});
         if (!NT_SUCCESS(status))
             return player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x", i,
                                     (unsigned)status);

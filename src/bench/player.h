@@ -47,7 +47,7 @@ struct player_config {
     struct sgpu *gpu;
     struct vidmm *vidmm;
     struct oracle *oracle; /* NULL: content is not checked */
-    struct check *check;   /* NULL: rules are not */
+    struct check *check;   /* NULL: rules are not checked; told what the application does */
     struct run_result *result;
 };
 

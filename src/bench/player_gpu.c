@@ -105,6 +105,7 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
     NTSTATUS status;
     unsigned attempts = 0;
 
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_SLEEP});
     do {
         player->is_request_reported = false;
         status = vidmm_power_down(player->vidmm, kinds[power].manager, power_is_down, player);
@@ -121,6 +122,8 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
     else
         player_report(player, op_index, "power %s failed with status 0x%08x",
                       workload_power_name(power), (unsigned)status);
+    if (!player->is_asleep)
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
     return true;
 }
 
@@ -134,6 +137,7 @@ static bool play_power(struct player *player, uint32_t op_index)
         return true; /* it could not fall asleep, which has been reported */
     player->is_asleep = false;
     sgpu_power_on(player->config.gpu);
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
     vidmm_power_up(player->vidmm);
     player->needs_pump = true;
     return true;
@@ -151,6 +155,7 @@ static void end(struct player *player, const char *how)
 void player_adapter_ended(struct player *player)
 {
     player->needs_pump = true;
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
     if (!player->is_giving_up)
         end(player, "given up by the memory manager");
 }
@@ -173,6 +178,7 @@ static void removed(void *context)
 
     player_tell_hang(player, 0);
     sgpu_remove(player->config.gpu);
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
     status = vidmm_remove(player->vidmm);
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
         run_result_report(player->result, RUN_FINDING_SUBMISSION, 0, machine_now(player->machine),

@@ -218,7 +218,7 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     struct player_allocation *entry = &player->allocations[id];
     struct sgpu_umd_allocation data = private_data_of(player, allocation);
     const char *name = workload_allocation_name(player->workload, id);
-    NTSTATUS (*create)
+    NTSTATUS(*create)
     (struct vidmm_device *, const void *, uint32_t, void *, struct vidmm_allocation **) =
         allocation->flags & WORKLOAD_ALLOCATION_PRIMARY ? vidmm_primary_create
                                                         : vidmm_allocation_create;
@@ -235,8 +235,13 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
                                         allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
     }
     do {
+        player_tell(player,
+                    &(struct check_client_event){
+                        .kind = CHECK_CLIENT_CREATE,
+                        .is_primary = (allocation->flags & WORKLOAD_ALLOCATION_PRIMARY) != 0});
         status = create(player->devices[allocation->device], &data, sizeof data,
                         (void *)(uintptr_t)(id + 1), &entry->handle);
+        player_tell_of(player, CHECK_CLIENT_CREATED, entry->handle, status);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status)) {
         if (player->oracle)
@@ -275,7 +280,7 @@ static void drop_holds(struct player *player, struct player_allocation *entry, u
             continue;
         }
         *link = hold->next;
-        vidmm_evict(player->devices[hold->device], 1, &entry->handle);
+        player_evict(player, player->devices[hold->device], 1, &entry->handle);
         base_free(player->services, hold, sizeof *hold);
         if (!all)
             return;
@@ -292,6 +297,7 @@ void player_bury(struct player *player, uint32_t allocation)
     player_release_running(player, allocation);
     if (player->oracle)
         oracle_allocation_freed(player->oracle, allocation);
+    player_tell_of(player, CHECK_CLIENT_DESTROY, entry->handle, STATUS_SUCCESS);
     vidmm_allocation_destroy(entry->handle);
     entry->handle = NULL;
     player->live_handles[allocation] = NULL;
@@ -404,6 +410,11 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     }
     if (!entry->handle)
         return true; /* it could not be created, which has been reported */
+    player_tell(player, &(struct check_client_event){
+                            .kind = CHECK_CLIENT_LOCK,
+                            .count = 1,
+                            .allocations = (const void *const *)&entry->handle,
+                            .wants_aperture = (flags & VIDMM_LOCK_ACQUIRE_APERTURE) != 0});
     for (;;) {
         status = vidmm_lock_with(entry->handle, flags);
         if (status == STATUS_GRAPHICS_ALLOCATION_BUSY) {
@@ -413,6 +424,7 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
             break;
         }
     }
+    player_tell_of(player, CHECK_CLIENT_LOCKED, entry->handle, status);
     if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
                       workload_allocation_name(player->workload, op->object), (unsigned)status);
@@ -421,6 +433,7 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     if (is_write)
         tag = op->value ? op->value : player_take_tags(player, op->offset, op->size);
     access_locked(player, op_index, op->offset, op->offset + op->size, is_write, tag);
+    player_tell_of(player, CHECK_CLIENT_UNLOCK, entry->handle, STATUS_SUCCESS);
     vidmm_unlock(entry->handle);
     return true;
 }
@@ -436,6 +449,11 @@ void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64
     player->request_needed = needed;
     player->request_available = available;
     player->needs_pump = true;
+    if (player->request_told.device) {
+        player->request_told.status = status;
+        player_tell(player, &player->request_told);
+    }
+    player->request_told.device = NULL;
 }
 
 bool player_wait_request(struct player *player)
@@ -454,12 +472,16 @@ static bool make_resident(struct player *player, uint32_t device,
                           struct vidmm_allocation *allocation, NTSTATUS *out_status)
 {
     unsigned attempts = 0;
-    uint64_t fence_value;
 
     do {
         player->is_request_reported = false;
+        player_expect_request(player, player->devices[device], allocation, false);
         *out_status = vidmm_make_resident(player->devices[device], 1, &allocation,
-                                          player_request_done, player, &fence_value);
+                                          player_request_done, player, &player->request_told.fence);
+        player_tell_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[device], 1,
+                            &allocation, *out_status, player->request_told.fence);
+        if (*out_status != STATUS_PENDING)
+            player->request_told.device = NULL;
         if (*out_status == STATUS_PENDING) {
             if (!player_wait_request(player))
                 return false;
@@ -494,7 +516,7 @@ bool player_play_resident(struct player *player, uint32_t op_index)
             continue;
         }
         if (NT_SUCCESS(status)) {
-            vidmm_evict(player->devices[op->object], 1, &entry->handle);
+            player_evict(player, player->devices[op->object], 1, &entry->handle);
             status = STATUS_NO_MEMORY;
         }
         finding = player_report(player, op_index,

@@ -12,6 +12,7 @@
  *            | player_ring.c         | command buffers (GpuMmu)                                  |
  *            | player_addresses.c    | addresses that the workload leaves free                   |
  *            | player_translations.c | page tables against the pte lines                         |
+ *            | player_tell.c         | tells the checking layer what is asked of the manager     |
  */
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
 #define DRYDOCK_BENCH_PLAYER_PRIVATE_H
@@ -73,7 +74,8 @@ struct submission {
     bool is_reported;   /* the manager has called back */
     NTSTATUS status;
     uint64_t needed, available;
-    uint64_t first_key; /* keys of automatic writes follow each other from here */
+    uint64_t paging_fence; /* of its request */
+    uint64_t first_key;    /* keys of automatic writes follow each other from here */
     uint64_t ring_start, ring_bytes;
     size_t bytes;              /* of this struct */
     unsigned allocation_count; /* distinct ones */
@@ -143,6 +145,9 @@ struct player {
     bool is_request_reported;
     NTSTATUS request_status;
     uint64_t request_needed, request_available;
+    /* The same, for the checking layer: who asked for what; device NULL: nothing is to be told. */
+    struct check_client_event request_told;
+    const void *request_name;
 
     struct machine_event watchdog;
     struct machine_event removal; /* of a `remove` line */
@@ -270,6 +275,25 @@ void player_stop_watchdog(struct player *player);
 /* What does not end from here on is not the driver's doing. */
 void player_tell_hang(struct player *player, uint32_t node);
 void player_revive_devices(struct player *player);
+
+/* ---- player_tell.c: to the checking layer; nothing when rules are not checked ------------------- */
+
+void player_tell(struct player *player, const struct check_client_event *event);
+/* Of one allocation, or of those of a submission. */
+void player_tell_of(struct player *player, enum check_client_kind kind,
+                    const struct vidmm_allocation *allocation, NTSTATUS status);
+/* MAKE_RESIDENT, RESIDENT and EVICT. */
+void player_tell_request(struct player *player, enum check_client_kind kind,
+                         const struct vidmm_device *device, unsigned count,
+                         struct vidmm_allocation *const *allocations, NTSTATUS status,
+                         uint64_t fence);
+/* What player_request_done() is to tell the end of; the fence value goes to request_told.fence. */
+void player_expect_request(struct player *player, const struct vidmm_device *device,
+                           const struct vidmm_allocation *allocation, bool is_reclaim);
+/* vidmm_evict(), told. */
+void player_evict(struct player *player, struct vidmm_device *device, unsigned count,
+                  struct vidmm_allocation *const *allocations);
+void player_tell_budgets(struct player *player);
 
 /* ---- player_addresses.c ----------------------------------------------------------------------- */
 

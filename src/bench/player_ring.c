@@ -62,8 +62,10 @@ NTSTATUS player_ring_open(struct player *player, struct player_context *context)
         return STATUS_SUCCESS;
     context->ring_bytes = data.bytes;
     do {
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
         status = vidmm_allocation_create(player->devices[context->device], &data, sizeof data, NULL,
                                          &context->ring);
+        player_tell_of(player, CHECK_CLIENT_CREATED, context->ring, status);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
         return status;
@@ -71,12 +73,16 @@ NTSTATUS player_ring_open(struct player *player, struct player_context *context)
         player->is_request_reported = false;
         status = vidmm_make_resident(player->devices[context->device], 1, &context->ring,
                                      ring_resident, player, &fence_value);
+        player_tell_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[context->device], 1,
+                            &context->ring, status, fence_value);
         if (status == STATUS_PENDING) {
             while (!player->is_request_reported) {
                 if (!player_advance(player))
                     return STATUS_UNSUCCESSFUL;
             }
             status = player->request_status;
+            player_tell_request(player, CHECK_CLIENT_RESIDENT, player->devices[context->device], 1,
+                                &context->ring, status, fence_value);
         }
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
@@ -107,6 +113,7 @@ NTSTATUS player_ring_open(struct player *player, struct player_context *context)
             break;
         }
     }
+    player_tell_of(player, CHECK_CLIENT_LOCKED, context->ring, status);
     context->is_ring_locked = NT_SUCCESS(status);
     return status;
 }

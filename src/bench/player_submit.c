@@ -49,10 +49,13 @@ bool player_context_close(struct player *player, struct player_context *context)
         return false;
     if (!context->ring)
         return true;
-    if (context->is_ring_locked)
+    if (context->is_ring_locked) {
+        player_tell_of(player, CHECK_CLIENT_UNLOCK, context->ring, STATUS_SUCCESS);
         vidmm_unlock(context->ring);
+    }
     if (context->is_ring_resident)
-        vidmm_evict(player->devices[context->device], 1, &context->ring);
+        player_evict(player, player->devices[context->device], 1, &context->ring);
+    player_tell_of(player, CHECK_CLIENT_DESTROY, context->ring, STATUS_SUCCESS);
     vidmm_allocation_destroy(context->ring);
     context->ring = NULL;
     return true;
@@ -138,8 +141,8 @@ static NTSTATUS tell_oracle(struct player *player, struct submission *submission
 static void release_residency(struct player *player, struct submission *submission)
 {
     if (submission->is_resident && submission->allocation_count)
-        vidmm_evict(player->devices[submission->context->device], submission->allocation_count,
-                    submission->handles);
+        player_evict(player, player->devices[submission->context->device],
+                     submission->allocation_count, submission->handles);
     submission->is_resident = false;
 }
 
@@ -156,6 +159,11 @@ static void submission_done(void *context, NTSTATUS status, uint64_t needed, uin
     submission->needed = needed;
     submission->available = available;
     submission->player->needs_pump = true;
+    if (submission->state == SUBMISSION_REQUESTING)
+        player_tell_request(submission->player, CHECK_CLIENT_RESIDENT,
+                            submission->player->devices[submission->context->device],
+                            submission->allocation_count, submission->handles, status,
+                            submission->paging_fence);
     if (submission->state == SUBMISSION_RUNNING)
         release_residency(submission->player, submission);
 }
@@ -483,7 +491,6 @@ static void submission_started(struct player *player, struct submission *submiss
 /* Asks for everything. True unless it must wait. */
 static bool request_residency(struct player *player, struct submission *submission)
 {
-    uint64_t fence_value;
     NTSTATUS status;
 
     submission->is_reported = false;
@@ -496,7 +503,10 @@ static bool request_residency(struct player *player, struct submission *submissi
     player->requesting_count++;
     status = vidmm_make_resident(player->devices[submission->context->device],
                                  submission->allocation_count, submission->handles, submission_done,
-                                 submission, &fence_value);
+                                 submission, &submission->paging_fence);
+    player_tell_request(player, CHECK_CLIENT_MAKE_RESIDENT,
+                        player->devices[submission->context->device], submission->allocation_count,
+                        submission->handles, status, submission->paging_fence);
     if (status == STATUS_PENDING)
         return submission->is_reported;
     submission->is_reported = true;
@@ -762,6 +772,7 @@ void player_give_up(struct player *player)
     player->quiet_events = 0;
     if (!player->has_ended) {
         player_tell_hang(player, 0);
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
         vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
     }
     player->needs_pump = true;
@@ -779,7 +790,8 @@ void player_release_running(struct player *player, uint32_t allocation)
 
                 if (submission->ids[i] != allocation)
                     continue;
-                vidmm_evict(player->devices[player->contexts[c].device], 1, &entry->handle);
+                player_evict(player, player->devices[player->contexts[c].device], 1,
+                             &entry->handle);
                 memmove(&submission->ids[i], &submission->ids[i + 1],
                         (last - i) * sizeof submission->ids[0]);
                 memmove(&submission->handles[i], &submission->handles[i + 1],

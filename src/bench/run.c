@@ -339,6 +339,19 @@ static void tell_check(struct assembly *run, const struct check_gpu_event *event
         check_gpu(run->check, event);
 }
 
+/* A process was asked to hold less: what it does about it is the case's business. */
+static void on_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+                    uint64_t bytes)
+{
+    struct assembly *run = context;
+
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){.kind = CHECK_CLIENT_TRIM,
+                                                              .device = process,
+                                                              .group = group,
+                                                              .bytes = bytes});
+}
+
 static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
                                  uint32_t bytes)
 {
@@ -735,6 +748,7 @@ static bool raise_manager(struct assembly *run)
                 .adapter_ended = on_adapter_ended,
                 .page_fault = on_page_fault,
                 .evicted = on_evicted,
+                .trim = on_trim,
             },
         .paging_buffer_count = config->paging_buffer_count,
         .paging_buffer_bytes = config->paging_buffer_bytes,

@@ -128,6 +128,18 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     check->gpu_event = NULL;
 }
 
+void check_client(struct check *check, const struct check_client_event *event)
+{
+    check->client_event = event;
+    if (!check_ledger_client(&check->ledger, event))
+        check_lost(check);
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        if (watchers[i]->client)
+            watchers[i]->client(check, check->states[i], event);
+    }
+    check->client_event = NULL;
+}
+
 bool check_holds(struct check *check, enum rule_id rule, bool holds)
 {
     check->config.counts->evaluated[rule]++;
@@ -136,13 +148,35 @@ bool check_holds(struct check *check, enum rule_id rule, bool holds)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
+static const char *const client_names[] = {
+    [CHECK_CLIENT_DEVICE] = "new device",
+    [CHECK_CLIENT_CREATE] = "create",
+    [CHECK_CLIENT_CREATED] = "create",
+    [CHECK_CLIENT_DESTROY] = "destroy",
+    [CHECK_CLIENT_MAKE_RESIDENT] = "make resident",
+    [CHECK_CLIENT_RESIDENT] = "end of make resident",
+    [CHECK_CLIENT_EVICT] = "evict",
+    [CHECK_CLIENT_OFFER] = "offer",
+    [CHECK_CLIENT_RECLAIM] = "reclaim",
+    [CHECK_CLIENT_LOCK] = "lock",
+    [CHECK_CLIENT_LOCKED] = "lock",
+    [CHECK_CLIENT_UNLOCK] = "unlock",
+    [CHECK_CLIENT_BUDGET] = "budget",
+    [CHECK_CLIENT_TRIM] = "trim",
+    [CHECK_CLIENT_SLEEP] = "sleep",
+    [CHECK_CLIENT_WAKE] = "wake",
+    [CHECK_CLIENT_GONE] = "end",
+};
+
 /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
 static void write_where(const struct check *check, const char *field, char *out, size_t size)
 {
     const struct check_call *call = check->call;
     const char *dot = field[0] ? "." : "";
 
-    if (check->gpu_event)
+    if (check->client_event)
+        snprintf(out, size, "client, %s%s%s", client_names[check->client_event->kind], dot, field);
+    else if (check->gpu_event)
         snprintf(out, size, "GPU, node %u%s%s", check->gpu_event->node, dot, field);
     else if (check->callback)
         snprintf(out, size, "%s%s%s", trace_callback_name(check->callback->callback), dot, field);

@@ -127,6 +127,52 @@ struct check_gpu_event {
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);
 
+/*
+ * What a client of the manager asks for and is answered, where no call of the driver shows it. A bench
+ * that tells nothing has none of it judged. Devices and allocations have the client's own names: any
+ * pointer that is one for as long as the object exists, the driver's half included.
+ */
+enum check_client_kind {
+    CHECK_CLIENT_DEVICE,        /* the device that was created last has this name */
+    CHECK_CLIENT_CREATE,        /* an allocation is about to be created; is_primary */
+    CHECK_CLIENT_CREATED,       /* it has been: status, its name */
+    CHECK_CLIENT_DESTROY,       /* about to be destroyed */
+    CHECK_CLIENT_MAKE_RESIDENT, /* asked for references: status, fence, bytes to trim */
+    CHECK_CLIENT_RESIDENT,      /* a request that was pending has ended: status, fence */
+    CHECK_CLIENT_EVICT,         /* one reference each is being taken back */
+    CHECK_CLIENT_OFFER,         /* status, priority */
+    CHECK_CLIENT_RECLAIM,       /* status, result, fence */
+    CHECK_CLIENT_LOCK,          /* about to be asked for */
+    CHECK_CLIENT_LOCKED,        /* the answer: status */
+    CHECK_CLIENT_UNLOCK,
+    CHECK_CLIENT_BUDGET, /* what is told of a group: budget, bytes, held, used */
+    CHECK_CLIENT_TRIM,   /* the process was asked to trim: bytes */
+    CHECK_CLIENT_SLEEP,  /* about to go to sleep */
+    CHECK_CLIENT_WAKE,   /* awake, or it did not sleep */
+    CHECK_CLIENT_GONE,   /* the adapter goes, or work is given up: nothing ends in order */
+};
+enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };
+struct check_client_event {
+    enum check_client_kind kind;
+    const void *device; /* or process, of BUDGET and TRIM */
+    unsigned count;
+    const void *const *allocations;
+    NTSTATUS status;
+    uint64_t fence;        /* paging fence value; 0: none */
+    bool is_primary;       /* CREATE */
+    bool is_reclaim;       /* RESIDENT: it was a reclaim's, and gives no references */
+    bool is_within_budget; /* MAKE_RESIDENT: was to stay within it */
+    bool wants_aperture;   /* LOCK: linear, whatever the order in memory */
+    bool ignores_sync;     /* LOCK */
+    unsigned priority;     /* OFFER: 0 goes first */
+    enum check_reclaim result;
+    unsigned group;      /* BUDGET, TRIM */
+    uint64_t bytes;      /* MAKE_RESIDENT, TRIM: to trim; BUDGET: resident of the process */
+    uint64_t budget;     /* BUDGET; 0: none */
+    uint64_t held, used; /* BUDGET: of the bytes; and of the segments of the group, by anybody */
+};
+void check_client(struct check *check, const struct check_client_event *event);
+
 /* Everything has been destroyed, or given up: what must be balanced at the end is. */
 void check_end(struct check *check, bool is_orderly);
 

@@ -179,7 +179,8 @@ static NTSTATUS do_not_snoop(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
 static void map_cached(struct rig *rig)
 {
     struct frames frames = frames_of(0x100);
-    DXGK_ALLOCATIONINFO info = {.Flags.Cached = 1, .SupportedWriteSegmentSet = 2};
+    DXGK_ALLOCATIONINFO info = {
+        .Flags.Cached = 1, .Flags.CpuVisible = 1, .SupportedWriteSegmentSet = 2};
     DXGKARG_BUILDPAGINGBUFFER map = map_of(rig, rig_create_allocation(rig, &info), 8, &frames);
 
     map.MapApertureSegment.Flags.CacheCoherent = 1;

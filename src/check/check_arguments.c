@@ -208,43 +208,6 @@ void check_write_arguments(const struct check *check, const char *field, char *t
     write_element(call, field, &request, text + used, size - used);
 }
 
-/* NULL: the operation has none. */
-static const void *paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return arg->Transfer.hAllocation;
-    case DXGK_OPERATION_FILL:
-        return arg->Fill.hAllocation;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return arg->DiscardContent.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return arg->MapApertureSegment.hAllocation;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        return arg->UnmapApertureSegment.hAllocation;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return arg->SpecialLockTransfer.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return arg->TransferVirtual.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return arg->FillVirtual.hAllocation;
-    case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
-        return arg->InitContextResource.hAllocation;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return arg->UpdatePageTable.hAllocation;
-    case DXGK_OPERATION_NOTIFY_RESIDENCY:
-        return arg->NotifyResidency.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        return arg->MapApertureSegment2.hAllocation;
-    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
-        return arg->NotifyResidency2.hAllocation;
-    case DXGK_OPERATION_NOTIFY_ALLOC:
-        return arg->NotifyAllocation.hAllocation;
-    default:
-        return NULL;
-    }
-}
-
 const struct check_object *check_object_of_call(const struct check *check)
 {
     const struct check_call *call = check->call;
@@ -254,7 +217,7 @@ const struct check_object *check_object_of_call(const struct check *check)
         return NULL;
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
         return check_find(&check->ledger, CHECK_ALLOCATION,
-                          paging_allocation(call->before.build_paging_buffer));
+                          check_paging_allocation(call->before.build_paging_buffer));
     for (unsigned kind = 0; kind < CHECK_KIND_COUNT && !object; kind++)
         object = check_find(&check->ledger, (enum check_kind)kind, call->object);
     return object;

@@ -33,6 +33,8 @@ static void begin_call(struct check *check, struct check_call *call)
     call->event = ++check->event;
     call->outer = check->call;
     check->call = call;
+    if (call->ddi == MINIPORT_DDI_OpenAllocation)
+        memset(check->ledger.asked, 0, sizeof check->ledger.asked);
     if (is_submission(call->ddi)) {
         call->packet = check_ledger_submit(&check->ledger, call);
         if (!call->packet)
@@ -355,12 +357,15 @@ static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_G
 {
     struct check_layer *layer = layer_of_host(host);
     PVOID result = layer->host.upper->ops->get_handle_data(layer->host.upper, data);
+    struct check_callback callback = {
+        .callback = TRACE_CALLBACK_get_handle_data,
+        .data = data,
+        .status = result ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER,
+        .result = result,
+    };
 
-    show_callback(layer->check, &(struct check_callback){
-                                    .callback = TRACE_CALLBACK_get_handle_data,
-                                    .data = data,
-                                    .status = result ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER,
-                                    .result = result});
+    show_callback(layer->check, &callback);
+    check_ledger_handle_data(&layer->check->ledger, &callback);
     return result;
 }
 
@@ -384,8 +389,11 @@ static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
 {
     struct check_layer *layer = layer_of_host(host);
     const struct miniport_host_ops *upper = layer->host.upper->ops;
-    NTSTATUS status = upper->create_context_allocation(layer->host.upper, allocation);
+    NTSTATUS status;
 
+    check_ledger_reuse_handle(&layer->check->ledger, allocation->hDriverAllocation);
+    status = upper->create_context_allocation(layer->host.upper, allocation);
+    check_ledger_reuse_handle(&layer->check->ledger, allocation->hAllocation);
     show_callback(layer->check,
                   &(struct check_callback){.callback = TRACE_CALLBACK_create_context_allocation,
                                            .data = allocation,

@@ -21,6 +21,8 @@ void check_ledger_init(struct check_ledger *ledger, const struct base_services *
     ledger->is_whole = true;
     for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++)
         id_map_init(&ledger->objects[kind], services);
+    id_map_init(&ledger->clients, services);
+    id_map_init(&ledger->graves, services);
     list_init(&ledger->packets);
     check_tables_init(&ledger->tables, services);
 }
@@ -38,20 +40,23 @@ static size_t size_of_kind(enum check_kind kind)
     return sizes[kind];
 }
 
-static void forget_built(struct check_ledger *ledger, struct list *built)
+static void end_built(struct check_ledger *ledger, struct check_built *piece, bool is_done)
 {
-    while (!list_is_empty(built)) {
-        struct check_built *piece = list_first_entry(built, struct check_built, link);
+    check_ledger_note_ended(ledger, piece, is_done);
+    list_remove(&piece->link);
+    base_free(ledger->services, piece, sizeof *piece);
+}
 
-        list_remove(&piece->link);
-        base_free(ledger->services, piece, sizeof *piece);
-    }
+static void forget_built(struct check_ledger *ledger, struct list *built, bool is_done)
+{
+    while (!list_is_empty(built))
+        end_built(ledger, list_first_entry(built, struct check_built, link), is_done);
 }
 
 static void forget_packet(struct check_ledger *ledger, struct check_packet *packet)
 {
     list_remove(&packet->link);
-    forget_built(ledger, &packet->built);
+    forget_built(ledger, &packet->built, packet->state == CHECK_COMPLETED);
     base_free(ledger->services, packet, sizeof *packet);
 }
 
@@ -63,6 +68,7 @@ static void forget_packets(struct check_ledger *ledger)
 
 static void free_object(struct check_ledger *ledger, struct check_object *object)
 {
+    check_ledger_note_leaving(ledger, object);
     if (object->kind == CHECK_PROCESS) {
         struct check_process *process = (struct check_process *)object;
 
@@ -75,7 +81,10 @@ static void free_object(struct check_ledger *ledger, struct check_object *object
 
 void check_ledger_fini(struct check_ledger *ledger)
 {
-    for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++) {
+    forget_packets(ledger);
+    for (unsigned i = 0; i < ledger->stream_count; i++)
+        forget_built(ledger, &ledger->streams[i].built, false);
+    for (unsigned kind = CHECK_KIND_COUNT; kind-- > 0;) {
         size_t position = 0;
         struct check_object *object;
 
@@ -84,9 +93,8 @@ void check_ledger_fini(struct check_ledger *ledger)
         id_map_fini(&ledger->objects[kind]);
     }
     check_tables_fini(&ledger->tables);
-    forget_packets(ledger);
-    for (unsigned i = 0; i < ledger->stream_count; i++)
-        forget_built(ledger, &ledger->streams[i].built);
+    id_map_fini(&ledger->clients);
+    id_map_fini(&ledger->graves);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -172,8 +180,11 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
     object->handle = key_of(handle);
     object->number = ledger->created[kind];
     old = id_map_remove(&ledger->objects[kind], object->handle);
+    object->is_doubled = old != NULL;
     if (old)
         free_object(ledger, old);
+    if (kind == CHECK_ALLOCATION)
+        check_ledger_reuse_handle(ledger, handle);
     if (!id_map_set(&ledger->objects[kind], object->handle, object)) {
         base_free(ledger->services, object, size);
         ledger->is_whole = false;
@@ -187,8 +198,17 @@ static void leave(struct check_ledger *ledger, enum check_kind kind, const void 
 {
     struct check_object *object = id_map_remove(&ledger->objects[kind], key_of(handle));
 
-    if (object)
-        free_object(ledger, object);
+    if (!object)
+        return;
+    if (kind == CHECK_ALLOCATION &&
+        !id_map_set(&ledger->graves, object->handle, (void *)(uintptr_t)object->number))
+        ledger->is_whole = false;
+    free_object(ledger, object);
+}
+
+void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle)
+{
+    id_map_remove(&ledger->graves, key_of(handle));
 }
 
 /* What outlives its device or process is left without one. */
@@ -386,6 +406,8 @@ static void enter_allocations(struct check_ledger *ledger, const struct check_ca
             continue;
         allocation->info = *info;
         allocation->bytes = info->Size;
+        allocation->is_primary = ledger->is_next_primary;
+        ledger->newest_allocation = allocation;
     }
 }
 
@@ -398,12 +420,23 @@ static void enter_opened(struct check_ledger *ledger, const struct check_call *c
         struct check_open_allocation *opened =
             enter(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenAllocation[i].hDeviceSpecificAllocation,
                   call->event);
+        struct check_allocation *allocation;
 
         if (!opened)
             continue;
         opened->device = device;
         if (device)
             device->open_count++;
+        allocation = i < CHECK_MAX_ASKED ? check_find_allocation(ledger, ledger->asked[i]) : NULL;
+        if (!allocation)
+            continue;
+        opened->allocation = ledger->asked[i];
+        opened->allocation_number = allocation->object.number;
+        allocation->open_count++;
+        if (arg->Flags.Create && device) {
+            allocation->creator = device->object.number;
+            allocation->was_made_by_device = true;
+        }
     }
 }
 
@@ -415,8 +448,14 @@ static void leave_opened(struct check_ledger *ledger, const struct check_call *c
         struct check_open_allocation *opened = (struct check_open_allocation *)check_find(
             ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
 
+        struct check_allocation *allocation = check_find_opened(ledger, arg->pOpenHandleList[i]);
+
         if (!opened)
             continue;
+        if (allocation && allocation->open_count)
+            allocation->open_count--;
+        if (allocation && opened->device && opened->device->object.number == allocation->creator)
+            allocation->creator = 0;
         if (opened->device && opened->device->open_count)
             opened->device->open_count--;
         leave(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
@@ -495,9 +534,10 @@ static void enter_built(struct check_ledger *ledger, const struct check_call *ca
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
     uint64_t moved = (uint64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)was->pDmaBuffer);
     bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    bool is_first = !ledger->is_operation_open;
     struct check_built *piece;
 
-    if (!ledger->is_operation_open)
+    if (is_first)
         ledger->operation++;
     ledger->is_operation_open = is_short;
     if ((!NT_SUCCESS(call->status) && !is_short) || !was->pDmaBuffer)
@@ -517,6 +557,7 @@ static void enter_built(struct check_ledger *ledger, const struct check_call *ca
     };
     enter_target(ledger, piece, was);
     list_init(&piece->link);
+    check_ledger_note_built(ledger, call, is_first, piece);
     list_push_back(&stream_of(ledger, was->hSystemContext)->built, &piece->link);
 }
 
@@ -537,8 +578,7 @@ static struct list *find_end(struct list *head, struct list *first, uint64_t byt
 
 static void drop_built(struct check_ledger *ledger, struct check_built *lost)
 {
-    list_remove(&lost->link);
-    base_free(ledger->services, lost, sizeof *lost);
+    end_built(ledger, lost, false);
 }
 
 /*
@@ -581,6 +621,7 @@ static bool take_built(struct check_ledger *ledger, struct check_stream *stream,
 
         list_remove(piece);
         list_push_back(out_built, piece);
+        check_ledger_note_submitted(ledger, list_entry(piece, struct check_built, link));
     }
     stream->may_skip = false;
     return true;
@@ -642,6 +683,7 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
 
         if (device)
             device->process = check_find_process(ledger, arg->hKmdProcess);
+        ledger->newest_device = device;
         break;
     }
     case MINIPORT_DDI_CreateContext:
@@ -724,15 +766,22 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
             struct check_built *piece;
 
             ledger->streams[i].may_skip = true;
-            list_for_each (piece, &ledger->streams[i].built, struct check_built, link)
+            list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
                 piece->is_before_reset = true;
+                check_ledger_note_ended(ledger, piece, false);
+                piece->allocation_number = 0; /* it may run or not */
+            }
         }
         ledger->is_operation_open = false;
         check_tables_lose(&ledger->tables);
-        if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
+        if (call->ddi == MINIPORT_DDI_ResetFromTimeout) {
             forget_packets(ledger);
+            check_ledger_forget_places(ledger);
+            check_ledger_forget_content(ledger);
+        }
         break;
     case MINIPORT_DDI_ResetEngine:
+        check_ledger_forget_content(ledger);
         if (NT_SUCCESS(call->status))
             abort_packets(ledger, call->arg.reset_engine);
         break;

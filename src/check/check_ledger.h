@@ -53,6 +53,7 @@ struct check_object {
     uint64_t number;
     struct check_happening history[CHECK_HISTORY]; /* a ring */
     unsigned happening_count;                      /* ever */
+    bool is_doubled; /* another object had the handle when this one was made */
 };
 
 struct check_process {
@@ -68,6 +69,9 @@ struct check_device {
     struct check_object object;
     struct check_process *process; /* NULL: none was named */
     unsigned context_count, open_count;
+    const void *client;         /* the client's name for it, NULL: it has told none */
+    unsigned missing_count;     /* allocations that it holds and that are out */
+    uint64_t last_paging_fence; /* of the requests that have ended */
 };
 
 struct check_context {
@@ -95,6 +99,17 @@ struct check_movement {
     unsigned range_id, range_data;
 };
 
+/* What the last reclaim said of the content, as long as nobody wrote to it or brought it in. */
+enum check_reclaimed { CHECK_RECLAIMED_NOT, CHECK_RECLAIMED_WHOLE, CHECK_RECLAIMED_EMPTY };
+
+/* What a device of the client has to do with an allocation; it stays until the allocation goes. */
+struct check_holder {
+    struct check_holder *next;
+    uint64_t device;        /* its number */
+    unsigned made, evicted; /* residency references, given and taken back */
+    uint64_t last_packet;   /* submitted last when the last of them was taken back */
+};
+
 struct check_allocation {
     struct check_object object;
     uint64_t bytes;           /* as the driver said */
@@ -102,11 +117,49 @@ struct check_allocation {
     bool is_noticed;          /* NOTIFY_RESIDENCY said last that it is resident */
     uint64_t notice_epoch;    /* of struct check_tables, in which it did */
     struct check_movement movement;
+    const void *client;      /* the client's name for it, NULL: it has told none */
+    bool is_primary;         /* says the client */
+    bool is_dying;           /* the client has destroyed it */
+    unsigned open_count;     /* handles of devices */
+    uint64_t creator;        /* number of the device that made it, 0: not seen, or closed there */
+    bool was_made_by_device; /* creator was not always 0 */
+
+    /* By the operations built so far: where it is in one piece. */
+    bool is_placed;
+    unsigned segment;
+    uint64_t address;    /* as operations say it: the segment's base is in it */
+    bool is_out;         /* it had a place in a memory segment, and content has not come back yet */
+    bool has_content;    /* something was brought in, filled or taken out */
+    bool is_written;     /* since it was brought in from system memory; true also when unknown */
+    uint64_t slot_count; /* aperture slots that show it */
+    bool is_place_lost;  /* nothing is known of its place */
+    unsigned stay;       /* changes when it leaves its place */
+    bool has_use;        /* a list named it: that of the packet with this fence */
+    unsigned use_node;
+    uint32_t use_fence;
+    /* Operations that bring content in, built: in no packet yet, and not finished. */
+    unsigned entering_unsubmitted, entering;
+    unsigned pending; /* all operations that name it, built and not finished */
+
+    struct check_holder *holders;
+    unsigned lock_count;
+    bool is_offered, is_reclaiming; /* the latter until its request has ended */
+    unsigned offer_class;
+    bool is_dropped;  /* content was given up since it was offered */
+    bool had_content; /* when it was offered */
+    bool has_entered; /* while it was offered, for work that was queued before */
+    enum check_reclaimed reclaimed;
+    bool wants_aperture;    /* somebody locked it with AcquireAperture */
+    bool is_in_own_order;   /* Swizzled: so it was taken out */
+    bool is_history_lost;   /* a reset may have undone operations on it */
+    bool is_locked_outside; /* while not resident; and it can be in no aperture */
 };
 
 struct check_open_allocation {
     struct check_object object;
     struct check_device *device; /* NULL: of none that we know */
+    void *allocation;            /* the driver's handle, NULL: it has not asked for it */
+    uint64_t allocation_number;
 };
 
 struct check_segment {
@@ -144,6 +197,19 @@ struct check_packet {
     bool is_matched; /* that is as long as what was submitted */
 };
 
+/* What an operation does to its allocation. */
+enum check_effect {
+    CHECK_EFFECT_NONE,
+    CHECK_EFFECT_IN,      /* content to a memory segment: a fill, a transfer, an image */
+    CHECK_EFFECT_OUT,     /* content from a memory segment to system memory, or to eviction slots */
+    CHECK_EFFECT_MOVE,    /* from one place in memory segments to another */
+    CHECK_EFFECT_DISCARD, /* the place is given up */
+    CHECK_EFFECT_MAP,     /* aperture slots */
+    CHECK_EFFECT_UNMAP,
+    CHECK_EFFECT_VALID, /* page-table entries of a process */
+    CHECK_EFFECT_INVALID,
+};
+
 /* What one call of DxgkDdiBuildPagingBuffer left: an operation, or a part of one. */
 struct check_built {
     struct list link;
@@ -155,6 +221,16 @@ struct check_built {
     uintptr_t private_start, private_end; /* where pDmaBufferPrivateData was and came to be */
     unsigned target_segment;              /* where it puts content or maps pages; 0: nowhere */
     uint64_t target, target_bytes;
+    enum check_effect effect;
+    void *allocation;           /* the driver's handle, NULL: none that exists */
+    uint64_t allocation_number; /* 0: none */
+    bool is_counted;            /* at its allocation: it wrote something, and so has yet to run */
+    bool is_submitted;
+    /* IN, MOVE: the destination, as the operation says it; segment 0: it does not say one. */
+    unsigned segment;
+    uint64_t address, size;
+    unsigned from_segment; /* OUT, MOVE, DISCARD: the place that it leaves, as far as known */
+    uint64_t from_address;
 };
 
 /* The buffers of one system context: they are submitted in the order in which they were built. */
@@ -198,7 +274,17 @@ struct check_ledger {
     struct check_stream streams[CHECK_MAX_STREAMS];
     unsigned stream_count;
     uint64_t packets_submitted;
-    struct list packets; /* submitted, neither finished nor lost, oldest first */
+    struct id_map clients;                      /* by the client's name: allocations and devices */
+    struct check_allocation *newest_allocation; /* that no name has been told of */
+    struct check_device *newest_device;
+    bool has_client; /* it tells what it does */
+    bool is_next_primary;
+    bool is_gone;   /* the adapter goes: says the client */
+    bool is_asleep; /* or on the way there: says the client */
+#define CHECK_MAX_ASKED 16
+    void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: what the driver was told its handles are */
+    struct id_map graves;         /* handles of allocations that were destroyed */
+    struct list packets;          /* submitted, neither finished nor lost, oldest first */
 };
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
@@ -217,6 +303,27 @@ const struct check_segment *check_find_segment(const struct check_ledger *ledger
 /* The oldest live packet of the node with the fence; NULL: none. */
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
                                        uint32_t fence);
+/* What the open handle of a device stands for; NULL: not known, or gone. */
+struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
+/* By the client's names; NULL: it has told none. */
+struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
+                                                      const void *name);
+struct check_device *check_find_client_device(const struct check_ledger *ledger, const void *name);
+/* What the piece is about; NULL: nothing that still exists. */
+struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
+                                                const struct check_built *piece);
+/* hAllocation of the operation; NULL: it has none. */
+void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg);
+/*
+ * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a page
+ * table are told by the first of them.
+ */
+enum check_effect check_paging_effect(const struct check_ledger *ledger,
+                                      const DXGKARG_BUILDPAGINGBUFFER *arg, unsigned *out_segment,
+                                      uint64_t *out_address, uint64_t *out_size);
+/* The oldest packet of clients that may use the allocation and has not finished; NULL: none. */
+const struct check_packet *check_find_user(const struct check_ledger *ledger,
+                                           const struct check_allocation *allocation);
 /* a <= b for fences, which wrap. */
 bool check_fence_reached(uint32_t fence, uint32_t reached);
 
@@ -248,6 +355,13 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
  */
 struct check_packet *check_ledger_submit(struct check_ledger *ledger,
                                          const struct check_call *call);
+/* Before the watchers see it, and after. */
+struct check_client_event;
+bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event);
+/* DxgkCbGetHandleData, asked in the midst of a call. */
+void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback);
+/* A handle that the driver makes for a context's allocation may have been another one's before. */
+void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle);
 /* After the watchers have seen it. */
 void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
 
@@ -259,5 +373,19 @@ void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),
                             void *context);
+
+/* ---- For check_ledger.c: the way of an operation (check_ledger_place.c) ---- */
+
+void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,
+                             bool is_first, struct check_built *piece);
+void check_ledger_note_submitted(struct check_ledger *ledger, struct check_built *piece);
+/* It is done, or lost. */
+void check_ledger_note_ended(struct check_ledger *ledger, const struct check_built *piece,
+                             bool is_done);
+void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object *object);
+/* A reset: nothing is known of what was in memory segments. */
+void check_ledger_forget_places(struct check_ledger *ledger);
+/* An engine was reset: what was under way may have had its effect or not. */
+void check_ledger_forget_content(struct check_ledger *ledger);
 
 #endif

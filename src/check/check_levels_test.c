@@ -181,7 +181,7 @@ static void map_pages(struct rig *rig, uint64_t page)
 {
     DXGK_PAGE_NUMBER pages[4] = {0, 1, page, 2};
     DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT2};
-    DXGK_ALLOCATIONINFO info = {.Size = 3 * 4096};
+    DXGK_ALLOCATIONINFO info = {.Size = 3 * 4096, .SupportedWriteSegmentSet = 3};
 
     rig->version = DXGKDDI_INTERFACE_VERSION_WDDM2_9;
     rig->caps.MemoryManagementCaps.MapAperture2Supported = 1;

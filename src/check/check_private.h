@@ -17,9 +17,10 @@ struct check {
     struct check_ledger ledger;
     void *states[CHECK_WATCHER_COUNT];
     uint64_t event;
-    const struct check_call *call;           /* the innermost */
-    const struct check_callback *callback;   /* inside of it, NULL: none */
-    const struct check_gpu_event *gpu_event; /* NULL: none */
+    const struct check_call *call;                 /* the innermost */
+    const struct check_callback *callback;         /* inside of it, NULL: none */
+    const struct check_gpu_event *gpu_event;       /* NULL: none */
+    const struct check_client_event *client_event; /* NULL: none */
     struct guard dma_guard, private_guard;
     struct patch_guard patch_guard;
     struct guard_verdict dma_verdict, private_verdict; /* of the last call */

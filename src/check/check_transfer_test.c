@@ -509,6 +509,7 @@ RULE_BROKEN_IN(DISC_001, RIG_PHYSICAL)
     DXGKARG_BUILDPAGINGBUFFER arg = rig_fill(rig_create_allocation(rig, NULL));
 
     rig_build(rig, &arg);
+    rig_complete(rig, 0, rig_submit(rig));
     rig_destroy_allocation(rig, arg.Fill.hAllocation);
 }
 
@@ -519,6 +520,7 @@ RULE_KEPT_IN(DISC_001, RIG_PHYSICAL)
     rig_build(rig, &arg);
     arg = discard(arg.Fill.hAllocation);
     rig_build(rig, &arg);
+    rig_complete(rig, 0, rig_submit(rig));
     rig_destroy_allocation(rig, arg.DiscardContent.hAllocation);
 }
 
@@ -667,7 +669,10 @@ static void acquire(struct rig *rig, HANDLE allocation)
         .SegmentId = 1,
         .RangeSize = BYTES,
     };
+    DXGK_DRIVERCAPS caps;
 
+    rig->caps.NumberOfSwizzlingRanges = 4;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
     miniport_acquire_swizzling_range(rig->top, NULL, &arg);
 }
 

@@ -81,6 +81,8 @@ struct check_watcher {
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
     void (*retired)(struct check *check, void *state, const struct check_packet *packet);
     void (*gpu)(struct check *check, void *state, const struct check_gpu_event *event);
+    /* What the client says, as entered; its allocations are there still when it destroys them. */
+    void (*client)(struct check *check, void *state, const struct check_client_event *event);
     void (*end)(struct check *check, void *state, bool is_orderly);
 };
 
@@ -106,7 +108,10 @@ struct check_watcher {
     X(check_tlb_watcher)                                                                           \
     X(check_level_watcher)                                                                         \
     X(check_table_look_watcher)                                                                    \
-    X(check_notice_watcher)
+    X(check_notice_watcher)                                                                        \
+    X(check_allocation_watcher)                                                                    \
+    X(check_residency_watcher)                                                                     \
+    X(check_swizzle_watcher)
 /* clang-format on */
 
 #define X(watcher) extern const struct check_watcher watcher;

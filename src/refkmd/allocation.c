@@ -142,11 +142,12 @@ static void fill_info(const struct refkmd_adapter *adapter,
     info->Size = request->bytes;
     /* PT-038: what is to be mapped by 64 KiB entries is made of such pages. */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
-        request->bytes >= SGPU_64K_BYTES) {
+        request->bytes >= SGPU_64K_BYTES)
         info->Size = (request->bytes + SGPU_64K_BYTES - 1) & ~(SIZE_T)(SGPU_64K_BYTES - 1);
-        if (info->Alignment < SGPU_64K_BYTES)
-            info->Alignment = SGPU_64K_BYTES;
-    }
+    /* ALLOC-003: also what is too small for them, where it can come to a segment that has such pages. */
+    if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
+        set != REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE) && info->Alignment < SGPU_64K_BYTES)
+        info->Alignment = SGPU_64K_BYTES;
     if (request->flags & SGPU_UMD_TILED) { /* whole tiles */
         info->Size = (request->bytes + SGPU_TILE_BYTES - 1) & ~(SIZE_T)(SGPU_TILE_BYTES - 1);
         if (info->Alignment < SGPU_TILE_BYTES)
