@@ -297,6 +297,8 @@ static void on_oracle_report(void *context, const struct oracle_report *report)
 
     if (!detail)
         return;
+    if (report->rule)
+        snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(report->rule)->id);
     detail->event = report->event;
     snprintf(detail->where, sizeof detail->where, "%s", report->where);
     snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
@@ -568,6 +570,7 @@ static bool raise_oracle(struct assembly *run)
             .initial_pattern = run->config->fill_pattern,
             .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
             .context = run,
+            .counts = &run->result->rules,
             .report = on_oracle_report,
             .system_page = find_system_page,
         },

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGE UINT64_C(4096)
+#define PAGE            UINT64_C(4096)
+#define OPERATION_COUNT 256u /* operations that are remembered: more than one buffer holds */
 
 struct transfer_watch {
     /* The transfer whose end is due. */
@@ -27,6 +28,8 @@ struct transfer_watch {
     DXGKARG_BUILDPAGINGBUFFER repeat; /* as it was called */
     uint64_t written_hash;            /* of what the driver wrote for it */
     uint32_t written_bytes;
+
+    uint64_t with_list[OPERATION_COUNT]; /* numbers of transfers that begin amid a page list */
 
     struct id_map places; /* handle of the allocation that stands there, by place_key() */
     unsigned range_count; /* swizzling ranges ever acquired */
@@ -595,6 +598,13 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
             leave_place(watch, ledger, move.allocation);
         return;
     }
+    if (!move.handle && !move.is_special &&
+        !check_holds(check, RULE_XFER_010, advance || watch->is_repeat))
+        check_report(check, RULE_XFER_010, NULL, "pDmaBuffer",
+                     "did not move: without an allocation it is a plain copy, and not nothing");
+    if (!move.is_special && (move.from_list || move.to_list) &&
+        call->before.build_paging_buffer->Transfer.MdlOffset)
+        watch->with_list[ledger->operation % OPERATION_COUNT] = ledger->operation;
     if (!move.is_special) {
         watch->is_open = !move.flags.TransferEnd;
         watch->open_allocation = move.handle;
@@ -726,14 +736,49 @@ static bool has_partial_operation(const struct check_packet *packet)
     return false;
 }
 
+/* Memory that the GPU can be sent to lies in a segment, or in a page list. */
+static bool is_in_segment(const struct check_ledger *ledger, uint64_t address)
+{
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
+        if (address - ledger->segments[i].base < ledger->segments[i].size)
+            return true;
+    }
+    return false;
+}
+
+/* A page that is not there: the lists of a careful system have such ones in front and behind. */
+static void check_stray(struct check *check, const struct transfer_watch *watch,
+                        const struct check_gpu_event *event)
+{
+    const struct check_built *piece;
+
+    if (is_in_segment(check_ledger(check), event->address))
+        return;
+    list_for_each (piece, &event->packet->built, struct check_built, link) {
+        if (piece->operation != DXGK_OPERATION_TRANSFER ||
+            watch->with_list[piece->number % OPERATION_COUNT] != piece->number)
+            continue;
+        check_holds(check, RULE_XFER_004, false);
+        check_report(
+            check, RULE_XFER_004, NULL, "",
+            "faulted at 0x%llx, in no segment and in no page of a list that is to be used, "
+            "in a transfer whose list begins at MdlOffset: fence 0x%x",
+            (unsigned long long)event->address, event->fence);
+        return;
+    }
+}
+
 /* Commands that the GPU cannot read; in a packet that was to be patched, that may be the reason. */
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     bool is_partial;
 
-    if (event->kind != CHECK_GPU_FAULT || !event->is_malformed_packet || !event->packet ||
-        !event->packet->is_paging)
+    if (event->kind != CHECK_GPU_FAULT || !event->packet || !event->packet->is_paging)
         return;
+    if (!event->is_malformed_packet) {
+        check_stray(check, state, event);
+        return;
+    }
     is_partial = has_partial_operation(event->packet);
     if (!is_partial && !event->packet->is_patched && !check_ledger(check)->caps.has_gpummu)
         return;

@@ -69,6 +69,13 @@ static DXGKARG_BUILDPAGINGBUFFER discard(HANDLE allocation)
     return arg;
 }
 
+static NTSTATUS answer_without_bytes(struct rig *rig, enum miniport_ddi ddi, HANDLE object,
+                                     void *arg)
+{
+    return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
+                                                 : rig_answer(rig, ddi, object, arg);
+}
+
 /* BUSY, to what the test said in told: an operation. */
 static NTSTATUS answer_busy(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
@@ -280,6 +287,21 @@ static void leave_busily(struct rig *rig, bool is_idle)
     be_busy(rig, DXGK_OPERATION_TRANSFER);
     arg = leave(arg.Transfer.hAllocation);
     arg.Transfer.Flags.AllocationIsIdle = is_idle;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN_IN(XFER_010, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = enter(NULL);
+
+    rig->answer = answer_without_bytes;
+    rig_build(rig, &arg);
+}
+
+RULE_KEPT_IN(XFER_010, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = enter(NULL);
+
     rig_build(rig, &arg);
 }
 
@@ -587,13 +609,6 @@ RULE_KEPT_IN(DISC_005, RIG_PHYSICAL)
 
 /* ---- READ_PHYSICAL, WRITE_PHYSICAL ----------------------------------------------------------- */
 
-static NTSTATUS answer_without_bytes(struct rig *rig, enum miniport_ddi ddi, HANDLE object,
-                                     void *arg)
-{
-    return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
-                                                 : rig_answer(rig, ddi, object, arg);
-}
-
 /* With a third segment, of AGP, unless the test wants none. */
 static void read_physical(struct rig *rig, bool has_agp)
 {
@@ -825,6 +840,7 @@ int main(void)
         RULE_PAIR(XFER_007),
         RULE_PAIR(XFER_008),
         RULE_PAIR(XFER_009),
+        RULE_PAIR(XFER_010),
         RULE_PAIR(XFER_011),
         RULE_PAIR(XFER_012),
         RULE_PAIR(XFER_015),

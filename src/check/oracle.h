@@ -40,6 +40,7 @@
 #define DRYDOCK_CHECK_ORACLE_H
 
 #include "base/services.h"
+#include "check/rules.h"
 #include "machine/page_store.h"
 #include "miniport/miniport.h"
 
@@ -73,6 +74,7 @@ struct oracle_report {
     uint64_t token;      /* of a submission, ORACLE_NO_ID when none is concerned                */
     uint64_t page;       /* first bad page of the allocation                                    */
     uint64_t offset;     /* first bad byte of the allocation                                    */
+    enum rule_id rule;   /* that is broken, as far as content tells; RULE_NONE: it does not     */
     const char *text;    /* a line that stands alone, then lines that explain; lent for the call */
     const char *where;   /* CONTENT: what brought it to light, without numbers; else "" */
     const char *bytes;   /* CONTENT: expected and found, in hexadecimal; else "" */
@@ -108,12 +110,13 @@ struct oracle_segment {
 
 struct oracle_config {
     const struct base_services *services;
-    struct page_store *ram;   /* borrowed: system pages by page number   */
-    struct page_store *local; /* borrowed: local memory, NULL when none  */
-    uint32_t initial_pattern; /* content of an allocation that was never written */
-    uint64_t expected_bytes;  /* room for expected content; 0: 1 TiB     */
-    unsigned report_limit;    /* reports told; 0: 16                     */
-    void *context;            /* of the functions below                  */
+    struct page_store *ram;     /* borrowed: system pages by page number   */
+    struct page_store *local;   /* borrowed: local memory, NULL when none  */
+    uint32_t initial_pattern;   /* content of an allocation that was never written */
+    uint64_t expected_bytes;    /* room for expected content; 0: 1 TiB     */
+    unsigned report_limit;      /* reports told; 0: 16                     */
+    struct rule_counts *counts; /* borrowed, added to; NULL: not counted */
+    void *context;              /* of the functions below                  */
 
     /*
      * The address in local of [offset, + bytes) of a memory segment; false when it is not

@@ -42,9 +42,11 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
 
 static void tell(struct oracle *oracle, enum oracle_problem problem,
                  const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
-                 const char *text, const char *where, const char *bytes, const char *arguments)
+                 enum rule_id rule, const char *text, const char *where, const char *bytes,
+                 const char *arguments)
 {
     struct oracle_report report = {
+        .rule = rule,
         .problem = problem,
         .event = oracle_event(oracle),
         .allocation = allocation ? allocation->id : ORACLE_NO_ID,
@@ -77,8 +79,8 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset, text,
-         "", "", "");
+    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset,
+         RULE_NONE, text, "", "", "");
 }
 
 /* ---- Sentences ---- */
@@ -257,27 +259,33 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
     char bytes[DIFF_BYTES];
     char arguments[ARGUMENTS_BYTES];
 
+    char blame[BLAME_BYTES];
+    enum rule_id rule = oracle_blame(oracle, allocation, offset / PAGE_BYTES, store,
+                                     address / PAGE_BYTES, occasion, blame);
+
     oracle->counters.mismatches++;
+    if (rule && oracle->config.counts && !allocation->is_reported) /* else it follows from that */
+        oracle->config.counts->broken[rule]++;
     if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
         return;
     page_store_describe(oracle->expected, expected_address / PAGE_BYTES, expected);
     if (store)
         page_store_describe(store, address / PAGE_BYTES, found);
     snprintf(text, sizeof text,
-             "%s (allocation %llu), page %llu, byte 0x%llx of 0x%llx: not what was written last\n"
+             "%s (allocation %llu), page %llu, byte 0x%llx of 0x%llx: not what was written last%s\n"
              "  expected %s (%s)\n"
              "  found    %s (%s)\n"
              "  where    %s, byte 0x%llx\n"
              "  when     %s",
              allocation->name, (unsigned long long)allocation->id,
              (unsigned long long)(offset / PAGE_BYTES), (unsigned long long)offset,
-             (unsigned long long)allocation->bytes,
+             (unsigned long long)allocation->bytes, blame,
              describe_bytes(oracle->expected, expected_address, expected_hex), expected,
              describe_bytes(store, address, found_hex), found,
              describe_place(oracle, store, address / PAGE_BYTES, place),
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
     tell(oracle, ORACLE_CONTENT, allocation,
-         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, text,
+         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, rule, text,
          describe_where(occasion, where),
          describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
                              bytes),

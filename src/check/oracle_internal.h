@@ -120,6 +120,10 @@ struct paging_operation {
     uint64_t event;     /* when it was built */
     /* As it was then: what it points at is gone. */
     DXGKARG_BUILDPAGINGBUFFER arg;
+    bool has_list;          /* a side of the transfer is a page list: */
+    uint64_t list_page;     /* ... its page at the index at which the transfer begins */
+    bool list_is_scattered; /* ... and those behind do not follow it */
+    bool is_repeated;       /* it took more than one call */
     uint64_t first_page;
     uint64_t page_count;
     bool is_linear; /* locations[0] + i, else locations[i] */
@@ -171,6 +175,9 @@ struct oracle {
     struct va_chunk *last_chunk; /* found last, under last_chunk_key */
     uint64_t last_chunk_key;
 
+    uint64_t reset_count;  /* resets and sleeps: local memory lost what it held */
+    bool discards_write;   /* the driver has commands for DISCARD_CONTENT */
+    bool has_parts_before; /* the operation that is being built came back for want of room */
     struct list parts;
     struct list packets;
     uint64_t buffer_number;
@@ -210,6 +217,7 @@ struct occasion {
     unsigned operation; /* OCCASION_OPERATION: which, when built, with which packet */
     uint64_t event;
     const DXGKARG_BUILDPAGINGBUFFER *arg; /* of the operation; NULL: none */
+    const struct paging_operation *by;    /* the operation, NULL: none */
     uint32_t fence;
     unsigned node;
     bool has_packet;
@@ -237,6 +245,20 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
 bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
 bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
                     uint64_t page);
+
+/* ---- oracle_blame.c ---- */
+
+/* It was compared: what it could have broken was looked at. */
+void oracle_evaluate(struct oracle *oracle, const struct paging_operation *operation);
+
+#define BLAME_BYTES 160
+/*
+ * Which rule is broken where a page has not what was written last, and a half sentence that says why;
+ * RULE_NONE and "": nothing tells.
+ */
+enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
+                          uint64_t page, struct page_store *store, uint64_t store_page,
+                          const struct occasion *occasion, char text[BLAME_BYTES]);
 
 /* ---- oracle_operation.c ---- */
 

@@ -214,6 +214,15 @@ static NTSTATUS watch_reset_from_timeout(struct miniport *self, HANDLE object)
     return status;
 }
 
+/* The board sleeps: local memory need not keep what nobody wants any more. */
+static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
+                                      DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    if (state != PowerDeviceD0)
+        oracle_of(self)->reset_count++;
+    return miniport_set_power_state(self->next, device_uid, state, action);
+}
+
 /* Whatever was under way does not happen; what was in local memory has gone with it. */
 static NTSTATUS watch_notify_surprise_removal(struct miniport *self,
                                               DXGK_SURPRISE_REMOVAL_TYPE type)
@@ -283,6 +292,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
     layer->ops.reset_from_timeout = watch_reset_from_timeout;
+    layer->ops.set_power_state = watch_set_power_state;
     layer->ops.notify_surprise_removal = watch_notify_surprise_removal;
     layer->host_ops = miniport_host_forward_ops;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;

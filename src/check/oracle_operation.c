@@ -153,6 +153,8 @@ static struct paging_operation *new_operation(struct oracle *oracle,
     operation->operation = arg->Operation;
     operation->event = oracle_event(oracle);
     operation->arg = *arg;
+    operation->has_list = operation->list_is_scattered = operation->is_repeated = false;
+    operation->list_page = 0;
     operation->first_page = first_page;
     operation->page_count = page_count;
     operation->is_linear = is_linear;
@@ -246,6 +248,24 @@ static bool is_one_range(const struct oracle *oracle, HANDLE handle, unsigned se
     return is_memory_segment(oracle, segment_id) && !(allocation && allocation->layout);
 }
 
+/* What a driver that takes the list for one run, or starts elsewhere in it, would use. */
+static void note_list(struct paging_operation *operation, const DXGKARG_BUILDPAGINGBUFFER *arg,
+                      uint64_t first)
+{
+    const MDL *mdl = !arg->Transfer.Destination.SegmentId ? arg->Transfer.Destination.pMdl
+                     : !arg->Transfer.Source.SegmentId    ? arg->Transfer.Source.pMdl
+                                                          : NULL;
+    uint64_t count = mdl ? mdl_page_count(mdl) : 0;
+    const PFN_NUMBER *pfns = mdl ? MmGetMdlPfnArray(mdl) : NULL;
+
+    operation->has_list = first < count;
+    if (!operation->has_list)
+        return;
+    operation->list_page = pfns[first];
+    for (uint64_t i = 1; i < operation->page_count && first + i < count; i++)
+        operation->list_is_scattered |= pfns[first + i] != pfns[first] + i;
+}
+
 /*
  * The segment side stands TransferOffset behind SegmentAddress; the MDL side starts at the page
  * with index mdl_offset, whatever TransferOffset says.
@@ -265,6 +285,7 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
                               is_one_range(oracle, arg->Transfer.hAllocation, id));
     if (!operation)
         return NULL;
+    note_list(operation, arg, mdl_offset);
     is_reordered = is_memory_segment(oracle, id) ||
                    (operation->allocation->is_swizzled && !arg->Transfer.Flags.Unswizzle);
     if (id)

@@ -21,6 +21,34 @@ static void publish_place(struct oracle_allocation *allocation, uint64_t page, u
     allocation->locations[page] = location;
 }
 
+/*
+ * What is discarded is still where it was, and nobody has the place yet: the manager learns of the end
+ * only now. That goes for one that is being destroyed, too; offered content may be gone already.
+ */
+static void look_at_discarded(struct oracle *oracle, const struct paging_operation *operation)
+{
+    struct oracle_allocation *allocation = operation->allocation;
+    const struct occasion occasion = {.kind = OCCASION_OPERATION,
+                                      .operation = operation->operation,
+                                      .event = operation->event,
+                                      .arg = &operation->arg,
+                                      .by = operation};
+    uint64_t i = 0;
+
+    if (allocation->is_offered || (!allocation->is_live && oracle->reset_count))
+        return;
+    oracle_evaluate(oracle, operation);
+    while (i < operation->page_count) {
+        const uint64_t *locations = allocation->locations + operation->first_page + i;
+        uint64_t run = location_run(locations, operation->page_count - i);
+
+        if (location_kind(locations[0]) == LOCATION_LOCAL)
+            compare_pages(oracle, allocation, operation->first_page + i, run, locations[0],
+                          &occasion);
+        i += run;
+    }
+}
+
 static void publish(struct oracle *oracle, const struct paging_operation *operation)
 {
     struct oracle_allocation *allocation = operation->allocation;
@@ -32,6 +60,8 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     }
     if (operation->effect == EFFECT_PLACE)
         check_noticed_move(oracle, operation);
+    if (operation->effect == EFFECT_DISCARD)
+        look_at_discarded(oracle, operation);
     for (uint64_t i = 0; i < operation->page_count; i++) {
         uint64_t page = operation->first_page + i;
         uint64_t *location = &allocation->locations[page];
@@ -76,6 +106,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
         .operation = operation->operation,
         .event = operation->event,
         .arg = &operation->arg,
+        .by =
+            operation->effect == EFFECT_PLACE ? operation : NULL, /* the copy elsewhere: not its */
         .has_packet = packet != NULL,
         .fence = packet ? packet->fence : 0,
         .node = packet ? packet->node : 0,
@@ -91,6 +123,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
         operation->effect == EFFECT_SHOWN)
         return; /* judged when it was published */
     oracle->counters.operations_checked++;
+    if (operation->effect == EFFECT_PLACE)
+        oracle_evaluate(oracle, operation);
     while (i < operation->page_count) {
         uint64_t run = location_run(locations + i, operation->page_count - i);
         bool is_here =
@@ -176,8 +210,12 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     struct paging_part *part;
 
     enter_buffer(oracle, arg, bytes);
+    oracle->discards_write |= bytes && arg->Operation == DXGK_OPERATION_DISCARD_CONTENT;
     if (is_complete)
         operation = describe_operation(oracle, arg);
+    if (operation)
+        operation->is_repeated = oracle->has_parts_before;
+    oracle->has_parts_before = !is_complete;
     if (!bytes && !operation)
         return;
     if (!bytes && list_is_empty(&oracle->parts)) {

@@ -262,6 +262,7 @@ static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state
     submit_and_complete(&bench);
     oracle_cpu_write(bench.oracle, TEXTURE, PAGE_NUMBER(3), bench.local, PAGE_NUMBER(43),
                      PAGE_BYTES, 5);
+    page_store_write_tag(bench.local, PAGE_NUMBER(43), PAGE_BYTES, 5);
     arg = discard(40);
     build(&bench, &arg);
     assert_false(oracle_final_check(bench.oracle));

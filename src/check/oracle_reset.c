@@ -40,6 +40,7 @@ void oracle_was_reset(struct oracle *oracle)
 {
     struct oracle_allocation *allocation, *following;
 
+    oracle->reset_count++;
     keep_notices(oracle);
     oracle_drop_operations(oracle);
     list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation, link)
