@@ -91,6 +91,7 @@ if(DRYDOCK_BENCH)
 
     if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.c)
         add_executable(drydock ${CMAKE_SOURCE_DIR}/src/cli/main.c)
+        set_target_properties(drydock PROPERTIES ENABLE_EXPORTS ON) # names in backtraces
         target_link_libraries(drydock PRIVATE drydock_cli)
     endif()
 endif()

@@ -2,9 +2,8 @@
  * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
  */
 #include "bench/campaign_shrink.h"
-#include "bench/drivers.h"
 #include "bench/profile.h"
-#include "bench/test_run.h"
+#include "bench/test_drivers.h"
 #include "bench/vigil.h"
 
 #include <signal.h>
@@ -303,6 +302,32 @@ static void a_campaign_survives_crashes_and_hangs(void **state)
     campaign_summary_fini(&seen.summary);
 }
 
+static void a_guard_page_names_the_rule_in_a_campaign_that_goes_on(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "alloc a size=64K segments=local flags=cpu-visible\n"
+                                           "write a\nsubmit c0 a:r\nwait all\n");
+    const struct workload *const cases[] = {workload};
+    struct campaign_options options = some_seeds(4, 1);
+    const struct campaign_finding *finding;
+    struct seen seen = {0};
+
+    options.driver = "test:overrun";
+    options.cases = cases;
+    options.case_count = 1;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_DONE);
+    assert_int_equal(seen.count, 4);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_CRASHED], 4);
+    assert_int_equal(seen.summary.cause_count, 1);
+    assert_true(seen.summary.rules.broken[RULE_PB_005] > 0);
+    finding = &seen.summary.causes[0].first.findings[0];
+    assert_string_equal(finding->rule, "PB-005");
+    assert_string_equal(finding->detail.where, "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer");
+    assert_non_null(strstr(seen.last_bad.detail, "> DxgkDdiBuildPagingBuffer(TRANSFER) DmaSize="));
+    campaign_summary_fini(&seen.summary);
+    workload_free(workload);
+}
+
 static void a_campaign_stops_when_it_is_told(void **state)
 {
     struct campaign_options options = some_seeds(40, 1);
@@ -524,6 +549,7 @@ int main(void)
         cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),
         cmocka_unit_test(a_driver_is_played_in_the_models_that_it_has),
         cmocka_unit_test(a_campaign_survives_crashes_and_hangs),
+        cmocka_unit_test(a_guard_page_names_the_rule_in_a_campaign_that_goes_on),
         cmocka_unit_test(a_campaign_stops_when_it_is_told),
         cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
         cmocka_unit_test(seeds_draw_among_the_models_of_the_driver),
@@ -535,5 +561,6 @@ int main(void)
     };
 
     run_add_drivers(find_gpummu_driver);
+    run_add_drivers(test_find_driver);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

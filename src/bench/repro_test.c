@@ -3,100 +3,11 @@
  */
 #include "bench/repro.h"
 
-#include "bench/drivers.h"
-#include "bench/test_run.h"
+#include "bench/test_drivers.h"
 #include "bench/trial.h"
 #include "bench/vigil.h"
 
 #include <unistd.h>
-
-/* ---- Drivers that end their process ------------------------------------------------------------ */
-
-static NTSTATUS crash(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    if (arg->Operation == DXGK_OPERATION_TRANSFER)
-        abort();
-    return miniport_forward_build_paging_buffer(self, object, arg);
-}
-
-static NTSTATUS hang(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    while (arg->Operation == DXGK_OPERATION_TRANSFER)
-        pause();
-    return miniport_forward_build_paging_buffer(self, object, arg);
-}
-
-/* So far that no canary is left, only the page behind them. */
-static NTSTATUS overrun(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    volatile char *at = arg->pDmaBuffer;
-
-    for (size_t i = 0; arg->Operation == DXGK_OPERATION_TRANSFER && i < MiB; i++)
-        at[i] = 0;
-    return miniport_forward_build_paging_buffer(self, object, arg);
-}
-
-static NTSTATUS keep_pointer(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    void *start = arg->pDmaBuffer;
-    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
-
-    if (arg->Operation == DXGK_OPERATION_TRANSFER)
-        arg->pDmaBuffer = start;
-    return status;
-}
-
-struct bad_driver {
-    const char *name;
-    NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
-};
-
-struct bad_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
-};
-
-static void bad_destroy(struct miniport *self)
-{
-    base_free(((struct bad_layer *)self)->services, self, sizeof(struct bad_layer));
-}
-
-static NTSTATUS wrap_bad(const struct run_driver *driver, const struct base_services *services,
-                         struct miniport *next, struct miniport **out_layer)
-{
-    struct bad_layer *layer = base_alloc(services, sizeof *layer);
-
-    assert_non_null(layer);
-    memset(layer, 0, sizeof *layer);
-    layer->services = services;
-    layer->ops = miniport_forward_ops;
-    layer->ops.destroy = bad_destroy;
-    layer->ops.build_paging_buffer = ((const struct bad_driver *)driver->context)->build;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
-    return STATUS_SUCCESS;
-}
-
-static bool find_bad(const char *name, struct run_driver *out_driver)
-{
-    static const struct bad_driver drivers[] = {
-        {"test:crash", crash},
-        {"test:hang", hang},
-        {"test:overrun", overrun},
-        {"test:keep-pointer", keep_pointer},
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(drivers); i++) {
-        if (strcmp(drivers[i].name, name) != 0)
-            continue;
-        *out_driver =
-            (struct run_driver){.name = drivers[i].name, .wrap = wrap_bad, .context = &drivers[i]};
-        return true;
-    }
-    return false;
-}
 
 /* Physical: what the submission reads is transferred in. */
 static const char pages_in[] = "drydock-case 1\n"
@@ -295,6 +206,6 @@ int main(void)
         cmocka_unit_test(what_is_not_shown_is_said),
     };
 
-    run_add_drivers(find_bad);
+    run_add_drivers(test_find_driver);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
