@@ -459,7 +459,7 @@ const struct zoo_defect zoo_submit_defects[] = {
           "answers QueryCurrentFence without looking"),
     PLANT("D77-pool-leaks", ZOO_ALL, "PWR-011 PWR-012 ALLOC-018 PWR-010 PWR-009", plant_keep_pool,
           "leaks pool over start and stop"),
-    PLANT("TDR-reset-fails", ZOO_ALL, "TDR-004 TDR-005 TDR-003 TDR-006", plant_reset_fails,
+    PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),
     {0},
 };

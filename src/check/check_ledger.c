@@ -797,6 +797,12 @@ bool check_fence_reached(uint32_t fence, uint32_t reached)
     return (int32_t)(reached - fence) >= 0;
 }
 
+bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet)
+{
+    return packet->state == CHECK_SUBMITTED &&
+           (!ledger->has_gpu || (packet->gpu_queued && !packet->is_gpu_done));
+}
+
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
                                        uint32_t fence)
 {

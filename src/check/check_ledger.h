@@ -324,6 +324,11 @@ enum check_effect check_paging_effect(const struct check_ledger *ledger,
 /* The oldest packet of clients that may use the allocation and has not finished; NULL: none. */
 const struct check_packet *check_find_user(const struct check_ledger *ledger,
                                            const struct check_allocation *allocation);
+/*
+ * It is with the GPU, as far as that tells: what a driver lost, or has not told of, is the driver's and
+ * not still under way.
+ */
+bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet);
 /* a <= b for fences, which wrap. */
 bool check_fence_reached(uint32_t fence, uint32_t reached);
 

@@ -111,7 +111,7 @@ static void check_level_three(struct check *check, const struct check_call *call
     }
     if (call->ddi == MINIPORT_DDI_StopDevice) {
         list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-            if (!left)
+            if (!left && check_is_in_flight(check_ledger(check), packet))
                 left = packet;
         }
     }

@@ -290,7 +290,7 @@ static void before_sleep(struct check *check, struct power_watch *watch,
            (outer->ddi == MINIPORT_DDI_InterruptRoutine || outer->ddi == MINIPORT_DDI_DpcRoutine))
         outer = outer->outer;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (!left)
+        if (!left && check_is_in_flight(check_ledger(check), packet))
             left = packet;
     }
     if (!check_holds(check, RULE_PWR_007, !left && !outer))

@@ -123,7 +123,8 @@ static const struct check_packet *pending_at(struct check *check, unsigned node,
     const struct check_built *piece;
 
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (!packet->is_paging || packet->node == node)
+        if (!packet->is_paging || packet->node == node ||
+            !check_is_in_flight(check_ledger(check), packet))
             continue;
         list_for_each (piece, &packet->built, struct check_built, link) {
             if (piece->target_segment == segment && address >= piece->target &&
@@ -344,6 +345,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 /* Reported complete: it has been handed over, then. */
 static void retired(struct check *check, void *state, const struct check_packet *packet)
 {
+    enum rule_id rule = packet->submit_count > 1 ? RULE_SUB_010 : RULE_SUB_002;
+
     if (packet->state != CHECK_COMPLETED)
         return;
     if (packet->submit_count > 1)
@@ -356,8 +359,8 @@ static void retired(struct check *check, void *state, const struct check_packet 
         check_holds(check, RULE_SUB_005, true);
     if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
         return;
-    if (!check_holds(check, RULE_SUB_002, packet->gpu_queued != 0))
-        check_report(check, RULE_SUB_002, context_of(check, packet->context), "SubmissionFenceId",
+    if (!check_holds(check, rule, packet->gpu_queued != 0))
+        check_report(check, rule, context_of(check, packet->context), "SubmissionFenceId",
                      "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
                      "bytes",
                      packet->fence, packet->node, (unsigned long long)packet->bytes);
