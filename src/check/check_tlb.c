@@ -1,6 +1,6 @@
 /*
  * Watcher: what is done so that the GPU uses page tables as they are: roots, idle address spaces, flushes
- * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-004, CPTE-005).
+ * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-004, CPTE-005, CPTE-007).
  *
  * What has changed and has not been flushed is a short list of ranges (struct change). It is looked
  * at when an operation of the paging process uses one of these addresses, and when one of the pages
@@ -514,6 +514,22 @@ static void before(struct check *check, void *state, const struct check_call *ca
     }
 }
 
+/* CPTE-007: the node that copies entries for a context is one of the driver's. */
+static void after_create_context(struct check *check, const DXGKARG_CREATECONTEXT *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context = check_find_context(ledger, arg->hContext);
+
+    if (!uses_page_tables(ledger) || !ledger->caps.has_physical || !context)
+        return;
+    if (!check_holds(check, RULE_CPTE_007,
+                     arg->ContextInfo.PagingCompanionNodeId <
+                         ledger->caps.physical.NumExecutionNodes))
+        check_report(check, RULE_CPTE_007, &context->object, "ContextInfo.PagingCompanionNodeId",
+                     "is %u of %u nodes", (unsigned)arg->ContextInfo.PagingCompanionNodeId,
+                     (unsigned)ledger->caps.physical.NumExecutionNodes);
+}
+
 static void forget_process(struct tlb_watch *watch, const struct check_process *process)
 {
     unsigned kept = 0;
@@ -531,6 +547,10 @@ static void after(struct check *check, void *state, const struct check_call *cal
     struct tlb_watch *watch = state;
 
     switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_CreateContext:
+        if (NT_SUCCESS(call->status))
+            after_create_context(check, call->arg.create_context);
+        break;
     case MINIPORT_DDI_DestroyProcess:
         forget_process(watch, check_find_process(check_ledger(check), call->object));
         break;

@@ -292,6 +292,31 @@ RULE_KEPT(CPTE_005)
     copy_entries(rig, rig_table_va(0, RIG_VA));
 }
 
+static NTSTATUS name_node(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_CreateContext)
+        ((DXGKARG_CREATECONTEXT *)arg)->ContextInfo.PagingCompanionNodeId = *(unsigned *)rig->told;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void create_on_node(struct rig *rig, unsigned node)
+{
+    rig->answer = name_node;
+    rig->told = &node;
+    rig_create_context(rig, rig->device, 1, false);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(CPTE_007)
+{
+    create_on_node(rig, 2);
+}
+
+RULE_KEPT(CPTE_007)
+{
+    create_on_node(rig, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +328,7 @@ int main(void)
         RULE_PAIR(TLB_004),
         RULE_PAIR(CPTE_004),
         RULE_PAIR(CPTE_005),
+        RULE_PAIR(CPTE_007),
         cmocka_unit_test(a_context_has_the_root_of_its_process),
         cmocka_unit_test(tables_do_not_change_under_work),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
