@@ -539,8 +539,10 @@ static void enter_built(struct check_ledger *ledger, const struct check_call *ca
 
     if (is_first)
         ledger->operation++;
+    if (!was->pDmaBuffer)
+        return; /* at once, also between two parts of another */
     ledger->is_operation_open = is_short;
-    if ((!NT_SUCCESS(call->status) && !is_short) || !was->pDmaBuffer)
+    if (!NT_SUCCESS(call->status) && !is_short)
         return;
     piece = base_alloc(ledger->services, sizeof *piece);
     if (!piece) {

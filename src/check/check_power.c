@@ -161,6 +161,20 @@ static void check_copied(struct check *check, const struct power_watch *watch, H
                      "put there since");
 }
 
+/* Of a TRANSFER and of a SPECIAL_LOCK_TRANSFER, which have the same members. */
+#define FOLLOW_MOVE(check, watch, move)                                                            \
+    do {                                                                                           \
+        if (memory_segment((check), (move)->Source.SegmentId) && (move)->TransferSize)             \
+            check_copied((check), (watch), (move)->hAllocation);                                   \
+        if (memory_segment((check), (move)->Destination.SegmentId))                                \
+            put((check), (watch), (move)->hAllocation, (move)->Destination.SegmentId,              \
+                (uint64_t)(move)->Destination.SegmentAddress.QuadPart,                             \
+                (move)->TransferOffset + (move)->TransferSize);                                    \
+        else if (memory_segment((check), (move)->Source.SegmentId) &&                              \
+                 ((move)->Flags.TransferEnd || !(move)->TransferSize))                             \
+            forget((check), (watch), (move)->hAllocation);                                         \
+    } while (0)
+
 static void follow(struct check *check, struct power_watch *watch, const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
@@ -168,15 +182,10 @@ static void follow(struct check *check, struct power_watch *watch, const struct 
 
     switch ((unsigned)arg->Operation) {
     case DXGK_OPERATION_TRANSFER:
-        if (memory_segment(check, arg->Transfer.Source.SegmentId) && arg->Transfer.TransferSize)
-            check_copied(check, watch, arg->Transfer.hAllocation);
-        if (memory_segment(check, arg->Transfer.Destination.SegmentId))
-            put(check, watch, arg->Transfer.hAllocation, arg->Transfer.Destination.SegmentId,
-                (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart,
-                arg->Transfer.TransferOffset + arg->Transfer.TransferSize);
-        else if (memory_segment(check, arg->Transfer.Source.SegmentId) &&
-                 (arg->Transfer.Flags.TransferEnd || !arg->Transfer.TransferSize))
-            forget(check, watch, arg->Transfer.hAllocation);
+        FOLLOW_MOVE(check, watch, &arg->Transfer);
+        break;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        FOLLOW_MOVE(check, watch, &arg->SpecialLockTransfer);
         break;
     case DXGK_OPERATION_FILL:
         if (memory_segment(check, arg->Fill.Destination.SegmentId))

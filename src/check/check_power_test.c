@@ -189,6 +189,29 @@ static void what_is_patched_was_not_lost(void **state)
     end_rig(rig, RULE_PWR_002);
 }
 
+/* What the processor locked behind an alternate address left by another operation. */
+static void what_left_by_a_special_lock_is_not_lost(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+    DXGKARG_BUILDPAGINGBUFFER out = {.Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER};
+    DXGK_ALLOCATIONLIST entry = {.SegmentId = 1};
+    const DXGKARG_PATCH patch = {
+        .hContext = NULL, .pAllocationList = &entry, .AllocationListSize = 1};
+
+    rig_init_prepared(rig);
+    out.SpecialLockTransfer.hAllocation = enter(rig, 0);
+    out.SpecialLockTransfer.TransferSize = 65536;
+    out.SpecialLockTransfer.Source.SegmentId = 1;
+    out.SpecialLockTransfer.Destination.pMdl = &list;
+    out.SpecialLockTransfer.Flags.TransferStart = out.SpecialLockTransfer.Flags.TransferEnd = 1;
+    rig_new_buffer(rig);
+    rig_build(rig, &out);
+    rig_complete(rig, 0, rig_submit(rig));
+    sleep_and_wake(rig, PowerActionSleep);
+    miniport_patch(rig->top, NULL, &patch);
+    end_rig(rig, RULE_SLT_002); /* which wants a range; nothing was lost */
+}
+
 /* The segment keeps its first half; it is queried when the test has begun, as the manager may. */
 static void hibernate_with(struct rig *rig, uint64_t address)
 {
@@ -343,6 +366,7 @@ int main(void)
         RULE_PAIR(PWR_003),
         cmocka_unit_test(what_a_sleep_keeps_may_stay),
         cmocka_unit_test(what_is_patched_was_not_lost),
+        cmocka_unit_test(what_left_by_a_special_lock_is_not_lost),
         RULE_PAIR(PWR_004),
         RULE_PAIR(PWR_005),
         cmocka_unit_test(a_profile_lets_straddling_stay),
