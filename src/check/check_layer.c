@@ -259,6 +259,17 @@ static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
     return call.status;
 }
 
+static NTSTATUS watch_surprise_removal(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    struct check *check = check_of(self);
+    struct check_call call = {.ddi = MINIPORT_DDI_NotifySurpriseRemoval};
+
+    begin_call(check, &call);
+    call.status = miniport_notify_surprise_removal(self->next, type);
+    end_call(check, &call);
+    return call.status;
+}
+
 static bool watch_interrupt(struct miniport *self, ULONG message)
 {
     struct check *check = check_of(self);
@@ -472,6 +483,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->ops.stop_device = watch_stop_device;
     layer->ops.remove_device = watch_remove_device;
     layer->ops.set_power_state = watch_set_power_state;
+    layer->ops.notify_surprise_removal = watch_surprise_removal;
     layer->ops.interrupt = watch_interrupt;
     layer->ops.dpc = watch_dpc;
 

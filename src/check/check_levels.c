@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct level_watch {
+    bool is_silent; /* the GPU hangs or has gone: nobody ends what was under way */
     bool has_iommu_caps;
     DXGK_IOMMU_CAPS iommu;
 };
@@ -95,7 +96,8 @@ static void check_scheduler(struct check *check, const struct check_call *call)
                      miniport_ddi_name(outer->ddi));
 }
 
-static void check_level_three(struct check *check, const struct check_call *call)
+static void check_level_three(struct check *check, const struct level_watch *watch,
+                              const struct check_call *call)
 {
     const struct check_call *outer = call_around(call);
     const struct check_packet *packet, *left = NULL;
@@ -109,7 +111,7 @@ static void check_level_three(struct check *check, const struct check_call *call
     } else if (!is_level_three(call->ddi) || call->ddi == MINIPORT_DDI_ResetFromTimeout) {
         return;
     }
-    if (call->ddi == MINIPORT_DDI_StopDevice) {
+    if (call->ddi == MINIPORT_DDI_StopDevice && !watch->is_silent) {
         list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
             if (!left && check_is_in_flight(check_ledger(check), packet))
                 left = packet;
@@ -260,7 +262,7 @@ static void callback(struct check *check, void *state, const struct check_callba
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     check_scheduler(check, call);
-    check_level_three(check, call);
+    check_level_three(check, state, call);
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
         call->arg.build_paging_buffer->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2)
         before_map(check, call->arg.build_paging_buffer);
@@ -268,8 +270,31 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 static void after(struct check *check, void *state, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_QueryAdapterInfo)
-        after_query(check, state, call);
+    struct level_watch *watch = state;
+
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo:
+        after_query(check, watch, call);
+        break;
+    case MINIPORT_DDI_NotifySurpriseRemoval:
+        watch->is_silent = true;
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+    case MINIPORT_DDI_ResetEngine:
+        watch->is_silent = false;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Not every driver can be told that its board was pulled out; the bench knows. */
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    struct level_watch *watch = state;
+
+    if (event->kind == CHECK_GPU_HUNG)
+        watch->is_silent = true;
 }
 
 static NTSTATUS create(struct check *check, void **out_state)
@@ -294,5 +319,6 @@ const struct check_watcher check_level_watcher = {
     .destroy = destroy,
     .before = before,
     .after = after,
+    .gpu = gpu,
     .callback = callback,
 };

@@ -97,6 +97,20 @@ static void nothing_is_in_flight_when_the_device_stops(void **state)
     free(rig);
 }
 
+static void what_was_in_flight_goes_with_the_device(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_render(rig);
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalHibernation);
+    rig->top->ops->stop_device(rig->top);
+    assert_int_equal(rig->counts.broken[RULE_IOMMU_007], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* ---- The IOMMU ---- */
 
 static NTSTATUS answer_iommu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
@@ -220,6 +234,7 @@ int main(void)
         RULE_PAIR(IOMMU_006),
         RULE_PAIR(IOMMU_007),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
+        cmocka_unit_test(what_was_in_flight_goes_with_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,11 +69,11 @@ struct rig {
 
     /* Says what the driver does in a call, instead of rig_answer(); NULL: that. */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
-    void *told;                /* to answer, by the test */
+    void *told; /* to answer, by the test */
     /* What the GPU finds in page tables (struct check_config.walk); NULL: nobody can tell. */
     bool (*walk)(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);
-    void *tables; /* to walk, by the test */
+    void *tables;              /* to walk, by the test */
     enum miniport_ddi lacking; /* a DDI that the driver does not have; 0: it has all */
 
     uintptr_t next_handle;
@@ -320,6 +320,12 @@ static inline NTSTATUS rig_driver_set_power_state(struct miniport *self, ULONG u
     return rig_dispatch(self, MINIPORT_DDI_SetPowerState, NULL, &state);
 }
 
+static inline NTSTATUS rig_driver_surprise_removal(struct miniport *self,
+                                                   DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    return rig_dispatch(self, MINIPORT_DDI_NotifySurpriseRemoval, NULL, &type);
+}
+
 static inline bool rig_driver_interrupt(struct miniport *self, ULONG message)
 {
     return NT_SUCCESS(rig_dispatch(self, MINIPORT_DDI_InterruptRoutine, NULL, &message));
@@ -347,6 +353,7 @@ static const struct miniport_ops rig_driver_ops = {
     .stop_device = rig_driver_stop_device,
     .remove_device = rig_driver_remove_device,
     .set_power_state = rig_driver_set_power_state,
+    .notify_surprise_removal = rig_driver_surprise_removal,
     .interrupt = rig_driver_interrupt,
     .dpc = rig_driver_dpc,
 #define X(function, ddi, argument) .function = rig_driver_##function,
