@@ -455,7 +455,9 @@ static void build_nowhere(struct rig *rig, unsigned operation)
 
 RULE_BROKEN(PB_026)
 {
-    build_nowhere(rig, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    miniport_build_paging_buffer(rig->top, NULL, &fill);
 }
 
 RULE_KEPT(PB_026)
