@@ -54,13 +54,10 @@ static struct workload *case_of(const struct campaign_options *options,
     return NULL;
 }
 
-bool campaign_shrink_finding(const struct campaign_options *options,
-                             const struct campaign_record *record, unsigned finding,
-                             const struct repro_shrink *how, struct workload **out,
-                             struct workload_shrink_result *out_result, struct repro *out_repro,
-                             struct workload_error *error)
+static bool shrink(const struct campaign_options *options, const struct campaign_record *record,
+                   const struct repro *repro, const struct repro_shrink *how, struct workload **out,
+                   struct workload_shrink_result *out_result, struct workload_error *error)
 {
-    const struct campaign_finding *found = &record->findings[finding];
     struct repro_shrink limited = *how;
     struct workload *workload = case_of(options, record, error);
     bool is_done;
@@ -70,10 +67,35 @@ bool campaign_shrink_finding(const struct campaign_options *options,
         return false;
     if (!limited.try_seconds)
         limited.try_seconds = record->outcome == CAMPAIGN_HUNG ? HUNG_SECONDS : TRY_SECONDS;
-    repro_of_finding(out_repro, found->kind, found->rule, found->detail.where, found->text);
-    is_done = repro_shrink(&limited, out_repro, workload, out, out_result, error);
+    is_done = repro_shrink(&limited, repro, workload, out, out_result, error);
     workload_free(workload);
     return is_done;
+}
+
+bool campaign_shrink_finding(const struct campaign_options *options,
+                             const struct campaign_record *record, unsigned finding,
+                             const struct repro_shrink *how, struct workload **out,
+                             struct workload_shrink_result *out_result, struct repro *out_repro,
+                             struct workload_error *error)
+{
+    const struct campaign_finding *found = &record->findings[finding];
+
+    repro_of_finding(out_repro, found->kind, found->rule, found->detail.where, found->text);
+    return shrink(options, record, out_repro, how, out, out_result, error);
+}
+
+bool campaign_shrink_rule(const struct campaign_options *options,
+                          const struct campaign_record *record, const char *rule,
+                          const struct repro_shrink *how, struct workload **out,
+                          struct workload_shrink_result *out_result, struct repro *out_repro,
+                          struct workload_error *error)
+{
+    repro_of_rule(out_repro, rule);
+    for (unsigned i = 0; i < record->finding_count && !out_repro->text[0]; i++) {
+        if (strcmp(record->findings[i].rule, rule) == 0)
+            snprintf(out_repro->text, sizeof out_repro->text, "%s", record->findings[i].text);
+    }
+    return shrink(options, record, out_repro, how, out, out_result, error);
 }
 
 bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,

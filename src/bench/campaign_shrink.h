@@ -21,6 +21,13 @@ bool campaign_shrink_finding(const struct campaign_options *options,
                              struct workload_shrink_result *out_result, struct repro *out_repro,
                              struct workload_error *error);
 
+/* The same of a rule that the record's run broke, whether one of its findings says so or not. */
+bool campaign_shrink_rule(const struct campaign_options *options,
+                          const struct campaign_record *record, const char *rule,
+                          const struct repro_shrink *how, struct workload **out,
+                          struct workload_shrink_result *out_result, struct repro *out_repro,
+                          struct workload_error *error);
+
 /* The same of a cause, into a file, which the cause names from then on. */
 bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,
                            const struct repro_shrink *how, const char *path,

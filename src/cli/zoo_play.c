@@ -1,0 +1,183 @@
+#include "cli/zoo_play.h"
+
+#include "bench/campaign_shrink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIRST_SEED  1
+#define RUN_SECONDS 3.0  /* a run takes milliseconds; one that takes longer hangs */
+#define ROW_SECONDS 15.0 /* no new seed of a row after it */
+
+/* Of the process that plays a row. */
+struct player {
+    struct zoo_row *row;
+    struct campaign_record shown; /* the run that broke a rule of the defect */
+    char rule[16];                /* that one */
+};
+
+struct zoo_row *zoo_rows_new(size_t most)
+{
+    void *rows = mmap(NULL, (most + 1) * sizeof(struct zoo_row), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return rows == MAP_FAILED ? NULL : rows;
+}
+
+void zoo_rows_free(struct zoo_row *rows, size_t most)
+{
+    if (rows)
+        munmap(rows, (most + 1) * sizeof *rows);
+}
+
+/* ---- One row ---- */
+
+static void add_rule(struct zoo_row *row, const char *name)
+{
+    for (unsigned i = 0; i < row->rule_count; i++) {
+        if (strcmp(row->rules[i], name) == 0)
+            return;
+    }
+    if (row->rule_count < ZOO_ROW_RULES)
+        snprintf(row->rules[row->rule_count++], sizeof row->rules[0], "%s", name);
+}
+
+/* The first rule of the defect's that the run broke; false: none. */
+static bool find_rule(const struct zoo_defect *defect, const struct campaign_record *record,
+                      char out[16])
+{
+    for (const char *at = defect->rules; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        enum rule_id rule;
+
+        snprintf(out, 16, "%.*s", (int)length, at);
+        at += length;
+        rule = rule_find(out);
+        if (rule != RULE_NONE && record->rules.broken[rule])
+            return true;
+    }
+    return false;
+}
+
+static bool take_record(void *context, const struct campaign_record *record)
+{
+    struct player *player = context;
+    struct zoo_row *row = player->row;
+
+    row->seeds++;
+    row->operations += record->operations;
+    row->is_found = find_rule(row->defect, record, player->rule);
+    if (row->is_found) {
+        row->rule_count = 0; /* of what shows it, not of what was seen before */
+        add_rule(row, player->rule);
+        player->shown = *record;
+    }
+    for (enum rule_id rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
+        if (record->rules.broken[rule])
+            add_rule(row, rule_get(rule)->id);
+    }
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        if (!record->findings[i].rule[0])
+            add_rule(row, record->findings[i].kind);
+    }
+    return !row->is_found;
+}
+
+static bool play_row(const struct zoo_play *play, struct zoo_row *row)
+{
+    char driver[64];
+    struct campaign_options campaign = {
+        .driver = driver,
+        .model = row->model,
+        .first_seed = FIRST_SEED,
+        .seed_count = play->seeds,
+        .shard_count = 1,
+        .jobs = 1,
+        .run_limit_seconds = RUN_SECONDS,
+        .time_limit_seconds = ROW_SECONDS,
+    };
+    const struct repro_shrink how = {.seconds = play->shrink_seconds};
+    struct player *player = calloc(1, sizeof *player);
+    const struct campaign_watcher watcher = {.context = player, .record = take_record};
+    struct workload_shrink_result result;
+    struct workload_error error;
+    struct workload *small = NULL;
+    struct repro repro;
+
+    if (!player)
+        return false;
+    player->row = row;
+    snprintf(driver, sizeof driver, "zoo:%s", row->defect->id);
+    row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
+    if (row->is_found && play->shrink_seconds > 0 &&
+        campaign_shrink_rule(&campaign, &player->shown, player->rule, &how, &small, &result, &repro,
+                             &error)) {
+        row->is_shrunk = true;
+        row->shrunk_lines = result.lines_after;
+    }
+    workload_free(small);
+    free(player);
+    return row->is_played;
+}
+
+/* ---- All of them ---- */
+
+static pid_t start_row(const struct zoo_play *play, struct zoo_row *row)
+{
+    pid_t pid;
+
+    fflush(NULL); /* what is there goes out once */
+    pid = fork();
+    if (pid == 0)
+        _exit(play_row(play, row) ? EXIT_SUCCESS : EXIT_FAILURE);
+    return pid;
+}
+
+/* The row that a process of ours played; count: none. */
+static size_t end_row(pid_t *pids, size_t count)
+{
+    pid_t pid;
+
+    do
+        pid = wait(NULL);
+    while (pid < 0 && errno == EINTR);
+    for (size_t i = 0; i < count; i++) {
+        if (pid > 0 && pids[i] == pid) {
+            pids[i] = 0;
+            return i;
+        }
+    }
+    return count;
+}
+
+bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t count)
+{
+    pid_t *pids = calloc(count + 1, sizeof *pids);
+    size_t next = 0, told = 0, running = 0;
+    bool is_fine = pids != NULL;
+
+    while (pids && (running || (is_fine && next < count))) {
+        if (is_fine && next < count && running < play->jobs) {
+            pids[next] = start_row(play, &rows[next]);
+            is_fine = pids[next] > 0;
+            running += is_fine;
+            next++;
+            continue;
+        }
+        if (end_row(pids, next) == next)
+            break;
+        running--;
+        for (; told < next && pids[told] == 0; told++) {
+            is_fine &= rows[told].is_played;
+            if (play->played && is_fine)
+                play->played(play->context, &rows[told], told);
+        }
+    }
+    free(pids);
+    return is_fine && told == count;
+}
