@@ -92,7 +92,7 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
 
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
-    static const char *const kinds[] = {"tiles", "incidents", "power", "saves", "wishes"};
+    static const char *const kinds[] = {"tiles", "incidents", "power", "saves", "wishes", "tiled"};
     struct rng rng;
     char settings[12 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
@@ -341,8 +341,8 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
     config->announces_idle = rng_chance(&rng, 1, 2);
     config->has_no_ranges = rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PIECES, &rng);
-    if (rng_chance(&rng, 1, 4))
-        config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
+    if (rng_chance(&rng, 1, 2))
+        config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 16);
     if (rng_chance(&rng, 1, 4))
         config->aperture_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
 }
@@ -565,7 +565,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
     /* The oracle follows what is in tiles by whole tiles. */
-    if (config->transfer_piece_bytes && tile_bytes(workload))
+    if (config->transfer_piece_bytes && config->model == RUN_PHYSICAL && tile_bytes(workload))
         config->transfer_piece_bytes = align_up(config->transfer_piece_bytes, SGPU_TILE_BYTES);
     make_room(workload, config);
     shape_memory(seed, workload, config);

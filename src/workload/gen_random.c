@@ -35,6 +35,7 @@ enum {
     POWER,
     SAVES,
     WISHES,
+    TILED,
 };
 
 #define MAX_REFS  256
@@ -58,6 +59,7 @@ const struct workload_param gen_random_params[] = {
     {"power", "no|yes", 0, 0, 0, "power lines, where there are no pte lines"},
     {"saves", "no|yes", 0, 0, 0, "context-save areas"},
     {"wishes", "no|yes", 0, 0, 0, "alternate VAs, permanent system memory, no large pages, ..."},
+    {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -153,7 +155,7 @@ static uint32_t random_flags(struct random *r)
         flags |= WORKLOAD_ALLOCATION_NOTIFY_EVICTION | WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP;
     if (rng_chance(r->rng, 1, 16))
         flags |= WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT;
-    if (!(flags & WORKLOAD_ALLOCATION_CACHED) && rng_chance(r->rng, 1, 32))
+    if (!(flags & WORKLOAD_ALLOCATION_CACHED) && rng_chance(r->rng, 1, r->values[WISHES] ? 8 : 32))
         flags |= WORKLOAD_ALLOCATION_PRIMARY;
     if (rng_chance(r->rng, 1, 32))
         flags |= WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING;
@@ -182,7 +184,7 @@ static void random_alloc(struct random *r)
     info.segments[0] = choice[0];
     info.segments[1] = choice[1];
     info.segment_count = choice[0] == choice[1] ? 1 : 2;
-    if (info.segment_count == 1 && rng_chance(r->rng, 1, 4))
+    if (r->values[TILED] && info.segment_count == 1 && rng_chance(r->rng, 1, 4))
         info.flags |=
             rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
     if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
