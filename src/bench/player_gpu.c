@@ -178,7 +178,7 @@ static void removed(void *context)
 
     player_tell_hang(player, 0);
     sgpu_remove(player->config.gpu);
-    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_PULLED});
     status = vidmm_remove(player->vidmm);
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
         run_result_report(player->result, RUN_FINDING_SUBMISSION, 0, machine_now(player->machine),

@@ -79,7 +79,9 @@ static inline void test_assert_clean(const struct run_result *result)
         fprintf(stderr, "%s, %s: %s %s\n", result->case_name, run_model_name(result->config.model),
                 run_outcome_name(result->outcome), result->error);
         for (uint32_t i = 0; i < result->finding_count; i++)
-            fprintf(stderr, "  line %u: %s\n", result->findings[i].line, result->findings[i].text);
+            fprintf(stderr, "  line %u: %s %s: %s\n", result->findings[i].line,
+                    result->findings[i].rule, result->findings[i].detail.where,
+                    result->findings[i].text);
     }
     assert_int_equal(result->outcome, RUN_CLEAN);
     assert_int_equal(result->mismatches, 0);

@@ -149,6 +149,7 @@ enum check_client_kind {
     CHECK_CLIENT_TRIM,   /* the process was asked to trim: bytes */
     CHECK_CLIENT_SLEEP,  /* about to go to sleep */
     CHECK_CLIENT_WAKE,   /* awake, or it did not sleep */
+    CHECK_CLIENT_PULLED, /* the board is gone by surprise: nothing is judged from here on */
     CHECK_CLIENT_GONE,   /* the adapter goes, or work is given up: nothing ends in order */
 };
 enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };

@@ -264,6 +264,7 @@ static NTSTATUS watch_surprise_removal(struct miniport *self, DXGK_SURPRISE_REMO
     struct check *check = check_of(self);
     struct check_call call = {.ddi = MINIPORT_DDI_NotifySurpriseRemoval};
 
+    check->ledger.is_pulled_out = true;
     begin_call(check, &call);
     call.status = miniport_notify_surprise_removal(self->next, type);
     end_call(check, &call);

@@ -267,6 +267,7 @@ struct check_ledger {
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     bool is_whole;
     bool has_gpu;            /* it tells what it does */
+    bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
     uint64_t movement_epoch; /* of struct check_movement */
 
     uint64_t operation;     /* number of the paging operation that is being, or was, built */

@@ -642,6 +642,9 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
     case CHECK_CLIENT_WAKE:
         ledger->is_asleep = false;
         break;
+    case CHECK_CLIENT_PULLED:
+        ledger->is_pulled_out = true;
+        /* fall through */
     case CHECK_CLIENT_GONE:
         ledger->is_gone = true;
         check_ledger_forget_places(ledger);

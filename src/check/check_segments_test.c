@@ -250,11 +250,12 @@ RULE_KEPT(SEG_019)
     report_range(rig, (DXGK_MEMORYRANGE){16 * MiB - 8192, 8192});
 }
 
-static void create_with_eviction(struct rig *rig, UINT set)
+/* To the aperture, segment 2; rows are aligned in the segment named. */
+static void create_with_eviction(struct rig *rig, unsigned aligned)
 {
-    DXGK_ALLOCATIONINFO info = {.EvictionSegmentSet = set};
+    DXGK_ALLOCATIONINFO info = {.EvictionSegmentSet = 2};
 
-    rig->segments[1].Flags.PitchAlignment = 1;
+    rig->segments[aligned - 1].Flags.PitchAlignment = 1;
     report(rig);
     rig_create_allocation(rig, &info);
 }

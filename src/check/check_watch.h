@@ -119,7 +119,7 @@ struct check_watcher {
 CHECK_WATCHER_LIST(X)
 #undef X
 
-/* Counts that the rule was looked at; holds comes back. */
+/* Counts that the rule was looked at; holds comes back. After a surprise removal everything holds. */
 bool check_holds(struct check *check, enum rule_id rule, bool holds);
 
 /*
