@@ -60,7 +60,8 @@ static NTSTATUS skip_map(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGI
 static NTSTATUS skip_unowned(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return (is_map(arg) && !arg->MapApertureSegment.hAllocation) ||
-                   (is_map2(arg) && !arg->MapApertureSegment2.hAllocation)
+                   (is_map2(arg) && !arg->MapApertureSegment2.hAllocation) ||
+                   (is_unmap(arg) && !arg->UnmapApertureSegment.hAllocation)
                ? STATUS_SUCCESS
                : build(self, object, arg);
 }
@@ -154,7 +155,7 @@ static void plant_wrong_release(struct zoo_layer *layer)
 const struct zoo_defect zoo_aperture_defects[] = {
     {.id = "D50-unmap-to-zero", .models = ZOO_ALL, .rules = "APER-009", .since = ZOO_SINCE,
      .sentence = "unmaps to page 0 instead of the dummy page", .alter = unmap_to_zero},
-    {.id = "D50-unmap-skipped", .models = ZOO_ALL, .rules = "APER-009", .since = ZOO_SINCE,
+    {.id = "D50-unmap-skipped", .models = ZOO_ALL, .rules = "APER-009 APER-001 APER-019", .since = ZOO_SINCE,
      .sentence = "leaves slots mapped that were to be unmapped", .build = skip_unmap},
     {.id = "D50-unmap-half", .models = ZOO_ALL, .rules = "APER-009", .since = ZOO_SINCE,
      .sentence = "unmaps the first half", .alter = unmap_half},
@@ -162,8 +163,8 @@ const struct zoo_defect zoo_aperture_defects[] = {
      .sentence = "maps at most four pages and says nothing", .alter = clamp_map},
     {.id = "D52-map-skipped", .models = ZOO_ALL, .rules = "APER-002 ADL-003 ADL-006", .since = ZOO_SINCE,
      .sentence = "reports SUCCESS for maps that it never did", .build = skip_map},
-    {.id = "D53-unowned-skipped", .models = ZOO_ALL, .rules = "APER-002 APER-005 ADL-003", .since = ZOO_SINCE,
-     .sentence = "does not map what has no allocation: DMA buffers", .build = skip_unowned},
+    {.id = "D53-unowned-skipped", .models = ZOO_ALL, .rules = "APER-002 APER-009 ADL-003", .since = ZOO_SINCE,
+     .sentence = "neither maps nor unmaps what has no allocation", .build = skip_unowned},
     {.id = "D54-never-coherent", .models = ZOO_ALL, .rules = "APER-007", .since = ZOO_SINCE,
      .sentence = "ignores CacheCoherent", .alter = never_coherent},
     {.id = "D51-list-offset-ignored", .models = ZOO_ALL, .rules = "APER-002 ADL-006", .since = ZOO_SINCE,
@@ -172,9 +173,9 @@ const struct zoo_defect zoo_aperture_defects[] = {
      .sentence = "maps one slot too far", .alter = map_next_slot},
     {.id = "D55-array-is-run", .models = ZOO_GPUMMU | ZOO_IOMMU, .rules = "ADL-003 ADL-009 APER-002", .since = ZOO_SINCE,
      .sentence = "takes an array of pages for a contiguous run", .alter = array_is_run},
-    {.id = "CHA-map-skipped", .models = ZOO_GPUMMU | ZOO_IOMMU, .rules = "CHA-002", .since = ZOO_SINCE,
+    {.id = "CHA-map-skipped", .models = ZOO_GPUMMU, .rules = "CHA-002", .since = ZOO_SINCE,
      .sentence = "reports SUCCESS for CPU host aperture maps that it never did", .plant = plant_host_map},
-    {.id = "CHA-unmap-fails", .models = ZOO_GPUMMU | ZOO_IOMMU, .rules = "CHA-004", .since = ZOO_SINCE,
+    {.id = "CHA-unmap-fails", .models = ZOO_GPUMMU, .rules = "CHA-004", .since = ZOO_SINCE,
      .sentence = "fails UnmapCpuHostAperture", .plant = plant_host_unmap},
     {.id = "SWZ-acquire-status", .models = ZOO_PHYSICAL, .rules = "SWZ-003", .since = ZOO_SINCE,
      .sentence = "fails AcquireSwizzlingRange with a status that means nothing", .plant = plant_wrong_acquire},

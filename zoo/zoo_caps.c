@@ -148,7 +148,10 @@ static NTSTATUS paging_segment_wrong(struct miniport *self, HANDLE object,
                                      const DXGKARG_QUERYADAPTERINFO *arg)
 {
     NTSTATUS status = query(self, object, arg);
+    bool is_second = false;
 
+    if (!arg->pOutputData || !count_of(arg, &is_second) || !is_second)
+        return status;
     if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4)
         ((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->PagingBufferSegmentId = 1;
     if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3)
@@ -247,23 +250,24 @@ CHANGE_ALLOCATIONS(cached_unseen)
         .plant = function,                                                                         \
     }
 
+/* In the IoMmu model there is one segment, an aperture: ZOO_BOTH where a defect needs another. */
 /* clang-format off */
 const struct zoo_defect zoo_caps_defects[] = {
-    PLANT("D73-count-differs", ZOO_ALL, "SEG-002 SEG-001", plant_count_differs,
+    PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
           "reports another number of segments in the second pass"),
-    PLANT("D74-flags-exclude", ZOO_ALL, "SEG-012", plant_both_flags,
+    PLANT("D74-flags-exclude", ZOO_BOTH, "SEG-012", plant_both_flags,
           "reports a coherent memory segment"),
     PLANT("D74-preserve-illegal", ZOO_ALL, "PWR-001", plant_bad_preserve,
           "reports preservation over hibernation and not over standby"),
-    PLANT("D74-commit-limit", ZOO_ALL, "SEG-009", plant_low_limit,
+    PLANT("D74-commit-limit", ZOO_BOTH, "SEG-009", plant_low_limit,
           "reports a commit limit below the size of a memory segment"),
-    PLANT("SEG-overlap", ZOO_ALL, "SEG-006", plant_overlap,
+    PLANT("SEG-overlap", ZOO_BOTH, "SEG-006", plant_overlap,
           "reports segments that overlap"),
-    PLANT("SEG-odd-size", ZOO_ALL, "SEG-007", plant_odd_size,
+    PLANT("SEG-odd-size", ZOO_BOTH, "SEG-007", plant_odd_size,
           "reports a segment that is not whole pages"),
     PLANT("SEG-reserved-bit", ZOO_GPUMMU | ZOO_IOMMU, "SEG-014", plant_reserved_bit,
           "sets a reserved bit in segment flags"),
-    PLANT("PB-segment-of-memory", ZOO_ALL, "PB-019", plant_paging_segment,
+    PLANT("PB-segment-of-memory", ZOO_BOTH, "PB-019", plant_paging_segment,
           "wants its paging buffers in a memory segment"),
     PLANT("PT-one-level", ZOO_GPUMMU, "PT-003", plant_one_level,
           "reports page tables of one level"),

@@ -169,10 +169,11 @@ static NTSTATUS build_shifted(struct miniport *self, HANDLE object, DXGKARG_BUIL
     return update_as(self, object, arg, shift_entries);
 }
 
-static void never_64k(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+/* Counts entries of 64 KiB two by two. */
+static void index_64k_twice(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    if (is_update(arg))
-        arg->UpdatePageTable.Flags.Use64KBPages = 0;
+    if (is_update(arg) && arg->UpdatePageTable.Flags.Use64KBPages)
+        arg->UpdatePageTable.StartIndex &= ~1u;
 }
 
 static NTSTATUS skip_64k(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -290,7 +291,7 @@ const struct zoo_defect zoo_table_defects[] = {
           "mixes pages and bytes in PageAddress"),
     BUILD("D71-page-truncated", "PT-017 PT-030", build_truncated,
           "truncates the addresses of system pages"),
-    BUILD("D63-zero-dropped", "PT-017 PT-031", build_without_zero,
+    BUILD("D63-zero-dropped", "PT-016 PT-017 PT-031", build_without_zero,
           "drops the Zero bit of an entry"),
     BUILD("D63-read-only-dropped", "PT-017 PT-032", build_without_read_only,
           "drops the ReadOnly bit of an entry"),
@@ -298,8 +299,8 @@ const struct zoo_defect zoo_table_defects[] = {
           "drops the NoExecute bit of an entry"),
     BUILD("D63-coherent-dropped", "PT-017 PT-032", build_without_coherent,
           "drops the CacheCoherent bit of an entry"),
-    ALTER("D64-size-ignored", "PT-039 PT-041 PT-017", never_64k,
-          "takes 64 KiB entries for 4 KiB ones"),
+    ALTER("D64-index-even", "PT-039 PT-041 PT-017", index_64k_twice,
+          "writes 64 KiB entries from an even index only"),
     BUILD("D64-large-skipped", "PT-039 PT-041 PT-017", skip_64k,
           "does not write 64 KiB entries"),
     BUILD("D66-flush-skipped", "TLB-002", skip_flush,
@@ -326,7 +327,7 @@ const struct zoo_defect zoo_table_defects[] = {
           "signals the value after the one asked for"),
     {.id = "PT-root-kept", .models = ZOO_GPUMMU, .rules = "PT-009 SUB-011 PT-011", .since = ZOO_SINCE,
      .sentence = "keeps an old root page table", .plant = plant_keep_root},
-    {.id = "CTX-init-skipped", .models = ZOO_ALL, .rules = "CTX-002 CTX-003 CTX-001 CTX-004", .since = ZOO_SINCE,
+    {.id = "CTX-init-skipped", .models = ZOO_BOTH, .rules = "CTX-006", .since = ZOO_SINCE,
      .sentence = "does not initialise a context allocation", .build = skip_init_context},
     {0},
 };

@@ -163,10 +163,20 @@ static NTSTATUS zero_size_fails(struct miniport *self, HANDLE object,
                                                            : build(self, object, arg);
 }
 
-static void zero_size_moves(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+/* Scrubs the place of what was lost, with the GPU, though nothing is to be moved. */
+static void zero_size_scrubs(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    if (is_transfer(arg) && !arg->Transfer.TransferSize)
-        arg->Transfer.TransferSize = PAGE;
+    const DXGKARG_BUILDPAGINGBUFFER was = *arg;
+
+    if (!is_transfer(arg) || arg->Transfer.TransferSize || !arg->Transfer.Source.SegmentId ||
+        !arg->pDmaBuffer)
+        return;
+    arg->Operation = DXGK_OPERATION_FILL;
+    memset(&arg->Fill, 0, sizeof arg->Fill);
+    arg->Fill.hAllocation = was.Transfer.hAllocation;
+    arg->Fill.FillSize = PAGE;
+    arg->Fill.Destination.SegmentId = was.Transfer.Source.SegmentId;
+    arg->Fill.Destination.SegmentAddress = was.Transfer.Source.SegmentAddress;
 }
 
 /* ---- Fills ---- */
@@ -276,10 +286,10 @@ static NTSTATUS skip_special(struct miniport *self, HANDLE object, DXGKARG_BUILD
                                                                   : build(self, object, arg);
 }
 
-static void special_offset(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+static void special_half(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
-        arg->SpecialLockTransfer.TransferOffset = 0;
+        arg->SpecialLockTransfer.TransferSize /= 2;
 }
 
 /* Takes the pages of the list for one run behind the first. */
@@ -356,8 +366,8 @@ const struct zoo_defect zoo_transfer_defects[] = {
           "does not execute what goes out to system memory"),
     BUILD("D44-zero-size-fails", OLD, "PB-008 XFER-017", zero_size_fails,
           "fails a transfer of no bytes, an eviction without the GPU"),
-    ALTER("D44-zero-size-moves", OLD, "XFER-017", zero_size_moves,
-          "moves a page in a transfer of no bytes"),
+    ALTER("D44-zero-size-scrubs", OLD, "XFER-017 TDR-004", zero_size_scrubs,
+          "has the GPU write in a transfer of no bytes"),
     BUILD("D37-fill-skipped", ZOO_BOTH, "FILL-005 VX-008", skip_fill,
           "does not execute fills"),
     ALTER("D37-fill-in-dwords", ZOO_BOTH, "FILL-005 VX-008", fill_in_dwords,
@@ -380,8 +390,8 @@ const struct zoo_defect zoo_transfer_defects[] = {
           "swizzles on the way out and unswizzles on the way in"),
     BUILD("D45-special-skipped", ZOO_PHYSICAL, "SLT-004 SLT-007 XFER-006", skip_special,
           "does not execute SPECIAL_LOCK_TRANSFER"),
-    ALTER("D45-special-offset", ZOO_PHYSICAL, "SLT-003 XFER-003", special_offset,
-          "ignores TransferOffset in SPECIAL_LOCK_TRANSFER"),
+    ALTER("D45-special-half", ZOO_PHYSICAL, "SLT-004 SLT-007", special_half,
+          "moves the first half in SPECIAL_LOCK_TRANSFER"),
     BUILD("D32-pages-contiguous", OLD, "XFER-005", one_run,
           "takes the pages of a list for one contiguous run"),
     {0},

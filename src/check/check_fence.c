@@ -297,6 +297,7 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     struct fence_node *node = node_of(watch, ordinal);
     const struct check_packet *packet, *wrong = NULL;
     bool is_asked = node && node->is_preempting && node->preemption == fence;
+    bool is_back = node && node->has_reported && !check_fence_reached(node->reported, last);
 
     /* What has run is not preempted; what has not is not complete. */
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
@@ -305,7 +306,12 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
             !wrong)
             wrong = packet;
     }
-    if (!check_holds(check, RULE_FENCE_007, is_asked && (!wrong || !check_ledger(check)->has_gpu)))
+    if (is_asked && is_back) {
+        check_holds(check, RULE_FENCE_007, false);
+        check_report(check, RULE_FENCE_007, NULL, "DmaPreempted.LastCompletedFenceId",
+                     "0x%x on node %u; 0x%x was reported before", last, ordinal, node->reported);
+    } else if (!check_holds(check, RULE_FENCE_007,
+                            is_asked && (!wrong || !check_ledger(check)->has_gpu)))
         check_report(check, RULE_FENCE_007, NULL,
                      is_asked ? "DmaPreempted.LastCompletedFenceId"
                               : "DmaPreempted.PreemptionFenceId",
