@@ -135,17 +135,6 @@ static NTSTATUS build_without_no_execute(struct miniport *self, HANDLE object,
     return update_as(self, object, arg, drop_no_execute);
 }
 
-static void drop_coherent(DXGK_PTE *entry, UINT index)
-{
-    entry->CacheCoherent = 0;
-}
-
-static NTSTATUS build_without_coherent(struct miniport *self, HANDLE object,
-                                       DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    return update_as(self, object, arg, drop_coherent);
-}
-
 static void lose_every_64th(DXGK_PTE *entry, UINT index)
 {
     if (index % 64 == 63)
@@ -174,12 +163,6 @@ static void index_64k_twice(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *
 {
     if (is_update(arg) && arg->UpdatePageTable.Flags.Use64KBPages)
         arg->UpdatePageTable.StartIndex &= ~1u;
-}
-
-static NTSTATUS skip_64k(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    return is_update(arg) && arg->UpdatePageTable.Flags.Use64KBPages ? STATUS_SUCCESS
-                                                                     : build(self, object, arg);
 }
 
 /* Entries that take mappings away are not written: what was there stays. */
@@ -248,19 +231,6 @@ static void signal_early(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg
         arg->SignalMonitoredFence.MonitoredFenceValue++;
 }
 
-static NTSTATUS keep_root(struct miniport *self, HANDLE object, const DXGKARG_SETROOTPAGETABLE *arg)
-{
-    struct zoo_layer *layer = zoo_layer_of(self);
-
-    return layer->calls++ > 6 ? STATUS_SUCCESS
-                              : miniport_forward_set_root_page_table(self, object, arg);
-}
-
-static void plant_keep_root(struct zoo_layer *layer)
-{
-    layer->ops.set_root_page_table = keep_root;
-}
-
 static NTSTATUS skip_init_context(struct miniport *self, HANDLE object,
                                   DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -297,12 +267,8 @@ const struct zoo_defect zoo_table_defects[] = {
           "drops the ReadOnly bit of an entry"),
     BUILD("D63-no-execute-dropped", "PT-017 PT-032", build_without_no_execute,
           "drops the NoExecute bit of an entry"),
-    BUILD("D63-coherent-dropped", "PT-017 PT-032", build_without_coherent,
-          "drops the CacheCoherent bit of an entry"),
     ALTER("D64-index-even", "PT-039 PT-041 PT-017", index_64k_twice,
           "writes 64 KiB entries from an even index only"),
-    BUILD("D64-large-skipped", "PT-039 PT-041 PT-017", skip_64k,
-          "does not write 64 KiB entries"),
     BUILD("D66-flush-skipped", "TLB-002", skip_flush,
           "does not flush the TLB"),
     ALTER("D66-flush-one-page", "TLB-007 TLB-002", flush_first_page,
@@ -325,8 +291,6 @@ const struct zoo_defect zoo_table_defects[] = {
           "does not execute SIGNAL_MONITORED_FENCE"),
     ALTER("NTF-signal-early", "NTF-007", signal_early,
           "signals the value after the one asked for"),
-    {.id = "PT-root-kept", .models = ZOO_GPUMMU, .rules = "PT-009 SUB-011 PT-011", .since = ZOO_SINCE,
-     .sentence = "keeps an old root page table", .plant = plant_keep_root},
     {.id = "CTX-init-skipped", .models = ZOO_BOTH, .rules = "CTX-006", .since = ZOO_SINCE,
      .sentence = "does not initialise a context allocation", .build = skip_init_context},
     {0},

@@ -50,17 +50,6 @@ static void list_offset_in_bytes(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUF
         arg->Transfer.MdlOffset /= PAGE;
 }
 
-static void add_virtual_offset(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    if (!is_virtual_transfer(arg))
-        return;
-    if (arg->TransferVirtual.TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM)
-        arg->TransferVirtual.SourceVirtualAddress += arg->TransferVirtual.AllocationOffsetInBytes;
-    else
-        arg->TransferVirtual.DestinationVirtualAddress +=
-            arg->TransferVirtual.AllocationOffsetInBytes;
-}
-
 /* ---- Which way ---- */
 
 static NTSTATUS reject_segments(struct miniport *self, HANDLE object,
@@ -95,13 +84,6 @@ static void swap_directions(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *
     }
 }
 
-static NTSTATUS wants_allocation(struct miniport *self, HANDLE object,
-                                 DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    return is_transfer(arg) && !arg->Transfer.hAllocation ? STATUS_INVALID_PARAMETER
-                                                          : build(self, object, arg);
-}
-
 /* ---- How much ---- */
 
 static void round_up(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -126,8 +108,6 @@ static NTSTATUS first_part_only(struct miniport *self, HANDLE object,
                                 DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (is_transfer(arg) && !arg->Transfer.Flags.TransferStart)
-        return STATUS_SUCCESS;
-    if (is_virtual_transfer(arg) && arg->TransferVirtual.AllocationOffsetInBytes)
         return STATUS_SUCCESS;
     return build(self, object, arg);
 }
@@ -344,21 +324,17 @@ const struct zoo_defect zoo_transfer_defects[] = {
           "ignores MdlOffset"),
     ALTER("D32-list-offset-in-bytes", OLD, "XFER-004", list_offset_in_bytes,
           "takes MdlOffset for bytes"),
-    ALTER("D30-virtual-offset-added", ZOO_GPUMMU, "VX-002", add_virtual_offset,
-          "adds AllocationOffsetInBytes to a virtual address that has it already"),
     BUILD("D33-segments-rejected", OLD, "XFER-006 XFER-019", reject_segments,
           "does not execute a transfer from segment to segment"),
     BUILD("D33-local-to-local-rejected", ZOO_GPUMMU, "VX-003 VX-005 XFER-006", reject_local_to_local,
           "does not execute a transfer within local memory"),
     ALTER("D34-directions-swapped", ZOO_BOTH, "XFER-006 XFER-003 VX-005 VX-003", swap_directions,
           "swaps source and destination of what goes out"),
-    BUILD("D35-wants-allocation", OLD, "PB-008 XFER-010", wants_allocation,
-          "fails a transfer without allocation, a plain copy"),
     ALTER("D36-size-rounded-up", ZOO_BOTH, "XFER-002 XFER-006 XFER-004 VX-003 VX-001", round_up,
           "copies up to a 64 KiB boundary, beyond the allocation"),
     ALTER("D24-last-page-left", ZOO_BOTH, "XFER-006 VX-003", drop_last_page,
           "does not move the last page"),
-    BUILD("D41-first-part-only", ZOO_BOTH, "XFER-006 VX-003", first_part_only,
+    BUILD("D41-first-part-only", OLD, "XFER-006 XFER-003", first_part_only,
           "takes the first part of a transfer for all of it"),
     BUILD("D25-restart-is-new", OLD, "XFER-008 XFER-006 PB-011 PB-012 PB-020", restart_is_new,
           "takes TransferStart on a repeat for a new transfer"),

@@ -42,6 +42,7 @@ enum stream {
     STREAM_BUDGET,
     STREAM_SLEEP,
     STREAM_RESETS,
+    STREAM_COHERENCE,
 };
 
 static const char *const model_names[] = {
@@ -274,6 +275,8 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
         config->dead_bytes = 64 * KiB * magnitude(&rng, 1, 16);
     stream_of(seed, STREAM_SLEEP, &rng);
     config->preserve = (enum run_preserve)rng_below(&rng, RUN_PRESERVE_PART + 1);
+    stream_of(seed, STREAM_COHERENCE, &rng);
+    config->has_coherent_aperture = rng_chance(&rng, 1, 2);
 }
 
 /* What only some levels have, or only one model. */
@@ -471,6 +474,8 @@ static void describe_board(struct campaign_setup *setup)
 
     if (config->has_banks)
         say(setup, ", banks");
+    if (config->has_coherent_aperture)
+        say(setup, ", coherent aperture");
     if (config->dead_bytes)
         say(setup, ", dead %" PRIu64 " KiB", config->dead_bytes / KiB);
     if (config->residency_part_bytes)

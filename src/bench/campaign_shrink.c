@@ -4,6 +4,8 @@
  */
 #include "bench/campaign_shrink.h"
 
+#include "bench/trial.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,26 @@ static struct workload *case_of(const struct campaign_options *options,
         return workload;
     workload_free(workload);
     return NULL;
+}
+
+bool campaign_try_again(const struct campaign_options *options,
+                        const struct campaign_record *record, double seconds,
+                        struct run_result *out_result)
+{
+    struct workload_error error;
+    struct workload *workload = case_of(options, record, &error);
+    struct run_config config;
+    bool is_played;
+
+    memset(out_result, 0, sizeof *out_result);
+    if (!workload)
+        return false;
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    is_played = trial_execute(&config, workload, seconds, out_result);
+    workload_free(workload);
+    return is_played;
 }
 
 static bool shrink(const struct campaign_options *options, const struct campaign_record *record,

@@ -14,6 +14,14 @@
 #include "bench/campaign.h"
 #include "bench/repro.h"
 
+/*
+ * Plays a record's item again in a process of its own, for so many seconds at most: unlike the record of a
+ * run that hung, the result says what was found until then. The caller ends it, true or false.
+ */
+bool campaign_try_again(const struct campaign_options *options,
+                        const struct campaign_record *record, double seconds,
+                        struct run_result *out_result);
+
 /* Gives the smaller case, and what it shows. */
 bool campaign_shrink_finding(const struct campaign_options *options,
                              const struct campaign_record *record, unsigned finding,

@@ -10,15 +10,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FIRST_SEED  1
-#define RUN_SECONDS 3.0  /* a run takes milliseconds; one that takes longer hangs */
-#define ROW_SECONDS 15.0 /* no new seed of a row after it */
+#define FIRST_SEED   1
+#define RUN_SECONDS  3.0 /* a run takes milliseconds; one that takes longer hangs */
+#define HUNG_SECONDS 1
+#define ROW_SECONDS  15.0 /* no new seed of a row after it */
 
 /* Of the process that plays a row. */
 struct player {
     struct zoo_row *row;
-    struct campaign_record shown; /* the run that broke a rule of the defect */
-    char rule[16];                /* that one */
+    const struct campaign_options *campaign;
+    struct campaign_record
+        shown;     /* the last run; in the end, that which broke a rule of the defect */
+    char rule[16]; /* that one */
 };
 
 struct zoo_row *zoo_rows_new(size_t most)
@@ -64,18 +67,35 @@ static bool find_rule(const struct zoo_defect *defect, const struct campaign_rec
     return false;
 }
 
-static bool take_record(void *context, const struct campaign_record *record)
+/* What a run that hangs has broken until then: its record has come without it. */
+static void add_hung_rules(const struct player *player, struct campaign_record *record)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+
+    if (result && campaign_try_again(player->campaign, record, HUNG_SECONDS, result)) {
+        for (enum rule_id rule = RULE_NONE + 1; rule < RULE_COUNT; rule++)
+            record->rules.broken[rule] += result->rules.broken[rule];
+    }
+    if (result)
+        run_result_fini(result);
+    free(result);
+}
+
+static bool take_record(void *context, const struct campaign_record *given)
 {
     struct player *player = context;
+    struct campaign_record *record = &player->shown;
     struct zoo_row *row = player->row;
 
+    *record = *given;
+    if (record->outcome == CAMPAIGN_HUNG)
+        add_hung_rules(player, record);
     row->seeds++;
     row->operations += record->operations;
     row->is_found = find_rule(row->defect, record, player->rule);
     if (row->is_found) {
         row->rule_count = 0; /* of what shows it, not of what was seen before */
         add_rule(row, player->rule);
-        player->shown = *record;
     }
     for (enum rule_id rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         if (record->rules.broken[rule])
@@ -112,6 +132,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     if (!player)
         return false;
     player->row = row;
+    player->campaign = &campaign;
     snprintf(driver, sizeof driver, "zoo:%s", row->defect->id);
     row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
     if (row->is_found && play->shrink_seconds > 0 &&

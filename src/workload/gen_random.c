@@ -183,7 +183,9 @@ static void random_alloc(struct random *r)
         info.align = PAGE_BYTES << below(r, 5);
     info.segments[0] = choice[0];
     info.segments[1] = choice[1];
-    info.segment_count = choice[0] == choice[1] ? 1 : 2;
+    if (info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) /* which is what local memory has */
+        info.segments[0] = info.segments[1] = WORKLOAD_SEGMENT_LOCAL;
+    info.segment_count = info.segments[0] == info.segments[1] ? 1 : 2;
     if (r->values[TILED] && info.segment_count == 1 && rng_chance(r->rng, 1, 4))
         info.flags |=
             rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
