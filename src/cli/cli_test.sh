@@ -194,6 +194,24 @@ expect 2 run "$cases/main.case" --driver zoo:D10-pointer-stay
 says 'did you mean zoo:D10-pointer-stays'
 rm -r c.in m.in r.in
 
+# The zoo.
+expect 0 zoo --list
+prints '^D10-pointer-stays .* pgi '
+expect 0 zoo D10-pointer-stays --model physical --seconds 2
+prints '^D10-pointer-stays *physical *found *[0-9]* *[0-9]* *[0-9]* *PB-004'
+prints '^1 of 1 defects found; in 1 of 1 models'
+expect 0 zoo D10-pointer-stays --model physical --no-shrink --json
+for key in id model found expected_rules rules seeds operations; do
+    prints "\"$key\":"
+done
+prints '"shrunk_lines": null'
+expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink D45-special-half
+prints 'D45-special-half *physical *NOT FOUND'
+expect 2 zoo no-such-defect
+says 'no defect of that name'
+expect 2 zoo --seconds none
+says "option --seconds"
+
 # The same findings for other tools.
 expect 1 run large.in --model both --no-out --junit junit.in --sarif sarif.in
 grep -q '<testsuite name="large.in, physical" tests=' junit.in || fail "no suite in junit.in"
