@@ -2,6 +2,7 @@
  * Whole runs about page tables: what entries say, and the shapes that tables can have.
  */
 #include "bench/run.h"
+#include "bench/test_run.h"
 
 #include "base/bits.h"
 #include "workload/generate.h"
@@ -270,6 +271,27 @@ static void tables_that_go_early_or_cleared_play_cleanly(void **state)
     }
 }
 
+/* PT-035 holds for the root that a larger one has taken the place of as well. */
+static void a_root_that_grows_is_cleared_before_it_goes(void **state)
+{
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical"};
+
+    for (size_t mode = 0; mode < ARRAY_COUNT(modes); mode++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "option page-table-levels 2\n"
+                                               "option clear-page-tables yes\n"
+                                               "context c save=4440 save-in=system save-by=va\n"
+                                               "alloc a size=4K va=0x1000000000\n"
+                                               "submit c a:w\n"
+                                               "wait all\n"
+                                               "read a\n");
+
+        set(workload, "page-tables", modes[mode]);
+        assert_plays_cleanly(workload);
+        workload_free(workload);
+    }
+}
+
 static void updates_of_idle_address_spaces_play_cleanly(void **state)
 {
     static const char *const modes[] = {"gpu-virtual", "gpu-physical", "cpu"};
@@ -357,6 +379,7 @@ int main(void)
         cmocka_unit_test(scratch_is_used_again_for_the_other_kind_of_leaf),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),
+        cmocka_unit_test(a_root_that_grows_is_cleared_before_it_goes),
         cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),

@@ -6,7 +6,8 @@
  * Of each operation the first and the last entry and two between are remembered as samples; of one that
  * leads to a table, two of that table as well. They are compared with the tables when the packet has
  * retired, and with CPU_VIRTUAL when the call returns. A sample is given up when a later operation has
- * changed what it is about, or the way to it, for the account is ahead of the GPU. After the first
+ * changed what it is about, or the way to it, for the account is ahead of the GPU; and when it is about
+ * a table that an operation is writing of which the GPU has a part, for the account is behind it then. After the first
  * operations only some are sampled, so that long runs stay as fast.
  *
  * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs suggests.
@@ -61,6 +62,9 @@ struct look_watch {
     /* Of the operation that is being built: what the first entry said before. */
     uint64_t old_word;
     bool is_old_known;
+    /* The operation goes on in another buffer: the table that it writes (0: none), or a copy. */
+    uint64_t open_table;
+    bool is_copy_open;
     bool has_late_source; /* of a copy: the GPU has not written all that it copies */
 };
 
@@ -279,12 +283,14 @@ static void tell(struct check *check, const struct sample *sample, enum rule_id 
 }
 
 static const struct check_table *table_of_sample(const struct check_ledger *ledger,
+                                                 const struct look_watch *watch,
                                                  const struct sample *sample)
 {
     const struct check_table *table =
         check_find_table(sample->process, sample->level, sample->is_64k, sample->first_va);
 
     if (!check_table_is_known(ledger, table) || table->number != sample->table ||
+        watch->is_copy_open || watch->open_table == table->number ||
         (!sample->is_by_cpu && table->rewritten > sample->operation) ||
         check_runs_word(&table->runs, sample->index) != sample->word)
         return NULL;
@@ -301,7 +307,7 @@ static bool is_right(const struct check_ledger *ledger, const struct sample *sam
 static void judge(struct check *check, const struct look_watch *watch, const struct sample *sample)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    const struct check_table *table = table_of_sample(ledger, sample);
+    const struct check_table *table = table_of_sample(ledger, watch, sample);
     struct check_gpu_entry found;
 
     if (!table || !look_up(check, watch, sample, table, &found))
@@ -514,7 +520,7 @@ static void look_at_flush(struct check *check, struct look_watch *watch, uint64_
 
         if (sample->operation > operation)
             break;
-        table = table_of_sample(ledger, sample);
+        table = table_of_sample(ledger, watch, sample);
         if (!table || !look_up(check, watch, sample, table, &found))
             continue;
         check_holds(check, RULE_TLB_006, true);
@@ -623,11 +629,25 @@ static void before(struct check *check, void *state, const struct check_call *ca
         watch->old_word = check_runs_word(&table->runs, arg->UpdatePageTable.StartIndex);
 }
 
+/* What is written in parts is entered when all of it is built; the GPU may be faster. */
+static void note_open(struct look_watch *watch, const struct check_ledger *ledger,
+                      const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_table *table = NULL;
+
+    if (ledger->is_operation_open && arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        table = check_table_of_update(ledger, &arg->UpdatePageTable);
+    watch->open_table = table ? table->number : 0;
+    watch->is_copy_open =
+        ledger->is_operation_open && arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
+}
+
 static void after_build(struct check *check, struct look_watch *watch,
                         const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
 
+    note_open(watch, check_ledger(check), arg);
     if (!NT_SUCCESS(call->status) || !check_ledger(check)->caps.level_count ||
         !check_configuration(check)->walk)
         return;

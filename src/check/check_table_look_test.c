@@ -149,6 +149,57 @@ RULE_KEPT(PT_028)
     map_sixteen(rig, NO_MISTAKE);
 }
 
+static NTSTATUS answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    memset(build->pDmaBuffer, 1, RIG_PACKET_BYTES);
+    build->pDmaBuffer = (char *)build->pDmaBuffer + RIG_PACKET_BYTES;
+    build->MultipassOffset = 8;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/*
+ * A mapping is built in part, and the GPU has carried that out when the packet in front of it, which made
+ * the table and leads to it, is reported: its empty entries are not missed. Else they are.
+ */
+static void write_ahead(struct rig *rig, bool is_open)
+{
+    struct memory memory;
+    struct rig_update update, map;
+    uint32_t fence;
+
+    prepare_tables(rig, &memory);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    rig_update(rig, &update);
+    fence = rig_submit(rig);
+    rig_begin_map(rig, &map, RIG_VA, NULL, 32, RIG_ENTRIES);
+    if (is_open) {
+        rig->answer = answer_in_part;
+        rig_update(rig, &map);
+        rig->answer = NULL;
+    }
+    write_memory(rig, &map, NO_MISTAKE);
+    rig_complete(rig, 0, fence);
+    rig->walk = NULL;
+}
+
+static void an_operation_whose_first_part_has_run_is_no_mistake(void **state)
+{
+    for (unsigned is_open = 0; is_open < 2; is_open++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        write_ahead(rig, is_open);
+        rig_expect_only(rig, is_open ? RULE_NONE : RULE_PT_014);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void initialise_again(struct rig *rig, enum mistake mistake)
 {
     struct memory memory;
@@ -468,10 +519,21 @@ RULE_KEPT(TLB_006)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PT_014),  RULE_PAIR(PT_016),   RULE_PAIR(PT_017),   RULE_PAIR(PT_019),
-        RULE_PAIR(PT_021),  RULE_PAIR(PT_023),   RULE_PAIR(PT_028),   RULE_PAIR(PT_039),
-        RULE_PAIR(PT_041),  RULE_PAIR(CPTE_002), RULE_PAIR(CPTE_003), RULE_PAIR(TLB_002),
-        RULE_PAIR(TLB_006), RULE_PAIR(TLB_007),
+        cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
+        RULE_PAIR(PT_014),
+        RULE_PAIR(PT_016),
+        RULE_PAIR(PT_017),
+        RULE_PAIR(PT_019),
+        RULE_PAIR(PT_021),
+        RULE_PAIR(PT_023),
+        RULE_PAIR(PT_028),
+        RULE_PAIR(PT_039),
+        RULE_PAIR(PT_041),
+        RULE_PAIR(CPTE_002),
+        RULE_PAIR(CPTE_003),
+        RULE_PAIR(TLB_002),
+        RULE_PAIR(TLB_006),
+        RULE_PAIR(TLB_007),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

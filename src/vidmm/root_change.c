@@ -7,12 +7,13 @@
  *     contexts of the process are held and become quiet
  *     new root: shown in the window, set invalid throughout, children linked
  *     FLUSH_TLB of the old root
+ *     ExplicitPageTableInvalidation: all entries of the old root set invalid, with NotifyEviction
  *     when all of that has retired: SetRootPageTable for each context; they go on; the old
  *     root's memory is free
  *
  * Operations generated before the job see the old root, those after it the new one.
  *
- * Source     contract.md PT-007..011, PT-013, PT-015.
+ * Source     contract.md PT-007..011, PT-013, PT-015, PT-035.
  */
 #include "vidmm/private.h"
 
@@ -23,6 +24,7 @@ enum phase {
     PHASE_INITIALISE,
     PHASE_LINK,
     PHASE_FLUSH,
+    PHASE_CLEAR,
     PHASE_END,
 };
 
@@ -68,7 +70,8 @@ static void flush_old_root(const struct root_change *change, DXGKARG_BUILDPAGING
     args->FlushTlb.hProcess = change->space->driver_process;
 }
 
-static void use_new_root(struct root_change *change)
+/* The two places change roles. */
+static void swap_roots(struct root_change *change)
 {
     struct table_memory old = change->space->root->memory;
 
@@ -95,7 +98,7 @@ static enum job_step change_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
         case PHASE_QUIET:
             if (!space_is_quiet(space))
                 return JOB_WAIT;
-            use_new_root(change);
+            swap_roots(change);
             job->phase = PHASE_INITIALISE;
             if (!root->memory.window_slot)
                 break;
@@ -129,8 +132,15 @@ static enum job_step change_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
             break;
 
         case PHASE_FLUSH:
-            job->phase = PHASE_END;
+            job->phase = vidmm->caps.explicit_invalidation ? PHASE_CLEAR : PHASE_END;
             flush_old_root(change, args);
+            return JOB_OPERATION;
+
+        case PHASE_CLEAR:
+            job->phase = PHASE_END;
+            swap_roots(change);
+            page_table_op_clear(space, root, args);
+            swap_roots(change);
             return JOB_OPERATION;
 
         case PHASE_END:
@@ -159,7 +169,7 @@ static void change_restarted(struct job *job)
     if (job->phase == PHASE_HOLD)
         space_hold(change->space);
     if (job->phase <= PHASE_QUIET)
-        use_new_root(change);
+        swap_roots(change);
     change->is_rebuilt = true;
 }
 
