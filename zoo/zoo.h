@@ -26,7 +26,8 @@ struct zoo_defect {
     const char *id;       /* "D10-pointer-stays" */
     const char *sentence; /* what it does */
     unsigned models;      /* in which it can be seen: enum zoo_models */
-    const char *rules;    /* ids of rules of which one should fire, separated by spaces */
+    const char *rules;    /* ids of rules of which one should fire, separated by spaces; or
+                          * the kind of a finding where the contract has no rule: "leak" */
     const char *since;    /* version of the bench that finds it first; NULL: it does not */
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */

@@ -90,7 +90,7 @@ static NTSTATUS build_bytes_for_pages(struct miniport *self, HANDLE object,
 
 static void truncate_page(DXGK_PTE *entry, UINT index)
 {
-    if (entry->Valid && !entry->Segment)
+    if (entry->Valid && !entry->Segment && index % 8 == 7)
         entry->PageAddress &= 0xffff; /* of bytes the low 28 bits, no more */
 }
 
@@ -260,7 +260,7 @@ const struct zoo_defect zoo_table_defects[] = {
     BUILD("D62-bytes-for-pages", "PT-017 PT-030", build_bytes_for_pages,
           "mixes pages and bytes in PageAddress"),
     BUILD("D71-page-truncated", "PT-017 PT-030", build_truncated,
-          "truncates the addresses of system pages"),
+          "truncates the address of every eighth system page"),
     BUILD("D63-zero-dropped", "PT-016 PT-017 PT-031", build_without_zero,
           "drops the Zero bit of an entry"),
     BUILD("D63-read-only-dropped", "PT-017 PT-032", build_without_read_only,

@@ -457,7 +457,7 @@ const struct zoo_defect zoo_submit_defects[] = {
           "does not call DxgkCbNotifyDpc in its DPC"),
     PLANT("FENCE-query-old", ZOO_ALL, "FENCE-006 TDR-002", plant_query_old_fence,
           "answers QueryCurrentFence without looking"),
-    PLANT("D77-pool-leaks", ZOO_ALL, "PWR-011 PWR-012 ALLOC-018 PWR-010 PWR-009", plant_keep_pool,
+    PLANT("D77-pool-leaks", ZOO_ALL, "leak", plant_keep_pool,
           "leaks pool over start and stop"),
     PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),

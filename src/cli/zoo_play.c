@@ -50,18 +50,29 @@ static void add_rule(struct zoo_row *row, const char *name)
         snprintf(row->rules[row->rule_count++], sizeof row->rules[0], "%s", name);
 }
 
-/* The first rule of the defect's that the run broke; false: none. */
+/* The finding of a kind that no rule names; false: none. */
+static bool find_kind(const struct campaign_record *record, const char *kind, unsigned *out)
+{
+    for (*out = 0; *out < record->finding_count; ++*out) {
+        if (!record->findings[*out].rule[0] && strcmp(record->findings[*out].kind, kind) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first of the defect's that the run broke; false: none. */
 static bool find_rule(const struct zoo_defect *defect, const struct campaign_record *record,
                       char out[16])
 {
     for (const char *at = defect->rules; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         enum rule_id rule;
+        unsigned finding;
 
         snprintf(out, 16, "%.*s", (int)length, at);
         at += length;
         rule = rule_find(out);
-        if (rule != RULE_NONE && record->rules.broken[rule])
+        if (rule != RULE_NONE ? record->rules.broken[rule] != 0 : find_kind(record, out, &finding))
             return true;
     }
     return false;
@@ -128,6 +139,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     struct workload_error error;
     struct workload *small = NULL;
     struct repro repro;
+    unsigned finding;
 
     if (!player)
         return false;
@@ -135,11 +147,14 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     player->campaign = &campaign;
     snprintf(driver, sizeof driver, "zoo:%s", row->defect->id);
     row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
-    if (row->is_found && play->shrink_seconds > 0 &&
-        campaign_shrink_rule(&campaign, &player->shown, player->rule, &how, &small, &result, &repro,
-                             &error)) {
-        row->is_shrunk = true;
-        row->shrunk_lines = result.lines_after;
+    if (row->is_found && play->shrink_seconds > 0) {
+        row->is_shrunk = find_kind(&player->shown, player->rule, &finding)
+                             ? campaign_shrink_finding(&campaign, &player->shown, finding, &how,
+                                                       &small, &result, &repro, &error)
+                             : campaign_shrink_rule(&campaign, &player->shown, player->rule, &how,
+                                                    &small, &result, &repro, &error);
+        if (row->is_shrunk)
+            row->shrunk_lines = result.lines_after;
     }
     workload_free(small);
     free(player);
