@@ -90,6 +90,8 @@ void budget_going(const struct vidmm_allocation *allocation, uint64_t bytes, boo
 
     ASSERT(is_going || budget->going >= bytes);
     budget->going = is_going ? budget->going + bytes : budget->going - bytes;
+    if (held(budget) <= budget->limit)
+        budget->is_asked = false; /* the next time that it is over is another one */
 }
 
 bool budget_is_over(const struct vidmm_allocation *allocation)

@@ -196,8 +196,8 @@ bool power_run(struct vidmm *vidmm)
 {
     struct power *power = &vidmm->power;
 
-    if (power->state == POWER_ON || power->state == POWER_OFF || !paging_queue_is_idle(vidmm) ||
-        !vidsch_is_drained(vidmm->vidsch))
+    if (power->state == POWER_ON || power->state == POWER_OFF || vidmm->root_calls ||
+        !paging_queue_is_idle(vidmm) || !vidsch_is_drained(vidmm->vidsch))
         return false;
     switch (power->state) {
     case POWER_DRAINING:

@@ -912,6 +912,7 @@ struct vidmm {
     bool is_removed;  /* nothing goes to the driver any more */
     bool is_pumping, pump_again;
     unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
+    unsigned root_calls;     /* in DxgkDdiSetRootPageTable: the power stays as it is */
 
     struct segment system;
     struct segment *segments;  /* [i] has id i + 1 */

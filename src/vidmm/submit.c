@@ -400,7 +400,9 @@ static NTSTATUS set_root(struct vidmm_context *context)
     args.Address.SegmentId = root->memory.segment;
     args.Address.SegmentOffset = PAGE_BYTES_OF(table_memory_device_page(vidmm, &root->memory));
     args.NumEntries = (UINT)root->memory.entry_count;
+    vidmm->root_calls++; /* the driver may wait in it for an update of a context allocation */
     status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
+    vidmm->root_calls--;
     if (NT_SUCCESS(status))
         context->root_is_set = true;
     return status;
