@@ -459,10 +459,12 @@ static bool simplify_lines(struct shrinker *shrinker)
 /* The word is the name, alone, behind "KEY=", or in front of what a reference says of it. */
 static bool is_name_at(const char *text, size_t at, const char *name, size_t length)
 {
-    char before = at ? text[at - 1] : ' ', after = text[at + length];
+    char before = at ? text[at - 1] : ' ', after;
 
-    return strncmp(text + at, name, length) == 0 && (before == ' ' || before == '=') &&
-           (after == '\0' || after == ' ' || after == ':' || after == '@');
+    if (strncmp(text + at, name, length) != 0 || (before != ' ' && before != '='))
+        return false;
+    after = text[at + length];
+    return after == '\0' || after == ' ' || after == ':' || after == '@';
 }
 
 /* The line with one name in place of another; NULL: it has none of it. */
@@ -495,6 +497,7 @@ static const char *name_of(const struct line *line, const char *kind, size_t *ou
 {
     size_t length = strlen(kind);
 
+    *out_length = 0;
     if (line->is_gone || strncmp(line->text, kind, length) != 0 || line->text[length] != ' ')
         return NULL;
     *out_length = strcspn(line->text + length + 1, " ");
