@@ -14,63 +14,19 @@
  * nobody else's, and a leak has an owner. If the run ends where nothing can be taken down in order
  * (the driver stopped the machine, or something hangs for good), both memories are given up whole.
  */
-#include "bench/run.h"
+#include "bench/run_private.h"
 
 #include "base/assert.h"
 #include "base/hash.h"
-#include "bench/coverage.h"
-#include "bench/drivers.h"
-#include "bench/host.h"
-#include "bench/levels.h"
-#include "bench/platform.h"
-#include "bench/player.h"
-#include "bench/private_data.h"
-#include "bench/profile.h"
-#include "bench/run_events.h"
-#include "bench/run_memory.h"
-#include "bench/run_tables.h"
+#include "bench/run_mmu.h"
 #include "bench/vigil.h"
-#include "check/check.h"
-#include "check/oracle.h"
-#include "miniport/busy.h"
-#include "miniport/lend.h"
-#include "miniport/probe.h"
-#include "miniport/raw.h"
 #include "miniport/trace.h"
-#include "nt/nt.h"
 
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct assembly {
-    const struct run_config *config;
-    const struct workload *workload;
-    struct run_result *result;
-    struct run_memory own, managers;
-    struct machine *machine;
-    struct sgpu *gpu;
-    struct nt *nt;
-    struct nt *previous_nt;
-    struct oracle *oracle;
-    struct check *check;
-    struct bench_host host;
-    bool has_host;
-    struct platform platform;
-    bool has_platform;
-    struct miniport *raw, *trace, *top;
-    bool is_added, is_started;
-    struct run_event_log events;
-    bool has_events;
-    struct vidmm *vidmm;
-    bool is_manager_started;
-    struct player *player;
-    jmp_buf bug_check;
-    bool has_stopped_machine; /* the driver did, with a bug check */
-};
 
 /* A longer run is not repeated unasked: its slowdown is told against the sum of durations. */
 #define REFERENCE_CALLS 200000u
@@ -113,9 +69,7 @@ static uint64_t peak_memory(void)
     return kilobytes * KiB;
 }
 
-static bool refuse(struct assembly *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static bool refuse(struct assembly *run, const char *format, ...)
+bool run_refuse(struct run_assembly *run, const char *format, ...)
 {
     va_list arguments;
 
@@ -126,304 +80,12 @@ static bool refuse(struct assembly *run, const char *format, ...)
     return false;
 }
 
-static bool broken(struct assembly *run, const char *text)
+static bool broken(struct run_assembly *run, const char *text)
 {
     if (run->result->outcome != RUN_BROKEN)
         snprintf(run->result->error, sizeof run->result->error, "%s", text);
     run->result->outcome = RUN_BROKEN;
     return false;
-}
-
-/* ---- What others tell ------------------------------------------------------------------------- */
-
-static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
-{
-    struct assembly *run = context;
-
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "the driver stopped the machine: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, "
-                      "0x%llx)",
-                      code, (unsigned long long)parameters[0], (unsigned long long)parameters[1],
-                      (unsigned long long)parameters[2], (unsigned long long)parameters[3]);
-    run->has_stopped_machine = true;
-    longjmp(run->bug_check, 1);
-}
-
-/* What the driver calls an error it found in what it was asked to do, or in itself. */
-static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
-{
-    struct assembly *run = context;
-
-    if (component == DPFLTR_IHVVIDEO_ID && level == DPFLTR_ERROR_LEVEL)
-        run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                          "the driver prints: %.*s", (int)strcspn(text, "\n"), text);
-}
-
-static void on_adapter_ended(void *context)
-{
-    struct assembly *run = context;
-
-    player_adapter_ended(run->player);
-}
-
-/* What the checking layer has told already is not told again by the manager, which saw it too. */
-static void on_driver_error(void *context, const char *rule, const char *text)
-{
-    struct assembly *run = context;
-    enum rule_id id = rule_find(rule);
-    struct run_finding *finding;
-
-    if (id != RULE_NONE && run->result->rules.broken[id])
-        return;
-    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s",
-                                text);
-    if (!finding)
-        return;
-    snprintf(finding->rule, sizeof finding->rule, "%s", rule);
-    run_result_place(finding);
-}
-
-/* A rule of our own side that is broken is a defect of ours, which fails the tests. */
-static void on_finding(void *context, const struct finding *found)
-{
-    struct assembly *run = context;
-    const struct rule *rule = rule_get(found->rule);
-    struct run_finding *finding = run_result_report(
-        run->result, rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER : RUN_FINDING_DRIVER, 0,
-        machine_now(run->machine), "%s", found->text);
-
-    if (!finding)
-        return;
-    snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
-    finding->detail = found->detail;
-}
-
-/* The Drydock GPU takes bus addresses; behind an AGP bridge the system's are marked. */
-static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
-                            uint64_t *out_bits)
-{
-    *out_bits = segment.Agp ? SGPU_PA_SYSTEM | address : address;
-    return true;
-}
-
-static unsigned driver_irql(void *context)
-{
-    return nt_irql(((struct assembly *)context)->nt);
-}
-
-static void on_evicted(void *context, struct vidmm_allocation *allocation, const char *reason)
-{
-    struct run_result *result = ((struct assembly *)context)->result;
-    unsigned i = 0;
-
-    while (i < result->eviction_reason_count && strcmp(result->eviction_reasons[i], reason) != 0)
-        i++;
-    if (i == ARRAY_COUNT(result->eviction_reasons))
-        return;
-    if (i == result->eviction_reason_count)
-        result->eviction_reasons[result->eviction_reason_count++] = reason;
-    result->evictions_by_reason[i]++;
-}
-
-static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
-{
-    struct assembly *run = context;
-
-    if (run->player)
-        player_note_fault(run->player);
-}
-
-/* The RAM page behind what the device calls a system page. */
-static bool find_system_page(void *context, uint64_t page, uint64_t *out_page)
-{
-    struct machine_iommu *iommu = machine_iommu(((struct assembly *)context)->machine);
-
-    *out_page = page;
-    return !machine_iommu_is_remapping(iommu) ||
-           machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page);
-}
-
-/* The slot's number on the board; apertures of the driver's own making have none. */
-static bool find_slot(uint64_t base, uint64_t slot, uint64_t *out_slot)
-{
-    *out_slot = (base - SGPU_PA_APERTURE) / PAGE_BYTES + slot;
-    return base >= SGPU_PA_APERTURE;
-}
-
-static bool find_slot_page(void *context, uint64_t base, uint64_t slot, uint64_t *out_page)
-{
-    struct assembly *run = context;
-
-    *out_page = find_slot(base, slot, &slot) ? sgpu_aperture_page(run->gpu, slot) : SGPU_NO_PAGE;
-    return *out_page != SGPU_NO_PAGE;
-}
-
-static bool is_slot_coherent(void *context, uint64_t base, uint64_t slot)
-{
-    struct assembly *run = context;
-
-    return find_slot(base, slot, &slot) && sgpu_aperture_is_coherent(run->gpu, slot);
-}
-
-static bool read_device_page(void *context, uint64_t page, void *out, uint32_t bytes)
-{
-    struct assembly *run = context;
-
-    if (!find_system_page(run, page, &page) || !machine_page_is_allocated(run->machine, page))
-        return false;
-    page_store_read(machine_ram(run->machine), page * PAGE_BYTES, out, bytes);
-    return true;
-}
-
-static bool find_local_behind(void *context, uint64_t address, uint64_t *out_address)
-{
-    struct assembly *run = context;
-    struct machine_target target = {0};
-    bool is_found = machine_bus_find(run->machine, address, PAGE_BYTES, &target) &&
-                    target.kind == MACHINE_LOCAL;
-
-    *out_address = target.address;
-    return is_found;
-}
-
-static void on_oracle_report(void *context, const struct oracle_report *report)
-{
-    struct assembly *run = context;
-    size_t line = strcspn(report->text, "\n");
-    struct run_finding *finding =
-        run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%.*s",
-                          (int)line, report->text);
-    struct finding_detail *detail = finding ? &finding->detail : NULL;
-
-    if (!detail)
-        return;
-    if (report->rule)
-        snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(report->rule)->id);
-    detail->event = report->event;
-    snprintf(detail->where, sizeof detail->where, "%s", report->where);
-    snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
-    snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
-    run_result_explain(finding, report->text + line);
-}
-
-static void on_render_begin(void *context, uint64_t token, uint32_t node)
-{
-    oracle_render_begin(((struct assembly *)context)->oracle, token, node);
-}
-
-static void on_render_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                           struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    oracle_render_read(((struct assembly *)context)->oracle, token, index, offset, store, address,
-                       bytes);
-}
-
-static void on_render_write(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                            struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    oracle_render_write(((struct assembly *)context)->oracle, token, index, offset, store, address,
-                        bytes);
-}
-
-static void on_render_piece_end(void *context, uint64_t token)
-{
-    oracle_render_piece_end(((struct assembly *)context)->oracle, token);
-}
-
-static void on_render_end(void *context, uint64_t token)
-{
-    oracle_render_end(((struct assembly *)context)->oracle, token);
-}
-
-static void tell_check(struct assembly *run, const struct check_gpu_event *event)
-{
-    if (run->check)
-        check_gpu(run->check, event);
-}
-
-/* A process was asked to hold less: what it does about it is the case's business. */
-static void on_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
-                    uint64_t bytes)
-{
-    struct assembly *run = context;
-
-    if (run->check)
-        check_client(run->check, &(struct check_client_event){.kind = CHECK_CLIENT_TRIM,
-                                                              .device = process,
-                                                              .group = group,
-                                                              .bytes = bytes});
-}
-
-static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                                 uint32_t bytes)
-{
-    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
-                                                  .node = node,
-                                                  .fence = fence,
-                                                  .address = address,
-                                                  .bytes = bytes});
-}
-
-static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end)
-{
-    uint64_t address = root & ~(uint64_t)SGPU_ROOT_BITS_MASK;
-    bool is_system = address >= SGPU_PA_SYSTEM;
-
-    tell_check(context, &(struct check_gpu_event){
-                            .kind = CHECK_GPU_FLUSHED,
-                            .node = node,
-                            .address = is_system ? address - SGPU_PA_SYSTEM : address,
-                            .is_system = is_system,
-                            .start = start,
-                            .end = end,
-                        });
-}
-
-static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,
-                        struct check_gpu_walk *out_walk)
-{
-    return run_tables_walk(((struct assembly *)context)->gpu, is_system, root, va, out_walk);
-}
-
-static void on_submission_done(void *context, uint32_t node, uint32_t fence)
-{
-    tell_check(context,
-               &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
-}
-
-static void on_fence_passed(void *context, uint32_t node)
-{
-    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
-}
-
-static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
-{
-    static const char *const kinds[] = {
-        [SGPU_FAULT_NONE] = "no fault",
-        [SGPU_FAULT_NOT_VALID] = "no valid translation",
-        [SGPU_FAULT_READ_ONLY] = "write to a read-only page",
-        [SGPU_FAULT_NO_EXECUTE] = "commands fetched from a no-execute page",
-        [SGPU_FAULT_BUS] = "nothing answers",
-        [SGPU_FAULT_PACKET] = "malformed packet",
-        [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
-        [SGPU_FAULT_NO_HOME] = "a fence without a home is signalled",
-    };
-    struct assembly *run = context;
-    uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;
-
-    run_result_report(run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
-                      "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
-                      fault->node, fault->fence, (unsigned long long)fault->packet_offset,
-                      fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
-                      (unsigned long long)fault->address);
-    tell_check(run,
-               &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
-                                         .node = fault->node,
-                                         .fence = fault->fence,
-                                         .address = fault->address,
-                                         .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
-    if (run->player)
-        player_note_fault(run->player);
 }
 
 /* ---- Going up --------------------------------------------------------------------------------- */
@@ -461,19 +123,19 @@ static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
 }
 
 /* What the case asks of the manager that it would have to guess at. */
-static bool can_be_followed(struct assembly *run)
+static bool can_be_followed(struct run_assembly *run)
 {
     const char *flag = run_config_refused_flag(run->workload);
 
     return !flag ||
-           refuse(run,
-                  "flag '%s' of allocations: the documents say what must not be set with it, "
-                  "not what becomes of such content when it is paged (expected a case "
-                  "without it)",
-                  flag);
+           run_refuse(run,
+                      "flag '%s' of allocations: the documents say what must not be set with it, "
+                      "not what becomes of such content when it is paged (expected a case "
+                      "without it)",
+                      flag);
 }
 
-static bool raise_hardware(struct assembly *run)
+static bool raise_hardware(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
     struct sgpu_config gpu_config = {
@@ -496,11 +158,11 @@ static bool raise_hardware(struct assembly *run)
 
     workload_summarise(run->workload, &summary);
     if (summary.peak_live_bytes > RUN_MAX_BYTES || config->ram_bytes > RUN_MAX_BYTES)
-        return refuse(run,
-                      "too much memory: %llu bytes are alive at the peak of the case, and the "
-                      "machine has %llu bytes of system memory (expected at most %llu each)",
-                      (unsigned long long)summary.peak_live_bytes,
-                      (unsigned long long)config->ram_bytes, (unsigned long long)RUN_MAX_BYTES);
+        return run_refuse(run,
+                          "too much memory: %llu bytes are alive at the peak of the case, and the "
+                          "machine has %llu bytes of system memory (expected at most %llu each)",
+                          (unsigned long long)summary.peak_live_bytes,
+                          (unsigned long long)config->ram_bytes, (unsigned long long)RUN_MAX_BYTES);
     run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
     machine_config_defaults(&machine_config, config->seed);
     machine_config.ram_bytes = config->ram_bytes;
@@ -515,244 +177,57 @@ static bool raise_hardware(struct assembly *run)
         machine_config.local_bytes_per_second = config->local_bytes_per_second;
     run->machine = machine_create(&run->own.services, &machine_config);
     if (!run->machine)
-        return refuse(
+        return run_refuse(
             run,
             "no machine with %llu bytes of system memory, %llu bytes of local memory "
             "(%llu visible) and an aperture of %llu bytes",
             (unsigned long long)config->ram_bytes, (unsigned long long)config->local_bytes,
             (unsigned long long)config->visible_bytes, (unsigned long long)config->aperture_bytes);
     if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
-        return refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
-                      SGPU_MAX_NODES);
+        return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
+                          SGPU_MAX_NODES);
     run->gpu = sgpu_create(run->machine, &gpu_config);
     if (!run->gpu)
-        return refuse(run, "no memory for the GPU");
+        return run_refuse(run, "no memory for the GPU");
     return true;
 }
 
-static bool raise_oracle(struct assembly *run)
+static bool raise_oracle(struct run_assembly *run)
 {
-    static const struct sgpu_observer observer = {
-        .render_begin = on_render_begin,
-        .render_read = on_render_read,
-        .render_write = on_render_write,
-        .render_piece_end = on_render_piece_end,
-        .render_end = on_render_end,
-        .fault = on_gpu_fault,
-        .submission_queued = on_submission_queued,
-        .submission_done = on_submission_done,
-        .fence_passed = on_fence_passed,
-        .tlb_flushed = on_tlb_flushed,
-    };
-    static const struct sgpu_observer faults_only = {
-        .fault = on_gpu_fault,
-        .submission_queued = on_submission_queued,
-        .submission_done = on_submission_done,
-        .fence_passed = on_fence_passed,
-        .tlb_flushed = on_tlb_flushed,
-    };
     struct workload_summary summary;
+    struct oracle_config config;
     uint64_t total = 0;
     NTSTATUS status;
 
     if (!run->config->checks_content) {
-        sgpu_set_observer(run->gpu, &faults_only, run);
+        sgpu_set_observer(run->gpu, run_tell_gpu(false), run);
         return true;
     }
     workload_summarise(run->workload, &summary);
     for (uint32_t i = 0; i < run->workload->allocation_count; i++)
         total += align_up(run->workload->allocations[i].size, PAGE_BYTES);
-    status = oracle_create(
-        &(struct oracle_config){
-            .services = &run->own.services,
-            .ram = machine_ram(run->machine),
-            .local = machine_local(run->machine),
-            .initial_pattern = run->config->fill_pattern,
-            .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
-            .context = run,
-            .counts = &run->result->rules,
-            .report = on_oracle_report,
-            .system_page = find_system_page,
-        },
-        &run->oracle);
+    config = (struct oracle_config){
+        .services = &run->own.services,
+        .ram = machine_ram(run->machine),
+        .local = machine_local(run->machine),
+        .initial_pattern = run->config->fill_pattern,
+        .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
+        .counts = &run->result->rules,
+    };
+    run_tell_oracle(run, &config);
+    status = oracle_create(&config, &run->oracle);
     if (!NT_SUCCESS(status))
-        return refuse(run, "no memory to follow the content of the run");
-    sgpu_set_observer(run->gpu, &observer, run);
+        return run_refuse(run, "no memory to follow the content of the run");
+    sgpu_set_observer(run->gpu, run_tell_gpu(true), run);
     return true;
 }
 
-static bool raise_driver(struct assembly *run)
-{
-    const struct nt_host nt_host = {
-        .context = run, .log = on_driver_log, .bug_check = on_bug_check};
-    unsigned wddm = run->config->wddm;
-    struct run_driver driver;
-    DRIVER_INITIALIZATION_DATA data;
-    DRIVER_INITIALIZE *entry;
-    struct miniport *layer;
-    ULONG sources = 0, children = 0;
-    const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
-                                                                ? run->config->hardware_queue_depth
-                                                                : 2};
-    NTSTATUS status;
-
-    run->nt = nt_create(&run->own.services, run->machine, &nt_host);
-    if (!run->nt)
-        return refuse(run, "no memory for the driver's kernel services");
-    run->previous_nt = nt_bind(run->nt);
-    status = host_init(&run->host, run->machine, run->nt);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "no memory for the driver's host");
-    run->has_host = true;
-    if (run->config->profile && !run_find_profile(run->config->profile))
-        return refuse(run, "there is no profile '%s'", run->config->profile);
-    if (!run_find_driver(run->config->driver, &driver))
-        return refuse(run, "there is no driver '%s'", run->config->driver);
-    if (driver.has_model && !driver.has_model(&driver, run->config->model))
-        return refuse(run, "driver '%s' is not of the %s model", run->config->driver,
-                      run_model_name(run->config->model));
-    entry = run_driver_entry(run->config->model, &wddm);
-    if (!entry)
-        return refuse(run, "driver '%s' has no WDDM %u.%u for the %s model", run->config->driver,
-                      wddm / 10, wddm % 10, run_model_name(run->config->model));
-    status = host_load_driver(entry, &data);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
-                      (unsigned)status);
-    status = miniport_raw_create(&run->own.services, &data, &run->raw);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
-                      run->config->driver, (unsigned)data.Version);
-    run->top = run->raw;
-    if (driver.wrap) {
-        status = driver.wrap(&driver, &run->own.services, run->top, &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for driver '%s'", run->config->driver);
-        run->top = layer;
-    }
-    if (run->config->coverage) {
-        coverage_begin_run(run->config->coverage);
-        status = coverage_driver_layer_create(run->config->coverage, &run->own.services, run->top,
-                                              &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the coverage layer");
-        run->top = layer;
-    }
-    if (run->config->is_busy_until_idle) {
-        status = miniport_busy_create(&run->own.services, run->top, &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the layer that is busy");
-        run->top = layer;
-    }
-    status = miniport_lend_create(
-        &run->own.services, run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0,
-        run->top, &layer);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "no memory for the layer that lends page lists");
-    run->top = layer;
-    if (run->config->checks_rules) {
-        const struct run_profile *profile =
-            run_find_profile(run->config->profile ? run->config->profile : RUN_PROFILE_DEFAULT);
-        const struct check_config check_config = {
-            .services = &run->own.services,
-            .counts = &run->result->rules,
-            .profile = profile->check,
-            .guards_buffers = true,
-            .enables_native_fences = run->config->native_fences != 0,
-            .guarantees_one_buffer = run->config->guarantees_one_buffer,
-            .submission_alignment = SGPU_SUBMIT_ALIGN,
-            .context = run,
-            .patched_address = patched_address,
-            .report = on_finding,
-            .irql = driver_irql,
-            .walk = walk_tables,
-            .slot_page = find_slot_page,
-            .slot_is_coherent = is_slot_coherent,
-            .read_page = read_device_page,
-            .bus_local = find_local_behind,
-            .remaps_dma = run->config->remaps_dma,
-        };
-
-        status = check_create(&check_config, &run->check);
-        if (NT_SUCCESS(status))
-            status = check_layer_create(run->check, run->top, &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the checking layer");
-        vigil_watch(run->check);
-        run->top = layer;
-    }
-    if (run->config->faults & RUN_FAULT_PROBES) {
-        status = miniport_probe_create(&run->own.services, run->config->seed, run->top, &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the layer that probes");
-        run->top = layer;
-    }
-    status = levels_create(&run->own.services, run->nt, run->top, &layer);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "no memory for the layer that sets the IRQL");
-    run->top = layer;
-    if (run->oracle) {
-        status = oracle_layer_create(run->oracle, run->top, &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the oracle's layer");
-        run->top = layer;
-    }
-    status = miniport_trace_create(&run->own.services, run->top, &layer);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "no memory for the trace layer");
-    run->top = run->trace = layer;
-    if (run->config->coverage) {
-        status = coverage_manager_layer_create(run->config->coverage, &run->own.services, run->top,
-                                               &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the coverage layer");
-        run->top = layer;
-    }
-    if (!run_event_log_open(&run->events, run->machine, run->config, run->result))
-        return refuse(run, "cannot write '%s'",
-                      run->config->calls_path ? run->config->calls_path : run->config->events_path);
-    run->has_events = true;
-    if (run->config->hashes_calls || run->events.file || run->events.calls.file) {
-        const struct trace_sink sink = run_event_log_sink(&run->events);
-
-        miniport_trace_set_sink(run->trace, &sink);
-    }
-    if (run->config->has_private_data) {
-        status = private_data_create(&run->own.services, run->config->private_data_bytes, run->top,
-                                     &layer);
-        if (!NT_SUCCESS(status))
-            return refuse(run, "no memory for the layer that declares private data");
-        run->top = layer;
-    }
-    if (run->config->add_layer)
-        run->top = run->config->add_layer(run->config->layer_context, run->top);
-    host_set_miniport(&run->host, run->top);
-
-    status = run->top->ops->add_device(run->top);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
-    run->is_added = true;
-    status = run->top->ops->start_device(run->top, &start, &sources, &children);
-    if (!NT_SUCCESS(status))
-        return refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
-    run->is_started = true;
-    return true;
-}
-
-static bool raise_manager(struct assembly *run)
+static bool raise_manager(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
     struct vidmm_failure failure = {0};
     struct vidmm_config manager_config = {
-        .events =
-            {
-                .context = run,
-                .driver_error = on_driver_error,
-                .adapter_ended = on_adapter_ended,
-                .page_fault = on_page_fault,
-                .evicted = on_evicted,
-                .trim = on_trim,
-            },
+        .events = run_tell_manager(run),
         .paging_buffer_count = config->paging_buffer_count,
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,
@@ -779,21 +254,21 @@ static bool raise_manager(struct assembly *run)
     run->has_platform = true;
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
     if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
-        return refuse(run, "no memory for the IOMMU's logical addresses");
+        return run_refuse(run, "no memory for the IOMMU's logical addresses");
     manager_config.platform = platform_get(&run->platform);
     status = vidmm_create(run->top, &manager_config, &run->vidmm);
     if (!NT_SUCCESS(status))
-        return refuse(run, "no memory for the memory manager");
+        return run_refuse(run, "no memory for the memory manager");
     host_set_manager(&run->host, run->vidmm);
     run->managers.fail_at = config->fail_allocation;
     status = vidmm_start(run->vidmm, &failure);
     if (!NT_SUCCESS(status))
-        return refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
-                      failure.rule[0] ? ": " : "",
-                      failure.text[0] ? failure.text : "no reason was given",
-                      status == STATUS_NO_MEMORY                  ? " (no memory)"
-                      : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
-                                                                  : "");
+        return run_refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
+                          failure.rule[0] ? ": " : "",
+                          failure.text[0] ? failure.text : "no reason was given",
+                          status == STATUS_NO_MEMORY                  ? " (no memory)"
+                          : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
+                                                                      : "");
     run->is_manager_started = true;
     if (config->faults & RUN_FAULT_POOL)
         nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);
@@ -802,7 +277,7 @@ static bool raise_manager(struct assembly *run)
     return true;
 }
 
-static bool raise_player(struct assembly *run)
+static bool raise_player(struct run_assembly *run)
 {
     const struct player_config player_config = {
         .run = run->config,
@@ -816,13 +291,13 @@ static bool raise_player(struct assembly *run)
     };
 
     if (!NT_SUCCESS(player_create(&player_config, &run->player)))
-        return refuse(run, "no memory to play the workload");
+        return run_refuse(run, "no memory to play the workload");
     return true;
 }
 
 /* ---- The run ---------------------------------------------------------------------------------- */
 
-static void note_stop(struct assembly *run)
+static void note_stop(struct run_assembly *run)
 {
     char text[512];
 
@@ -830,7 +305,7 @@ static void note_stop(struct assembly *run)
     case PLAYER_NOT_STOPPED:
         break;
     case PLAYER_OBJECT:
-        refuse(run, "%s", text);
+        run_refuse(run, "%s", text);
         break;
     case PLAYER_FAULTED:
         run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine), "%s", text);
@@ -843,7 +318,7 @@ static void note_stop(struct assembly *run)
     }
 }
 
-static void collect(struct assembly *run)
+static void collect(struct run_assembly *run)
 {
     struct run_result *result = run->result;
     const struct trace_counters *calls = miniport_trace_counters(run->trace);
@@ -895,7 +370,7 @@ static void collect(struct assembly *run)
     result->digest = hash_final(&digest);
 }
 
-static void play(struct assembly *run)
+static void play(struct run_assembly *run)
 {
     double start = wall_now();
     bool done = player_play(run->player);
@@ -912,7 +387,7 @@ static void play(struct assembly *run)
 
 /* ---- Going down ------------------------------------------------------------------------------- */
 
-static void report_leak(struct assembly *run, const char *what, uint64_t count, uint64_t bytes)
+static void report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
 {
     if (count)
         run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
@@ -924,7 +399,7 @@ static void report_leak(struct assembly *run, const char *what, uint64_t count, 
  * Destroys what the player and the manager hold. False: it cannot, because something hangs. After a
  * fault that is no news: the engine stands still, and resetting it is not this bench's to do.
  */
-static bool lower_manager(struct assembly *run)
+static bool lower_manager(struct run_assembly *run)
 {
     char text[512];
 
@@ -961,7 +436,7 @@ static bool lower_manager(struct assembly *run)
     return true;
 }
 
-static void lower_check(struct assembly *run, bool is_orderly)
+static void lower_check(struct run_assembly *run, bool is_orderly)
 {
     if (!run->check)
         return;
@@ -973,7 +448,7 @@ static void lower_check(struct assembly *run, bool is_orderly)
     run->check = NULL;
 }
 
-static void lower_driver(struct assembly *run)
+static void lower_driver(struct run_assembly *run)
 {
     if (run->is_started)
         run->top->ops->stop_device(run->top);
@@ -993,7 +468,7 @@ static void lower_driver(struct assembly *run)
     }
 }
 
-static void lower_hardware(struct assembly *run)
+static void lower_hardware(struct run_assembly *run)
 {
     oracle_destroy(run->oracle);
     if (run->gpu)
@@ -1007,7 +482,7 @@ static void lower_hardware(struct assembly *run)
 }
 
 /* Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole. */
-static void give_everything_up(struct assembly *run)
+static void give_everything_up(struct run_assembly *run)
 {
     miniport_destroy(run->top);
     lower_check(run, false);
@@ -1019,10 +494,10 @@ static void give_everything_up(struct assembly *run)
     run_memory_free_all(&run->own);
 }
 
-static bool assemble(struct assembly *run)
+static bool assemble(struct run_assembly *run)
 {
-    return can_be_followed(run) && raise_hardware(run) && raise_oracle(run) && raise_driver(run) &&
-           raise_manager(run) && raise_player(run);
+    return can_be_followed(run) && raise_hardware(run) && raise_oracle(run) &&
+           run_raise_driver(run) && raise_manager(run) && raise_player(run);
 }
 
 static void settle_outcome(struct run_result *result)
@@ -1038,7 +513,7 @@ static void settle_outcome(struct run_result *result)
 static void execute_once(const struct run_config *config, const struct workload *workload,
                          struct run_result *result)
 {
-    struct assembly *run = calloc(1, sizeof *run);
+    struct run_assembly *run = calloc(1, sizeof *run);
     struct workload_summary summary;
     double start = wall_now();
 

@@ -1,0 +1,170 @@
+/*
+ * Run: the driver goes up, from its kernel services to a started adapter.
+ *
+ * The layers from the driver up: raw, a planted defect of the zoo, coverage of the driver, busy,
+ * lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, and the
+ * one that a test adds. Where each stands in the order is told in docs/architecture.md.
+ */
+#include "bench/coverage.h"
+#include "bench/drivers.h"
+#include "bench/levels.h"
+#include "bench/private_data.h"
+#include "bench/profile.h"
+#include "bench/run_private.h"
+#include "bench/vigil.h"
+#include "miniport/busy.h"
+#include "miniport/lend.h"
+#include "miniport/probe.h"
+#include "miniport/raw.h"
+#include "miniport/trace.h"
+
+bool run_raise_driver(struct run_assembly *run)
+{
+    const struct nt_host nt_host = run_tell_kernel(run);
+    unsigned wddm = run->config->wddm;
+    struct run_driver driver;
+    DRIVER_INITIALIZATION_DATA data;
+    DRIVER_INITIALIZE *entry;
+    struct miniport *layer;
+    ULONG sources = 0, children = 0;
+    const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
+                                                                ? run->config->hardware_queue_depth
+                                                                : 2};
+    NTSTATUS status;
+
+    run->nt = nt_create(&run->own.services, run->machine, &nt_host);
+    if (!run->nt)
+        return run_refuse(run, "no memory for the driver's kernel services");
+    run->previous_nt = nt_bind(run->nt);
+    status = host_init(&run->host, run->machine, run->nt);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "no memory for the driver's host");
+    run->has_host = true;
+    if (run->config->profile && !run_find_profile(run->config->profile))
+        return run_refuse(run, "there is no profile '%s'", run->config->profile);
+    if (!run_find_driver(run->config->driver, &driver))
+        return run_refuse(run, "there is no driver '%s'", run->config->driver);
+    if (driver.has_model && !driver.has_model(&driver, run->config->model))
+        return run_refuse(run, "driver '%s' is not of the %s model", run->config->driver,
+                          run_model_name(run->config->model));
+    entry = run_driver_entry(run->config->model, &wddm);
+    if (!entry)
+        return run_refuse(run, "driver '%s' has no WDDM %u.%u for the %s model",
+                          run->config->driver, wddm / 10, wddm % 10,
+                          run_model_name(run->config->model));
+    status = host_load_driver(entry, &data);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
+                          (unsigned)status);
+    status = miniport_raw_create(&run->own.services, &data, &run->raw);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
+                          run->config->driver, (unsigned)data.Version);
+    run->top = run->raw;
+    if (driver.wrap) {
+        status = driver.wrap(&driver, &run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for driver '%s'", run->config->driver);
+        run->top = layer;
+    }
+    if (run->config->coverage) {
+        coverage_begin_run(run->config->coverage);
+        status = coverage_driver_layer_create(run->config->coverage, &run->own.services, run->top,
+                                              &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
+    if (run->config->is_busy_until_idle) {
+        status = miniport_busy_create(&run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that is busy");
+        run->top = layer;
+    }
+    status = miniport_lend_create(
+        &run->own.services, run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0,
+        run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "no memory for the layer that lends page lists");
+    run->top = layer;
+    if (run->config->checks_rules) {
+        const struct run_profile *profile =
+            run_find_profile(run->config->profile ? run->config->profile : RUN_PROFILE_DEFAULT);
+        struct check_config check_config = {
+            .services = &run->own.services,
+            .counts = &run->result->rules,
+            .profile = profile->check,
+            .guards_buffers = true,
+            .enables_native_fences = run->config->native_fences != 0,
+            .guarantees_one_buffer = run->config->guarantees_one_buffer,
+            .submission_alignment = SGPU_SUBMIT_ALIGN,
+            .remaps_dma = run->config->remaps_dma,
+        };
+
+        run_tell_check(run, &check_config);
+        status = check_create(&check_config, &run->check);
+        if (NT_SUCCESS(status))
+            status = check_layer_create(run->check, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the checking layer");
+        vigil_watch(run->check);
+        run->top = layer;
+    }
+    if (run->config->faults & RUN_FAULT_PROBES) {
+        status = miniport_probe_create(&run->own.services, run->config->seed, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that probes");
+        run->top = layer;
+    }
+    status = levels_create(&run->own.services, run->nt, run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "no memory for the layer that sets the IRQL");
+    run->top = layer;
+    if (run->oracle) {
+        status = oracle_layer_create(run->oracle, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the oracle's layer");
+        run->top = layer;
+    }
+    status = miniport_trace_create(&run->own.services, run->top, &layer);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "no memory for the trace layer");
+    run->top = run->trace = layer;
+    if (run->config->coverage) {
+        status = coverage_manager_layer_create(run->config->coverage, &run->own.services, run->top,
+                                               &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
+    if (!run_event_log_open(&run->events, run->machine, run->config, run->result))
+        return run_refuse(run, "cannot write '%s'",
+                          run->config->calls_path ? run->config->calls_path
+                                                  : run->config->events_path);
+    run->has_events = true;
+    if (run->config->hashes_calls || run->events.file || run->events.calls.file) {
+        const struct trace_sink sink = run_event_log_sink(&run->events);
+
+        miniport_trace_set_sink(run->trace, &sink);
+    }
+    if (run->config->has_private_data) {
+        status = private_data_create(&run->own.services, run->config->private_data_bytes, run->top,
+                                     &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that declares private data");
+        run->top = layer;
+    }
+    if (run->config->add_layer)
+        run->top = run->config->add_layer(run->config->layer_context, run->top);
+    host_set_miniport(&run->host, run->top);
+
+    status = run->top->ops->add_device(run->top);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
+    run->is_added = true;
+    status = run->top->ops->start_device(run->top, &start, &sources, &children);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
+    run->is_started = true;
+    return true;
+}

@@ -1,0 +1,74 @@
+/*
+ * Run, inside: what one run stands on, shared by its files.
+ *
+ * Place      bench, private.
+ *
+ *            | file         | what it does                                                    |
+ *            | run.c        | the order of going up and down, the run, its digest             |
+ *            | run_driver.c | raises the driver's side: kernel services, host, the miniports  |
+ *            | run_tell.c   | hears what GPU, driver, layers and manager tell during the run  |
+ *
+ * Model      The members are set in the order of going up; what is not up yet is NULL or false.
+ * Ownership  The assembly owns all that it points to but config, workload and result.
+ * Errors     false: the run ends here, and run_refuse() has put the reason into the result.
+ */
+#ifndef DRYDOCK_BENCH_RUN_PRIVATE_H
+#define DRYDOCK_BENCH_RUN_PRIVATE_H
+
+#include "bench/host.h"
+#include "bench/platform.h"
+#include "bench/player.h"
+#include "bench/run.h"
+#include "bench/run_events.h"
+#include "bench/run_memory.h"
+#include "check/check.h"
+#include "check/oracle.h"
+#include "nt/nt.h"
+#include "sgpu/sgpu.h"
+
+#include <setjmp.h>
+
+struct run_assembly {
+    const struct run_config *config;
+    const struct workload *workload;
+    struct run_result *result;
+    struct run_memory own, managers;
+    struct machine *machine;
+    struct sgpu *gpu;
+    struct nt *nt;
+    struct nt *previous_nt;
+    struct oracle *oracle;
+    struct check *check;
+    struct bench_host host;
+    bool has_host;
+    struct platform platform;
+    bool has_platform;
+    struct miniport *raw, *trace, *top;
+    bool is_added, is_started;
+    struct run_event_log events;
+    bool has_events;
+    struct vidmm *vidmm;
+    bool is_manager_started;
+    struct player *player;
+    jmp_buf bug_check;
+    bool has_stopped_machine; /* the driver did, with a bug check */
+};
+
+/* The run cannot be: for this reason, and always false. */
+bool run_refuse(struct run_assembly *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */
+bool run_raise_driver(struct run_assembly *run);
+
+/*
+ * What others tell goes into the result, or on to who must know. These give the callbacks, to be
+ * called with the assembly as their context; a configuration gets them and nothing else.
+ */
+struct nt_host run_tell_kernel(struct run_assembly *run);
+struct vidmm_events run_tell_manager(struct run_assembly *run);
+void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
+void run_tell_check(struct run_assembly *run, struct check_config *config);
+const struct sgpu_observer *run_tell_gpu(bool follows_content);
+
+#endif
