@@ -140,7 +140,7 @@ struct vidmm_config {
     bool frees_empty_tables;       /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
-    uint32_t fill_pattern; /* FillPattern: what allocations hold at first, wherever they are */
+    uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */
     uint64_t timeout_ns;     /* of a packet, then of its preemption; 0: 2 s (TDR-012) */

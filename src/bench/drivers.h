@@ -16,7 +16,7 @@
 struct run_driver {
     const char *name;
     /* Puts a layer right above the driver, below all others; NULL: none. */
-    NTSTATUS (*wrap)
+    NTSTATUS(*wrap)
     (const struct run_driver *driver, const struct base_services *services, struct miniport *next,
      struct miniport **out_layer);
     const void *context;                                                      /* of wrap */

@@ -170,7 +170,8 @@ const struct workload_option_info workload_options[] = {
     {"busy", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
     {"faults", WORKLOAD_OPTION_WORDS, "probes|page-lists|pool", 0, 0,
-     "what is made harder for the driver than need be: unknown operations, parts of page lists, pool that fails"},
+     "what is made harder for the driver than need be: unknown operations, parts of page lists, "
+     "pool that fails"},
     {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the CPU reaches local memory page by page only, as the driver maps it"},
     {"fill-pattern", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT32_MAX,

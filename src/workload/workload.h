@@ -316,8 +316,8 @@ bool workload_parse(const void *text, size_t size, const char *path, struct work
                     struct workload_error *error);
 bool workload_save(const struct workload *workload, const char *path, struct workload_error *error);
 /* With lines behind the first one, each of which begins with #. */
-bool workload_save_commented(const struct workload *workload, const char *comment,
-                             const char *path, struct workload_error *error);
+bool workload_save_commented(const struct workload *workload, const char *comment, const char *path,
+                             struct workload_error *error);
 
 /* The text of a workload, NUL terminated; the caller frees it with free(). */
 bool workload_print(const struct workload *workload, char **out_text, size_t *out_size,
