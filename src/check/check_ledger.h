@@ -380,7 +380,17 @@ void check_ledger_interrupt(struct check_ledger *ledger,
                             void (*retired)(void *context, const struct check_packet *packet),
                             void *context);
 
-/* ---- For check_ledger.c: the way of an operation (check_ledger_place.c) ---- */
+/* ---- For check_ledger.c: what is built, and packets (check_ledger_packet.c) ---- */
+
+void check_ledger_build(struct check_ledger *ledger, const struct check_call *call);
+/* A reset or a sleep: what is built may run or not. */
+void check_ledger_lose_built(struct check_ledger *ledger);
+void check_ledger_forget_built(struct check_ledger *ledger);
+void check_ledger_forget_packets(struct check_ledger *ledger);
+/* What the engine did not come to is submitted again: paging packets with the fences they had. */
+void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset);
+
+/* ---- For these two: the way of an operation (check_ledger_place.c) ---- */
 
 void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,
                              bool is_first, struct check_built *piece);
