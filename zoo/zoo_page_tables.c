@@ -78,7 +78,7 @@ static NTSTATUS start_on_both(struct miniport *self, HANDLE object, DXGKARG_BUIL
 
 static void bytes_for_pages(DXGK_PTE *entry, UINT index)
 {
-    if (entry->Valid)
+    if (entry->Valid && index % 8 == 7)
         entry->PageAddress <<= 1;
 }
 
@@ -258,7 +258,7 @@ const struct zoo_defect zoo_table_defects[] = {
     BUILD("D61-start-on-both", "PT-017", start_on_both,
           "applies StartIndex to the array of entries too"),
     BUILD("D62-bytes-for-pages", "PT-017 PT-030", build_bytes_for_pages,
-          "mixes pages and bytes in PageAddress"),
+          "mixes pages and bytes in every eighth PageAddress"),
     BUILD("D71-page-truncated", "PT-017 PT-030", build_truncated,
           "truncates the address of every eighth system page"),
     BUILD("D63-zero-dropped", "PT-016 PT-017 PT-031", build_without_zero,
