@@ -1,10 +1,11 @@
 /*
  * vidmm: every allocation fails once, over the public entry points and both models.
  *
- * One scenario uses what the last test lists of vidmm.h. It is repeated with the n-th allocation of
+ * Two scenarios use what the last test lists of vidmm.h. Each is repeated with the n-th allocation of
  * the host failing, or the n-th call that asks the platform for pages or a mapping, until none of
- * them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the step is asked for again
- * and succeeds, all content is what it was, and nothing has leaked when all is destroyed.
+ * them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the step
+ * is asked for again and succeeds, all content is what it was, and nothing has leaked when all is
+ * destroyed.
  */
 #include "vidmm/test_rig_run.h"
 
@@ -93,19 +94,24 @@ static NTSTATUS gpu(struct rig *rig, struct rig_object *object)
     return NT_SUCCESS(status) ? done.status : status;
 }
 
-static NTSTATUS cpu(struct rig *rig, struct rig_object *object, bool is_write)
+static NTSTATUS cpu_with(struct rig *rig, struct rig_object *object, bool is_write, unsigned flags)
 {
-    NTSTATUS status = vidmm_lock(object->allocation);
+    NTSTATUS status = vidmm_lock_with(object->allocation, flags);
 
     for (unsigned i = 0; i < 3 && status == STATUS_GRAPHICS_ALLOCATION_BUSY; i++) {
         rig_drain(rig);
-        status = vidmm_lock(object->allocation);
+        status = vidmm_lock_with(object->allocation, flags);
     }
     if (NT_SUCCESS(status)) {
         rig_touch_locked(rig, object, is_write);
         vidmm_unlock(object->allocation);
     }
     return status;
+}
+
+static NTSTATUS cpu(struct rig *rig, struct rig_object *object, bool is_write)
+{
+    return cpu_with(rig, object, is_write, 0);
 }
 
 static NTSTATUS physical(struct rig *rig, uint64_t va, bool is_map)
@@ -132,6 +138,27 @@ static NTSTATUS budgeted(struct rig *rig, struct rig_object *object)
         EXPECT(done.calls == 1);
         status = done.status;
     }
+    if (NT_SUCCESS(status))
+        object->references++;
+    return status;
+}
+
+/* For one that cannot go on without; what its device is given waits for the same. */
+static NTSTATUS without_fail(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    uint64_t fence;
+    NTSTATUS status =
+        vidmm_make_resident_or_fail(rig->device, 1, &object->allocation, rig_done, &done, &fence);
+
+    if (status == STATUS_PENDING) {
+        EXPECT(vidmm_context_wait_for_paging(rig->context, fence) == STATUS_SUCCESS);
+        rig_drain(rig);
+        EXPECT(done.calls == 1);
+        status = done.status;
+    }
+    EXPECT(vidmm_device_is_in_error(rig->device) == !NT_SUCCESS(status));
+    vidmm_device_clear_error(rig->device);
     if (NT_SUCCESS(status))
         object->references++;
     return status;
@@ -166,11 +193,56 @@ static NTSTATUS tile(struct rig *rig, struct rig_object *pool, enum vidmm_tile_k
     return NT_SUCCESS(status) ? done.status : status;
 }
 
+static NTSTATUS primary(struct rig *rig, struct rig_object *object)
+{
+    const struct rig_request request = {.bytes = PAGE_BYTES_OF(2), .preferred = {1}};
+    NTSTATUS status;
+
+    memset(object, 0, sizeof *object);
+    status =
+        vidmm_primary_create(rig->device, &request, sizeof request, object, &object->allocation);
+    EXPECT(NT_SUCCESS(status) == (object->allocation != NULL));
+    return status;
+}
+
+static NTSTATUS map_of_context(struct rig *rig, HANDLE allocation)
+{
+    const DXGKARGCB_MAPCONTEXTALLOCATION map = {
+        .hAllocation = allocation, .SizeInPages = 3, .Protection = {.Write = 1, .Execute = 1}};
+    uint64_t va;
+    NTSTATUS status = vidmm_context_allocation_map(rig->vidmm, &map, &va);
+
+    EXPECT(NT_SUCCESS(status) == (va != 0));
+    rig_drain(rig);
+    return status;
+}
+
+/* Memory of the driver's own, for a context in which nothing runs any more. */
+static void use_context_allocation(struct rig *rig)
+{
+    int driver_object;
+    DXGKARGCB_CREATECONTEXTALLOCATION create = {
+        .hContext = rig->context,
+        .hDriverAllocation = &driver_object,
+        .Size = 3 * PAGE_BYTES,
+        .Alignment = PAGE_BYTES,
+        .SupportedSegmentSet = 1,
+        .PreferredSegment = {.SegmentId0 = 1},
+        .ContextAllocationFlags = {.MapGpuVirtualAddress = rig->config.is_virtual},
+    };
+
+    AGAIN(rig, vidmm_context_allocation_create(rig->vidmm, &create));
+    if (rig->config.is_virtual)
+        AGAIN(rig, map_of_context(rig, create.hAllocation));
+    AGAIN(rig, vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation));
+}
+
 /* Sharing, budgets, offers and tiles, of an allocation that nobody holds. */
 static void use_the_rest(struct rig *rig, struct rig_object *object)
 {
     struct vidmm_device *other;
 
+    AGAIN(rig, cpu_with(rig, object, false, VIDMM_LOCK_IGNORE_SYNC));
     AGAIN(rig, vidmm_device_create(rig->process, &other));
     AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
     AGAIN(rig, vidmm_allocation_close(other, object->allocation));
@@ -182,6 +254,9 @@ static void use_the_rest(struct rig *rig, struct rig_object *object)
         return;
     AGAIN(rig, budgeted(rig, object));
     rig_evict(rig, object);
+    AGAIN(rig, without_fail(rig, object));
+    AGAIN(rig, gpu(rig, object));
+    rig_evict(rig, object);
     AGAIN(rig, tile(rig, object, VIDMM_TILE_MAP));
     AGAIN(rig, tile(rig, object, VIDMM_TILE_UNMAP));
 }
@@ -189,7 +264,7 @@ static void use_the_rest(struct rig *rig, struct rig_object *object)
 /* Three allocations of which two fit, one in the aperture: pages in and out, and all else. */
 static void use_everything(struct rig *rig)
 {
-    struct rig_object objects[4];
+    struct rig_object objects[4], shown;
     bool is_virtual = rig->config.is_virtual;
     static const unsigned segments[] = {1, 1, 1, 2};
     unsigned i, round;
@@ -227,9 +302,51 @@ static void use_everything(struct rig *rig)
         rig_destroy_object(rig, &objects[i]);
     }
     rig_drain(rig);
+    AGAIN(rig, primary(rig, &shown));
+    rig_destroy_object(rig, &shown);
+    use_context_allocation(rig);
 }
 
-static void fail_each(const struct rig_config *config, enum failure failure)
+static NTSTATUS move(struct rig *rig, struct rig_object *object, unsigned target)
+{
+    NTSTATUS status = vidmm_move(object->allocation, target);
+    unsigned segment;
+
+    EXPECT(vidmm_check(rig->vidmm)); /* in the middle of it */
+    rig_drain(rig);
+    EXPECT(vidmm_allocation_segment(object->allocation, &segment));
+    EXPECT((segment == target) == NT_SUCCESS(status));
+    return status;
+}
+
+/* Two memory segments: content goes from one to the other, and the adapter is stopped with it. */
+static void use_two_segments(struct rig *rig)
+{
+    const struct rig_request request = {.bytes = PAGE_BYTES_OF(70), .preferred = {1, 2}};
+    struct rig_object object;
+
+    AGAIN(rig, rig_try_object(rig, rig->device, &request, &object));
+    if (rig->config.is_virtual) {
+        AGAIN(rig, map(rig, &object));
+        AGAIN(rig, make_resident(rig, &object));
+    }
+    AGAIN(rig, gpu(rig, &object));
+    if (rig->config.is_virtual)
+        rig_evict(rig, &object);
+    AGAIN(rig, move(rig, &object, 2));
+    AGAIN(rig, move(rig, &object, 1));
+    if (rig->config.is_virtual)
+        AGAIN(rig, make_resident(rig, &object));
+    AGAIN(rig, gpu(rig, &object));
+    if (rig->config.is_virtual)
+        rig_evict(rig, &object);
+    AGAIN(rig, cpu(rig, &object, false));
+    AGAIN(rig, vidmm_end_work(rig->vidmm));
+    rig_destroy_object(rig, &object);
+}
+
+static void fail_each(const struct rig_config *config, enum failure failure,
+                      void (*scenario)(struct rig *rig))
 {
     uint64_t n;
     bool failed = true;
@@ -244,7 +361,7 @@ static void fail_each(const struct rig_config *config, enum failure failure)
         AGAIN(rig, vidmm_process_create(rig->vidmm, &rig->process));
         AGAIN(rig, vidmm_device_create(rig->process, &rig->device));
         AGAIN(rig, vidmm_context_create(rig->device, 0, NULL, 0, &rig->context));
-        use_everything(rig);
+        scenario(rig);
         failed = has_failed(rig, failure);
         rig_free(rig);
         rig_repeat[0] = '\0';
@@ -260,7 +377,7 @@ static void every_nth_host_allocation_may_fail(void **state)
         config.segment_pages[0] = 200;
         config.aperture_pages = 160;
         config.private_bytes = 64;
-        fail_each(&config, FAIL_HOST);
+        fail_each(&config, FAIL_HOST, use_everything);
     }
 }
 
@@ -271,7 +388,19 @@ static void every_nth_call_for_pages_may_fail(void **state)
 
         config.segment_pages[0] = 200;
         config.aperture_pages = 160;
-        fail_each(&config, FAIL_PAGES);
+        fail_each(&config, FAIL_PAGES, use_everything);
+    }
+}
+
+static void every_nth_failure_may_hit_a_move_or_a_stop(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+
+        config.keeps_tables_in_system = true;
+        config.memory_segments = 2;
+        fail_each(&config, FAIL_HOST, use_two_segments);
+        fail_each(&config, FAIL_PAGES, use_two_segments);
     }
 }
 
@@ -368,28 +497,28 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_can_wait",
                                       "vidmm_submit_virtual",
                                       "vidmm_render_limits",
-                                      "vidmm_render"};
+                                      "vidmm_render",
+                                      "vidmm_primary_create",
+                                      "vidmm_end_work",
+                                      "vidmm_lock_with",
+                                      "vidmm_make_resident_or_fail",
+                                      "vidmm_move",
+                                      "vidmm_context_wait_for_paging",
+                                      "vidmm_context_allocation_create",
+                                      "vidmm_context_allocation_destroy",
+                                      "vidmm_context_allocation_map"};
 
 /* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
-static const char *const uncovered[] = {"vidmm_primary_create",
-                                        "vidmm_abort",
-                                        "vidmm_end_work",
+static const char *const uncovered[] = {"vidmm_abort",
                                         "vidmm_remove",
                                         "vidmm_watch",
                                         "vidmm_preempt",
                                         "vidmm_reset",
                                         "vidmm_power_down",
                                         "vidmm_power_up",
-                                        "vidmm_lock_with",
-                                        "vidmm_make_resident_or_fail",
-                                        "vidmm_move",
-                                        "vidmm_context_wait_for_paging",
                                         "vidmm_native_fence_create",
                                         "vidmm_native_fence_destroy",
                                         "vidmm_native_fences_pack",
-                                        "vidmm_context_allocation_create",
-                                        "vidmm_context_allocation_destroy",
-                                        "vidmm_context_allocation_map",
                                         "vidmm_context_allocation_update"};
 
 static bool is_in(const char *const *names, size_t count, const char *name, size_t length)
@@ -433,6 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_nth_host_allocation_may_fail),
         cmocka_unit_test(every_nth_call_for_pages_may_fail),
+        cmocka_unit_test(every_nth_failure_may_hit_a_move_or_a_stop),
         cmocka_unit_test(a_device_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(a_start_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(every_public_function_is_in_the_scenario_or_named),
