@@ -62,9 +62,30 @@ static bool find(const char *name, struct run_driver *out_driver)
     return strcmp(name, "test:altered") == 0;
 }
 
-static struct run_result *play(const char *file, alter *function)
+/* A layer that plays a bad manager is on top of all others; one that plays a bad driver below them. */
+enum player_of { DRIVER, MANAGER };
+
+struct scene {
+    const char *file; /* or the lines of a case */
+    enum run_model model;
+    enum player_of side;
+};
+
+static struct miniport *put_on_top(void *context, struct miniport *next)
 {
-    struct workload *workload = test_load(file);
+    struct base_services services = {0};
+    struct miniport *layer = NULL;
+
+    (void)context;
+    wrap(NULL, &services, next, &layer);
+    assert_non_null(layer);
+    return layer;
+}
+
+static struct run_result *play(const struct scene *scene, alter *function)
+{
+    bool is_text = strchr(scene->file, '\n') != NULL;
+    struct workload *workload = is_text ? test_parse(scene->file) : test_load(scene->file);
     struct run_result *result = calloc(1, sizeof *result);
     struct run_config config;
 
@@ -72,8 +93,10 @@ static struct run_result *play(const char *file, alter *function)
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
-    config.model = RUN_PHYSICAL;
-    config.driver = function ? "test:altered" : "ref";
+    config.model = scene->model;
+    config.driver = function && scene->side == DRIVER ? "test:altered" : "ref";
+    if (function && scene->side == MANAGER)
+        config.add_layer = put_on_top;
     altered = function;
     run_execute(&config, workload, result);
     for (uint32_t i = 0; i < result->step_count; i++)
@@ -82,9 +105,9 @@ static struct run_result *play(const char *file, alter *function)
     return result;
 }
 
-static void expect_broken(enum rule_id rule, const char *file, alter *function)
+static void expect_broken(enum rule_id rule, const struct scene *scene, alter *function)
 {
-    struct run_result *result = play(file, function);
+    struct run_result *result = play(scene, function);
     bool is_told = false;
 
     for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
@@ -102,9 +125,9 @@ static void expect_broken(enum rule_id rule, const char *file, alter *function)
     test_finish(result);
 }
 
-static void expect_kept(enum rule_id rule, const char *file)
+static void expect_kept(enum rule_id rule, const struct scene *scene)
 {
-    struct run_result *result = play(file, NULL);
+    struct run_result *result = play(scene, NULL);
 
     test_assert_clean(result);
     assert_true(result->rules.evaluated[rule] > 0);
@@ -112,17 +135,19 @@ static void expect_kept(enum rule_id rule, const char *file)
     test_finish(result);
 }
 
-#define CONTENT_RULE(identifier, file)                                                             \
+#define CONTENT_RULE_IN(identifier, ...)                                                           \
     static void alter_##identifier(DXGKARG_BUILDPAGINGBUFFER *arg);                                \
+    static const struct scene scene_##identifier = {__VA_ARGS__};                                  \
     static void rule_##identifier##_is_found_when_broken(void **state)                             \
     {                                                                                              \
-        expect_broken(RULE_##identifier, file, alter_##identifier);                                \
+        expect_broken(RULE_##identifier, &scene_##identifier, alter_##identifier);                 \
     }                                                                                              \
     static void rule_##identifier##_is_silent_when_kept(void **state)                              \
     {                                                                                              \
-        expect_kept(RULE_##identifier, file);                                                      \
+        expect_kept(RULE_##identifier, &scene_##identifier);                                       \
     }                                                                                              \
     static void alter_##identifier(DXGKARG_BUILDPAGINGBUFFER *arg)
+#define CONTENT_RULE(identifier, file) CONTENT_RULE_IN(identifier, file, RUN_PHYSICAL, DRIVER)
 #define RULE_PAIR(identifier)                                                                      \
     cmocka_unit_test(rule_##identifier##_is_found_when_broken),                                    \
         cmocka_unit_test(rule_##identifier##_is_silent_when_kept)
@@ -192,11 +217,107 @@ CONTENT_RULE(DISC_003, "main.case")
     *arg = as;
 }
 
+/* What is tiled and not marked Swizzled goes out in the order of its tiles, as a plain copy does. */
+CONTENT_RULE(SWZ_007, "tiles.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Flags.Swizzle &&
+        !arg->Transfer.Flags.Unswizzle)
+        arg->Transfer.hAllocation = NULL;
+}
+
+/* A manager that fills what had content and comes back. */
+CONTENT_RULE_IN(FILL_001, "evict-and-restore.case", RUN_PHYSICAL, MANAGER)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (arg->Operation != DXGK_OPERATION_TRANSFER || arg->Transfer.Source.SegmentId)
+        return;
+    as.Operation = DXGK_OPERATION_FILL;
+    memset(&as.Fill, 0, sizeof as.Fill);
+    as.Fill.hAllocation = arg->Transfer.hAllocation;
+    as.Fill.FillSize = arg->Transfer.TransferSize;
+    as.Fill.Destination.SegmentId = arg->Transfer.Destination.SegmentId;
+    as.Fill.Destination.SegmentAddress = arg->Transfer.Destination.SegmentAddress;
+    *arg = as;
+}
+
+/* The last tile is the allocation's in part; the driver leaves it out. */
+CONTENT_RULE(FILL_007, "drydock-case 1\n"
+                       "option model physical\n"
+                       "option local-memory 4M\n"
+                       "option fill-pattern 0xdeadbeef\n"
+                       "alloc a size=1000K segments=local flags=cpu-visible,swizzled\n"
+                       "submit c0 duration=1000 a:r\n"
+                       "wait all\n"
+                       "read a\n")
+{
+    if (arg->Operation == DXGK_OPERATION_FILL)
+        arg->Fill.FillSize -= 16 * PAGE;
+}
+
+CONTENT_RULE_IN(VX_008, "fill-pattern.case", RUN_GPUMMU, DRIVER)
+{
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_FILL)
+        arg->FillVirtual.FillPattern = (arg->FillVirtual.FillPattern & 0xff) * 0x01010101u;
+}
+
+/* A page list that is begun at its second page. */
+CONTENT_RULE(SLT_003, "sequences/S-19-special-lock-transfer.case")
+{
+    static struct {
+        MDL head;
+        PFN_NUMBER pages[8192];
+    } list;
+    SIZE_T count = arg->SpecialLockTransfer.TransferSize / PAGE;
+    bool is_out = arg->SpecialLockTransfer.Source.SegmentId != 0;
+    MDL *real;
+
+    if (arg->Operation != DXGK_OPERATION_SPECIAL_LOCK_TRANSFER || !count ||
+        count > ARRAY_COUNT(list.pages))
+        return;
+    real =
+        is_out ? arg->SpecialLockTransfer.Destination.pMdl : arg->SpecialLockTransfer.Source.pMdl;
+    list.head = *real;
+    for (SIZE_T i = 0; i < count; i++)
+        list.pages[i] = MmGetMdlPfnArray(real)[(i + 1) % count];
+    if (is_out)
+        arg->SpecialLockTransfer.Destination.pMdl = &list.head;
+    else
+        arg->SpecialLockTransfer.Source.pMdl = &list.head;
+}
+
+/* The order of the tiles stays where the application saw it linear. */
+CONTENT_RULE(SLT_004, "drydock-case 1\n"
+                      "option model physical\n"
+                      "option local-memory 4M\n"
+                      "alloc front size=2M segments=local "
+                      "flags=cpu-visible,use-alternate-va,primary,swizzled\n"
+                      "alloc other size=3M segments=local\n"
+                      "submit c0 duration=1000 front:w\n"
+                      "wait all\n"
+                      "write front offset=64K size=128K\n"
+                      "submit c0 duration=1000 other:w\n"
+                      "wait all\n"
+                      "read front\n")
+{
+    if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        arg->SpecialLockTransfer.Flags.Unswizzle = 0;
+}
+
+/* Half of it is moved: the application sees that. */
+CONTENT_RULE(SLT_007, "sequences/S-19-special-lock-transfer.case")
+{
+    if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        arg->SpecialLockTransfer.TransferSize /= 2;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(XFER_003), RULE_PAIR(XFER_004), RULE_PAIR(XFER_005),
-        RULE_PAIR(XFER_014), RULE_PAIR(FILL_005), RULE_PAIR(DISC_003),
+        RULE_PAIR(XFER_003), RULE_PAIR(XFER_004), RULE_PAIR(XFER_005), RULE_PAIR(XFER_014),
+        RULE_PAIR(FILL_001), RULE_PAIR(FILL_005), RULE_PAIR(FILL_007), RULE_PAIR(DISC_003),
+        RULE_PAIR(SLT_003),  RULE_PAIR(SLT_004),  RULE_PAIR(SLT_007),  RULE_PAIR(VX_008),
+        RULE_PAIR(SWZ_007),
     };
 
     run_add_drivers(find);

@@ -57,6 +57,7 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = &operation->arg;
     bool has_order = operation->allocation->layout != NULL;
+    bool is_swizzled = operation->allocation->is_swizzled;
 
     if (!oracle->config.counts)
         return;
@@ -66,7 +67,8 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
         evaluate(oracle, RULE_XFER_004, operation->has_list && arg->Transfer.MdlOffset);
         evaluate(oracle, RULE_XFER_005, operation->list_is_scattered);
         evaluate(oracle, RULE_XFER_006, true);
-        evaluate(oracle, RULE_XFER_014, has_order);
+        evaluate(oracle, RULE_XFER_014, has_order && is_swizzled);
+        evaluate(oracle, RULE_SWZ_007, has_order && !is_swizzled);
         evaluate(oracle, RULE_PB_011, operation->is_repeated);
         break;
     case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
@@ -209,7 +211,9 @@ static enum rule_id blame_shift(const struct picture *picture, uint64_t holds,
     }
     if (picture->allocation->layout) {
         what = "the order of its tiles had not been changed";
-        rule = rule == RULE_SLT_003 ? RULE_SLT_004 : RULE_XFER_014;
+        rule = rule == RULE_SLT_003               ? RULE_SLT_004
+               : picture->allocation->is_swizzled ? RULE_XFER_014
+                                                  : RULE_SWZ_007;
     }
     snprintf(text, BLAME_BYTES, ": page %llu holds what belongs to page %llu, as if %s",
              (unsigned long long)picture->page, (unsigned long long)holds, what);
@@ -238,8 +242,10 @@ static enum rule_id blame_transfer(const struct picture *picture, char text[BLAM
         return say(RULE_XFER_003, text, "it stands as if TransferOffset had been ignored");
     if (is_out(by) && stands_before(picture, list_offset))
         return say(RULE_XFER_004, text, "it stands as if MdlOffset had been ignored");
-    if (is_special)
+    if (is_special && picture->allocation->layout)
         return say(RULE_SLT_004, text, "the transfer brought something else");
+    if (is_special)
+        return say(RULE_SLT_007, text, "the transfer was not executed, or in part");
     if (picture->allocation->is_swizzled)
         return say(RULE_XFER_014, text, "its pages came in another order than the flags say");
     if (by->is_repeated)

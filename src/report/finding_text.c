@@ -237,18 +237,24 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
     char text[REPORT_SENTENCE_BYTES + 160], sentence[REPORT_SENTENCE_BYTES];
     char violation[REPORT_VIOLATION_BYTES];
     enum rule_id id = rule_find(finding->rule);
-    const struct rule *rule;
+    struct rule rule;
+    const char *whose;
 
     if (id == RULE_NONE)
         return;
-    rule = rule_get(id);
+    rule = *rule_get(id);
+    whose = rule.side == RULE_SIDE_OS ? "the memory manager's: a defect of ours" : "the driver's";
+    /* What the manager asked for is judged by itself, as a finding of the kind manager. */
+    if (rule.side == RULE_SIDE_OS && strcmp(finding->kind, "content") == 0) {
+        whose = "the driver's to carry out";
+        rule.side = RULE_SIDE_DRIVER;
+    }
     snprintf(text, sizeof text, "%s\n(%s; tier %u, WDDM %s, %s; drydock explain %s)",
-             report_plain_words(rule->id, rule->sentence, sentence),
-             rule->side == RULE_SIDE_OS ? "the memory manager's: a defect of ours" : "the driver's",
-             rule->tier, rule->versions, rule_basis_name(rule->basis), rule->id);
+             report_plain_words(rule.id, rule.sentence, sentence), whose, rule.tier, rule.versions,
+             rule_basis_name(rule.basis), rule.id);
     paragraph(out, "rule", text);
-    paragraph(out, "source", rule->source);
-    paragraph(out, "Windows", report_violation(rule, violation));
+    paragraph(out, "source", rule.source);
+    paragraph(out, "Windows", report_violation(&rule, violation));
 }
 
 /* The first lines of it: the rest is in the record. */
