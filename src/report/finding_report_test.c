@@ -107,6 +107,25 @@ static void a_finding_without_a_rule_goes_under_its_kind(void **state)
     free(text);
 }
 
+/* Bytes show what the driver did with a call; what the manager asked for is judged by itself. */
+static void a_content_finding_never_accuses_the_manager(void **state)
+{
+    struct report_finding finding = of_rule();
+    char *text;
+
+    finding.rule = "XFER-006";
+    finding.kind = "manager";
+    text = text_of(&finding);
+    assert_non_null(strstr(text, "a defect of ours"));
+    free(text);
+    finding.kind = "content";
+    text = text_of(&finding);
+    assert_null(strstr(text, "a defect of ours"));
+    assert_null(strstr(text, "system's own"));
+    assert_non_null(strstr(text, "the driver's to carry out"));
+    free(text);
+}
+
 static void a_run_that_could_not_end_is_a_finding_too(void **state)
 {
     struct run_result *result = calloc(1, sizeof *result);
@@ -464,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_screen_tells_what_a_person_needs),
         cmocka_unit_test(a_finding_without_a_rule_goes_under_its_kind),
+        cmocka_unit_test(a_content_finding_never_accuses_the_manager),
         cmocka_unit_test(a_run_that_could_not_end_is_a_finding_too),
         cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
         cmocka_unit_test(a_crash_shows_what_was_written_last),
