@@ -1,7 +1,7 @@
 /*
  * vidmm: every allocation fails once, over the public entry points and both models.
  *
- * Two scenarios use what the last test lists of vidmm.h. Each is repeated with the n-th allocation of
+ * Three scenarios use what the last test lists of vidmm.h. Each is repeated with the n-th allocation of
  * the host failing, or the n-th call that asks the platform for pages or a mapping, until none of
  * them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the step
  * is asked for again and succeeds, all content is what it was, and nothing has leaked when all is
@@ -345,6 +345,69 @@ static void use_two_segments(struct rig *rig)
     rig_destroy_object(rig, &object);
 }
 
+/* In D3 memory segments lose what they hold, page tables included, and the GPU its translations. */
+static NTSTATUS lose_memory(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
+                            POWER_ACTION action)
+{
+    struct rig *rig = rig_of(self);
+
+    if (state == PowerDeviceD0)
+        return STATUS_SUCCESS;
+    for (unsigned segment = 0; segment < rig->config.memory_segments; segment++) {
+        for (uint64_t i = 0; i < rig->segment_pages[segment]; i++) {
+            struct rig_page *page = &rig->segments[segment][i];
+
+            EXPECT(!page->packet_pins);
+            page->content = RIG_POISON;
+            page->owner = 0;
+            if (page->table)
+                rig->tables[page->table - 1].is_initialised = false;
+        }
+    }
+    memset(rig->tlb, 0, sizeof rig->tlb);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS fall_asleep(struct rig *rig)
+{
+    struct rig_done done = {0};
+
+    EXPECT(vidmm_power_down(rig->vidmm, VIDMM_SLEEP_STANDBY, rig_done, &done) == STATUS_SUCCESS);
+    rig_drain(rig);
+    EXPECT(done.calls == 1);
+    return done.status;
+}
+
+/* Memory and an aperture, in use, over a sleep that keeps neither. */
+static void use_over_a_sleep(struct rig *rig)
+{
+    struct rig_object objects[2];
+
+    rig->ops.set_power_state = lose_memory;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rig_request request = {
+            .bytes = PAGE_BYTES_OF(40), .preferred = {i + 1}, .is_physical = i == 1};
+
+        AGAIN(rig, rig_try_object(rig, rig->device, &request, &objects[i]));
+        if (rig->config.is_virtual) {
+            AGAIN(rig, map(rig, &objects[i]));
+            AGAIN(rig, make_resident(rig, &objects[i]));
+        }
+        AGAIN(rig, gpu(rig, &objects[i]));
+    }
+    AGAIN(rig, fall_asleep(rig));
+    EXPECT(vidmm_power_up(rig->vidmm) == STATUS_SUCCESS);
+    rig_drain(rig);
+    EXPECT(vidmm_check(rig->vidmm));
+    for (unsigned i = 0; i < 2; i++) {
+        AGAIN(rig, gpu(rig, &objects[i]));
+        if (rig->config.is_virtual)
+            rig_evict(rig, &objects[i]);
+        AGAIN(rig, cpu(rig, &objects[i], false));
+        rig_destroy_object(rig, &objects[i]);
+    }
+}
+
 static void fail_each(const struct rig_config *config, enum failure failure,
                       void (*scenario)(struct rig *rig))
 {
@@ -401,6 +464,16 @@ static void every_nth_failure_may_hit_a_move_or_a_stop(void **state)
         config.memory_segments = 2;
         fail_each(&config, FAIL_HOST, use_two_segments);
         fail_each(&config, FAIL_PAGES, use_two_segments);
+    }
+}
+
+static void every_nth_failure_may_hit_a_sleep(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+
+        fail_each(&config, FAIL_HOST, use_over_a_sleep);
+        fail_each(&config, FAIL_PAGES, use_over_a_sleep);
     }
 }
 
@@ -506,7 +579,9 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_context_wait_for_paging",
                                       "vidmm_context_allocation_create",
                                       "vidmm_context_allocation_destroy",
-                                      "vidmm_context_allocation_map"};
+                                      "vidmm_context_allocation_map",
+                                      "vidmm_power_down",
+                                      "vidmm_power_up"};
 
 /* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
 static const char *const uncovered[] = {"vidmm_abort",
@@ -514,8 +589,6 @@ static const char *const uncovered[] = {"vidmm_abort",
                                         "vidmm_watch",
                                         "vidmm_preempt",
                                         "vidmm_reset",
-                                        "vidmm_power_down",
-                                        "vidmm_power_up",
                                         "vidmm_native_fence_create",
                                         "vidmm_native_fence_destroy",
                                         "vidmm_native_fences_pack",
@@ -563,6 +636,7 @@ int main(void)
         cmocka_unit_test(every_nth_host_allocation_may_fail),
         cmocka_unit_test(every_nth_call_for_pages_may_fail),
         cmocka_unit_test(every_nth_failure_may_hit_a_move_or_a_stop),
+        cmocka_unit_test(every_nth_failure_may_hit_a_sleep),
         cmocka_unit_test(a_device_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(a_start_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(every_public_function_is_in_the_scenario_or_named),
