@@ -284,12 +284,26 @@ static void place(struct scene *scene, int index, UINT segment, uint64_t address
     scene->list[index].PhysicalAddress.QuadPart = (LONGLONG)address;
 }
 
-/* A command buffer of count commands; command i writes page i of allocation 1 and of 2. */
+/* struct sgpu_umd_render with two references; C has no structure with an open end inside another. */
 struct command {
-    struct sgpu_umd_render head;
+    struct {
+        uint32_t version;
+        uint32_t ref_count;
+        uint64_t token;
+        uint64_t duration_ns;
+    } head;
     struct sgpu_umd_ref refs[2];
 };
+_Static_assert(offsetof(struct command, head.ref_count) ==
+                   offsetof(struct sgpu_umd_render, ref_count),
+               "it is laid out as the manual says");
+_Static_assert(offsetof(struct command, head.duration_ns) ==
+                   offsetof(struct sgpu_umd_render, duration_ns),
+               "it is laid out as the manual says");
+_Static_assert(offsetof(struct command, refs) == offsetof(struct sgpu_umd_render, refs),
+               "it is laid out as the manual says");
 
+/* A command buffer of count commands; command i writes page i of allocation 1 and of 2. */
 static void make_commands(struct command *commands, UINT count)
 {
     memset(commands, 0, count * sizeof *commands);
