@@ -374,6 +374,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
         arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && check_ledger(check)->caps.level_count)
         before_update(check, state, arg);

@@ -425,6 +425,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     const struct check_ledger *ledger = check_ledger(check);
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_BuildPagingBuffer:
         if (arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || !ledger->caps.level_count ||
@@ -451,6 +453,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     struct table_watch *watch = state;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_CreateProcess:
         after_create_process(watch, call);

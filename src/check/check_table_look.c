@@ -609,6 +609,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
     const struct check_table *table;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     if ((call->ddi == MINIPORT_DDI_SubmitCommand ||
          call->ddi == MINIPORT_DDI_SubmitCommandVirtual) &&
         call->packet && call->packet->is_paging && !list_is_empty(&call->packet->built))
@@ -673,6 +675,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
     const struct check_process *process;
     unsigned kept = 0;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_BuildPagingBuffer:
         after_build(check, watch, call);
@@ -702,6 +706,8 @@ static void retired(struct check *check, void *state, const struct check_packet 
 {
     struct look_watch *watch = state;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
         return;
     watch->retired = max_u64(watch->retired, check_packet_last(packet));

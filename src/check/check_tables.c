@@ -589,11 +589,16 @@ bool check_tables_update(struct check_ledger *ledger,
                          const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, uint64_t event)
 {
     bool is_initial = update->Flags.InitialUpdate;
-    struct check_table *table = is_initial && !update->StartIndex
-                                    ? begin_table(ledger, update)
-                                    : check_table_of_update(ledger, update);
     uint64_t end = (uint64_t)update->StartIndex + update->NumPageTableEntries;
+    struct check_table *table;
 
+    if (ledger->tables.is_off || ++ledger->tables.updates > CHECK_TABLES_FOLLOWED) {
+        ledger->tables.epoch += !ledger->tables.is_off; /* none is known any more */
+        ledger->tables.is_off = true;
+        return true;
+    }
+    table = is_initial && !update->StartIndex ? begin_table(ledger, update)
+                                              : check_table_of_update(ledger, update);
     if (!table)
         return !is_initial || !check_find_process(ledger, update->hProcess);
     if (!*address_field(table, mode_of(update)) && !name_table(ledger, table, update))

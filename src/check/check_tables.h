@@ -68,11 +68,19 @@ struct check_table {
 #define CHECK_PLACE(segment, page) ((uint64_t)(segment) << 48 | (page))
 
 /* Of all tables; part of the ledger. */
+/*
+ * Updates of page tables that are followed, and judged, in a run. Pages that lie anywhere are a run each, so
+ * a run of millions of updates would cost several times as much as what it is about.
+ */
+#define CHECK_TABLES_FOLLOWED 8192u
+
 struct check_tables {
     struct id_map by_place;      /* of the driver's memory: CHECK_PLACE() + 1, or CPU address */
     struct id_map by_address[3]; /* by update mode: as operations name it */
     uint64_t epoch;
-    uint64_t count;             /* ever */
+    uint64_t count;   /* ever */
+    uint64_t updates; /* ever */
+    bool is_off;      /* there were CHECK_TABLES_FOLLOWED: nothing is known from there on */
     uint32_t most_root_entries; /* that GetRootPageTableSize gave, with a root that grows */
 };
 

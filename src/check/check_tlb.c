@@ -183,6 +183,8 @@ static void retired(struct check *check, void *state, const struct check_packet 
     uint64_t last = 0;
     unsigned kept = 0;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     if (!watch->updated_count || list_is_empty(&packet->built))
         return;
     last = check_packet_last(packet);
@@ -495,6 +497,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     struct tlb_watch *watch = state;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_BuildPagingBuffer:
         before_build(check, watch, call->before.build_paging_buffer);
@@ -546,6 +550,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     struct tlb_watch *watch = state;
 
+    if (check_ledger(check)->tables.is_off)
+        return;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_CreateContext:
         if (NT_SUCCESS(call->status))
