@@ -1,6 +1,10 @@
 /*
  * Watcher: context allocations, memory that a driver asks for with a callback and gives its first content
- * (CTX-001, CTX-002, CTX-005, CTX-007..009, CTX-012).
+ * (CTX-001..012, CTX-014).
+ *
+ * That it is resident is judged when work of its context is submitted, by the operations built so far:
+ * these are followed from its first content on, and again from the next one behind a reset or a sleep.
+ * Which context the system means is known from the call in whose middle the driver asked.
  */
 #include "check/check_watch.h"
 
@@ -11,6 +15,10 @@
 struct context_allocation {
     DXGKARGCB_CREATECONTEXTALLOCATION made; /* with the system's handle */
     uint64_t initialised_epoch;             /* 0: INIT_CONTEXT_RESOURCE has not come */
+    HANDLE context, device; /* the driver's; NULL: not known, or of the other kind */
+    uint64_t place_epoch;   /* of is_in */
+    bool is_in;             /* content is where the GPU reaches it */
+    unsigned segment;       /* 0: not known */
 };
 
 /* Handles are few: contexts are. When there is no more room nothing more is judged. */
@@ -18,6 +26,11 @@ struct context_watch {
     struct context_allocation allocations[MAX_ALLOCATIONS];
     unsigned count;
     bool is_full;
+    uint64_t written; /* bytes, by the operation that is being built */
+    uint64_t updates_built, updates_retired;
+    uint64_t last_update;     /* operation */
+    uint64_t updates_at_call; /* built, when DxgkCbUpdateContextAllocation was called last */
+    uint64_t update_epoch;    /* the same */
 };
 
 static struct context_allocation *find(struct context_watch *watch, HANDLE handle)
@@ -31,6 +44,23 @@ static struct context_allocation *find(struct context_watch *watch, HANDLE handl
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
+
+/* CTX-014: there is somewhere to be contiguous, or to be mapped. */
+static void check_segments(struct check *check, const DXGKARGCB_CREATECONTEXTALLOCATION *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    uint32_t there = 0;
+
+    if (!arg->Flags.AccessedPhysically || !ledger->segment_count)
+        return;
+    for (unsigned i = 0; i < ledger->segment_count; i++)
+        there |= UINT32_C(1) << (ledger->segments[i].id - 1);
+    if (!check_holds(check, RULE_CTX_014, arg->SupportedSegmentSet & there))
+        check_report(check, RULE_CTX_014, NULL, "SupportedSegmentSet",
+                     "0x%x has no segment of the adapter (0x%x): an allocation with "
+                     "AccessedPhysically is in none",
+                     arg->SupportedSegmentSet, there);
+}
 
 static void on_create(struct check *check, struct context_watch *watch,
                       const struct check_callback *callback)
@@ -52,11 +82,17 @@ static void on_create(struct check *check, struct context_watch *watch,
             "is %u; hDevice is %s, hContext is %s (expected with 1 a device alone, with 0 a "
             "context)",
             is_shared, arg->hDevice ? "not NULL" : "NULL", arg->hContext ? "not NULL" : "NULL");
+    check_segments(check, arg);
     if (!NT_SUCCESS(callback->status))
         return;
     watch->is_full |= watch->count == MAX_ALLOCATIONS;
     if (!watch->is_full)
-        watch->allocations[watch->count++] = (struct context_allocation){.made = *arg};
+        watch->allocations[watch->count++] = (struct context_allocation){
+            .made = *arg,
+            .device = is_shared && outer && outer->ddi == MINIPORT_DDI_CreateContext ? outer->object
+                                                                                     : NULL,
+            .place_epoch = check_ledger(check)->tables.epoch,
+        };
 }
 
 static void on_destroy(struct context_watch *watch, HANDLE handle)
@@ -67,10 +103,46 @@ static void on_destroy(struct context_watch *watch, HANDLE handle)
         *gone = watch->allocations[--watch->count];
 }
 
+/*
+ * CTX-011. A call in whose middle the driver asks may be one that the system cannot leave: there it waits
+ * for nothing.
+ */
+static void on_updated(struct check *check, struct context_watch *watch,
+                       const struct check_callback *callback)
+{
+    if (callback->outer || !NT_SUCCESS(callback->status) ||
+        watch->update_epoch != check_ledger(check)->tables.epoch)
+        return;
+    if (!check_holds(check, RULE_CTX_011,
+                     watch->updates_built > watch->updates_at_call &&
+                         watch->updates_retired == watch->updates_built))
+        check_report(check, RULE_CTX_011, NULL, "status",
+                     "STATUS_SUCCESS; %s UPDATE_CONTEXT_ALLOCATION was built, and %s",
+                     watch->updates_built > watch->updates_at_call ? "an" : "no",
+                     watch->updates_built > watch->updates_at_call ? "its packet has not retired"
+                                                                   : "nothing has run");
+}
+
+static void count_update(struct check *check, struct context_watch *watch)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    watch->updates_built++;
+    watch->last_update = ledger->operation + 1;
+}
+
 /* CTX-012: the system would wait for what it is building. */
-static void on_update(struct check *check, const struct check_callback *callback)
+static void on_update(struct check *check, struct context_watch *watch,
+                      const struct check_callback *callback)
 {
     bool is_inside = false;
+
+    if (callback->has_returned) {
+        on_updated(check, watch, callback);
+        return;
+    }
+    watch->update_epoch = check_ledger(check)->tables.epoch;
+    watch->updates_at_call = watch->updates_built;
 
     for (const struct check_call *outer = callback->outer; outer; outer = outer->outer)
         is_inside |= outer->ddi == MINIPORT_DDI_BuildPagingBuffer;
@@ -90,7 +162,7 @@ static void on_callback(struct check *check, void *state, const struct check_cal
             on_destroy(state, callback->result);
         break;
     case TRACE_CALLBACK_update_context_allocation:
-        on_update(check, callback);
+        on_update(check, state, callback);
         break;
     default:
         break;
@@ -146,14 +218,199 @@ static void before_init(struct check *check, struct context_watch *watch,
                      (unsigned long long)va);
 }
 
+/* ---- Where it is ----------------------------------------------------------------------------- */
+
+static void note_place(struct check *check, struct context_watch *watch,
+                       const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    HANDLE handle = check_paging_allocation(arg);
+    struct context_allocation *allocation = handle ? find(watch, handle) : NULL;
+    uint64_t address, size;
+    unsigned segment;
+
+    if (!allocation)
+        return;
+    if (arg->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY) {
+        allocation->is_in = arg->NotifyResidency.Resident;
+        allocation->segment = arg->NotifyResidency.PhysicalAddress.SegmentId;
+        allocation->place_epoch = ledger->tables.epoch;
+        return;
+    }
+    if (arg->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE) {
+        allocation->is_in = true;
+        allocation->segment = arg->InitContextResource.Destination.SegmentId;
+        allocation->place_epoch = ledger->tables.epoch;
+        return;
+    }
+    switch (check_paging_effect(ledger, arg, &segment, &address, &size)) {
+    case CHECK_EFFECT_IN:
+    case CHECK_EFFECT_MOVE:
+    case CHECK_EFFECT_MAP:
+    case CHECK_EFFECT_VALID:
+        allocation->is_in = true;
+        allocation->segment = segment;
+        break;
+    case CHECK_EFFECT_UNMAP:
+        if (allocation->segment != arg->UnmapApertureSegment.SegmentId)
+            return;
+        allocation->is_in = false;
+        break;
+    case CHECK_EFFECT_OUT:
+    case CHECK_EFFECT_DISCARD:
+        allocation->is_in = false;
+        break;
+    default:
+        return;
+    }
+    allocation->place_epoch = ledger->tables.epoch;
+}
+
+/* CTX-003, CTX-004. */
+static void before_submission(struct check *check, const struct context_watch *watch,
+                              const struct check_packet *packet)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context = check_find_context(ledger, packet->context);
+
+    if (packet->is_paging || packet->is_null || !context)
+        return;
+    for (unsigned i = 0; i < watch->count; i++) {
+        const struct context_allocation *allocation = &watch->allocations[i];
+        bool is_own = allocation->context == packet->context;
+        bool is_of_device = allocation->device && context->device &&
+                            check_find_device(ledger, allocation->device) == context->device;
+        enum rule_id rule = is_own ? RULE_CTX_003 : RULE_CTX_004;
+
+        if ((!is_own && !is_of_device) || allocation->place_epoch != ledger->tables.epoch)
+            continue;
+        if (!check_holds(check, rule, allocation->is_in))
+            check_report(check, rule, &context->object, "hContext",
+                         "0x%llx bytes of context allocation %p%s are %s",
+                         (unsigned long long)allocation->made.Size, allocation->made.hAllocation,
+                         is_own ? "" : ", which its device's contexts share,",
+                         allocation->initialised_epoch ? "not resident"
+                                                       : "nowhere: they have no first content");
+    }
+}
+
+/* The handle that the system used in CreateContext is that of what was asked for in its middle. */
+static void after_create_context(struct context_watch *watch, const struct check_call *call)
+{
+    for (unsigned i = 0; i < watch->count; i++) {
+        struct context_allocation *allocation = &watch->allocations[i];
+
+        if (allocation->made.hContext &&
+            allocation->made.hContext == call->before.create_context->hContext)
+            allocation->context = call->arg.create_context->hContext;
+    }
+}
+
+static void forget_context(struct context_watch *watch, HANDLE context)
+{
+    for (unsigned i = 0; i < watch->count; i++) {
+        if (watch->allocations[i].context == context)
+            watch->allocations[i].context = NULL;
+    }
+}
+
+static void forget_device(struct context_watch *watch, HANDLE device)
+{
+    for (unsigned i = 0; i < watch->count; i++) {
+        if (watch->allocations[i].device == device)
+            watch->allocations[i].device = NULL;
+    }
+}
+
+/* ---- What the driver writes ------------------------------------------------------------------ */
+
+/*
+ * CTX-006, CTX-010: what the bytes are to be only the driver knows, but without a command and without an
+ * address for the CPU there are none.
+ */
+static void check_content(struct check *check, const struct context_watch *watch,
+                          const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    bool is_update = arg->Operation == DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION;
+    enum rule_id rule = is_update ? RULE_CTX_010 : RULE_CTX_006;
+
+    if (is_update ? !arg->UpdateContextAllocation.DriverPrivateDataSize
+                  : arg->InitContextResource.Destination.VirtualAddress != NULL)
+        return;
+    if (!check_holds(check, rule, watch->written))
+        check_report(check, rule, NULL, "pDmaBuffer",
+                     is_update ? "nothing was written: the content stays, though %u bytes say how "
+                                 "it is to change"
+                               : "nothing was written: the place has no first content",
+                     arg->UpdateContextAllocation.DriverPrivateDataSize);
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void before_build(struct check *check, struct context_watch *watch,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (check_ledger(check)->is_operation_open)
+        return;
+    watch->written = 0;
+    if (arg->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE)
+        before_init(check, watch, arg);
+    else if (arg->Operation == DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION)
+        count_update(check, watch);
+    note_place(check, watch, arg);
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
-    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+        before_build(check, state, call->before.build_paging_buffer);
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        if (call->packet)
+            before_submission(check, state, call->packet);
+        break;
+    case MINIPORT_DDI_DestroyContext:
+        forget_context(state, call->object);
+        break;
+    case MINIPORT_DDI_DestroyDevice:
+        forget_device(state, call->object);
+        break;
+    default:
+        break;
+    }
+}
 
-    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
-        arg->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE &&
-        !check_ledger(check)->is_operation_open)
-        before_init(check, state, arg);
+static void after_build(struct check *check, struct context_watch *watch,
+                        const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+
+    if (was->Operation != DXGK_OPERATION_INIT_CONTEXT_RESOURCE &&
+        was->Operation != DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION)
+        return;
+    watch->written +=
+        (uintptr_t)call->arg.build_paging_buffer->pDmaBuffer - (uintptr_t)was->pDmaBuffer;
+    if (call->status == STATUS_SUCCESS)
+        check_content(check, watch, was);
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        after_build(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_CreateContext && NT_SUCCESS(call->status))
+        after_create_context(state, call);
+}
+
+static void retired(struct check *check, void *state, const struct check_packet *packet)
+{
+    struct context_watch *watch = state;
+
+    if (packet->is_paging && packet->state == CHECK_COMPLETED && !list_is_empty(&packet->built) &&
+        check_packet_last(packet) >= watch->last_update)
+        watch->updates_retired = watch->updates_built;
 }
 
 static NTSTATUS create(struct check *check, void **out_state)
@@ -175,5 +432,7 @@ const struct check_watcher check_context_watcher = {
     .create = create,
     .destroy = destroy,
     .before = before,
+    .after = after,
+    .retired = retired,
     .callback = on_callback,
 };

@@ -426,16 +426,23 @@ static NTSTATUS watch_destroy_context_allocation(struct miniport_host *host, HAN
     return status;
 }
 
-/* Shown before: it is from where it is called that matters. */
+/* Shown before, for it matters from where it is called, and when it comes back. */
 static NTSTATUS watch_update_context_allocation(struct miniport_host *host,
                                                 const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
 {
     struct check_layer *layer = layer_of_host(host);
+    NTSTATUS status;
 
     show_callback(layer->check,
                   &(struct check_callback){.callback = TRACE_CALLBACK_update_context_allocation,
                                            .data = update});
-    return layer->host.upper->ops->update_context_allocation(layer->host.upper, update);
+    status = layer->host.upper->ops->update_context_allocation(layer->host.upper, update);
+    show_callback(layer->check,
+                  &(struct check_callback){.callback = TRACE_CALLBACK_update_context_allocation,
+                                           .data = update,
+                                           .status = status,
+                                           .has_returned = true});
+    return status;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -238,12 +238,162 @@ RULE_KEPT(NTF_020)
     give_notice(rig, true);
 }
 
+/* A fence of the paging process at RIG_VA, in the page whose content the rig knows. */
+static void signal_word(struct rig *rig, uint64_t value, uint64_t written, bool is_told)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+    HANDLE process = rig->process;
+    struct rig_update update;
+    uint32_t fence;
+
+    rig->process = rig->system_process;
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_begin_map(rig, &update, RIG_VA, NULL, RIG_DUMMY_PAGE, 1);
+    update.entries[0].Segment = 0;
+    rig_update(rig, &update);
+    rig_flush(rig, rig->system_process, 0, 0);
+    rig->process = process;
+    arg.SignalMonitoredFence.MonitoredFenceGpuVa = RIG_VA + 16;
+    arg.SignalMonitoredFence.MonitoredFenceValue = value;
+    rig_build(rig, &arg);
+    fence = rig_submit(rig);
+    memcpy(rig->dummy + 16, &written, sizeof written);
+    rig->told = is_told ? rig : NULL;
+    rig->fence = fence;
+}
+
+static NTSTATUS report_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+    struct miniport_host *host = rig->drivers_host;
+
+    if (ddi != MINIPORT_DDI_InterruptRoutine)
+        return rig_answer(rig, ddi, object, arg);
+    if (rig->told)
+        host->ops->notify_interrupt(host, &data);
+    data = (DXGKARGCB_NOTIFY_INTERRUPT_DATA){.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+    data.DmaCompleted.SubmissionFenceId = rig->fence;
+    host->ops->notify_interrupt(host, &data);
+    host->ops->queue_dpc(host);
+    return STATUS_SUCCESS;
+}
+
+static void interrupt(struct rig *rig)
+{
+    rig->answer = report_fence;
+    rig->irql = 5;
+    miniport_interrupt(rig->top, 0);
+    rig->irql = PASSIVE_LEVEL;
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(NTF_007)
+{
+    signal_word(rig, 7, 6, true);
+    interrupt(rig);
+}
+
+RULE_KEPT(NTF_007)
+{
+    signal_word(rig, 7, 7, true);
+    interrupt(rig);
+}
+
+RULE_BROKEN(NTF_009)
+{
+    signal_word(rig, 7, 7, false);
+    interrupt(rig);
+}
+
+RULE_KEPT(NTF_009)
+{
+    signal_word(rig, 7, 7, true);
+    interrupt(rig);
+}
+
+static void tell_fences(struct rig *rig, uint64_t current, uint64_t monitored)
+{
+    DXGK_FENCE_RESIDENCY_INFO info = {
+        .hGlobalNativeFence = (HANDLE)0x500,
+        .CurrentValuePhysicalAddress.SegmentOffset = 0x5000 + current,
+        .MonitoredValuePhysicalAddress.SegmentOffset = 0x5000 + monitored,
+        .CurrentValueKernelCpuVa = rig->buffer + current, /* 4 KiB aligned; nothing is there */
+        .MonitoredValueKernelCpuVa = rig->buffer + monitored,
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY};
+
+    arg.NotifyFenceResidency.NumFences = 1;
+    arg.NotifyFenceResidency.FenceResidencyInfo = &info;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(NTF_010)
+{
+    tell_fences(rig, 8, 8);
+}
+
+RULE_KEPT(NTF_010)
+{
+    tell_fences(rig, 8, 16);
+}
+
+/* Local memory, or aperture slots. */
+static void notify_from(struct rig *rig, bool is_local)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg, move;
+
+    begin_notice(rig, &arg, true);
+    move = rig_fill(arg.NotifyAllocation.hAllocation);
+    move.Fill.Destination.SegmentAddress.QuadPart = 32 * 4096;
+    if (is_local)
+        rig_build(rig, &move);
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(NTF_017)
+{
+    notify_from(rig, true);
+}
+
+RULE_KEPT(NTF_017)
+{
+    notify_from(rig, false);
+}
+
+/* The driver's commands for the notice have run, and then others fault. */
+static void touch(struct rig *rig, uint64_t va)
+{
+    struct check_gpu_event event = {.kind = CHECK_GPU_FAULT, .address = va};
+    DXGKARG_BUILDPAGINGBUFFER arg, fill;
+
+    begin_notice(rig, &arg, false);
+    rig_build(rig, &arg);
+    rig_complete(rig, 0, rig_submit(rig));
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig_build(rig, &fill);
+    event.fence = rig_submit(rig);
+    check_gpu(rig->check, &event);
+}
+
+RULE_BROKEN(NTF_019)
+{
+    touch(rig, RIG_VA + 65535);
+}
+
+RULE_KEPT(NTF_019)
+{
+    touch(rig, RIG_VA + 65536);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RULE_PAIR(NTF_001), RULE_PAIR(NTF_002), RULE_PAIR(NTF_003), RULE_PAIR(NTF_004),
-        RULE_PAIR(NTF_005), RULE_PAIR(NTF_008), RULE_PAIR(NTF_012), RULE_PAIR(NTF_014),
-        RULE_PAIR(NTF_015), RULE_PAIR(NTF_016), RULE_PAIR(NTF_018), RULE_PAIR(NTF_020),
+        RULE_PAIR(NTF_005), RULE_PAIR(NTF_007), RULE_PAIR(NTF_008), RULE_PAIR(NTF_009),
+        RULE_PAIR(NTF_010), RULE_PAIR(NTF_017), RULE_PAIR(NTF_019), RULE_PAIR(NTF_012),
+        RULE_PAIR(NTF_014), RULE_PAIR(NTF_015), RULE_PAIR(NTF_016), RULE_PAIR(NTF_018),
+        RULE_PAIR(NTF_020),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

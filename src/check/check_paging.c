@@ -336,6 +336,24 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
+static bool is_mmu_operation(unsigned operation)
+{
+    return operation == DXGK_OPERATION_MAP_MMU || operation == DXGK_OPERATION_UNMAP_MMU;
+}
+
+/* NTF-013: to have no such MMU is no reason to fail. */
+static bool check_says_nothing_of_mmu(struct check *check, NTSTATUS status)
+{
+    bool holds = status != STATUS_NOT_SUPPORTED && status != STATUS_NOT_IMPLEMENTED;
+
+    if (!check_holds(check, RULE_NTF_013, holds))
+        check_report(check, RULE_NTF_013, NULL, "status",
+                     "0x%08x: a driver without auxiliary MMUs answers STATUS_SUCCESS and writes "
+                     "nothing",
+                     (unsigned)status);
+    return holds;
+}
+
 static bool is_shortage(NTSTATUS status)
 {
     return status == STATUS_NO_MEMORY || status == STATUS_INSUFFICIENT_RESOURCES;
@@ -367,6 +385,8 @@ static void check_status(struct check *check, const struct check_call *call)
         return;
     }
     if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && has_rule_about_busy(operation))
+        return;
+    if (is_mmu_operation(operation) && !check_says_nothing_of_mmu(check, status))
         return;
     if (is_aperture_missing(operation, status))
         return;

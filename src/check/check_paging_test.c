@@ -556,22 +556,65 @@ RULE_KEPT_IN(PB_031, RIG_PHYSICAL)
     patch_paging(rig, 0);
 }
 
+static NTSTATUS answer_mmu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_BuildPagingBuffer ? *(NTSTATUS *)rig->told
+                                                 : rig_answer(rig, ddi, object, arg);
+}
+
+static void unmap_from_mmu(struct rig *rig, NTSTATUS status)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_UNMAP_MMU};
+
+    arg.UnmapMmu.hAllocation = rig_create_allocation(rig, NULL);
+    arg.UnmapMmu.NumberOfPages = 1;
+    arg.UnmapMmu.VirtualAddress = 0x10000;
+    rig->answer = answer_mmu;
+    rig->told = &status;
+    rig_build(rig, &arg);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(NTF_013)
+{
+    unmap_from_mmu(rig, STATUS_NOT_SUPPORTED);
+}
+
+RULE_KEPT(NTF_013)
+{
+    unmap_from_mmu(rig, STATUS_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PB_001), RULE_PAIR(PB_002),
-        RULE_PAIR(PB_003), RULE_PAIR(PB_006),
-        RULE_PAIR(PB_007), RULE_PAIR(PB_008),
-        RULE_PAIR(PB_009), RULE_PAIR(PB_010),
-        RULE_PAIR(PB_012), RULE_PAIR(PB_013),
-        RULE_PAIR(PB_014), RULE_PAIR(PB_015),
-        RULE_PAIR(PB_016), RULE_PAIR(PB_018),
-        RULE_PAIR(PB_019), RULE_PAIR(PB_020),
-        RULE_PAIR(PB_021), RULE_PAIR(PB_022),
-        RULE_PAIR(PB_024), RULE_PAIR(PB_025),
-        RULE_PAIR(PB_026), RULE_PAIR(PB_028),
-        RULE_PAIR(PB_029), RULE_PAIR(PB_030),
-        RULE_PAIR(PB_031), cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
+        RULE_PAIR(NTF_013),
+        RULE_PAIR(PB_001),
+        RULE_PAIR(PB_002),
+        RULE_PAIR(PB_003),
+        RULE_PAIR(PB_006),
+        RULE_PAIR(PB_007),
+        RULE_PAIR(PB_008),
+        RULE_PAIR(PB_009),
+        RULE_PAIR(PB_010),
+        RULE_PAIR(PB_012),
+        RULE_PAIR(PB_013),
+        RULE_PAIR(PB_014),
+        RULE_PAIR(PB_015),
+        RULE_PAIR(PB_016),
+        RULE_PAIR(PB_018),
+        RULE_PAIR(PB_019),
+        RULE_PAIR(PB_020),
+        RULE_PAIR(PB_021),
+        RULE_PAIR(PB_022),
+        RULE_PAIR(PB_024),
+        RULE_PAIR(PB_025),
+        RULE_PAIR(PB_026),
+        RULE_PAIR(PB_028),
+        RULE_PAIR(PB_029),
+        RULE_PAIR(PB_030),
+        RULE_PAIR(PB_031),
+        cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

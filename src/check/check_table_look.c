@@ -1,7 +1,7 @@
 /*
  * Watcher: what a driver made of page tables, seen in the memory that the GPU walks (PT-014, PT-016,
  * PT-017, PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and what it flushed (TLB-002,
- * TLB-006, TLB-007).
+ * TLB-005..007).
  *
  * Of each operation the first and the last entry and two between are remembered as samples; of one that
  * leads to a table, two of that table as well. They are compared with the tables when the packet has
@@ -720,12 +720,58 @@ static void retired(struct check *check, void *state, const struct check_packet 
         retire_flushes(check, watch);
 }
 
+/* The entry says an address that the GPU may read and write: no fault comes of it. */
+static bool is_plain_entry(const struct check_ledger *ledger, const struct check_gpu_entry *entry)
+{
+    if (!entry->is_valid || entry->is_zero || entry->is_read_only || entry->is_no_execute)
+        return false;
+    if (entry->is_system)
+        return true;
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
+        const struct check_segment *segment = &ledger->segments[i];
+
+        if (!segment->flags.Aperture && entry->address >= segment->base &&
+            entry->address - segment->base < segment->size)
+            return true;
+    }
+    return false;
+}
+
+/* TLB-005: who keeps no invalid translations does not fault where memory has a valid one. */
+static void check_fault(struct check *check, const struct check_gpu_event *event)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context =
+        event->packet ? check_find_context(ledger, event->packet->context) : NULL;
+    const struct check_process *process =
+        context && context->device ? context->device->process : NULL;
+    struct check_gpu_walk walk = {0};
+    bool is_system;
+    uint64_t place, address;
+
+    if (!ledger->caps.gpummu.InvalidTlbEntriesNotCached || event->is_malformed_packet || !process ||
+        !config->walk || !root_of(ledger, process, &place) ||
+        !address_of_place(ledger, place, &is_system, &address) ||
+        !config->walk(config->context, is_system, address, event->address, &walk))
+        return;
+    if (!check_holds(check, RULE_TLB_005,
+                     !walk.entries[0].is_read || !is_plain_entry(ledger, &walk.entries[0])))
+        check_report(check, RULE_TLB_005, &process->object, "",
+                     "the GPU faulted at VA 0x%llx, for which the page tables have GPU address "
+                     "0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached)",
+                     (unsigned long long)event->address,
+                     (unsigned long long)walk.entries[0].address);
+}
+
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
-    if (event->kind == CHECK_GPU_FLUSHED)
+    if (event->kind == CHECK_GPU_FLUSHED) {
         on_flushed(check, state, event);
-    else if (event->kind == CHECK_GPU_FAULT)
+    } else if (event->kind == CHECK_GPU_FAULT) {
+        check_fault(check, event);
         forget(state); /* what comes of the packet is not known */
+    }
 }
 
 static NTSTATUS create(struct check *check, void **out_state)

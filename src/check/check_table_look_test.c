@@ -516,10 +516,44 @@ RULE_KEPT(TLB_006)
     flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, true);
 }
 
+/* Work of the context faults at an address whose entry is valid in memory, or is not. */
+static void fault_at(struct rig *rig, uint64_t va)
+{
+    struct check_gpu_event event = {.kind = CHECK_GPU_FAULT, .node = 1, .fence = 1, .address = va};
+    DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.hContext = rig->context,
+                                           .DmaBufferVirtualAddress = RIG_VA,
+                                           .DmaBufferSize = RIG_PACKET_BYTES,
+                                           .SubmissionFenceId = 1,
+                                           .NodeOrdinal = 1};
+    struct memory memory;
+    struct rig_update update;
+
+    rig->gpummu.InvalidTlbEntriesNotCached = 1;
+    rig_query_mmu(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+    carry_out(rig, &update, NO_MISTAKE);
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &submit);
+    check_gpu(rig->check, &event);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(TLB_005)
+{
+    fault_at(rig, RIG_VA + 0xf000);
+}
+
+RULE_KEPT(TLB_005)
+{
+    fault_at(rig, RIG_VA + 0x10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
+        RULE_PAIR(TLB_005),
         RULE_PAIR(PT_014),
         RULE_PAIR(PT_016),
         RULE_PAIR(PT_017),

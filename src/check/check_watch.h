@@ -65,8 +65,9 @@ struct check_callback {
     uint64_t event;
     enum trace_callback callback;
     const void *data;
-    NTSTATUS status; /* what the kernel answered, where it did already */
-    void *result;    /* GetHandleData: what it gave; Reserve: the process; Destroy: the handle */
+    NTSTATUS status;   /* what the kernel answered, where it did already */
+    void *result;      /* GetHandleData: what it gave; Reserve: the process; Destroy: the handle */
+    bool has_returned; /* UpdateContextAllocation, which is shown before and after */
     const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
 };
 
