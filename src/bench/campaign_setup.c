@@ -342,7 +342,7 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
     stream_of(seed, STREAM_SWITCHES, &rng);
     config->skips_paging_patch = rng_chance(&rng, 1, 2);
     config->announces_idle = rng_chance(&rng, 1, 2);
-    config->has_no_ranges = rng_chance(&rng, 1, 2);
+    config->has_no_ranges = rng_chance(&rng, 1, 4);
     stream_of(seed, STREAM_PIECES, &rng);
     if (rng_chance(&rng, 1, 2))
         config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 16);

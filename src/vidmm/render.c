@@ -218,10 +218,14 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     unsigned i;
 
     for (i = 0; i < submission->reference_count; i++) {
-        describe(submission->context->device, &submission->references[i],
-                 &buffer->allocation_list[i]);
-        if (!submission->is_needed[i])
+        DXGK_ALLOCATIONLIST *entry = &buffer->allocation_list[i];
+
+        describe(submission->context->device, &submission->references[i], entry);
+        if (!submission->is_needed[i]) { /* another part's: it may go while this one runs */
+            entry->SegmentId = 0;
+            entry->PhysicalAddress.QuadPart = 0;
             continue;
+        }
         ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
         if (submission->references[i].is_written)
             submission->references[i].allocation->is_dirty = true;

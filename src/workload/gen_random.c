@@ -155,7 +155,7 @@ static uint32_t random_flags(struct random *r)
         flags |= WORKLOAD_ALLOCATION_NOTIFY_EVICTION | WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP;
     if (rng_chance(r->rng, 1, 16))
         flags |= WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT;
-    if (!(flags & WORKLOAD_ALLOCATION_CACHED) && rng_chance(r->rng, 1, r->values[WISHES] ? 8 : 32))
+    if (!(flags & WORKLOAD_ALLOCATION_CACHED) && rng_chance(r->rng, 1, r->values[WISHES] ? 3 : 32))
         flags |= WORKLOAD_ALLOCATION_PRIMARY;
     if (rng_chance(r->rng, 1, 32))
         flags |= WORKLOAD_ALLOCATION_SYNCHRONOUS_PAGING;
