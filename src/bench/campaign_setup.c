@@ -43,6 +43,7 @@ enum stream {
     STREAM_SLEEP,
     STREAM_RESETS,
     STREAM_COHERENCE,
+    STREAM_FILLS,
 };
 
 static const char *const model_names[] = {
@@ -277,6 +278,9 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     config->preserve = (enum run_preserve)rng_below(&rng, RUN_PRESERVE_PART + 1);
     stream_of(seed, STREAM_COHERENCE, &rng);
     config->has_coherent_aperture = rng_chance(&rng, 1, 2);
+    stream_of(seed, STREAM_FILLS, &rng);
+    config->fill_pattern = rng_chance(&rng, 1, 4) ? (uint32_t)rng_next(&rng) : 0;
+    config->tells_tables_in_transfer = config->model == RUN_GPUMMU && rng_chance(&rng, 1, 2);
 }
 
 /* What only some levels have, or only one model. */
@@ -476,6 +480,10 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", banks");
     if (config->has_coherent_aperture)
         say(setup, ", coherent aperture");
+    if (config->fill_pattern)
+        say(setup, ", filled with 0x%08" PRIx32, config->fill_pattern);
+    if (config->tells_tables_in_transfer)
+        say(setup, ", tables in transfers");
     if (config->dead_bytes)
         say(setup, ", dead %" PRIu64 " KiB", config->dead_bytes / KiB);
     if (config->residency_part_bytes)
