@@ -342,7 +342,8 @@ static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **st
 
     for (unsigned i = 0; i < ARRAY_COUNT(modes); i++) {
         for (unsigned clears = 0; clears < 2; clears++) {
-            static const char *const names[] = {"tables-that-leave.case", "compaction.case"};
+            static const char *const names[] = {"tables-that-leave.case", "compaction.case",
+                                                "compaction-of-a-primary.case"};
 
             for (unsigned n = 0; n < ARRAY_COUNT(names); n++) {
                 struct workload *workload = load(names[n]);
@@ -360,8 +361,8 @@ static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **st
                 run_execute(&config, workload, result);
                 assert_int_equal(result->outcome, RUN_CLEAN);
                 assert_true(result->statistics.evicted_tables > 0);
-                assert_int_equal(result->statistics.compactions, n);
-                assert_int_equal(result->statistics.moved_tables > 0, n == 1);
+                assert_int_equal(result->statistics.compactions, n > 0);
+                assert_int_equal(result->statistics.moved_tables > 0, n > 0);
                 finish(result);
                 workload_free(workload);
             }

@@ -25,7 +25,8 @@ enum unit { UNIT_FREE, UNIT_MOVABLE, UNIT_FIXED };
 static bool is_movable(const struct vidmm_allocation *allocation, const struct segment *segment)
 {
     return allocation->segment == segment && allocation->state == ALLOCATION_RESIDENT &&
-           !allocation->lock_count && !allocation->is_for_context && !allocation->is_destroyed;
+           !allocation->lock_count && !allocation->is_for_context && !allocation->is_pinned &&
+           !allocation->is_destroyed;
 }
 
 /* Calls it for every allocation of every process; stops, and says so, when it fails. */
@@ -209,7 +210,7 @@ static bool has_to_move(const struct compaction *compaction,
 
 static NTSTATUS take_place(struct compaction *compaction, struct vidmm_allocation *allocation)
 {
-    if (allocation->is_accessed_physically != compaction->is_for_pieces ||
+    if (segment_places_whole(allocation) != compaction->is_for_pieces ||
         !has_to_move(compaction, allocation))
         return STATUS_SUCCESS;
     return move_take_place(allocation, compaction->segment);

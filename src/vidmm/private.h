@@ -120,6 +120,12 @@ struct segment *segment_by_id(struct vidmm *vidmm, unsigned id); /* 0: system */
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY when it is full, STATUS_NO_MEMORY when the host is.
  */
 NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation);
+
+/*
+ * Whether its place in a segment has to be one piece: the physical model, whatever is reached by physical
+ * address, and primaries (ALLOC-016).
+ */
+bool segment_places_whole(const struct vidmm_allocation *allocation);
 void segment_unplace(struct vidmm_allocation *allocation);
 /* Byte offset in the segment of a page of a placed allocation (memory segments). */
 uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page);

@@ -523,8 +523,8 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
 /* What has to be in one piece, the largest first; then the rest. */
 static bool goes_before(const struct vidmm_allocation *a, const struct vidmm_allocation *b)
 {
-    bool a_is_whole = !a->vidmm->caps.is_virtual || a->is_accessed_physically;
-    bool b_is_whole = !b->vidmm->caps.is_virtual || b->is_accessed_physically;
+    bool a_is_whole = segment_places_whole(a);
+    bool b_is_whole = segment_places_whole(b);
 
     return a_is_whole != b_is_whole ? a_is_whole : a->page_count > b->page_count;
 }
@@ -582,7 +582,7 @@ static bool compact(struct request *request, struct segment *segment)
                compaction_begin(request->vidmm, segment, shortage->page_count,
                                 shortage->alignment_pages);
     allocation = request->allocations[request->placed];
-    return allocation->is_accessed_physically &&
+    return segment_places_whole(allocation) &&
            compaction_begin(request->vidmm, segment, allocation->page_count,
                             bytes_to_pages(allocation->alignment));
 }

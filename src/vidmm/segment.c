@@ -355,6 +355,12 @@ static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *a
     return status;
 }
 
+bool segment_places_whole(const struct vidmm_allocation *allocation)
+{
+    return !allocation->vidmm->caps.is_virtual || allocation->is_accessed_physically ||
+           allocation->is_primary || allocation->is_pinned;
+}
+
 NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation)
 {
     NTSTATUS status = STATUS_SUCCESS;
@@ -369,11 +375,8 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
         status = take_preferred(segment, allocation);
         break;
     case SEGMENT_PAGES:
-        /* Whatever is reached by physical address is in one piece, and primaries (ALLOC-016). */
-        status =
-            allocation->is_accessed_physically || allocation->is_primary || allocation->is_pinned
-                ? take_one_run(segment, allocation)
-                : take_pages(segment, allocation);
+        status = segment_places_whole(allocation) ? take_one_run(segment, allocation)
+                                                  : take_pages(segment, allocation);
         break;
     }
     if (!NT_SUCCESS(status))
