@@ -508,6 +508,9 @@ static void describe(struct campaign_setup *setup)
         [MACHINE_FRAGMENTED] = "fragmented",
         [MACHINE_CONTIGUOUS] = "contiguous",
     };
+    static const char *const faults[] = {"probed",           "parts of page lists", "pool fails",
+                                         "start fails once", "saves denied",        "preempted",
+                                         "late DPCs"};
     const struct run_config *config = &setup->config;
 
     say(setup, "wddm %u.%u, %s pages", config->wddm / 10, config->wddm % 10,
@@ -543,9 +546,10 @@ static void describe(struct campaign_setup *setup)
         config->skips_paging_patch ? ", no patch" : "",
         config->announces_idle ? ", idle announced" : "");
     describe_board(setup);
-    say(setup, "%s%s%s", config->faults & RUN_FAULT_PROBES ? ", probed" : "",
-        config->faults & RUN_FAULT_PAGE_LISTS ? ", parts of page lists" : "",
-        config->faults & RUN_FAULT_POOL ? ", pool fails" : "");
+    for (size_t i = 0; i < ARRAY_COUNT(faults); i++) {
+        if (config->faults >> i & 1)
+            say(setup, ", %s", faults[i]);
+    }
 }
 
 void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,

@@ -194,7 +194,7 @@ static bool queue_dpc(struct miniport_host *base)
     host->is_dpc_queued = true;
     machine_schedule(host->machine, &host->dpc,
                      machine_now(host->machine) +
-                         rng_between(&host->rng, DPC_DELAY_MIN_NS, DPC_DELAY_MAX_NS),
+                         rng_between(&host->rng, DPC_DELAY_MIN_NS, host->dpc_delay_ns),
                      run_dpc, host);
     return true;
 }
@@ -355,7 +355,8 @@ NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *
 {
     CM_PARTIAL_RESOURCE_LIST *list;
 
-    *host = (struct bench_host){.base = {.ops = &host_ops}, .machine = machine, .nt = nt};
+    *host = (struct bench_host){
+        .base = {.ops = &host_ops}, .machine = machine, .nt = nt, .dpc_delay_ns = DPC_DELAY_MAX_NS};
     list_init(&host->mappings);
     host->resource_bytes = sizeof *host->resources + sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
     host->resources = base_alloc(machine_services(machine), host->resource_bytes);
@@ -384,6 +385,19 @@ void host_fini(struct bench_host *host)
         end_mapping(host, mapped);
     base_free(machine_services(host->machine), host->resources, host->resource_bytes);
     host->resources = NULL;
+}
+
+uint64_t host_mapping_count(const struct bench_host *host, uint64_t *out_bytes)
+{
+    const struct mapped_memory *mapped;
+    uint64_t count = 0;
+
+    *out_bytes = 0;
+    list_for_each (mapped, &host->mappings, struct mapped_memory, link) {
+        count++;
+        *out_bytes += mapped->bytes;
+    }
+    return count;
 }
 
 void host_set_miniport(struct bench_host *host, struct miniport *miniport)

@@ -5,7 +5,7 @@
  *            miniport_host, which is what the driver calls afterwards.
  * Model      A driver's DxgkDdiInterruptRoutine runs when the machine raises its line. A deferred
  *            procedure call that it queues is an event of the machine, some hundred nanoseconds
- *            later, how many is the seed's choice; several requests before it ran are one.
+ *            later (HOST_LATE_DPC_NS where it may be late), how many is the seed's choice; several requests before it ran are one.
  *            GetDeviceInformation describes the two ranges of the machine's bus that the GPU
  *            answers: registers, then the window on local memory.
  *
@@ -23,6 +23,8 @@
 #include "nt/nt.h"
 #include "vidmm/vidmm.h"
 
+#define HOST_LATE_DPC_NS 100000u
+
 struct bench_host {
     struct miniport_host base;
     struct machine *machine;
@@ -32,7 +34,8 @@ struct bench_host {
     struct rng rng;
     struct machine_event dpc;
     bool is_dpc_queued;
-    struct list mappings; /* of MapMemory */
+    uint64_t dpc_delay_ns; /* at most; set behind host_init() where it is not to be usual */
+    struct list mappings;  /* of MapMemory */
     CM_RESOURCE_LIST *resources;
     size_t resource_bytes;
     uint64_t dpc_count;
@@ -45,6 +48,9 @@ struct bench_host {
 /* The kernel services say at which IRQL the driver runs. STATUS_NO_MEMORY. */
 NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt);
 void host_fini(struct bench_host *host);
+
+/* How many mappings of device memory (DxgkCbMapMemory) the driver has, and of how many bytes. */
+uint64_t host_mapping_count(const struct bench_host *host, uint64_t *out_bytes);
 
 /* Connects the interrupt line to the miniport. NULL disconnects. */
 void host_set_miniport(struct bench_host *host, struct miniport *miniport);

@@ -99,6 +99,7 @@ bool player_advance(struct player *player)
     }
     if (!machine_run_next(player->machine))
         return stop_stuck(player, "nothing more happens");
+    player_preempt_when_due(player);
     statistics = vidmm_statistics(player->vidmm);
     progress = statistics->build_calls + statistics->paging_submissions;
     if (progress != player->last_progress) {
@@ -315,6 +316,7 @@ bool player_play(struct player *player)
         return false;
     start = machine_now(player->machine);
     player_start_watchdog(player);
+    player_start_preemptions(player);
     step_begin(player, "", 0);
     for (uint32_t i = 0; i < op_count; i++) {
         player->op_index = i;
@@ -356,6 +358,7 @@ bool player_take_down(struct player *player)
     const struct workload *workload = player->workload;
 
     player->is_giving_up = true;
+    player_stop_preemptions(player);
     for (uint32_t i = 0; i < workload->allocation_count; i++) {
         if (!player_free(player, i))
             return false;
@@ -449,6 +452,7 @@ void player_destroy(struct player *player)
     services = player->services;
     workload = player->workload;
     player_stop_watchdog(player);
+    player_stop_preemptions(player);
     machine_cancel(player->machine, &player->removal);
     if (player->contexts)
         player_abandon_submissions(player);

@@ -62,6 +62,67 @@ void player_tell_hang(struct player *player, uint32_t node)
                   &(struct check_gpu_event){.kind = CHECK_GPU_HUNG, .node = node});
 }
 
+/* ---- Preemptions that nobody asked for ---- */
+
+#define PREEMPTION_RNG_STREAM     0x707265656d7074u /* "preempt" */
+#define PREEMPTION_SPACING_MIN_NS 1000u
+#define PREEMPTION_SPACING_STEPS  10u /* doublings: to about a millisecond */
+
+static void preemption_is_due(void *context);
+
+static void schedule_preemption(struct player *player)
+{
+    struct player_preemptions *preemptions = &player->preemptions;
+    uint64_t spacing = PREEMPTION_SPACING_MIN_NS
+                       << rng_below(&preemptions->rng, PREEMPTION_SPACING_STEPS);
+
+    if (!preemptions->left)
+        return;
+    preemptions->left--;
+    machine_schedule(player->machine, &preemptions->event,
+                     machine_now(player->machine) + rng_between(&preemptions->rng, 1, spacing),
+                     preemption_is_due, player);
+}
+
+/* The driver may be in the middle of a call that lets the machine run on: not here, then. */
+static void preemption_is_due(void *context)
+{
+    struct player *player = context;
+
+    player->preemptions.is_due = true;
+    schedule_preemption(player);
+}
+
+void player_preempt_when_due(struct player *player)
+{
+    struct player_preemptions *preemptions = &player->preemptions;
+
+    if (!preemptions->is_due)
+        return;
+    preemptions->is_due = false;
+    if (!player->is_asleep)
+        vidmm_preempt(player->vidmm,
+                      (unsigned)rng_below(&preemptions->rng, player->config.run->node_count));
+}
+
+void player_start_preemptions(struct player *player)
+{
+    struct rng parent;
+
+    if (!(player->config.run->faults & RUN_FAULT_PREEMPTIONS))
+        return;
+    rng_init(&parent, player->config.run->seed);
+    rng_fork(&parent, PREEMPTION_RNG_STREAM, &player->preemptions.rng);
+    player->preemptions.left = PLAYER_PREEMPTIONS;
+    schedule_preemption(player);
+}
+
+void player_stop_preemptions(struct player *player)
+{
+    machine_cancel(player->machine, &player->preemptions.event);
+    player->preemptions.is_due = false;
+}
+
 /* ---- Devices in error ---- */
 
 void player_revive_devices(struct player *player)

@@ -17,9 +17,11 @@
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
 #define DRYDOCK_BENCH_PLAYER_PRIVATE_H
 
+#include "base/rng.h"
 #include "bench/player.h"
 
 #define PLAYER_PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
+#define PLAYER_PREEMPTIONS       64u  /* of the fault "preemptions", in a run */
 #define PLAYER_ATTEMPTS          4u   /* of a call that fails for lack of memory */
 
 /* Part of an allocation at an address of a process. */
@@ -101,6 +103,13 @@ struct player_fence {
     uint32_t number;                   /* that command buffers name it by */
 };
 
+struct player_preemptions {
+    struct machine_event event;
+    struct rng rng;
+    unsigned left;
+    bool is_due;
+};
+
 struct player {
     struct player_config config;
     const struct base_services *services;
@@ -151,7 +160,8 @@ struct player {
 
     struct machine_event watchdog;
     struct machine_event removal; /* of a `remove` line */
-    bool is_asleep;               /* the GPU, since a `power` line */
+    struct player_preemptions preemptions;
+    bool is_asleep; /* the GPU, since a `power` line */
 
     uint8_t *command; /* a command buffer being made */
     size_t command_room;
@@ -271,6 +281,15 @@ bool player_play_gpu(struct player *player, uint32_t op_index);
 /* Lets the manager look at the clock from now on, when the run has a watchdog. */
 void player_start_watchdog(struct player *player);
 void player_stop_watchdog(struct player *player);
+
+/*
+ * The fault "preemptions": PLAYER_PREEMPTIONS times in a run, at moments and on nodes that the seed
+ * draws, the manager has a node preempted. Carried out between two events of the machine, whatever packet
+ * is being executed.
+ */
+void player_start_preemptions(struct player *player);
+void player_stop_preemptions(struct player *player);
+void player_preempt_when_due(struct player *player);
 /* Uses devices again that were in error, once none of their submissions is left. */
 /* What does not end from here on is not the driver's doing. */
 void player_tell_hang(struct player *player, uint32_t node);

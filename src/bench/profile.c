@@ -23,7 +23,7 @@ static const struct run_profile profiles[] = {
      .check = {.wants_one_mmu = true},
      .faults = RUN_FAULT_ALL},
     {.name = "gentle",
-     .summary = "no hardships: unknown operations, parts of page lists, a pool that fails",
+     .summary = "no hardships: nothing of what the option faults can switch on",
      .faults = 0},
     {.name = "wddm-1",
      .summary = "drivers of WDDM 1.x only",

@@ -387,12 +387,27 @@ static void play(struct run_assembly *run)
 
 /* ---- Going down ------------------------------------------------------------------------------- */
 
-static void report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
+static void report_leak_after(struct run_assembly *run, const char *after, const char *what,
+                              uint64_t count, uint64_t bytes)
 {
     if (count)
         run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
-                          "%llu %s (%llu bytes) are left after everything was destroyed",
-                          (unsigned long long)count, what, (unsigned long long)bytes);
+                          "%llu %s (%llu bytes) are left after %s", (unsigned long long)count, what,
+                          (unsigned long long)bytes, after);
+}
+
+static void report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
+{
+    report_leak_after(run, "everything was destroyed", what, count, bytes);
+}
+
+void run_report_driver_leaks(struct run_assembly *run, const char *after)
+{
+    uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
+
+    report_leak_after(run, after, "mappings of the driver's device", count, bytes);
+    report_leak_after(run, after, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
+                      nt_pool_live_bytes(run->nt));
 }
 
 /*
@@ -456,13 +471,12 @@ static void lower_driver(struct run_assembly *run)
         run->top->ops->remove_device(run->top);
     if (run->has_host) {
         host_set_miniport(&run->host, NULL);
+        run_report_driver_leaks(run, "everything was destroyed");
         host_fini(&run->host);
     }
     miniport_destroy(run->top);
     lower_check(run, true);
     if (run->nt) {
-        report_leak(run, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
-                    nt_pool_live_bytes(run->nt));
         nt_bind(run->previous_nt);
         nt_destroy(run->nt);
     }

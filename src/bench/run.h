@@ -96,7 +96,11 @@ enum run_fault {
     RUN_FAULT_PROBES = 1 << 0,     /* operations that no driver can know (miniport/probe.h) */
     RUN_FAULT_PAGE_LISTS = 1 << 1, /* page lists are parts of longer ones (miniport/lend.h) */
     RUN_FAULT_POOL = 1 << 2,       /* one of the driver's pool allocations fails, after its start */
-    RUN_FAULT_ALL = 7,
+    RUN_FAULT_START = 1 << 3,      /* a callback of the first start fails (miniport/deny.h) */
+    RUN_FAULT_CONTEXT_ALLOCATIONS = 1 << 4, /* callbacks that make or change them fail (the same) */
+    RUN_FAULT_PREEMPTIONS = 1 << 5,         /* nodes are preempted in the middle of their work */
+    RUN_FAULT_LATE_DPCS = 1 << 6, /* a DPC may come many interrupts later (bench/host.h) */
+    RUN_FAULT_ALL = 127,
 };
 
 struct run_config {

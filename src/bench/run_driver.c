@@ -2,8 +2,8 @@
  * Run: the driver goes up, from its kernel services to a started adapter.
  *
  * The layers from the driver up: raw, a planted defect of the zoo, coverage of the driver, busy,
- * lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, and the
- * one that a test adds. Where each stands in the order is told in docs/architecture.md.
+ * lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, deny, and
+ * the one that a test adds. Where each stands in the order is told in docs/architecture.md.
  */
 #include "bench/coverage.h"
 #include "bench/drivers.h"
@@ -13,10 +13,62 @@
 #include "bench/run_private.h"
 #include "bench/vigil.h"
 #include "miniport/busy.h"
+#include "miniport/deny.h"
 #include "miniport/lend.h"
 #include "miniport/probe.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
+
+static unsigned denied_kinds(const struct run_config *config)
+{
+    return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
+           (config->faults & RUN_FAULT_CONTEXT_ALLOCATIONS ? DENY_CONTEXT_ALLOCATIONS : 0);
+}
+
+static bool add_device(struct run_assembly *run)
+{
+    NTSTATUS status = run->top->ops->add_device(run->top);
+
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
+    run->is_added = true;
+    return true;
+}
+
+static NTSTATUS start_device(struct run_assembly *run)
+{
+    ULONG sources = 0, children = 0;
+    const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
+                                                                ? run->config->hardware_queue_depth
+                                                                : 2};
+    NTSTATUS status = run->top->ops->start_device(run->top, &start, &sources, &children);
+
+    run->is_started = NT_SUCCESS(status);
+    return status;
+}
+
+/*
+ * A start that fails because a callback did ends in RemoveDevice, without StopDevice: the device never
+ * ran. Nothing of the driver's may be left then; its second start finds everything in order.
+ */
+static bool start_adapter(struct run_assembly *run)
+{
+    NTSTATUS status;
+
+    if (!add_device(run))
+        return false;
+    status = start_device(run);
+    if (!NT_SUCCESS(status) && run->deny && miniport_deny_count(run->deny)) {
+        run->top->ops->remove_device(run->top);
+        run->is_added = false;
+        run_report_driver_leaks(run, "a start that failed");
+        if (!add_device(run))
+            return false;
+        status = start_device(run);
+    }
+    return NT_SUCCESS(status) ||
+           run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
+}
 
 bool run_raise_driver(struct run_assembly *run)
 {
@@ -26,10 +78,6 @@ bool run_raise_driver(struct run_assembly *run)
     DRIVER_INITIALIZATION_DATA data;
     DRIVER_INITIALIZE *entry;
     struct miniport *layer;
-    ULONG sources = 0, children = 0;
-    const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
-                                                                ? run->config->hardware_queue_depth
-                                                                : 2};
     NTSTATUS status;
 
     run->nt = nt_create(&run->own.services, run->machine, &nt_host);
@@ -40,6 +88,8 @@ bool run_raise_driver(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    if (run->config->faults & RUN_FAULT_LATE_DPCS)
+        run->host.dpc_delay_ns = HOST_LATE_DPC_NS;
     if (run->config->profile && !run_find_profile(run->config->profile))
         return run_refuse(run, "there is no profile '%s'", run->config->profile);
     if (!run_find_driver(run->config->driver, &driver))
@@ -154,17 +204,15 @@ bool run_raise_driver(struct run_assembly *run)
             return run_refuse(run, "no memory for the layer that declares private data");
         run->top = layer;
     }
+    if (denied_kinds(run->config)) {
+        status = miniport_deny_create(&run->own.services, denied_kinds(run->config),
+                                      run->config->seed, run->top, &run->deny);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that lets callbacks fail");
+        run->top = run->deny;
+    }
     if (run->config->add_layer)
         run->top = run->config->add_layer(run->config->layer_context, run->top);
     host_set_miniport(&run->host, run->top);
-
-    status = run->top->ops->add_device(run->top);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
-    run->is_added = true;
-    status = run->top->ops->start_device(run->top, &start, &sources, &children);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
-    run->is_started = true;
-    return true;
+    return start_adapter(run);
 }

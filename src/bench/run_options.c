@@ -15,7 +15,7 @@
 
 /* The words of a set, from the lowest bit on. */
 _Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_CACHED_WINDOW == 1 << 6 &&
-                   RUN_FAULT_PROBES == 1 && RUN_FAULT_ALL == 7,
+                   RUN_FAULT_PROBES == 1 && RUN_FAULT_ALL == 127,
                "the table below names the bits in order");
 
 #define MEMBER(name) #name, offsetof(struct run_config, name), sizeof((struct run_config *)0)->name
@@ -78,7 +78,7 @@ static const struct run_option rows[] = {
     SPECIAL(has_private_data, RUN_OPTION_OF_NUMBER, "private-data"),
     NUMBER(hardware_queue_depth, "hardware-queue"),
     NUMBER(local_limit, "local-limit"),
-    SET(faults, "faults", "probes|page-lists|pool"),
+    SET(faults, "faults", "probes|page-lists|pool|start|context-allocations|preemptions|late-dpcs"),
     CHOICE(is_busy_until_idle, "busy", "no|yes"),
     NUMBER(fill_pattern, "fill-pattern"),
     CHOICE(tells_tables_in_transfer, "tables-in-transfer", "no|yes"),

@@ -43,7 +43,7 @@ struct run_assembly {
     bool has_host;
     struct platform platform;
     bool has_platform;
-    struct miniport *raw, *trace, *top;
+    struct miniport *raw, *trace, *deny, *top;
     bool is_added, is_started;
     struct run_event_log events;
     bool has_events;
@@ -60,6 +60,12 @@ bool run_refuse(struct run_assembly *run, const char *format, ...)
 
 /* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */
 bool run_raise_driver(struct run_assembly *run);
+
+/*
+ * The driver has been removed, after what the text names: blocks of its pool and mappings of its device
+ * that are still there are leaks.
+ */
+void run_report_driver_leaks(struct run_assembly *run, const char *after);
 
 /*
  * What others tell goes into the result, or on to who must know. These give the callbacks, to be

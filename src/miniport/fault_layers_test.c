@@ -1,3 +1,4 @@
+#include "miniport/deny.h"
 #include "miniport/lend.h"
 #include "miniport/probe.h"
 
@@ -115,11 +116,147 @@ static void a_probe_leaves_no_trace(void **state)
     miniport_destroy(probe);
 }
 
+/* A driver whose start asks for both, and a kernel that grants everything and counts. */
+struct denied {
+    struct miniport miniport; /* first */
+    struct miniport_ops ops;
+    struct miniport_host kernel;
+    struct miniport_host *host; /* the driver's */
+    unsigned asked, mapped, created, updated;
+};
+
+static struct denied *denied_of(struct miniport_host *kernel)
+{
+    return (struct denied *)((char *)kernel - offsetof(struct denied, kernel));
+}
+
+static NTSTATUS grant_information(struct miniport_host *kernel, DXGK_DEVICE_INFO *info)
+{
+    denied_of(kernel)->asked++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_map(struct miniport_host *kernel, PHYSICAL_ADDRESS translated, ULONG length,
+                          BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                          PVOID *virtual_address)
+{
+    denied_of(kernel)->mapped++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_create(struct miniport_host *kernel,
+                             DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    denied_of(kernel)->created++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_update(struct miniport_host *kernel,
+                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    denied_of(kernel)->updated++;
+    return STATUS_SUCCESS;
+}
+
+static const struct miniport_host_ops granting_ops = {.get_device_information = grant_information,
+                                                      .map_memory = grant_map,
+                                                      .create_context_allocation = grant_create,
+                                                      .update_context_allocation = grant_update};
+
+static NTSTATUS start_denied(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
+                             ULONG *children)
+{
+    struct miniport_host *host = ((struct denied *)self)->host;
+    DXGK_DEVICE_INFO info;
+    PVOID address;
+    NTSTATUS status = host->ops->get_device_information(host, &info);
+
+    return NT_SUCCESS(status)
+               ? host->ops->map_memory(host, (PHYSICAL_ADDRESS){0}, 4096, FALSE, FALSE, 0, &address)
+               : status;
+}
+
+static void keep_host(struct miniport *self, struct miniport_host *host)
+{
+    ((struct denied *)self)->host = host;
+}
+
+static struct miniport *raise_denied(struct denied *denied, unsigned kinds, uint64_t seed)
+{
+    struct miniport *deny;
+
+    memset(denied, 0, sizeof *denied);
+    denied->ops = miniport_forward_ops;
+    denied->ops.start_device = start_denied;
+    denied->ops.set_host = keep_host;
+    denied->ops.destroy = see_nothing;
+    denied->miniport.ops = &denied->ops;
+    denied->kernel.ops = &granting_ops;
+    assert_int_equal(
+        miniport_deny_create(base_services_libc(), kinds, seed, &denied->miniport, &deny), 0);
+    miniport_set_host(deny, &denied->kernel);
+    return deny;
+}
+
+static void the_first_start_fails_and_no_other(void **state)
+{
+    unsigned without_information = 0;
+
+    for (uint64_t seed = 0; seed < 64; seed++) {
+        struct denied denied;
+        struct miniport *deny = raise_denied(&denied, DENY_START, seed);
+        const DXGK_START_INFO start = {0};
+        ULONG sources, children;
+
+        assert_int_equal(miniport_start_device(deny, &start, &sources, &children),
+                         STATUS_NO_MEMORY);
+        assert_int_equal(denied.mapped, 0);
+        without_information += denied.asked == 0;
+        assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
+        assert_int_equal(denied.mapped, 1);
+        assert_int_equal(miniport_deny_count(deny), 1);
+        assert_int_equal(denied.host->ops->create_context_allocation(denied.host, NULL),
+                         STATUS_SUCCESS);
+        miniport_destroy(deny);
+    }
+    assert_in_range(without_information, 16, 48);
+}
+
+static void who_asks_again_gets_a_context_allocation(void **state)
+{
+    struct denied denied;
+    struct miniport *deny = raise_denied(&denied, DENY_CONTEXT_ALLOCATIONS, 3);
+    const DXGK_START_INFO start = {0};
+    ULONG sources, children;
+    unsigned refused = 0, since = DENY_GRACE;
+
+    assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
+    for (unsigned i = 0; i < 1000; i++) {
+        NTSTATUS status = i & 1 ? denied.host->ops->create_context_allocation(denied.host, NULL)
+                                : denied.host->ops->update_context_allocation(denied.host, NULL);
+
+        if (NT_SUCCESS(status)) {
+            since++;
+            continue;
+        }
+        assert_int_equal(status, STATUS_NO_MEMORY);
+        assert_true(since >= DENY_GRACE);
+        since = 0;
+        refused++;
+    }
+    assert_in_range(refused, 50, 1000 / DENY_GRACE);
+    assert_int_equal(miniport_deny_count(deny), refused);
+    assert_int_equal(denied.created + denied.updated, 1000 - refused);
+    miniport_destroy(deny);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
         cmocka_unit_test(a_probe_leaves_no_trace),
+        cmocka_unit_test(the_first_start_fails_and_no_other),
+        cmocka_unit_test(who_asks_again_gets_a_context_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

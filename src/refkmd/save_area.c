@@ -183,7 +183,8 @@ void refkmd_save_area_destroy(struct refkmd_context *context)
 /*
  * The root of the context has moved, and the area names it. The kernel runs the operation below and
  * returns when it has been executed (CTX-011); the context is not scheduled meanwhile (PT-010). This
- * is not called while a paging buffer is built (CTX-012).
+ * is not called while a paging buffer is built (CTX-012). Changing a root cannot fail, so where memory is
+ * short just now it is asked for once more.
  */
 void refkmd_save_area_set_root(struct refkmd_context *context)
 {
@@ -202,6 +203,9 @@ void refkmd_save_area_set_root(struct refkmd_context *context)
     args.pPrivateDriverData = &update;
     args.PrivateDriverDataSize = sizeof update;
     status = adapter->dxgkrnl.DxgkCbUpdateContextAllocation(adapter->dxgkrnl.DeviceHandle, &args);
+    if (status == STATUS_NO_MEMORY)
+        status =
+            adapter->dxgkrnl.DxgkCbUpdateContextAllocation(adapter->dxgkrnl.DeviceHandle, &args);
     if (!NT_SUCCESS(status))
         DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
                    "refkmd: the root of a context-save area was not updated: 0x%08x\n", status);

@@ -169,9 +169,10 @@ const struct workload_option_info workload_options[] = {
      "native fences that share a page of storage"},
     {"busy", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
-    {"faults", WORKLOAD_OPTION_WORDS, "probes|page-lists|pool", 0, 0,
+    {"faults", WORKLOAD_OPTION_WORDS,
+     "probes|page-lists|pool|start|context-allocations|preemptions|late-dpcs", 0, 0,
      "what is made harder for the driver than need be: unknown operations, parts of page lists, "
-     "pool that fails"},
+     "pool that fails, callbacks that fail, preemptions, DPCs that come late"},
     {"host-aperture", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the CPU reaches local memory page by page only, as the driver maps it"},
     {"fill-pattern", WORKLOAD_OPTION_NUMBER, NULL, 0, UINT32_MAX,
