@@ -255,9 +255,7 @@ void vidmm_reset(struct vidmm *vidmm);
  * everything goes on as before. Until vidmm_power_up() submissions and requests stand in line, and
  * addresses are neither mapped nor unmapped.
  *
- * STATUS_INVALID_DEVICE_STATE: it sleeps, or is on its way. STATUS_NOT_SUPPORTED: a process has
- * mappings of physical pages (vidmm_map_physical()), and the sleep would take its page tables; the
- * manager could not make those mappings again.
+ * STATUS_INVALID_DEVICE_STATE: it sleeps, or is on its way.
  */
 enum vidmm_sleep { VIDMM_SLEEP_STANDBY, VIDMM_SLEEP_HIBERNATE, VIDMM_SLEEP_D3 };
 NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_done done,
@@ -612,6 +610,9 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
  * Maps pages of a segment chosen by the caller (segment 0: system pages), whoever owns them: what a
  * capture of another memory manager says. The range may have been mapped like this before: it is
  * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there.
+ *
+ * The mapping outlives sleeps and resets; what is in the pages is the caller's, and is not saved. After a
+ * reset the devices of a process that maps pages of local memory are in error.
  *
  * With VIDMM_PROTECT_ZERO there are no pages (segment and first_page are 0): reads give zero and
  * writes vanish; STATUS_NOT_SUPPORTED when the driver has no zero entries (PT-031).

@@ -296,6 +296,35 @@ static void a_save_area_counts_what_has_run(void **state)
     }
 }
 
+/* Of what is mapped by numbers the entries come back; the content of local pages does not (TDR-011). */
+static void pages_mapped_by_number_outlive_resets_and_sleeps(void **state)
+{
+    static const char *const incidents[] = {"reset\n", "power d3\npower on\n",
+                                            "reset\npower hibernate\npower on\n"};
+
+    for (unsigned i = 0; i < 6; i++) {
+        bool shows_memory = i & 1;
+        char text[512];
+        struct workload *workload;
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption local-memory 8M\noption model gpummu\n"
+                 "pte p0 map va=0x40000000 segment=system page=16 pages=600\n"
+                 "pte p0 map va=0x40040000 segment=%s page=5 pages=7\n"
+                 "pte p0 unmap va=0x40080000 pages=9\n"
+                 "wait all\n%swait all\n",
+                 shows_memory ? "local" : "system", incidents[i / 2]);
+        workload = test_parse(text);
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->translations_checked, 600 - 9);
+        assert_int_equal(result->translation_mismatches, 0);
+        assert_int_equal(result->device_errors, shows_memory && i / 2 != 1);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_hung_render_takes_one_engine),
         cmocka_unit_test(one_time_out_too_many_ends_the_adapter),
         cmocka_unit_test(a_save_area_counts_what_has_run),
+        cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,8 @@
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
  * Files      page_table.c, table_memory.c, table_burial.c, table_eviction.c, table_move.c,
- *            idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c, compaction.c.
+ *            idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c,
+ *            physical_entries.c, compaction.c.
  */
 #ifndef VIDMM_ADDRESS_SPACE_H
 #define VIDMM_ADDRESS_SPACE_H
@@ -43,6 +44,7 @@ struct page_table {
     /* NULL at level 0. At level 1, where 64 KiB tables can stand beside, as many of those follow. */
     struct page_table **children;
     uint64_t child_count;
+    uint64_t *physical; /* of a leaf: physical_entries.c; NULL: none was ever mapped there */
 };
 
 struct address_space {
@@ -56,7 +58,6 @@ struct address_space {
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */
     uint64_t ranges_start;
     bool is_paging_process;
-    bool has_physical;   /* physical mappings were made, which nobody could make again */
     struct list rebuilt; /* tables that the rebuild job will initialise and link */
     struct list *at;     /* where it is in them */
     struct job rebuild_job;
@@ -314,8 +315,28 @@ struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint6
                            bool *is_physical);
 /* Makes the tables again that have left. As page_tables_prepare(). */
 NTSTATUS mapping_restore_tables(struct mapping *mapping);
+/* Owner cookie of address ranges that hold physical mappings. */
+#define OWNER_PHYSICAL 1
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
+
+/* ---- What physical mappings left in the tables (physical_entries.c) -------------------------------- */
+
+/* All leaves of the range, which exist, get a record. STATUS_NO_MEMORY: not all have. */
+NTSTATUS physical_entries_make(struct address_space *space, uint64_t va, uint64_t bytes);
+/* A job is queued that maps these pages; every leaf has its record. */
+void physical_entries_set(struct address_space *space, uint64_t va, unsigned segment,
+                          uint64_t first_page, uint64_t page_count, uint32_t protect);
+/* A job is queued that unmaps whatever physical mapping is there. */
+void physical_entries_clear(struct address_space *space, uint64_t va, uint64_t page_count);
+/*
+ * Writes the table's next run of entries from *index on, and moves that behind it. False: there are no
+ * more, and nothing is filled.
+ */
+bool physical_entries_op_next(struct address_space *space, const struct page_table *table,
+                              uint64_t *index, DXGKARG_BUILDPAGINGBUFFER *args);
+/* Pages of local memory are mapped. It looks at all tables. */
+bool physical_entries_show_memory(struct address_space *space);
 
 /* ---- Compaction (compaction.c) ---------------------------------------------------------------------- */
 

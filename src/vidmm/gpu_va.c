@@ -6,14 +6,12 @@
  * the mapping is live and the allocation's own moves keep its entries (paging_virtual.c).
  *
  * Physical mappings own whole leaf tables' worth of address space, so that any pages within may be
- * mapped and unmapped in any order; nothing follows when whatever lies in those pages moves.
+ * mapped and unmapped in any order; nothing follows when whatever lies in those pages moves. What is to be
+ * in their entries is recorded (physical_entries.c).
  *
  * Source     contract.md PT-013..017, PT-024, PT-025, TLB-003, TLB-004; sequence S-13.
  */
 #include "vidmm/private.h"
-
-/* Owner cookie of address ranges that hold physical mappings. */
-#define OWNER_PHYSICAL 1
 
 static NTSTATUS range_result(enum range_status status)
 {
@@ -731,13 +729,21 @@ static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t 
 static NTSTATUS make_physical_tables(void *subject)
 {
     struct physical_update *update = subject;
-    NTSTATUS status =
-        page_tables_prepare(&update->process->space, update->va, PAGE_BYTES_OF(update->page_count),
-                            LEAVES_4K, &update->fresh);
+    struct address_space *space = &update->process->space;
+    NTSTATUS status = page_tables_prepare(space, update->va, PAGE_BYTES_OF(update->page_count),
+                                          LEAVES_4K, &update->fresh);
 
-    if (NT_SUCCESS(status))
-        paging_queue_add(update->process->vidmm, &update->job);
-    return status;
+    if (!NT_SUCCESS(status))
+        return status;
+    status = physical_entries_make(space, update->va, PAGE_BYTES_OF(update->page_count));
+    if (!NT_SUCCESS(status)) {
+        page_tables_abandon(space, &update->fresh);
+        return status;
+    }
+    physical_entries_set(space, update->va, update->segment, update->first_page, update->page_count,
+                         update->protect);
+    paging_queue_add(space->vidmm, &update->job);
+    return STATUS_SUCCESS;
 }
 
 static void physical_failed(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
@@ -784,7 +790,6 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     update->first_page = first_page;
     update->protect = protect;
     status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
-    process->space.has_physical = true;
     if (!NT_SUCCESS(status))
         goto free_update;
     status = make_tables(process, PAGE_BYTES_OF(page_count), make_physical_tables, physical_failed,
@@ -810,6 +815,7 @@ NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64
     status = create_update(process, va, bytes / PAGE_BYTES, done, context, &update);
     if (!NT_SUCCESS(status))
         return status;
+    physical_entries_clear(&process->space, va, update->page_count);
     paging_queue_add(process->vidmm, &update->job);
     vidmm_pump(process->vidmm);
     return STATUS_SUCCESS;

@@ -154,6 +154,61 @@ static void physical_mappings_are_made_replaced_and_unmapped(void **state)
     }
 }
 
+/* The sleep takes the page tables that are in memory of the board. */
+static NTSTATUS lose_tables(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
+                            POWER_ACTION action)
+{
+    struct rig *rig = rig_of(self);
+
+    for (unsigned segment = 0; segment < rig->config.memory_segments; segment++) {
+        for (uint64_t i = 0; i < rig->segment_pages[segment] && state != PowerDeviceD0; i++) {
+            struct rig_page *page = &rig->segments[segment][i];
+
+            if (page->table)
+                rig->tables[page->table - 1].is_initialised = false;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static void physical_mappings_outlive_sleeps(void **state)
+{
+    for (unsigned model = 0; model < VIRTUAL_MODELS; model++) {
+        struct rig_config config = virtual_model(model);
+        struct rig *rig = rig_create(&config);
+        uint64_t va = 7 * MiB - 3 * PAGE_BYTES; /* the last pages of a leaf table */
+        struct rig_done done = {0};
+
+        rig->ops.set_power_state = lose_tables;
+        assert_int_equal(vidmm_map_physical(rig->process, va, 0, 20, 70, 0, NULL, NULL),
+                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_map_physical(rig->process, va + 2 * PAGE_BYTES, 0, 9, 2, 0, NULL, NULL),
+            STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_unmap_physical(rig->process, va + 10 * PAGE_BYTES, 5 * PAGE_BYTES, NULL, NULL),
+            STATUS_SUCCESS);
+        for (unsigned round = 0; round < 2; round++) {
+            assert_int_equal(vidmm_power_down(rig->vidmm, VIDMM_SLEEP_D3, rig_done, &done),
+                             STATUS_SUCCESS);
+            rig_drain(rig);
+            assert_int_equal(done.calls, round + 1);
+            assert_int_equal(vidmm_power_up(rig->vidmm), STATUS_SUCCESS);
+            rig_drain(rig);
+            for (uint64_t i = 0; i < 70; i++) {
+                DXGK_PTE entry = entry_at(rig, va + PAGE_BYTES_OF(i));
+
+                assert_int_equal(entry.Valid, i < 10 || i >= 15);
+                if (entry.Valid)
+                    assert_int_equal(entry.PageAddress, i == 2 || i == 3 ? 7 + i : 20 + i);
+            }
+            assert_false(entry_at(rig, va - PAGE_BYTES).Valid);
+            assert_false(entry_at(rig, va + PAGE_BYTES_OF(70)).Valid);
+        }
+        rig_free(rig);
+    }
+}
+
 static void count_window_flushes(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     unsigned *flushes = rig->test;
@@ -500,6 +555,7 @@ int main(void)
         cmocka_unit_test(
             an_allocation_destroyed_while_it_waits_in_line_stays_until_its_request_ends),
         cmocka_unit_test(physical_mappings_are_made_replaced_and_unmapped),
+        cmocka_unit_test(physical_mappings_outlive_sleeps),
         cmocka_unit_test(new_tables_are_flushed_into_view_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),
         cmocka_unit_test(bad_arguments_are_refused),

@@ -51,6 +51,8 @@ static void destroy_table(struct address_space *space, struct page_table *table)
     table_memory_release(space, &table->memory);
     vidmm->statistics.page_table_count--;
     base_free_array(vidmm->services, table->children, table->child_count, sizeof *table->children);
+    base_free_array(vidmm->services, table->physical,
+                    table->physical ? page_table_entries(vidmm, 0) : 0, sizeof *table->physical);
     base_free(vidmm->services, table, sizeof *table);
 }
 

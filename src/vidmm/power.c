@@ -227,16 +227,10 @@ bool power_run(struct vidmm *vidmm)
 NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_done done,
                           void *context)
 {
-    struct vidmm_process *process;
-
     if (vidmm->power.state != POWER_ON)
         return STATUS_INVALID_DEVICE_STATE;
     if (!NT_SUCCESS(vidmm->refusal))
         return vidmm->refusal;
-    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
-        if (process->space.has_physical && loses_tables(vidmm, sleep))
-            return STATUS_NOT_SUPPORTED;
-    }
     vidmm->power.state = POWER_DRAINING;
     vidmm->power.sleep = sleep;
     vidmm->power.done = done;

@@ -16,8 +16,8 @@
  *
  *     the clean-up      TRANSFER of size 0 or UNMAP of each place; built while the GPU is silent,
  *                       submitted after the restart
- *     the page tables   of each process, initialised and linked; those of the paging process have
- *                       been written by the CPU before
+ *     the page tables   of each process, initialised and linked, with the entries of physical mappings;
+ *                       those of the paging process have been written by the CPU before
  *     the re-entries    with their mappings; rendering goes on when they have retired
  *     unfinished jobs   mappings, barriers
  *
@@ -296,7 +296,15 @@ static enum job_step rebuild_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
             space->at = space->at->next;
             return JOB_OPERATION;
         }
+        space->at = space->rebuilt.next;
         job->phase = 1;
+    }
+    while (space->at != &space->rebuilt) {
+        if (physical_entries_op_next(space, container_of(space->at, struct page_table, fresh),
+                                     &job->cursor, args))
+            return JOB_OPERATION;
+        space->at = space->at->next;
+        job->cursor = 0;
     }
     while ((link = list_pop_back(&space->rebuilt)) != NULL) {
         struct page_table *table = container_of(link, struct page_table, fresh);
@@ -335,13 +343,18 @@ static void restored_finished(struct job *job)
 
 static const struct job_ops restored_ops = {restored_next, restored_finished, NULL};
 
-/* What nobody could make again is lost for its process. */
-static void fail_process(struct vidmm_process *process, const char *reason)
+/* Content of pages that the manager knows by their numbers only is nowhere else (TDR-011). */
+static void lose_physical_pages(struct vidmm *vidmm)
 {
+    struct vidmm_process *process;
     struct vidmm_device *device;
 
-    list_for_each (device, &process->devices, struct vidmm_device, link)
-        device_fail(device, reason);
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        if (!physical_entries_show_memory(&process->space))
+            continue;
+        list_for_each (device, &process->devices, struct vidmm_device, link)
+            device_fail(device, "the content of pages that it maps by their numbers was lost");
+    }
 }
 
 static void rebuild_tables(struct vidmm *vidmm)
@@ -356,8 +369,6 @@ static void rebuild_tables(struct vidmm *vidmm)
         space->at = NULL;
         space->rebuild_job.ops = &rebuild_ops;
         paging_queue_add(vidmm, &space->rebuild_job);
-        if (space->has_physical)
-            fail_process(process, "mappings of physical pages were lost with their page tables");
     }
 }
 
@@ -465,6 +476,7 @@ static void reset_adapter(struct vidmm *vidmm)
     if (vidmm->power.state != POWER_ON)
         vidmm->power.state = POWER_DRAINING; /* once more */
     recovery_restore(vidmm, vidmm->caps.has_page_tables);
+    lose_physical_pages(vidmm);
     queue_unfinished(vidmm);
 }
 
