@@ -5,6 +5,7 @@
 #include "bench/run.h"
 
 #include "base/bits.h"
+#include "bench/platform_remap.h"
 #include "miniport/miniport.h"
 
 #include <limits.h>
@@ -414,6 +415,32 @@ static void silent_operations_follow_the_reading_written_down(void **state)
     workload_free(workload);
 }
 
+/* Behind an IOMMU system memory comes as one range of logical pages (ADL-008). */
+static void look_at_logical_parts(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    look_at_parts(watcher, args);
+    if (args->Operation != DXGK_OPERATION_MAP_MMU || args->MmapMmu.SegmentId)
+        return;
+    assert_true(args->MmapMmu.Adl.Flags.Contiguous);
+    assert_true(args->MmapMmu.Adl.BasePageNumber >= PLATFORM_LOGICAL_BASE);
+}
+
+static void auxiliary_mmus_map_logical_pages_behind_an_iommu(void **state)
+{
+    struct workload *workload = load("sequences/S-05-S-07-parts-and-mmus.case");
+    struct watcher watcher = {.swallowed = UINT_MAX, .look = look_at_logical_parts};
+    struct workload_error error;
+    struct run_result *result;
+
+    assert_true(workload_set_option(workload, "dma-remapping", "yes", &error));
+    result = watch(&watcher, workload);
+    assert_outcome(result, RUN_CLEAN);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_MAP_MMU], 18 + 48);
+    assert_int_equal(watcher.counts[DXGK_OPERATION_UNMAP_MMU], 18 + 48);
+    finish(result);
+    workload_free(workload);
+}
+
 static bool name_another_part(DXGKARG_BUILDPAGINGBUFFER *args)
 {
     if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY2 && args->NotifyResidency2.Resident)
@@ -445,6 +472,7 @@ int main(void)
         cmocka_unit_test(allocations_are_announced_before_they_leave_system_memory),
         cmocka_unit_test(a_wrong_announcement_is_found),
         cmocka_unit_test(silent_operations_follow_the_reading_written_down),
+        cmocka_unit_test(auxiliary_mmus_map_logical_pages_behind_an_iommu),
         cmocka_unit_test(a_wrong_part_is_found),
     };
 

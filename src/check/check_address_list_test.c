@@ -190,12 +190,12 @@ RULE_KEPT(ADL_007)
 }
 
 /* The device's addresses are remapped. */
-static void remap(struct rig *rig)
+static void remap(struct rig *rig, unsigned version)
 {
     rig_fini(rig);
     rig_prepare(rig, RIG_GPUMMU);
     rig->config.remaps_dma = true;
-    rig->version = DXGKDDI_INTERFACE_VERSION_WDDM2_9;
+    rig->version = version;
     rig->caps.MemoryManagementCaps.MapAperture2Supported = 1;
     rig_init_prepared(rig);
 }
@@ -204,14 +204,51 @@ RULE_BROKEN(ADL_008)
 {
     struct rig_frames frames = rig_frames_of(0x100);
 
-    remap(rig);
+    remap(rig, DXGKDDI_INTERFACE_VERSION_WDDM2_9);
     rig_build_and_retire(rig, map_array(rig, rig_aperture_allocation(rig), 8, &frames));
 }
 
 RULE_KEPT(ADL_008)
 {
-    remap(rig);
+    remap(rig, DXGKDDI_INTERFACE_VERSION_WDDM2_9);
     rig_build_and_retire(rig, map_contiguous(rig, rig_aperture_allocation(rig), 8));
+}
+
+/* The list of a mapping in an auxiliary MMU is one, too. */
+static void map_in_mmu(struct rig *rig, bool is_contiguous)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_MAP_MMU};
+
+    arg.MmapMmu.hAllocation = rig_aperture_allocation(rig);
+    arg.MmapMmu.VirtualAddress = 0x10000;
+    arg.MmapMmu.MmuId = 1;
+    arg.MmapMmu.Adl.PageCount = RIG_PAGES;
+    arg.MmapMmu.Adl.Flags.Contiguous = is_contiguous;
+    if (is_contiguous)
+        arg.MmapMmu.Adl.BasePageNumber = 0x400;
+    else
+        arg.MmapMmu.Adl.Pages = (DXGK_PAGE_NUMBER *)frames.pages;
+    rig_build_and_retire(rig, arg);
+}
+
+static void lists_of_auxiliary_mmus_are_judged_too(void **state)
+{
+    for (unsigned is_contiguous = 0; is_contiguous < 2; is_contiguous++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        remap(rig, DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+        map_in_mmu(rig, is_contiguous);
+        check_end(rig->check, false);
+        if (is_contiguous)
+            rig_expect_silence(rig, RULE_ADL_008);
+        else
+            rig_expect_only(rig, RULE_ADL_008);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 /* It takes what it saw first for the mode that holds. */
@@ -322,10 +359,21 @@ RULE_KEPT(ADL_014)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(APER_019), RULE_PAIR(ADL_001), RULE_PAIR(ADL_002), RULE_PAIR(ADL_003),
-        RULE_PAIR(ADL_004),  RULE_PAIR(ADL_005), RULE_PAIR(ADL_006), RULE_PAIR(ADL_007),
-        RULE_PAIR(ADL_008),  RULE_PAIR(ADL_009), RULE_PAIR(ADL_011), RULE_PAIR(ADL_012),
-        RULE_PAIR(ADL_013),  RULE_PAIR(ADL_014),
+        RULE_PAIR(APER_019),
+        RULE_PAIR(ADL_001),
+        RULE_PAIR(ADL_002),
+        RULE_PAIR(ADL_003),
+        RULE_PAIR(ADL_004),
+        RULE_PAIR(ADL_005),
+        RULE_PAIR(ADL_006),
+        RULE_PAIR(ADL_007),
+        RULE_PAIR(ADL_008),
+        RULE_PAIR(ADL_009),
+        RULE_PAIR(ADL_011),
+        RULE_PAIR(ADL_012),
+        RULE_PAIR(ADL_013),
+        RULE_PAIR(ADL_014),
+        cmocka_unit_test(lists_of_auxiliary_mmus_are_judged_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * Aperture: what the two files of the watcher share. check_aperture.c follows the slots and looks at
- * what the GPU has; check_aperture_request.c judges what the system asks.
+ * what the GPU has; check_aperture_request.c judges what the system asks, address lists for everybody.
  */
 #ifndef DRYDOCK_CHECK_APERTURE_H
 #define DRYDOCK_CHECK_APERTURE_H
@@ -54,6 +54,8 @@ struct walk {
 /* False: there are no such slots or pages, and nothing more can be said. */
 bool check_bounds(struct check *check, const struct check_segment *segment,
                   const struct request *request);
+/* A list of system memory, as the device sees it (ADL-004, ADL-005, ADL-008). */
+void check_address_list(struct check *check, const DXGK_ADL *adl, const char *field);
 /* What a map may be of: whose, how cached, by which operation. */
 void check_map(struct check *check, const struct check_segment *segment,
                const struct request *request, const struct check_allocation *allocation);

@@ -53,11 +53,9 @@ static bool is_page_there(struct check *check, uint64_t page)
     return !config->read_page || config->read_page(config->context, page, &byte, sizeof byte);
 }
 
-static void check_address_list(struct check *check, const struct request *request,
-                               const struct check_allocation *allocation)
+void check_address_list(struct check *check, const DXGK_ADL *adl, const char *field)
 {
     const struct check_config *config = check_configuration(check);
-    const DXGK_ADL *adl = request->adl;
     enum rule_id rule = adl->Flags.Contiguous ? RULE_ADL_004 : RULE_ADL_005;
     bool has_pages = adl->PageCount && (adl->Flags.Contiguous || adl->Pages);
     bool is_there = has_pages;
@@ -69,14 +67,20 @@ static void check_address_list(struct check *check, const struct request *reques
         is_there = is_page_there(check, adl->Pages[0]) &&
                    is_page_there(check, adl->Pages[adl->PageCount - 1]);
     if (!check_holds(check, rule, is_there))
-        check_report(check, rule, NULL, "MapApertureSegment2.Adl",
+        check_report(check, rule, NULL, field,
                      "says %u pages, %s; the %s of them is no page that the device may use",
                      adl->PageCount, adl->Flags.Contiguous ? "contiguous" : "in an array",
                      has_pages ? "first or last" : "first");
     if (config->remaps_dma && !check_holds(check, RULE_ADL_008, adl->Flags.Contiguous))
-        check_report(check, RULE_ADL_008, NULL, "MapApertureSegment2.Adl.Flags",
+        check_report(check, RULE_ADL_008, NULL, field,
                      "is an array of %u pages though the device's addresses are remapped",
                      adl->PageCount);
+}
+
+static void check_list_of(struct check *check, const struct request *request,
+                          const struct check_allocation *allocation)
+{
+    check_address_list(check, request->adl, "MapApertureSegment2.Adl");
     if (!allocation)
         return;
     if (!check_holds(check, RULE_ADL_011,
@@ -116,7 +120,7 @@ void check_map(struct check *check, const struct check_segment *segment,
                                                                   : "write-combined backing",
                      segment->id, segment->flags.CacheCoherent ? "" : "not ");
     if (request->kind == CLAIM_ADL)
-        check_address_list(check, request, allocation);
+        check_list_of(check, request, allocation);
 }
 
 void check_owner(struct check *check, const struct request *request, const struct claim *mapped)

@@ -5,7 +5,7 @@
  * What an allocation was told last is in the ledger's account of it; a reset or sleep ends it. An
  * operation that goes on in another buffer has been judged already.
  */
-#include "check/check_watch.h"
+#include "check/check_aperture.h"
 
 #include "base/bits.h"
 
@@ -388,6 +388,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case DXGK_OPERATION_MAP_MMU:
         before_map_mmu(check, arg->MmapMmu.hAllocation, arg->MmapMmu.VirtualAddress,
                        arg->MmapMmu.AllocationOffsetInPages, arg->MmapMmu.Adl.PageCount);
+        if (!arg->MmapMmu.SegmentId)
+            check_address_list(check, &arg->MmapMmu.Adl, "MmapMmu.Adl");
         break;
     case DXGK_OPERATION_UNMAP_MMU:
         before_map_mmu(check, arg->UnmapMmu.hAllocation, arg->UnmapMmu.VirtualAddress,

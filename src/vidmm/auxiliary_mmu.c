@@ -7,9 +7,10 @@
  * the address that the GPU reaches it by physically, part by part, and unmapped from them before it
  * leaves; in an aperture behind its slots and before they go. Offsets and counts are pages. SegmentId
  * says what the list counts in: pages of that memory segment, which are one range, or, 0, of system
- * memory, which are one if the part happens to be.
+ * memory, which are one if the part happens to be. Where an IOMMU remaps the device they are logical pages,
+ * and always one range: the backing store is (ADL-008).
  *
- * Source     contract.md NTF-012, NTF-013; docs/contract-choices.md, U9.
+ * Source     contract.md NTF-012, NTF-013, ADL-004, ADL-005, ADL-008; docs/contract-choices.md, U9.
  */
 #include "vidmm/private.h"
 
@@ -28,8 +29,7 @@ static bool wants_auxiliary_mmus(const struct vidmm_allocation *allocation)
 
     return vidmm->config.auxiliary_mmus && allocation->is_accessed_physically &&
            allocation->segment && allocation->segment->kind != SEGMENT_SYSTEM &&
-           vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2 &&
-           !vidmm->config.platform.device_page; /* a part need not be one range then */
+           vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2;
 }
 
 /* The pages [first, + count) of the allocation. */
@@ -37,8 +37,9 @@ static void describe_part(struct vidmm_allocation *allocation, uint64_t first, u
                           DXGKARG_BUILDPAGINGBUFFER *args)
 {
     DXGK_ADL *adl = &args->MmapMmu.Adl;
+    const struct vidmm *vidmm = allocation->vidmm;
     uint64_t *pages;
-    uint64_t run = 1;
+    uint64_t base, run = 1;
 
     adl->PageCount = (UINT32)count;
     if (allocation->segment->kind != SEGMENT_APERTURE) {
@@ -48,11 +49,13 @@ static void describe_part(struct vidmm_allocation *allocation, uint64_t first, u
         return;
     }
     pages = allocation_backing_pages(allocation) + first;
-    while (run < count && pages[run] == pages[0] + run)
+    base = device_page(vidmm, pages[0]);
+    while (run < count && device_page(vidmm, pages[run]) == base + run)
         run++;
     adl->Flags.Contiguous = run == count;
+    ASSERT(adl->Flags.Contiguous || !vidmm->config.platform.device_page);
     if (adl->Flags.Contiguous)
-        adl->BasePageNumber = pages[0];
+        adl->BasePageNumber = base;
     else
         adl->Pages = (DXGK_PAGE_NUMBER *)pages;
 }
