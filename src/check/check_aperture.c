@@ -288,11 +288,13 @@ static void check_retired(struct check *check, struct aperture_watch *watch, str
 static void check_range(struct check *check, struct aperture_watch *watch, unsigned id,
                         uint64_t start, uint64_t end)
 {
+    struct slots *slots = &watch->slots[id - 1];
     struct claim *claim = NULL;
     bool is_right = true;
 
-    for (uint64_t index = start; index < end; index++) {
-        struct slot *slot = slots_at(&watch->slots[id - 1], index, false);
+    for (uint64_t index = slots_next(slots, start); index < end;
+         index = slots_next(slots, index + 1)) {
+        struct slot *slot = slots_at(slots, index, false);
 
         if (!is_told(watch, slot))
             continue;

@@ -49,6 +49,15 @@ struct slot *slots_at(struct slots *slots, uint64_t index, bool is_made)
                                                                      : NULL;
 }
 
+uint64_t slots_next(const struct slots *slots, uint64_t index)
+{
+    if (!slots->chunks)
+        return slots->count;
+    while (index < slots->count && !slots->chunks[index / SLOT_CHUNK])
+        index = align_down(index, SLOT_CHUNK) + SLOT_CHUNK;
+    return min_u64(index, slots->count);
+}
+
 struct claim *claim_create(const struct base_services *services)
 {
     struct claim *claim = base_alloc(services, sizeof *claim);

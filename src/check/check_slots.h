@@ -68,6 +68,9 @@ void slots_fini(struct slots *slots);
 /* NULL: no memory, or (not is_made) nobody ever claimed it. */
 struct slot *slots_at(struct slots *slots, uint64_t index, bool is_made);
 
+/* The first index from this one on that may have been claimed; count when there is none. */
+uint64_t slots_next(const struct slots *slots, uint64_t index);
+
 struct claim *claim_create(const struct base_services *services);
 void claim_put(const struct base_services *services, struct claim *claim);
 /* The slot shows what the claim says from now on. */
