@@ -6,8 +6,13 @@
 
 void *base_alloc(const struct base_services *services, size_t size)
 {
-    void *memory = size ? services->allocate(services->context, size) : NULL;
+    void *memory;
 
+    if (!size)
+        return NULL;
+    if (services->allocate_zeroed)
+        return services->allocate_zeroed(services->context, size);
+    memory = services->allocate(services->context, size);
     if (memory)
         memset(memory, 0, size);
     return memory;
@@ -38,6 +43,12 @@ static void *libc_allocate(void *context, size_t size)
     return malloc(size);
 }
 
+static void *libc_allocate_zeroed(void *context, size_t size)
+{
+    (void)context;
+    return calloc(1, size);
+}
+
 static void libc_free(void *context, void *memory, size_t size)
 {
     (void)context;
@@ -50,6 +61,7 @@ const struct base_services *base_services_libc(void)
     static const struct base_services libc = {
         .allocate = libc_allocate,
         .free = libc_free,
+        .allocate_zeroed = libc_allocate_zeroed,
     };
 
     return &libc;

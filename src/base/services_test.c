@@ -17,6 +17,12 @@ static void memory_is_zeroed_and_counted(void **state)
     unsigned char *bytes;
 
     (void)state;
+    bytes = base_alloc(base_services_libc(), 100);
+    assert_non_null(bytes);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(bytes[i], 0);
+    base_free(base_services_libc(), bytes, 100);
+
     failing_services_init(&memory);
     bytes = base_alloc(&memory.services, 100);
     assert_non_null(bytes);
