@@ -57,7 +57,9 @@ struct vidmm_platform {
     /* One contiguous CPU range that shows these pages, in this order; NULL: cannot. */
     void *(*map_pages)(void *context, uint64_t count, const uint64_t *pages);
     void (*unmap_pages)(void *context, void *address, uint64_t count);
-    /* The same for a range of the bus (a segment's CpuTranslatedAddress). */
+    /* Fills pages that were handed out with a 32-bit pattern; NULL: they are mapped and written. */
+    void (*fill_pages)(void *context, uint64_t count, const uint64_t *pages, uint32_t pattern);
+    /* As map_pages for a range of the bus (a segment's CpuTranslatedAddress). */
     void *(*map_bus)(void *context, uint64_t address, uint64_t bytes);
     void (*unmap_bus)(void *context, void *address, uint64_t bytes);
 

@@ -122,6 +122,19 @@ static void unmap_pages(void *context, void *address, uint64_t count)
     }
 }
 
+static void fill_pages(void *context, uint64_t count, const uint64_t *pages, uint32_t pattern)
+{
+    struct platform *platform = context;
+
+    for (uint64_t i = 0, run; i < count; i += run) {
+        run = 1;
+        while (i + run < count && pages[i + run] == pages[i] + run)
+            run++;
+        page_store_fill(machine_ram(platform->machine), pages[i] * PAGE_BYTES, run * PAGE_BYTES,
+                        pattern);
+    }
+}
+
 static uint64_t device_page(void *context, uint64_t page)
 {
     struct platform *platform = context;
@@ -219,6 +232,7 @@ struct vidmm_platform platform_get(struct platform *platform)
         .release_contiguous = release_contiguous,
         .map_pages = map_pages,
         .unmap_pages = unmap_pages,
+        .fill_pages = fill_pages,
         .map_bus = map_bus,
         .unmap_bus = unmap_bus,
         .agp_base = platform->agp_bytes ? MACHINE_AGP_BASE : 0,

@@ -449,6 +449,10 @@ static NTSTATUS fill_backing(const struct vidmm_allocation *allocation, const ui
 
     if (!pattern || allocation->has_content)
         return STATUS_SUCCESS;
+    if (platform->fill_pages) {
+        platform->fill_pages(platform->context, allocation->page_count, pages, pattern);
+        return STATUS_SUCCESS;
+    }
     words = platform->map_pages(platform->context, allocation->page_count, pages);
     if (!words)
         return STATUS_NO_MEMORY;
