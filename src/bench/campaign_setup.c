@@ -44,6 +44,7 @@ enum stream {
     STREAM_RESETS,
     STREAM_COHERENCE,
     STREAM_FILLS,
+    STREAM_DMA_SIZE,
 };
 
 static const char *const model_names[] = {
@@ -283,6 +284,18 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     config->tells_tables_in_transfer = config->model == RUN_GPUMMU && rng_chance(&rng, 1, 2);
 }
 
+/* U1: which of the two, where the profile accepts both. */
+static void draw_reading(uint64_t seed, const struct check_profile *profile,
+                         struct run_config *config)
+{
+    struct rng rng;
+
+    stream_of(seed, STREAM_DMA_SIZE, &rng);
+    config->lowers_dma_size = profile->wants_dma_size_lowered || rng_chance(&rng, 1, 4);
+    if (profile->wants_dma_size_unchanged)
+        config->lowers_dma_size = false;
+}
+
 /* What only some levels have, or only one model. */
 static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
 {
@@ -497,7 +510,8 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", aperture %" PRIu64 " KiB", config->aperture_bytes / KiB);
     if (config->budget)
         say(setup, ", budget %" PRIu64 " KiB", config->budget / KiB);
-    say(setup, "%s%s%s", config->is_busy_until_idle ? ", busy" : "", kept[config->preserve],
+    say(setup, "%s%s%s%s", config->is_busy_until_idle ? ", busy" : "",
+        config->lowers_dma_size ? ", DmaSize lowered" : "", kept[config->preserve],
         config->resets_whole_adapter ? ", whole resets" : "");
 }
 
@@ -569,6 +583,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     draw_board(seed, out_setup);
     draw_level_features(seed, out_setup);
     draw_buffers(seed, out_setup);
+    draw_reading(seed, &profile_of(options)->check, config);
     draw_machine(seed, out_setup);
     draw_faults(seed, config);
     config->faults &= profile_of(options)->faults;

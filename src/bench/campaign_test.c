@@ -432,7 +432,17 @@ static void a_profile_narrows_levels_and_faults(void **state)
     workload_free(workload);
 }
 
-/* The reference driver leaves DmaSize as it is: one reading of U1 breaks, the other does not. */
+/* A case in which the driver leaves DmaSize as it is, whatever the profile accepts (U1). */
+static struct workload *dma_size_is_left(void)
+{
+    struct workload *workload = test_load("evict-and-restore.case");
+    struct workload_error error;
+
+    assert_true(workload_set_option(workload, "lowers-dma-size", "no", &error));
+    return workload;
+}
+
+/* One reading of U1 breaks, the other does not. */
 static void a_strict_profile_finds_what_the_default_accepts(void **state)
 {
     static const struct {
@@ -442,11 +452,15 @@ static void a_strict_profile_finds_what_the_default_accepts(void **state)
                  {"strict-dma-size-unchanged", false},
                  {"strict-dma-size-lowered", true}};
     struct campaign_record *record = calloc(1, sizeof *record);
+    struct workload *workload = dma_size_is_left();
 
     assert_non_null(record);
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        const struct campaign_options options = {
-            .driver = "ref", .profile = cases[i].profile, .model = CAMPAIGN_PHYSICAL};
+        const struct campaign_options options = {.driver = "ref",
+                                                 .profile = cases[i].profile,
+                                                 .model = CAMPAIGN_PHYSICAL,
+                                                 .cases = (const struct workload *const *)&workload,
+                                                 .case_count = 1};
         char replay[256];
 
         campaign_play(&options, 1, 0, record);
@@ -455,13 +469,38 @@ static void a_strict_profile_finds_what_the_default_accepts(void **state)
         campaign_replay_command(record, replay, sizeof replay);
         assert_int_equal(strstr(replay, "--profile strict") != NULL, i > 0);
     }
+    workload_free(workload);
+    free(record);
+}
+
+/* Without a case that says otherwise the reference driver follows the profile. */
+static void the_reference_driver_follows_a_strict_profile(void **state)
+{
+    static const char *const profiles[] = {"strict-dma-size-unchanged", "strict-dma-size-lowered"};
+    struct campaign_record *record = calloc(1, sizeof *record);
+
+    assert_non_null(record);
+    for (size_t i = 0; i < ARRAY_COUNT(profiles); i++) {
+        const struct campaign_options options = {
+            .driver = "ref", .profile = profiles[i], .model = CAMPAIGN_ALL_MODELS};
+
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            campaign_play(&options, seed, 0, record);
+            assert_int_equal(record->outcome, CAMPAIGN_CLEAN);
+            assert_true(record->rules.evaluated[RULE_PB_007] > 0);
+        }
+    }
     free(record);
 }
 
 static void a_cause_is_made_a_case_that_stands_alone(void **state)
 {
-    const struct campaign_options options = {
-        .driver = "ref", .profile = "strict-dma-size-lowered", .model = CAMPAIGN_ALL_MODELS};
+    struct workload *workload = dma_size_is_left();
+    const struct campaign_options options = {.driver = "ref",
+                                             .profile = "strict-dma-size-lowered",
+                                             .model = CAMPAIGN_ALL_MODELS,
+                                             .cases = (const struct workload *const *)&workload,
+                                             .case_count = 1};
     const struct repro_shrink how = {.seconds = 30};
     struct campaign_cause *cause = calloc(1, sizeof *cause);
     char path[] = "/tmp/drydock-cause-XXXXXX";
@@ -476,7 +515,7 @@ static void a_cause_is_made_a_case_that_stands_alone(void **state)
     if (!campaign_shrink_cause(&options, cause, &how, path, &error))
         fail_msg("%s", error.text);
     assert_string_equal(cause->shrunk_path, path);
-    assert_true(cause->shrunk_lines <= 3 && cause->shrunk_from >= 150);
+    assert_true(cause->shrunk_lines <= 3 && cause->shrunk_from == workload->op_count);
     assert_true(workload_load(path, &small, &error));
     unlink(path);
     assert_int_equal(small->op_count, cause->shrunk_lines);
@@ -488,6 +527,7 @@ static void a_cause_is_made_a_case_that_stands_alone(void **state)
     snprintf(cause->first.findings[0].rule, sizeof cause->first.findings[0].rule, "PB-005");
     assert_false(campaign_shrink_cause(&options, cause, &how, path, &error));
     assert_non_null(strstr(error.text, "does not show it"));
+    workload_free(workload);
     free(cause);
 }
 
@@ -555,6 +595,7 @@ int main(void)
         cmocka_unit_test(seeds_draw_among_the_models_of_the_driver),
         cmocka_unit_test(a_profile_narrows_levels_and_faults),
         cmocka_unit_test(a_strict_profile_finds_what_the_default_accepts),
+        cmocka_unit_test(the_reference_driver_follows_a_strict_profile),
         cmocka_unit_test(a_cause_is_made_a_case_that_stands_alone),
         cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
         cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),

@@ -141,6 +141,7 @@ struct run_config {
     uint64_t local_limit;
     unsigned faults;         /* enum run_fault */
     bool is_busy_until_idle; /* the driver answers BUSY where it may */
+    bool lowers_dma_size;    /* the driver lowers DmaSize by what it writes (U1) */
     uint32_t fill_pattern;   /* of content that was never written */
     bool tells_tables_in_transfer;
     uint32_t local_traits; /* SGPU_TRAIT_* */

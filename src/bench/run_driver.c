@@ -1,9 +1,9 @@
 /*
  * Run: the driver goes up, from its kernel services to a started adapter.
  *
- * The layers from the driver up: raw, a planted defect of the zoo, coverage of the driver, busy,
- * lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, deny, and
- * the one that a test adds. Where each stands in the order is told in docs/architecture.md.
+ * The layers from the driver up: raw, a planted defect of the zoo, coverage of the driver, counts,
+ * busy, lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, deny,
+ * and the one that a test adds. Where each stands in the order is told in docs/architecture.md.
  */
 #include "bench/coverage.h"
 #include "bench/drivers.h"
@@ -13,6 +13,7 @@
 #include "bench/run_private.h"
 #include "bench/vigil.h"
 #include "miniport/busy.h"
+#include "miniport/counts.h"
 #include "miniport/deny.h"
 #include "miniport/lend.h"
 #include "miniport/probe.h"
@@ -123,6 +124,12 @@ bool run_raise_driver(struct run_assembly *run)
                                               &layer);
         if (!NT_SUCCESS(status))
             return run_refuse(run, "no memory for the coverage layer");
+        run->top = layer;
+    }
+    if (run->config->lowers_dma_size) {
+        status = miniport_counts_create(&run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that counts");
         run->top = layer;
     }
     if (run->config->is_busy_until_idle) {

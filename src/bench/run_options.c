@@ -80,6 +80,7 @@ static const struct run_option rows[] = {
     NUMBER(local_limit, "local-limit"),
     SET(faults, "faults", "probes|page-lists|pool|start|context-allocations|preemptions|late-dpcs"),
     CHOICE(is_busy_until_idle, "busy", "no|yes"),
+    CHOICE(lowers_dma_size, "lowers-dma-size", "no|yes"),
     NUMBER(fill_pattern, "fill-pattern"),
     CHOICE(tells_tables_in_transfer, "tables-in-transfer", "no|yes"),
     SET(local_traits, "local-traits",

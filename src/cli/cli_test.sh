@@ -254,9 +254,13 @@ expect 0 check --profile list
 prints '^default '
 expect 2 check --profile strct
 says "unknown profile 'strct'"
-expect 1 check --profile strict-dma-size-lowered --seeds 2 --model gpummu
+expect 0 check --profile strict-dma-size-lowered --seeds 2 --model gpummu
+expect 0 gen random -o leaves.case
+sed -i '1a option lowers-dma-size no' leaves.case
+expect 1 check leaves.case --profile strict-dma-size-lowered --seeds 2 --model gpummu
 prints '^error PB-007'
 prints 'profile strict-dma-size-lowered'
+rm leaves.case
 expect 2 check --profile wddm-1 --model gpummu
 says 'no level of the gpummu model in profile wddm-1'
 

@@ -1,3 +1,4 @@
+#include "miniport/counts.h"
 #include "miniport/deny.h"
 #include "miniport/lend.h"
 #include "miniport/probe.h"
@@ -250,6 +251,29 @@ static void who_asks_again_gets_a_context_allocation(void **state)
     miniport_destroy(deny);
 }
 
+static void what_was_written_is_counted(void **state)
+{
+    static const UINT moves[] = {0, 64, 4096};
+
+    for (size_t i = 0; i < ARRAY_COUNT(moves); i++) {
+        struct seen seen;
+        struct miniport *counts;
+        char buffer[4096];
+        DXGKARG_BUILDPAGINGBUFFER arg = {
+            .Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)MINIPORT_OPERATION_COUNT,
+            .pDmaBuffer = buffer,
+            .DmaSize = sizeof buffer};
+
+        init_seen(&seen);
+        seen.moves = moves[i];
+        assert_int_equal(miniport_counts_create(base_services_libc(), &seen.miniport, &counts), 0);
+        assert_int_equal(miniport_build_paging_buffer(counts, NULL, &arg), STATUS_SUCCESS);
+        assert_ptr_equal(arg.pDmaBuffer, buffer + moves[i]);
+        assert_int_equal(arg.DmaSize, sizeof buffer - moves[i]);
+        miniport_destroy(counts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_probe_leaves_no_trace),
         cmocka_unit_test(the_first_start_fails_and_no_other),
         cmocka_unit_test(who_asks_again_gets_a_context_allocation),
+        cmocka_unit_test(what_was_written_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

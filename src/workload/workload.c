@@ -169,6 +169,8 @@ const struct workload_option_info workload_options[] = {
      "native fences that share a page of storage"},
     {"busy", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver answers ALLOCATION_BUSY until an allocation is said to be idle"},
+    {"lowers-dma-size", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether the driver lowers DmaSize by what it has written"},
     {"faults", WORKLOAD_OPTION_WORDS,
      "probes|page-lists|pool|start|context-allocations|preemptions|late-dpcs", 0, 0,
      "what is made harder for the driver than need be: unknown operations, parts of page lists, "
