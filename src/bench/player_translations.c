@@ -80,8 +80,33 @@ struct comparison {
     uint64_t mismatches;
 };
 
-static void mismatch(struct comparison *c, uint64_t va, uint64_t bytes, const char *expected,
-                     const char *found)
+/*
+ * What the checking layer has told of the driver's entries is the cause of what is wrong with them in the
+ * end; else the rule is the one that the way in which they differ suggests.
+ */
+static enum rule_id rule_of(const struct player *player, enum rule_id suggested)
+{
+    static const enum rule_id causes[] = {RULE_PT_014,   RULE_PT_016,  RULE_PT_017, RULE_PT_019,
+                                          RULE_PT_021,   RULE_PT_028,  RULE_PT_039, RULE_PT_041,
+                                          RULE_CPTE_002, RULE_CPTE_003};
+
+    for (size_t i = 0; i < ARRAY_COUNT(causes); i++) {
+        if (player->result->rules.broken[causes[i]])
+            return causes[i];
+    }
+    return suggested;
+}
+
+static void set_rule(struct run_finding *finding, const struct player *player,
+                     enum rule_id suggested)
+{
+    if (finding)
+        snprintf(finding->rule, sizeof finding->rule, "%s",
+                 rule_get(rule_of(player, suggested))->id);
+}
+
+static void mismatch(struct comparison *c, enum rule_id rule, uint64_t va, uint64_t bytes,
+                     const char *expected, const char *found)
 {
     struct player *player = c->player;
     const char *process =
@@ -92,11 +117,24 @@ static void mismatch(struct comparison *c, uint64_t va, uint64_t bytes, const ch
         player->result->finding_totals[RUN_FINDING_TRANSLATION]++;
         return;
     }
-    run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
-                      "process '%s', %llu pages from VA 0x%llx: the workload says %s, the page "
-                      "tables say %s",
-                      process, (unsigned long long)bytes_to_pages(bytes), (unsigned long long)va,
-                      expected, found);
+    set_rule(
+        run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
+                          "process '%s', %llu pages from VA 0x%llx: the workload says %s, the page "
+                          "tables say %s",
+                          process, (unsigned long long)bytes_to_pages(bytes),
+                          (unsigned long long)va, expected, found),
+        player, rule);
+}
+
+/* An entry that stands one place beside its own, an address, what makes it zero, a protection. */
+static enum rule_id difference(uint64_t expected_pa, uint8_t expected_flags, uint64_t pa,
+                               uint8_t flags)
+{
+    if ((expected_flags ^ flags) & WORKLOAD_PROTECT_ZERO)
+        return RULE_PT_031;
+    if (pa == expected_pa + PAGE_BYTES || pa + PAGE_BYTES == expected_pa)
+        return RULE_PT_017;
+    return pa != expected_pa ? RULE_PT_030 : RULE_PT_032;
 }
 
 static const char *describe(char text[64], uint64_t pa, uint8_t flags)
@@ -126,7 +164,7 @@ static void missing_up_to(struct comparison *c, uint64_t end)
         uint64_t stop = min_u64(span->end, end);
 
         if (start < stop)
-            mismatch(c, start, stop - start,
+            mismatch(c, RULE_PT_031, start, stop - start,
                      describe(text, span->pa + (start - span->va), span->flags), "nothing");
         if (span->end > end)
             break;
@@ -147,16 +185,16 @@ static void compare_found(struct comparison *c, uint64_t va, uint64_t end, uint6
         uint64_t stop = end;
 
         if (!span || span->va >= end) {
-            mismatch(c, va, end - va, "nothing", describe(found, pa, flags));
+            mismatch(c, RULE_PT_031, va, end - va, "nothing", describe(found, pa, flags));
         } else if (span->va > va) {
             stop = span->va;
-            mismatch(c, va, stop - va, "nothing", describe(found, pa, flags));
+            mismatch(c, RULE_PT_031, va, stop - va, "nothing", describe(found, pa, flags));
         } else {
             stop = min_u64(end, span->end);
             c->player->result->translations_checked += bytes_to_pages(stop - va);
             if (span->pa + (va - span->va) != pa || span->flags != flags)
-                mismatch(c, va, stop - va,
-                         describe(expected, span->pa + (va - span->va), span->flags),
+                mismatch(c, difference(span->pa + (va - span->va), span->flags, pa, flags), va,
+                         stop - va, describe(expected, span->pa + (va - span->va), span->flags),
                          describe(found, pa, flags));
             if (stop == span->end)
                 c->at++;
@@ -309,7 +347,8 @@ static bool compare_process(struct player *player, uint32_t process,
     if (root_address(player, process, &root_pa) &&
         !sgpu_mmu_for_each_run(player->config.gpu, root_pa, 0, UINT64_C(1) << SGPU_VA_BITS,
                                look_at_run, &c))
-        mismatch(&c, 0, PAGE_BYTES, "page tables in memory", "a table where nothing answers");
+        mismatch(&c, RULE_PT_030, 0, PAGE_BYTES, "page tables in memory",
+                 "a table where nothing answers");
     missing_up_to(&c, UINT64_C(1) << SGPU_VA_BITS);
     player->result->translation_mismatches += c.mismatches;
     free(known);
@@ -329,17 +368,23 @@ static bool check_run_attributes(void *context, const struct sgpu_run *run)
 {
     const struct attribute_check *check = context;
     struct player *player = check->player;
+    struct run_finding *finding;
     uint64_t found = run->attributes & ~(SGPU_PTE_VALID | SGPU_PTE_SYSTEM | SGPU_PTE_COHERENT);
 
     player->result->translations_checked += bytes_to_pages(run->bytes);
     if (found == check->wanted)
         return true;
     player->result->translation_mismatches += bytes_to_pages(run->bytes);
-    run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
-                      "allocation '%s' at VA 0x%llx: its mapping asks for entries with 0x%llx, "
-                      "the page tables have 0x%llx",
-                      check->name, (unsigned long long)run->va, (unsigned long long)check->wanted,
-                      (unsigned long long)found);
+    finding =
+        run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
+                          "allocation '%s' at VA 0x%llx: its mapping asks for entries with 0x%llx, "
+                          "the page tables have 0x%llx",
+                          check->name, (unsigned long long)run->va,
+                          (unsigned long long)check->wanted, (unsigned long long)found);
+    set_rule(finding, player,
+             (found ^ check->wanted) & SGPU_PTE_ZERO                                ? RULE_PT_031
+             : (found ^ check->wanted) & (SGPU_PTE_READ_ONLY | SGPU_PTE_NO_EXECUTE) ? RULE_PT_032
+                                                                                    : RULE_PT_028);
     return false;
 }
 

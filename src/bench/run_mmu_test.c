@@ -107,6 +107,7 @@ static void a_lost_protection_is_found_and_named(void **state)
     assert_int_equal(result->outcome, RUN_FINDINGS);
     assert_int_equal(result->translation_mismatches, 1);
     assert_non_null(strstr(result->findings[0].text, "'a' at VA 0x200000000000"));
+    assert_string_equal(result->findings[0].rule, "PT-032");
     finish(result);
     workload_free(workload);
 }

@@ -497,6 +497,7 @@ static void a_bent_page_table_entry_is_found_and_named(void **state)
     assert_int_equal(result->translation_mismatches, 1);
     finding = find_finding(result, RUN_FINDING_TRANSLATION);
     assert_non_null(strstr(finding->text, "0x600000000000"));
+    assert_string_equal(finding->rule, "PT-017"); /* it says what belongs to the next one */
     finish(result);
     workload_free(workload);
 }
