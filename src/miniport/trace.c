@@ -103,6 +103,28 @@ static void forget_created(struct trace *trace, enum miniport_ddi ddi, const voi
     }
 }
 
+/*
+ * The system's own handle of what is about to be made: a new object, too. The driver may name it to the
+ * system at once, and what cannot be made is never destroyed.
+ */
+static void forget_announced(struct trace *trace, enum miniport_ddi ddi, const void *argument)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_CreateProcess:
+        forget(trace, TRACE_HANDLE_OS_PROCESS,
+               ((const DXGKARG_CREATEPROCESS *)argument)->hDxgkProcess);
+        break;
+    case MINIPORT_DDI_CreateDevice:
+        forget(trace, TRACE_HANDLE_DEVICE, ((const DXGKARG_CREATEDEVICE *)argument)->hDevice);
+        break;
+    case MINIPORT_DDI_CreateContext:
+        forget(trace, TRACE_HANDLE_CONTEXT, ((const DXGKARG_CREATECONTEXT *)argument)->hContext);
+        break;
+    default:
+        break;
+    }
+}
+
 static void forget_destroyed(struct trace *trace, enum miniport_ddi ddi, HANDLE object,
                              const void *argument)
 {
@@ -179,9 +201,7 @@ static void begin(struct trace *trace, enum miniport_ddi ddi, HANDLE object, con
     event->argument = argument;
     if (values)
         memcpy(event->values, values, sizeof event->values);
-    if (ddi == MINIPORT_DDI_CreateProcess)
-        forget(trace, TRACE_HANDLE_OS_PROCESS,
-               ((const DXGKARG_CREATEPROCESS *)argument)->hDxgkProcess);
+    forget_announced(trace, ddi, argument);
     hand_on(trace, event);
 }
 
