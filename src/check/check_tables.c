@@ -558,11 +558,14 @@ static struct check_table *begin_table(struct check_ledger *ledger,
     return table;
 }
 
+/* What a table says that is not of the present epoch is not known. */
+#define UNKNOWN_EPOCH 0
+
 static bool lose_runs(struct check_ledger *ledger, struct check_table *table)
 {
     runs_fini(ledger->services, &table->runs);
     runs_fini(ledger->services, &table->pointers_64k);
-    table->is_initialised = false;
+    table->epoch = UNKNOWN_EPOCH;
     return false;
 }
 
@@ -647,7 +650,7 @@ bool check_tables_copy(struct check_ledger *ledger,
                 if (!runs_write(ledger->services, &destination->runs, to, 1, &entry, false))
                     return lose_runs(ledger, destination);
             } else {
-                destination->is_initialised = false; /* what it says is not known */
+                destination->epoch = UNKNOWN_EPOCH;
             }
             destination->written = destination->rewritten = ledger->operation;
         }

@@ -274,6 +274,46 @@ RULE_KEPT(CPTE_004)
     copy_entries(rig, rig_table_va(0, RIG_VA));
 }
 
+/*
+ * Tables that a sleep kept are not known any more. A table that is made afterwards and gets entries from
+ * them is one that nobody knows either: no fault of who copies on from there.
+ */
+static void entries_from_before_a_sleep_may_be_copied_on(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint64_t later = RIG_VA + (UINT64_C(1) << rig_level_shift(1));
+    uint64_t old_table = rig_table_va(0, RIG_VA), new_table = rig_table_va(0, later);
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[] = {
+        {.NumPageTableEntries = 16,
+         .SrcPageTableAddress = old_table,
+         .DstPageTableAddress = new_table,
+         .SrcStartPteIndex = 16,
+         .DstStartPteIndex = 32},
+        {.NumPageTableEntries = 16,
+         .SrcPageTableAddress = new_table,
+         .DstPageTableAddress = old_table,
+         .SrcStartPteIndex = 32,
+         .DstStartPteIndex = 64},
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 0x10000, NULL, 64, 16);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionHibernate);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+    rig_initialise_table(rig, 0, later);
+    for (unsigned i = 0; i < 2; i++) {
+        arg.CopyPageTableEntries.NumRanges = 1;
+        arg.CopyPageTableEntries.pRanges = &ranges[i];
+        rig_build(rig, &arg);
+    }
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN(CPTE_005)
 {
     struct rig_update update;
@@ -330,6 +370,7 @@ int main(void)
         RULE_PAIR(CPTE_005),
         RULE_PAIR(CPTE_007),
         cmocka_unit_test(a_context_has_the_root_of_its_process),
+        cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
         cmocka_unit_test(tables_do_not_change_under_work),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),

@@ -199,8 +199,8 @@ struct job_ops {
     /* Everything the job generated has retired. May free the job and queue others. */
     void (*finished)(struct job *job);
     /*
-     * What it generated is lost (the adapter was reset), tables are as new, and it will be asked
-     * again from phase 0 and cursor 0 on: forget the rest. NULL: there is no rest.
+     * What it generated, if anything, is lost (the adapter was reset, or slept), tables are as new,
+     * and it will be asked again from phase 0 and cursor 0 on: forget the rest. NULL: there is no rest.
      */
     void (*restarted)(struct job *job);
 };

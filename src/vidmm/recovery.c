@@ -429,11 +429,30 @@ static void queue_unfinished(struct vidmm *vidmm)
         paging_queue_add(vidmm, container_of(link, struct job, link));
 }
 
+/*
+ * What was queued while the tables were gone (by allocations that went with a reset, by calls during a
+ * sleep) is as what a reset aborts: the tables that are made anew are those of the end of it.
+ */
+static void restart_queued(struct list *jobs)
+{
+    struct list *link;
+
+    for (link = jobs->next; link != jobs; link = link->next) {
+        struct job *job = container_of(link, struct job, link);
+
+        if (!job_is_of_allocation(job) && !is_own_job(job) && job->ops->restarted)
+            job->ops->restarted(job);
+    }
+}
+
 void recovery_restore(struct vidmm *vidmm, bool lost_tables)
 {
     if (lost_tables) {
-        NTSTATUS status = paging_process_rebuild(vidmm);
+        NTSTATUS status;
 
+        restart_queued(&vidmm->queue.ended);
+        restart_queued(&vidmm->queue.jobs);
+        status = paging_process_rebuild(vidmm);
         if (!NT_SUCCESS(status))
             vidmm_driver_error(vidmm, "PWR-009",
                                "the paging process could not be set up again: 0x%08x",
