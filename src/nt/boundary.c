@@ -1,0 +1,653 @@
+/*
+ * Boundary: two stacks for each thread, and the code that passes from one to the other.
+ *
+ * What is the same for all is one processor: the bench has one thread of the host, and what runs on it
+ * is found without an argument, because the code below is reached from code that has none to give.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "nt/boundary.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/hash.h"
+#include "base/list.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_FIBERS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_FIBERS 1
+#endif
+#endif
+#ifdef HAS_FIBERS
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define BENCH_STACK    (512u * 1024) /* of a thread's; what is not touched costs nothing */
+#define ARGUMENT_BYTES (8u * BOUNDARY_ARGUMENTS) /* of the first call, above what is counted */
+#define THUNK_BYTES    32u
+#define CHUNK_BYTES    (64u * 1024)
+#define CHUNK_THUNKS   (CHUNK_BYTES / THUNK_BYTES)
+#define FRESH_STACK    0xa5 /* what nobody has written to */
+
+enum kind { KIND_ENTRY, KIND_SERVICE };
+
+/* What the code of this file and the assembly share; the assembly knows the offsets. */
+struct processor {
+    uint64_t kernel_sp;               /* 0: where the next entry begins */
+    uint64_t bench_sp;                /* 8: where the next service begins */
+    struct boundary_registers *frame; /* 16: of the innermost service */
+};
+
+struct boundary_thread {
+    struct boundary *boundary;
+    struct list link;
+    struct processor processor; /* while another one runs */
+    uint64_t switched_sp;       /* the same */
+    void (*function)(void *argument);
+    void *argument;
+    uint8_t *kernel_stack; /* the mapping: a page, the stack, a page of slack, a page */
+    uint8_t *bench_stack;  /* NULL: the process's own */
+#ifdef HAS_FIBERS
+    void *fake_stack;
+    const void *bench_bottom;
+    size_t bench_bytes;
+#endif
+};
+
+struct chunk {
+    struct list link;
+    uint8_t *code;
+    uint32_t count;
+};
+
+struct slot {
+    const void *function;
+    void *thunk;
+    uint32_t kind;
+};
+
+struct boundary {
+    const struct base_services *services;
+    void (*lost)(void *context, unsigned number);
+    void *lost_context;
+    struct list chunks, threads;
+    struct slot *slots; /* by hash, open addressing, never full */
+    uint32_t slot_count, used;
+    struct boundary_thread *current;
+    struct boundary_thread first;
+    size_t deepest; /* of threads that are gone */
+};
+
+/* The layout is known to the assembly. */
+_Static_assert(offsetof(struct processor, bench_sp) == 8 && offsetof(struct processor, frame) == 16,
+               "known to the assembly");
+_Static_assert(offsetof(struct boundary_registers, rsp) == 64 &&
+                   offsetof(struct boundary_registers, xmm) == 80 &&
+                   sizeof(struct boundary_registers) == 240,
+               "known to the assembly");
+_Static_assert(BOUNDARY_ARGUMENTS == 16, "known to the assembly");
+
+struct processor boundary_processor __attribute__((visibility("hidden")));
+static struct boundary *alive;
+
+void boundary_enter(void) __attribute__((visibility("hidden")));
+void boundary_leave(void) __attribute__((visibility("hidden")));
+void boundary_swap(uint64_t *out_sp, uint64_t sp) __attribute__((visibility("hidden")));
+void boundary_load(const struct boundary_registers *registers, uint64_t rax)
+    __attribute__((visibility("hidden"), noreturn));
+void boundary_report_lost(uint64_t number) __attribute__((visibility("hidden"), used));
+
+#if defined(__x86_64__)
+#define HAS_BOUNDARY 1
+/* clang-format off */
+__asm__(
+    ".text\n"
+    /*
+     * From a stack of the bench to the kernel stack. r10: the function of the image. What the image has
+     * to preserve is set to one value, which is there again when it returns.
+     */
+    ".hidden boundary_enter\n.globl boundary_enter\n.type boundary_enter, @function\n"
+    "boundary_enter:\n"
+    "  pushq %rbp\n  movq %rsp, %rbp\n"
+    "  pushq %rbx\n  pushq %rsi\n  pushq %rdi\n"
+    "  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  pushq 0+boundary_processor(%rip)\n"
+    "  pushq 8+boundary_processor(%rip)\n"
+    "  pushq 16+boundary_processor(%rip)\n"
+    "  subq $176, %rsp\n"
+    "  movaps %xmm6, (%rsp)\n    movaps %xmm7, 16(%rsp)\n   movaps %xmm8, 32(%rsp)\n"
+    "  movaps %xmm9, 48(%rsp)\n  movaps %xmm10, 64(%rsp)\n  movaps %xmm11, 80(%rsp)\n"
+    "  movaps %xmm12, 96(%rsp)\n movaps %xmm13, 112(%rsp)\n movaps %xmm14, 128(%rsp)\n"
+    "  movaps %xmm15, 144(%rsp)\n"
+    "  movq 0+boundary_processor(%rip), %rax\n"
+    "  andq $-16, %rax\n"
+    "  subq $128, %rax\n"
+    "  xorl %ebx, %ebx\n"
+    "1: movq 48(%rbp,%rbx,8), %rsi\n"
+    "  movq %rsi, 32(%rax,%rbx,8)\n"
+    "  incl %ebx\n  cmpl $12, %ebx\n  jne 1b\n"
+    "  movq %rsp, 8+boundary_processor(%rip)\n"
+    "  movq %rax, %rsp\n"
+    "  movq boundary_mark(%rip), %rbx\n"
+    "  movq %rbx, %rbp\n  movq %rbx, %rsi\n  movq %rbx, %rdi\n"
+    "  movq %rbx, %r12\n  movq %rbx, %r13\n  movq %rbx, %r14\n  movq %rbx, %r15\n"
+    "  cld\n"
+    "  call *%r10\n"
+    "  cld\n"
+    "  movq 8+boundary_processor(%rip), %rsp\n"
+    "  movq boundary_mark(%rip), %r11\n"
+    "  movl $3, %ecx\n  cmpq %r11, %rbx\n  jne 2f\n"
+    "  movl $5, %ecx\n  cmpq %r11, %rbp\n  jne 2f\n"
+    "  movl $6, %ecx\n  cmpq %r11, %rsi\n  jne 2f\n"
+    "  movl $7, %ecx\n  cmpq %r11, %rdi\n  jne 2f\n"
+    "  movl $12, %ecx\n cmpq %r11, %r12\n  jne 2f\n"
+    "  movl $13, %ecx\n cmpq %r11, %r13\n  jne 2f\n"
+    "  movl $14, %ecx\n cmpq %r11, %r14\n  jne 2f\n"
+    "  movl $15, %ecx\n cmpq %r11, %r15\n  jne 2f\n"
+    "3:\n"
+    "  movaps (%rsp), %xmm6\n    movaps 16(%rsp), %xmm7\n   movaps 32(%rsp), %xmm8\n"
+    "  movaps 48(%rsp), %xmm9\n  movaps 64(%rsp), %xmm10\n  movaps 80(%rsp), %xmm11\n"
+    "  movaps 96(%rsp), %xmm12\n movaps 112(%rsp), %xmm13\n movaps 128(%rsp), %xmm14\n"
+    "  movaps 144(%rsp), %xmm15\n"
+    "  addq $176, %rsp\n"
+    "  popq 16+boundary_processor(%rip)\n"
+    "  popq 8+boundary_processor(%rip)\n"
+    "  popq 0+boundary_processor(%rip)\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n"
+    "  popq %rdi\n  popq %rsi\n  popq %rbx\n  popq %rbp\n"
+    "  ret\n"
+    "2: movq %rcx, %rdi\n"
+    "  subq $16, %rsp\n"
+    "  movq %rax, (%rsp)\n"
+    "  call boundary_report_lost\n"
+    "  movq (%rsp), %rax\n"
+    "  addq $16, %rsp\n"
+    "  jmp 3b\n"
+    ".size boundary_enter, . - boundary_enter\n"
+
+    /* From the kernel stack to the bench's, above what is in use there. r10: the function of the bench. */
+    ".hidden boundary_leave\n.globl boundary_leave\n.type boundary_leave, @function\n"
+    "boundary_leave:\n"
+    "  movq %rsp, %rax\n"
+    "  movq 8+boundary_processor(%rip), %rsp\n"
+    "  subq $272, %rsp\n"
+    "  movq %rbx, (%rsp)\n   movq %rbp, 8(%rsp)\n  movq %rsi, 16(%rsp)\n  movq %rdi, 24(%rsp)\n"
+    "  movq %r12, 32(%rsp)\n movq %r13, 40(%rsp)\n movq %r14, 48(%rsp)\n  movq %r15, 56(%rsp)\n"
+    "  leaq 8(%rax), %r11\n  movq %r11, 64(%rsp)\n"
+    "  movq (%rax), %r11\n   movq %r11, 72(%rsp)\n"
+    "  movaps %xmm6, 80(%rsp)\n   movaps %xmm7, 96(%rsp)\n   movaps %xmm8, 112(%rsp)\n"
+    "  movaps %xmm9, 128(%rsp)\n  movaps %xmm10, 144(%rsp)\n movaps %xmm11, 160(%rsp)\n"
+    "  movaps %xmm12, 176(%rsp)\n movaps %xmm13, 192(%rsp)\n movaps %xmm14, 208(%rsp)\n"
+    "  movaps %xmm15, 224(%rsp)\n"
+    "  movq 16+boundary_processor(%rip), %r11\n  movq %r11, 240(%rsp)\n"
+    "  movq 0+boundary_processor(%rip), %r11\n   movq %r11, 248(%rsp)\n"
+    "  movq %rax, 256(%rsp)\n"
+    "  movq %rsp, 16+boundary_processor(%rip)\n"
+    "  movq %rax, 0+boundary_processor(%rip)\n"
+    "  movq %rsp, %rbx\n"
+    "  subq $128, %rsp\n"
+    "  xorl %esi, %esi\n"
+    "1: movq 40(%rax,%rsi,8), %rdi\n"
+    "  movq %rdi, 32(%rsp,%rsi,8)\n"
+    "  incl %esi\n  cmpl $12, %esi\n  jne 1b\n"
+    "  cld\n"
+    "  call *%r10\n"
+    "  movq %rbx, %rsp\n"
+    "  movq 240(%rsp), %r11\n  movq %r11, 16+boundary_processor(%rip)\n"
+    "  movq 248(%rsp), %r11\n  movq %r11, 0+boundary_processor(%rip)\n"
+    "  movq 8(%rsp), %rbp\n  movq 16(%rsp), %rsi\n  movq 24(%rsp), %rdi\n"
+    "  movq (%rsp), %rbx\n"
+    "  movq 256(%rsp), %rsp\n"
+    "  ret\n"
+    ".size boundary_leave, . - boundary_leave\n"
+
+    /* From one stack of the bench to another, in the convention of the bench. */
+    ".hidden boundary_swap\n.globl boundary_swap\n.type boundary_swap, @function\n"
+    "boundary_swap:\n"
+    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  movq %rsp, (%rdi)\n"
+    "  movq %rsi, %rsp\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+    "  ret\n"
+    ".size boundary_swap, . - boundary_swap\n"
+
+    /* Goes on in the image with registers (rdi) and rax (rsi). */
+    ".hidden boundary_load\n.globl boundary_load\n.type boundary_load, @function\n"
+    "boundary_load:\n"
+    "  movq %rsi, %rax\n  movq %rdi, %r11\n"
+    "  movups 80(%r11), %xmm6\n   movups 96(%r11), %xmm7\n   movups 112(%r11), %xmm8\n"
+    "  movups 128(%r11), %xmm9\n  movups 144(%r11), %xmm10\n movups 160(%r11), %xmm11\n"
+    "  movups 176(%r11), %xmm12\n movups 192(%r11), %xmm13\n movups 208(%r11), %xmm14\n"
+    "  movups 224(%r11), %xmm15\n"
+    "  movq (%r11), %rbx\n   movq 8(%r11), %rbp\n  movq 16(%r11), %rsi\n  movq 24(%r11), %rdi\n"
+    "  movq 32(%r11), %r12\n movq 40(%r11), %r13\n movq 48(%r11), %r14\n  movq 56(%r11), %r15\n"
+    "  movq 64(%r11), %rsp\n"
+    "  jmpq *72(%r11)\n"
+    ".size boundary_load, . - boundary_load\n"
+
+    ".section .rodata\n.balign 8\n"
+    "boundary_mark: .quad 0x5f9d3a6b7c41e820\n"
+    ".text\n");
+/* clang-format on */
+#endif
+
+void boundary_report_lost(uint64_t number)
+{
+    if (alive->lost)
+        alive->lost(alive->lost_context, (unsigned)number);
+}
+
+/* ---- Stacks --------------------------------------------------------------------------------------- */
+
+#define KERNEL_MAPPING (PAGE_BYTES + BOUNDARY_KERNEL_STACK + 2 * PAGE_BYTES)
+#define BENCH_MAPPING  (PAGE_BYTES + BENCH_STACK)
+
+static uint8_t *map_stack(size_t mapping, size_t bytes)
+{
+    uint8_t *stack =
+        mmap(NULL, mapping, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (stack == MAP_FAILED)
+        return NULL;
+    if (mprotect(stack + PAGE_BYTES, bytes, PROT_READ | PROT_WRITE) == 0)
+        return stack;
+    munmap(stack, mapping);
+    return NULL;
+}
+
+static uint64_t kernel_stack_end(const struct boundary_thread *thread)
+{
+    return (uint64_t)(uintptr_t)thread->kernel_stack + PAGE_BYTES + BOUNDARY_KERNEL_STACK;
+}
+
+static bool thread_init(struct boundary_thread *thread, struct boundary *boundary)
+{
+    thread->boundary = boundary;
+    thread->kernel_stack = map_stack(KERNEL_MAPPING, BOUNDARY_KERNEL_STACK + PAGE_BYTES);
+    if (!thread->kernel_stack)
+        return false;
+    memset(thread->kernel_stack + PAGE_BYTES, FRESH_STACK, BOUNDARY_KERNEL_STACK);
+    thread->processor = (struct processor){.kernel_sp = kernel_stack_end(thread) + ARGUMENT_BYTES};
+    list_push_back(&boundary->threads, &thread->link);
+    return true;
+}
+
+static size_t depth_of(const struct boundary_thread *thread)
+{
+    const uint8_t *stack = thread->kernel_stack + PAGE_BYTES;
+    size_t untouched = 0;
+
+    while (untouched < BOUNDARY_KERNEL_STACK && stack[untouched] == FRESH_STACK)
+        untouched++;
+    return BOUNDARY_KERNEL_STACK - untouched;
+}
+
+static void thread_fini(struct boundary_thread *thread)
+{
+    if (!thread->kernel_stack)
+        return;
+    thread->boundary->deepest = max_u64(thread->boundary->deepest, depth_of(thread));
+    list_remove(&thread->link);
+    munmap(thread->kernel_stack, KERNEL_MAPPING);
+    if (thread->bench_stack)
+        munmap(thread->bench_stack, BENCH_MAPPING);
+}
+
+size_t boundary_deepest_stack(const struct boundary *boundary)
+{
+    const struct boundary_thread *thread;
+    size_t deepest = boundary->deepest;
+
+    list_for_each (thread, &boundary->threads, struct boundary_thread, link)
+        deepest = max_u64(deepest, depth_of(thread));
+    return deepest;
+}
+
+bool boundary_is_on_stack(const struct boundary *boundary, uint64_t address)
+{
+    const struct boundary_thread *thread = boundary->current;
+
+    return address < kernel_stack_end(thread) + PAGE_BYTES &&
+           address >= kernel_stack_end(thread) - BOUNDARY_KERNEL_STACK;
+}
+
+bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address)
+{
+    uint64_t start = kernel_stack_end(boundary->current) - BOUNDARY_KERNEL_STACK;
+
+    return address >= start - PAGE_BYTES && address < start;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------------- */
+
+/* What the sanitizer has to know of a switch. */
+static void before_switch(struct boundary_thread *from, const struct boundary_thread *to)
+{
+#ifdef HAS_FIBERS
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->bench_bottom, to->bench_bytes);
+#else
+    (void)from;
+    (void)to;
+#endif
+}
+
+static void after_switch(struct boundary_thread *now, struct boundary_thread *before)
+{
+#ifdef HAS_FIBERS
+    const void **bottom = before ? &before->bench_bottom : NULL;
+    size_t *bytes = before ? &before->bench_bytes : NULL;
+
+    __sanitizer_finish_switch_fiber(now->fake_stack, bottom, bytes);
+#else
+    (void)now;
+    (void)before;
+#endif
+}
+
+static struct boundary_thread *switched_from;
+
+static void thread_main(void)
+{
+    struct boundary_thread *thread = alive->current;
+
+    after_switch(thread, switched_from);
+    thread->function(thread->argument);
+    ASSERT(!"a thread's function returned");
+    __builtin_trap();
+}
+
+struct boundary_thread *boundary_thread_create(struct boundary *boundary,
+                                               void (*function)(void *argument), void *argument)
+{
+    struct boundary_thread *thread = base_alloc(boundary->services, sizeof *thread);
+    uint64_t *top;
+
+    if (!thread)
+        return NULL;
+    thread->bench_stack = map_stack(BENCH_MAPPING, BENCH_STACK);
+    if (!thread->bench_stack)
+        goto free_thread;
+    if (!thread_init(thread, boundary))
+        goto free_stack;
+    thread->function = function;
+    thread->argument = argument;
+#ifdef HAS_FIBERS
+    thread->bench_bottom = thread->bench_stack + PAGE_BYTES;
+    thread->bench_bytes = BENCH_STACK;
+#endif
+    /* What boundary_swap() takes from a stack: six registers, and where to. Aligned as in a call. */
+    top = (uint64_t *)(void *)(thread->bench_stack + BENCH_MAPPING - PAGE_BYTES);
+    top[-1] = 0;
+    top[-2] = (uint64_t)(uintptr_t)thread_main;
+    memset(top - 8, 0, 6 * sizeof *top);
+    thread->switched_sp = (uint64_t)(uintptr_t)(top - 8);
+    return thread;
+
+free_stack:
+    munmap(thread->bench_stack, BENCH_MAPPING);
+free_thread:
+    base_free(boundary->services, thread, sizeof *thread);
+    return NULL;
+}
+
+void boundary_thread_destroy(struct boundary_thread *thread)
+{
+    if (!thread)
+        return;
+    ASSERT(thread != thread->boundary->current && thread != &thread->boundary->first);
+    thread_fini(thread);
+    base_free(thread->boundary->services, thread, sizeof *thread);
+}
+
+struct boundary_thread *boundary_current_thread(const struct boundary *boundary)
+{
+    return boundary->current;
+}
+
+#ifdef HAS_BOUNDARY
+void boundary_switch(struct boundary_thread *to)
+{
+    struct boundary *boundary = to->boundary;
+    struct boundary_thread *from = boundary->current;
+
+    if (to == from)
+        return;
+    from->processor = boundary_processor;
+    boundary_processor = to->processor;
+    boundary->current = to;
+    switched_from = from;
+    before_switch(from, to);
+    boundary_swap(&from->switched_sp, to->switched_sp);
+    after_switch(from, switched_from);
+}
+#else
+void boundary_switch(struct boundary_thread *to)
+{
+    (void)to;
+}
+#endif
+
+/* ---- Who called ----------------------------------------------------------------------------------- */
+
+/* A service's frame, as the assembly lays it out. */
+struct service_frame {
+    struct boundary_registers registers;
+    struct boundary_registers *outer;
+    uint64_t outer_kernel_sp;
+    uint64_t kernel_sp;
+};
+
+struct boundary_registers *boundary_caller(const struct boundary *boundary)
+{
+    (void)boundary;
+    return boundary_processor.frame;
+}
+
+#ifdef HAS_BOUNDARY
+void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
+                     uint64_t rax)
+{
+    (void)boundary;
+    while (boundary_processor.frame && boundary_processor.frame->rsp <= registers->rsp) {
+        const struct service_frame *frame = (const void *)boundary_processor.frame;
+
+        boundary_processor.kernel_sp = frame->outer_kernel_sp;
+        boundary_processor.frame = frame->outer;
+    }
+    boundary_load(registers, rax);
+}
+#endif
+
+void boundary_abandon(struct boundary *boundary)
+{
+    boundary->current = &boundary->first;
+    boundary_processor =
+        (struct processor){.kernel_sp = kernel_stack_end(&boundary->first) + ARGUMENT_BYTES};
+}
+
+/* ---- Thunks --------------------------------------------------------------------------------------- */
+
+static struct slot *find_slot(const struct boundary *boundary, const void *function, uint32_t kind)
+{
+    uint64_t at = hash_u64((uintptr_t)function * 2 + kind);
+
+    for (;; at++) {
+        struct slot *slot = &boundary->slots[at & (boundary->slot_count - 1)];
+
+        if (!slot->thunk || (slot->function == function && slot->kind == kind))
+            return slot;
+    }
+}
+
+static bool make_slots(struct boundary *boundary)
+{
+    struct slot *old = boundary->slots;
+    uint32_t old_count = boundary->slot_count;
+
+    if (old && boundary->used < old_count / 2)
+        return true;
+    boundary->slot_count = old_count ? 2 * old_count : 1024;
+    boundary->slots =
+        base_alloc_array(boundary->services, boundary->slot_count, sizeof *boundary->slots);
+    if (!boundary->slots) {
+        boundary->slots = old;
+        boundary->slot_count = old_count;
+        return false;
+    }
+    for (uint32_t i = 0; i < old_count; i++)
+        if (old[i].thunk)
+            *find_slot(boundary, old[i].function, old[i].kind) = old[i];
+    base_free_array(boundary->services, old, old_count, sizeof *old);
+    return true;
+}
+
+static struct chunk *chunk_with_room(struct boundary *boundary)
+{
+    struct chunk *chunk;
+
+    if (!list_is_empty(&boundary->chunks)) {
+        chunk = list_last_entry(&boundary->chunks, struct chunk, link);
+        if (chunk->count < CHUNK_THUNKS)
+            return chunk;
+    }
+    chunk = base_alloc(boundary->services, sizeof *chunk);
+    if (!chunk)
+        return NULL;
+    chunk->code =
+        mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk->code == MAP_FAILED) {
+        base_free(boundary->services, chunk, sizeof *chunk);
+        return NULL;
+    }
+    list_push_back(&boundary->chunks, &chunk->link);
+    return chunk;
+}
+
+/* mov r10, function; mov r11, common; jmp r11. Written while it cannot run, and runs while it cannot be written. */
+static void *write_thunk(struct chunk *chunk, const void *function, void (*common)(void))
+{
+    uint8_t *at = chunk->code + chunk->count * THUNK_BYTES;
+    uint64_t target = (uintptr_t)function, through = (uintptr_t)common;
+
+    if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_WRITE))
+        return NULL;
+    memcpy(at, "\x49\xba", 2);
+    memcpy(at + 2, &target, sizeof target);
+    memcpy(at + 10, "\x49\xbb", 2);
+    memcpy(at + 12, &through, sizeof through);
+    memcpy(at + 20, "\x41\xff\xe3", 3);
+    if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_EXEC))
+        return NULL;
+    chunk->count++;
+    return at;
+}
+
+static void *thunk_of(struct boundary *boundary, const void *function, enum kind kind)
+{
+#ifdef HAS_BOUNDARY
+    struct chunk *chunk;
+    struct slot *slot;
+    void *thunk;
+
+    if (!function || !make_slots(boundary))
+        return NULL;
+    slot = find_slot(boundary, function, kind);
+    if (slot->thunk)
+        return slot->thunk;
+    chunk = chunk_with_room(boundary);
+    thunk = chunk
+                ? write_thunk(chunk, function, kind == KIND_ENTRY ? boundary_enter : boundary_leave)
+                : NULL;
+    if (!thunk)
+        return NULL;
+    *slot = (struct slot){function, thunk, kind};
+    boundary->used++;
+    return thunk;
+#else
+    return NULL;
+#endif
+}
+
+void *boundary_entry(struct boundary *boundary, const void *function)
+{
+    return thunk_of(boundary, function, KIND_ENTRY);
+}
+
+void *boundary_service(struct boundary *boundary, const void *function)
+{
+    return thunk_of(boundary, function, KIND_SERVICE);
+}
+
+const void *boundary_target(const struct boundary *boundary, const void *thunk)
+{
+    const struct chunk *chunk;
+
+    list_for_each (chunk, &boundary->chunks, struct chunk, link) {
+        uintptr_t offset = (uintptr_t)thunk - (uintptr_t)chunk->code;
+        uint64_t target;
+
+        if ((uintptr_t)thunk < (uintptr_t)chunk->code || offset >= chunk->count * THUNK_BYTES ||
+            offset % THUNK_BYTES)
+            continue;
+        memcpy(&target, chunk->code + offset + 2, sizeof target);
+        return (const void *)(uintptr_t)target;
+    }
+    return NULL;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------ */
+
+struct boundary *boundary_create(const struct base_services *services,
+                                 void (*lost)(void *context, unsigned number), void *context)
+{
+#ifdef HAS_BOUNDARY
+    struct boundary *boundary;
+
+    if (alive)
+        return NULL;
+    boundary = base_alloc(services, sizeof *boundary);
+    if (!boundary)
+        return NULL;
+    boundary->services = services;
+    boundary->lost = lost;
+    boundary->lost_context = context;
+    list_init(&boundary->chunks);
+    list_init(&boundary->threads);
+    if (!thread_init(&boundary->first, boundary)) {
+        base_free(services, boundary, sizeof *boundary);
+        return NULL;
+    }
+    alive = boundary;
+    boundary_abandon(boundary);
+    return boundary;
+#else
+    (void)services;
+    return NULL;
+#endif
+}
+
+void boundary_destroy(struct boundary *boundary)
+{
+    struct list *node;
+
+    if (!boundary)
+        return;
+    thread_fini(&boundary->first);
+    while ((node = list_first(&boundary->threads)))
+        boundary_thread_destroy(container_of(node, struct boundary_thread, link));
+    while ((node = list_pop_front(&boundary->chunks))) {
+        struct chunk *chunk = container_of(node, struct chunk, link);
+
+        munmap(chunk->code, CHUNK_BYTES);
+        base_free(boundary->services, chunk, sizeof *chunk);
+    }
+    base_free_array(boundary->services, boundary->slots, boundary->slot_count,
+                    sizeof *boundary->slots);
+    alive = NULL;
+    boundary_processor = (struct processor){0};
+    base_free(boundary->services, boundary, sizeof *boundary);
+}

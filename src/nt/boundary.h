@@ -1,0 +1,108 @@
+/*
+ * Boundary: where control passes between the bench and the code of a driver image.
+ *
+ * Place      nt. The host of an image makes its imports, its callbacks and the functions that it
+ *            registers pass here; drivers that are linked in call the services directly.
+ * Model      A thread of the driver has two stacks. On the kernel stack, which has the size of a real
+ *            one and pages around it that nobody may touch, runs what is in the image; on the bench's
+ *            stack all else. So a driver that needs too much stack is found out, and the bench never
+ *            runs on what it left. Both grow and shrink together, like one:
+ *
+ *                bench: calls DxgkDdiX --entry--> driver: calls KeSetEvent --service--> bench: ...
+ *
+ *            boundary_entry() makes, of a function of the image, one that the bench may call;
+ *            boundary_service(), of a function of the bench, one that the image may call. Both ends
+ *            use the driver's calling convention. Up to BOUNDARY_ARGUMENTS arguments of 8 bytes pass.
+ *
+ *            A service can ask who called it: the registers that a function preserves, and where it
+ *            returns to. That is where an exception that the service raises begins.
+ *
+ *            A driver that returns with other preserved registers than it was called with would
+ *            break its caller in ways that nobody understands later: the boundary reports it, gives the
+ *            caller its registers, and goes on.
+ * Ownership  The boundary owns what it makes; the functions behind outlive it.
+ * Errors     NULL: no memory, or a host that is not x86-64.
+ * Units      Bytes.
+ * Source     The x64 calling convention's public documentation. A kernel stack of x64 has 24 KiB.
+ */
+#ifndef DRYDOCK_NT_BOUNDARY_H
+#define DRYDOCK_NT_BOUNDARY_H
+
+#include "base/services.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BOUNDARY_ARGUMENTS    16
+#define BOUNDARY_KERNEL_STACK (24u * 1024)
+
+struct boundary;
+
+/*
+ * One at a time in a process. lost, which may be NULL, is called when the image has not preserved the
+ * register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15).
+ */
+struct boundary *boundary_create(const struct base_services *services,
+                                 void (*lost)(void *context, unsigned number), void *context);
+void boundary_destroy(struct boundary *boundary);
+
+/* The same for the same function. NULL for NULL. */
+void *boundary_entry(struct boundary *boundary, const void *function);
+void *boundary_service(struct boundary *boundary, const void *function);
+
+/* What boundary_entry() or boundary_service() made it of; NULL: neither did. */
+const void *boundary_target(const struct boundary *boundary, const void *thunk);
+
+/* ---- Threads -------------------------------------------------------------------------------------- */
+
+/* A pair of stacks. The one that every boundary begins with uses the bench's own stack. */
+struct boundary_thread;
+
+/* It will run function(argument) on a stack of the bench when it is switched to; function never returns. */
+struct boundary_thread *boundary_thread_create(struct boundary *boundary,
+                                               void (*function)(void *argument), void *argument);
+
+/* Not the one that runs. */
+void boundary_thread_destroy(struct boundary_thread *thread);
+
+struct boundary_thread *boundary_current_thread(const struct boundary *boundary);
+
+/* From a stack of the bench: goes on where the other one was. Returns when somebody switches back. */
+void boundary_switch(struct boundary_thread *to);
+
+/* ---- Who called ----------------------------------------------------------------------------------- */
+
+/* What a call preserves, in the order of the registers' numbers. */
+struct boundary_registers {
+    uint64_t rbx, rbp, rsi, rdi, r12, r13, r14, r15;
+    uint64_t rsp, rip;   /* behind the return from the call */
+    uint8_t xmm[10][16]; /* xmm6 to xmm15 */
+};
+
+/* In a service: the caller in the image, of the innermost call; NULL: none, the bench runs on its own. */
+struct boundary_registers *boundary_caller(const struct boundary *boundary);
+
+/*
+ * In a service or where the innermost call has been abandoned: gives the calls up to the one with this
+ * kernel stack pointer up, and goes on in the image with these registers and rax. Does not return.
+ */
+void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
+                     uint64_t rax) __attribute__((noreturn));
+
+/*
+ * Behind a longjmp() of the bench out of the driver: the first thread runs, on the bench's own stack,
+ * and no call is under way.
+ */
+void boundary_abandon(struct boundary *boundary);
+
+/* ---- For signal handlers -------------------------------------------------------------------------- */
+
+/* Whether the address is on a kernel stack of the running thread, or on the pages around it. */
+bool boundary_is_on_stack(const struct boundary *boundary, uint64_t address);
+bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address);
+
+/* How deep kernel stacks have been, over all threads; looks at what was written to. */
+size_t boundary_deepest_stack(const struct boundary *boundary);
+
+#endif
