@@ -1,7 +1,7 @@
 /*
- * Allocations: creation, the backing store, CPU access, and the end.
+ * Allocations: creation, the backing store, state changes, and the end.
  *
- * State changes, all in this file:
+ * State changes, all in this file but the last of the second line (lock.c):
  *
  *     EMPTY  --enter-->  ENTERING  -->  RESIDENT  --leave-->  LEAVING  -->  BACKED
  *     BACKED --enter-->  ENTERING                 lock of EMPTY -->  BACKED
@@ -574,11 +574,6 @@ void allocation_unuse(struct vidmm_allocation *allocation)
     allocation_bury_if_dead(allocation);
 }
 
-static bool holds_content_itself(const struct segment *segment)
-{
-    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES;
-}
-
 void allocation_enter(struct vidmm_allocation *allocation)
 {
     ASSERT(allocation->state == ALLOCATION_EMPTY || allocation->state == ALLOCATION_BACKED);
@@ -595,7 +590,7 @@ void allocation_entered(struct job *job)
     struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
 
-    if (holds_content_itself(allocation->segment)) {
+    if (segment_holds_content(allocation->segment)) {
         if (allocation->mdl)
             statistics->moved_in_bytes += bytes;
         else
@@ -618,13 +613,13 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     NTSTATUS status;
 
     ASSERT(allocation->state == ALLOCATION_RESIDENT);
-    if (holds_content_itself(allocation->segment) && !allocation->mdl) {
+    if (segment_holds_content(allocation->segment) && !allocation->mdl) {
         status = allocation_take_backing(allocation);
         if (!NT_SUCCESS(status))
             return status;
     }
     alternate_va_leaves(allocation, is_for_cpu);
-    if (!vidmm->caps.is_virtual && holds_content_itself(allocation->segment) &&
+    if (!vidmm->caps.is_virtual && segment_holds_content(allocation->segment) &&
         !allocation->has_range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
     if (!allocation->holds)
@@ -644,6 +639,11 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
 {
     ASSERT(!allocation->holds);
     return leave(allocation, reason, false);
+}
+
+NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation)
+{
+    return leave(allocation, "CPU access", true);
 }
 
 NTSTATUS allocation_park(struct vidmm_allocation *allocation)
@@ -681,9 +681,9 @@ void allocation_left(struct job *job)
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
     struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
 
-    if (holds_content_itself(allocation->segment) && allocation_is_clean(allocation))
+    if (segment_holds_content(allocation->segment) && allocation_is_clean(allocation))
         statistics->discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
-    else if (holds_content_itself(allocation->segment)) {
+    else if (segment_holds_content(allocation->segment)) {
         statistics->moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
         allocation->backing_is_linear = allocation->unswizzles;
     }
@@ -737,7 +737,7 @@ void allocation_die(struct vidmm_allocation *allocation)
 {
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_remove(allocation);
-    if (allocation->segment && holds_content_itself(allocation->segment))
+    if (allocation->segment && segment_holds_content(allocation->segment))
         allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
     allocation->state = ALLOCATION_DYING;
     segment_set_departure(allocation, GOES);
@@ -783,123 +783,4 @@ bool allocations_bury(struct vidmm *vidmm)
         did_anything = true;
     }
     return did_anything;
-}
-
-/* ---- CPU access ------------------------------------------------------------------------------------------------ */
-
-/* Work that may use it has not retired. */
-static bool is_in_use(const struct vidmm_allocation *allocation)
-{
-    const struct vidmm_device *device = allocation->device;
-
-    if (!allocation->vidmm->caps.is_virtual)
-        return allocation->uses > 0;
-    if (allocation->holds > allocation->lock_count)
-        return device->pending_requests || !list_is_empty(&device->vidmm->submissions);
-    return !allocation_is_idle(allocation);
-}
-
-/* The CPU reaches the content where it is, or can be given a way there. */
-static bool make_reachable(struct vidmm_allocation *allocation)
-{
-    const struct segment *segment = allocation->segment;
-
-    if (!segment || !holds_content_itself(segment))
-        return true;
-    if (segment->caps->has_host_aperture)
-        return allocation->host_slots || NT_SUCCESS(host_aperture_map_allocation(allocation));
-    return segment->caps->is_cpu_visible;
-}
-
-/* The CPU sees the content in linear order where it is, or can be given a way to. */
-static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
-{
-    const struct segment *segment = allocation->segment;
-    bool needs_range = allocation->is_swizzled || (flags & VIDMM_LOCK_ACQUIRE_APERTURE);
-
-    if (allocation->vidmm->caps.is_virtual || !holds_content_itself(segment))
-        return true;
-    if (needs_range || allocation->uses_alternate_va)
-        alternate_va_open(allocation);
-    return !needs_range || allocation->range_is_acquired;
-}
-
-NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
-{
-    return vidmm_lock_with(allocation, 0);
-}
-
-NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
-{
-    NTSTATUS status;
-
-    if (!NT_SUCCESS(allocation->vidmm->refusal))
-        return allocation->vidmm->refusal;
-    if (allocation->is_destroyed)
-        return STATUS_INVALID_HANDLE;
-    if (allocation->is_offered)
-        return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
-    if ((flags & VIDMM_LOCK_IGNORE_SYNC) && allocation->is_swizzled)
-        return STATUS_INVALID_PARAMETER; /* SWZ-009 */
-    if ((is_in_use(allocation) && !(flags & VIDMM_LOCK_IGNORE_SYNC)) ||
-        allocation->vidmm->power.state != POWER_ON)
-        return STATUS_GRAPHICS_ALLOCATION_BUSY;
-    switch (allocation->state) {
-    case ALLOCATION_ENTERING:
-    case ALLOCATION_LEAVING:
-    case ALLOCATION_DYING:
-        return STATUS_GRAPHICS_ALLOCATION_BUSY;
-    case ALLOCATION_EMPTY:
-        status = allocation_take_backing(allocation);
-        if (!NT_SUCCESS(status))
-            return status;
-        allocation->has_content = true;
-        allocation->backing_is_linear = true;
-        allocation->state = ALLOCATION_BACKED;
-        break;
-    case ALLOCATION_BACKED:
-        if (allocation->is_swizzled && !allocation->backing_is_linear)
-            return alternate_va_fetch(allocation);
-        break;
-    case ALLOCATION_RESIDENT:
-        if (agp_flush(allocation))
-            return STATUS_GRAPHICS_ALLOCATION_BUSY;
-        if (is_in_order(allocation, flags) && make_reachable(allocation)) {
-            allocation->is_dirty = true; /* the CPU may write where it is */
-            break;
-        }
-        if (allocation->holds || allocation->is_pinned)
-            return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
-        status = leave(allocation, "CPU access", true);
-        vidmm_pump(allocation->vidmm);
-        return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
-    }
-    allocation_hold(allocation);
-    allocation->lock_count++;
-    return STATUS_SUCCESS;
-}
-
-void vidmm_unlock(struct vidmm_allocation *allocation)
-{
-    ASSERT(allocation->lock_count > 0);
-    if (--allocation->lock_count == 0)
-        host_aperture_unmap_allocation(allocation);
-    allocation_unhold(allocation);
-    vidmm_pump(allocation->vidmm);
-}
-
-uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page)
-{
-    ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
-    if (!allocation->segment || !holds_content_itself(allocation->segment))
-        return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
-    if (allocation->range_is_acquired)
-        return allocation->range_address + PAGE_BYTES_OF(page);
-    if (allocation->host_slots)
-        return host_aperture_address(
-                   allocation->segment,
-                   allocation->host_slots[page / allocation->segment->unit_pages]) +
-               PAGE_BYTES_OF(page % allocation->segment->unit_pages);
-    return allocation->segment->caps->cpu_address +
-           segment_page_offset((struct vidmm_allocation *)allocation, page);
 }

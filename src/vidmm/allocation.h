@@ -2,7 +2,7 @@
  * Allocation: its states and places, offers, sharing, moves, and what it counts for in budgets.
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
- * Files      allocation.c, allocation_flags.c, paging_physical.c, paging_virtual.c, aperture.c,
+ * Files      allocation.c, allocation_flags.c, lock.c, paging_physical.c, paging_virtual.c, aperture.c,
  *            notice.c, auxiliary_mmu.c, scratch_view.c, context_allocation.c, offer.c, sharing.c,
  *            move.c, budget.c.
  */
@@ -203,6 +203,8 @@ void allocation_unuse(struct vidmm_allocation *allocation);
  */
 void allocation_enter(struct vidmm_allocation *allocation);
 NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason);
+/* Like allocation_leave(), so that the CPU can look at it: in linear order. */
+NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation);
 void allocation_die(struct vidmm_allocation *allocation);
 struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
 /* Destroyed allocations that have become idle go. True if any did. */

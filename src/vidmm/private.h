@@ -6,7 +6,8 @@
  *            | adapter.c         | start, stop, callbacks in, the pump that drives the rest      |
  *            | adapter_caps.c    | what the driver reports, checked                              |
  *            | segment.c         | placement: ranges, page runs, aperture slots; LRU lists       |
- *            | allocation.c      | create, destroy, backing store, CPU access                    |
+ *            | allocation.c      | create, destroy, backing store, states                        |
+ *            | lock.c            | CPU access                                                    |
  *            | allocation_flags.c | flags of allocations, and which the manager goes by          |
  *            | residency.c       | requests; who must leave so that they fit                     |
  *            | paging_queue.c    | operations into buffers, buffers to the GPU, completions      |
@@ -110,6 +111,12 @@ struct segment {
      */
     struct list lru[VICTIM_CLASSES];
 };
+
+/* What is placed there has its content there, not in its backing store. */
+static inline bool segment_holds_content(const struct segment *segment)
+{
+    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES;
+}
 
 NTSTATUS segments_init(struct vidmm *vidmm);
 void segments_fini(struct vidmm *vidmm);

@@ -1,0 +1,127 @@
+/*
+ * Locks: the CPU's access to allocations.
+ *
+ * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can be
+ * given a way: a CPU host aperture, a swizzling range. Otherwise it leaves for its backing store first,
+ * and the caller asks again. A lock of what has no content yet makes the backing store.
+ *
+ * Source     contract.md ALLOC-012, ALLOC-013, SWZ-001, SWZ-009, CHA.
+ */
+#include "vidmm/private.h"
+
+/* Work that may use it has not retired. */
+static bool is_in_use(const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_device *device = allocation->device;
+
+    if (!allocation->vidmm->caps.is_virtual)
+        return allocation->uses > 0;
+    if (allocation->holds > allocation->lock_count)
+        return device->pending_requests || !list_is_empty(&device->vidmm->submissions);
+    return !allocation_is_idle(allocation);
+}
+
+/* The CPU reaches the content where it is, or can be given a way there. */
+static bool make_reachable(struct vidmm_allocation *allocation)
+{
+    const struct segment *segment = allocation->segment;
+
+    if (!segment || !segment_holds_content(segment))
+        return true;
+    if (segment->caps->has_host_aperture)
+        return allocation->host_slots || NT_SUCCESS(host_aperture_map_allocation(allocation));
+    return segment->caps->is_cpu_visible;
+}
+
+/* The CPU sees the content in linear order where it is, or can be given a way to. */
+static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
+{
+    const struct segment *segment = allocation->segment;
+    bool needs_range = allocation->is_swizzled || (flags & VIDMM_LOCK_ACQUIRE_APERTURE);
+
+    if (allocation->vidmm->caps.is_virtual || !segment_holds_content(segment))
+        return true;
+    if (needs_range || allocation->uses_alternate_va)
+        alternate_va_open(allocation);
+    return !needs_range || allocation->range_is_acquired;
+}
+
+NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
+{
+    return vidmm_lock_with(allocation, 0);
+}
+
+NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
+{
+    NTSTATUS status;
+
+    if (!NT_SUCCESS(allocation->vidmm->refusal))
+        return allocation->vidmm->refusal;
+    if (allocation->is_destroyed)
+        return STATUS_INVALID_HANDLE;
+    if (allocation->is_offered)
+        return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
+    if ((flags & VIDMM_LOCK_IGNORE_SYNC) && allocation->is_swizzled)
+        return STATUS_INVALID_PARAMETER; /* SWZ-009 */
+    if ((is_in_use(allocation) && !(flags & VIDMM_LOCK_IGNORE_SYNC)) ||
+        allocation->vidmm->power.state != POWER_ON)
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    switch (allocation->state) {
+    case ALLOCATION_ENTERING:
+    case ALLOCATION_LEAVING:
+    case ALLOCATION_DYING:
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    case ALLOCATION_EMPTY:
+        status = allocation_take_backing(allocation);
+        if (!NT_SUCCESS(status))
+            return status;
+        allocation->has_content = true;
+        allocation->backing_is_linear = true;
+        allocation->state = ALLOCATION_BACKED;
+        break;
+    case ALLOCATION_BACKED:
+        if (allocation->is_swizzled && !allocation->backing_is_linear)
+            return alternate_va_fetch(allocation);
+        break;
+    case ALLOCATION_RESIDENT:
+        if (agp_flush(allocation))
+            return STATUS_GRAPHICS_ALLOCATION_BUSY;
+        if (is_in_order(allocation, flags) && make_reachable(allocation)) {
+            allocation->is_dirty = true; /* the CPU may write where it is */
+            break;
+        }
+        if (allocation->holds || allocation->is_pinned)
+            return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
+        status = allocation_leave_for_cpu(allocation);
+        vidmm_pump(allocation->vidmm);
+        return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
+    }
+    allocation_hold(allocation);
+    allocation->lock_count++;
+    return STATUS_SUCCESS;
+}
+
+void vidmm_unlock(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->lock_count > 0);
+    if (--allocation->lock_count == 0)
+        host_aperture_unmap_allocation(allocation);
+    allocation_unhold(allocation);
+    vidmm_pump(allocation->vidmm);
+}
+
+uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page)
+{
+    ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
+    if (!allocation->segment || !segment_holds_content(allocation->segment))
+        return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
+    if (allocation->range_is_acquired)
+        return allocation->range_address + PAGE_BYTES_OF(page);
+    if (allocation->host_slots)
+        return host_aperture_address(
+                   allocation->segment,
+                   allocation->host_slots[page / allocation->segment->unit_pages]) +
+               PAGE_BYTES_OF(page % allocation->segment->unit_pages);
+    return allocation->segment->caps->cpu_address +
+           segment_page_offset((struct vidmm_allocation *)allocation, page);
+}
