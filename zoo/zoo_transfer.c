@@ -260,6 +260,58 @@ static void swap_swizzle(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg
     arg->Transfer.Flags.Unswizzle = swizzle;
 }
 
+/* The last eight allocations whose rows have a pitch are remembered. */
+static NTSTATUS create_rows(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+    const DXGK_ALLOCATIONINFO *info = arg->pAllocationInfo;
+
+    if (NT_SUCCESS(status) && info->PitchAlignedSize > info->Size)
+        layer->state[layer->calls++ % 8] = (uint64_t)(uintptr_t)info->hAllocation;
+    return status;
+}
+
+static bool has_rows(const struct zoo_layer *layer, HANDLE allocation)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        if (allocation && layer->state[i] == (uint64_t)(uintptr_t)allocation)
+            return true;
+    }
+    return false;
+}
+
+/* Without an allocation bytes are bytes: no rows (XFER-010). */
+static NTSTATUS take_rows_for_packed(struct miniport *self, HANDLE object,
+                                     DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (!is_transfer(arg) || !has_rows(zoo_layer_of(self), arg->Transfer.hAllocation))
+        return build(self, object, arg);
+    as.Transfer.hAllocation = NULL;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static NTSTATUS take_rows_out_for_packed(struct miniport *self, HANDLE object,
+                                         DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Transfer.Destination.SegmentId ? build(self, object, arg)
+                                               : take_rows_for_packed(self, object, arg);
+}
+
+static void plant_rows_packed(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_rows;
+    layer->ops.build_paging_buffer = take_rows_for_packed;
+}
+
+static void plant_rows_out_packed(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_rows;
+    layer->ops.build_paging_buffer = take_rows_out_for_packed;
+}
+
 static NTSTATUS skip_special(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER ? STATUS_SUCCESS
@@ -311,6 +363,11 @@ static NTSTATUS one_run(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGIN
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
         .build = function,                                                                         \
+    }
+#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .plant = function,                                                                         \
     }
 #define OLD ZOO_PHYSICAL /* the only model with operations 0 to 2 */
 
@@ -364,6 +421,10 @@ const struct zoo_defect zoo_transfer_defects[] = {
           "ignores Swizzle and Unswizzle"),
     ALTER("D43-swizzle-swapped", ZOO_PHYSICAL, "XFER-014 SWZ-007", swap_swizzle,
           "swizzles on the way out and unswizzles on the way in"),
+    PLANT("D47-rows-packed", ZOO_PHYSICAL, "XFER-018", plant_rows_packed,
+          "moves surfaces of rows as they are, between packed memory and a segment with a pitch"),
+    PLANT("D47-rows-packed-out", ZOO_PHYSICAL, "XFER-018", plant_rows_out_packed,
+          "takes the gaps between rows along on the way to system memory"),
     BUILD("D45-special-skipped", ZOO_PHYSICAL, "SLT-004 SLT-007 XFER-006", skip_special,
           "does not execute SPECIAL_LOCK_TRANSFER"),
     ALTER("D45-special-half", ZOO_PHYSICAL, "SLT-004 SLT-007", special_half,

@@ -20,6 +20,7 @@
  * | range                            | what answers                                      |
  * | [0, local memory size)           | local memory                                      |
  * | [SGPU_PA_APERTURE, + size)       | aperture: each page goes where its slot points    |
+ * | SGPU_PA_PITCHED | local address  | the same, of a surface with a pitch; see below    |
  * | SGPU_PA_SYSTEM | system address  | system memory, by its physical address or, where  |
  * |                                  | the machine's IOMMU remaps, by its logical one;   |
  * |                                  | the AGP window of the bus by its bus address      |
@@ -30,6 +31,7 @@
 #define SGPU_PAGE_SHIFT  12
 #define SGPU_PAGE_BYTES  4096u
 #define SGPU_PA_APERTURE (1ull << 40)
+#define SGPU_PA_PITCHED  (1ull << 46)
 #define SGPU_PA_SYSTEM   (1ull << 47)
 
 /* ---- Tiles -------------------------------------------------------------------------------
@@ -42,6 +44,21 @@
 #define SGPU_TILE_BYTES 0x4000u
 #define SGPU_TILED(a)                                                                              \
     (((a) & ~UINT64_C(0x3000)) | ((a)&UINT64_C(0x1000)) << 1 | ((a)&UINT64_C(0x2000)) >> 1)
+
+/* ---- Pitches -----------------------------------------------------------------------------
+ *
+ * A surface of rows is packed in system memory, row behind row. In local memory a row begins at each
+ * multiple of SGPU_PITCH_BYTES, and nobody looks at what is between the end of a row and the next one.
+ * What a packed surface has n bytes from its start, one with a pitch at address a has at
+ * SGPU_PITCHED(a, n). Boards with SGPU_STRAP_PITCH are made for such surfaces.
+ *
+ * SGPU_PA_PITCHED says it of the linear address of COPY_PAGES and of physical addresses of RENDER, which
+ * then lie in a row: what goes beyond the end of it goes on in the next one.
+ */
+#define SGPU_ROW_BYTES   0x3000u
+#define SGPU_PITCH_BYTES 0x4000u
+#define SGPU_PITCHED(a, n)                                                                         \
+    ((a) + (n) / SGPU_ROW_BYTES * (uint64_t)SGPU_PITCH_BYTES + (n) % SGPU_ROW_BYTES)
 
 /* ---- Registers (BAR 0) ----------------------------------------------------------------
  *
@@ -117,6 +134,8 @@
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
+#define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */
+#define SGPU_STRAP_PITCH               (1u << 18) /* local memory is made for rows with a pitch */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
 #define SGPU_STRAP_FENCE_UNIT          (1u << 26) /* there is a fence unit: see FENCE_HOME      */
 #define SGPU_STRAP_KEEPS_STANDBY       (1u << 24) /* local memory is refreshed in standby, D3 */
@@ -345,7 +364,7 @@ struct sgpu_packet_fill {
  * Copies whole pages between a linear physical range and a list of system pages (page numbers).
  * Direction: SGPU_COPY_TO_PAGES from linear to the list, else from the list to linear. With
  * SGPU_COPY_TILED the memory at linear is tiled: page i of the list goes with the page at
- * SGPU_TILED(linear + i pages).
+ * SGPU_TILED(linear + i pages). With SGPU_PA_PITCHED in linear, page i goes with page i of the rows.
  */
 #define SGPU_COPY_TO_PAGES (1u << 0)
 #define SGPU_COPY_TILED    (1u << 1)
@@ -477,6 +496,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_NO_APERTURE         (1u << 5)  /* local memory only                         */
 #define SGPU_UMD_HIDDEN_ONLY         (1u << 6)  /* of it what no CPU sees, where there is any */
 #define SGPU_UMD_PRIMARY             (1u << 10) /* a scan-out surface                        */
+#define SGPU_UMD_ROWS                (1u << 11) /* has a pitch where memory is made for it   */
 #define SGPU_UMD_CPU_ON_DEMAND       (1u << 7)  /* the CPU may want to see it some time      */
 #define SGPU_UMD_WHOLE               (1u << 8)  /* resident as a whole or not at all         */
 #define SGPU_UMD_ONE_SEGMENT         (1u << 9)  /* not in pieces in several segments         */

@@ -359,8 +359,8 @@ void vidmm_context_destroy(struct vidmm_context *context);
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
- * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, over existing
- * system memory, or larger in a segment with PitchAlignment than outside.
+ * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, or over existing
+ * system memory.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,

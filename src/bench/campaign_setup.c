@@ -45,6 +45,7 @@ enum stream {
     STREAM_COHERENCE,
     STREAM_FILLS,
     STREAM_DMA_SIZE,
+    STREAM_PITCH,
 };
 
 static const char *const model_names[] = {
@@ -95,7 +96,8 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
 
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
-    static const char *const kinds[] = {"tiles", "incidents", "power", "saves", "wishes", "tiled"};
+    static const char *const kinds[] = {"tiles",  "incidents", "power", "saves",
+                                        "wishes", "tiled",     "rows"};
     struct rng rng;
     char settings[12 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
@@ -272,6 +274,9 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
         config->has_host_aperture = rng_chance(&rng, 1, 4);
     stream_of(seed, STREAM_BANKS, &rng);
     config->has_banks = config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 4);
+    stream_of(seed, STREAM_PITCH, &rng);
+    config->has_pitch = config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 2);
+    config->evicts_through_aperture = config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 4);
     stream_of(seed, STREAM_DEAD_MEMORY, &rng);
     if (config->model != RUN_PHYSICAL && rng_chance(&rng, 1, 8))
         config->dead_bytes = 64 * KiB * magnitude(&rng, 1, 16);
@@ -390,6 +395,12 @@ static uint64_t tile_bytes(const struct workload *workload)
     return bytes;
 }
 
+/* What gaps between rows take beside packed bytes, and what lies in front of the first row. */
+static uint64_t row_bytes(uint64_t bytes)
+{
+    return bytes / SGPU_ROW_BYTES * (SGPU_PITCH_BYTES - SGPU_ROW_BYTES) + 64 * SGPU_PITCH_BYTES;
+}
+
 /*
  * Behind the options of the case, which say how much local memory the case needs on an ordinary
  * board: roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more.
@@ -398,6 +409,8 @@ static void make_room(const struct workload *workload, struct run_config *config
 {
     if (config->local_bytes && config->model == RUN_PHYSICAL)
         config->local_bytes += tile_bytes(workload);
+    if (config->local_bytes && config->has_pitch && config->model == RUN_PHYSICAL)
+        config->local_bytes += row_bytes(config->local_bytes);
     if (!config->local_bytes || config->model != RUN_GPUMMU)
         return;
     if (config->mmu.levels == 2 || config->mmu.levels == 3)
@@ -491,6 +504,10 @@ static void describe_board(struct campaign_setup *setup)
 
     if (config->has_banks)
         say(setup, ", banks");
+    if (config->has_pitch)
+        say(setup, ", pitch");
+    if (config->evicts_through_aperture)
+        say(setup, ", evictions through the aperture");
     if (config->has_coherent_aperture)
         say(setup, ", coherent aperture");
     if (config->fill_pattern)

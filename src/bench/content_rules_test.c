@@ -225,6 +225,13 @@ CONTENT_RULE(SWZ_007, "tiles.case")
         arg->Transfer.hAllocation = NULL;
 }
 
+/* Without the allocation its rows are not known. */
+CONTENT_RULE(XFER_018, "rows.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Destination.SegmentId)
+        arg->Transfer.hAllocation = NULL;
+}
+
 /* A manager that fills what had content and comes back. */
 CONTENT_RULE_IN(FILL_001, "evict-and-restore.case", RUN_PHYSICAL, MANAGER)
 {
@@ -317,7 +324,7 @@ int main(void)
         RULE_PAIR(XFER_003), RULE_PAIR(XFER_004), RULE_PAIR(XFER_005), RULE_PAIR(XFER_014),
         RULE_PAIR(FILL_001), RULE_PAIR(FILL_005), RULE_PAIR(FILL_007), RULE_PAIR(DISC_003),
         RULE_PAIR(SLT_003),  RULE_PAIR(SLT_004),  RULE_PAIR(SLT_007),  RULE_PAIR(VX_008),
-        RULE_PAIR(SWZ_007),
+        RULE_PAIR(SWZ_007),  RULE_PAIR(XFER_018),
     };
 
     run_add_drivers(find);

@@ -157,6 +157,8 @@ static const struct reason {
      "(BANK-006)"},
     {COVERAGE_SEGMENT4, "Flags.UseBanking",
      "this descriptor has no table of banks, so that no driver can use them"},
+    {COVERAGE_SEGMENT4, "Flags.PitchAlignment",
+     "PitchAlignedSize is of WDDM 1, whose descriptors this is not (XFER-018)"},
     {COVERAGE_SEGMENT4, "CpuHostAperture.PhysicalAddress",
      "the bus address of BAR 1, for which the modelled machine has one place"},
     {COVERAGE_PATCH, "hDevice",

@@ -118,9 +118,19 @@ static bool is_tiled(const struct player *player, const struct workload_allocati
            (allocation->flags & (WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED));
 }
 
+static bool has_rows(const struct player *player, const struct workload_allocation *allocation)
+{
+    return !player->is_virtual && (allocation->flags & WORKLOAD_ALLOCATION_ROWS);
+}
+
 static uint64_t tiled_page(uint64_t page)
 {
     return SGPU_TILED(page * PAGE_BYTES) / PAGE_BYTES;
+}
+
+static uint64_t page_in_rows(uint64_t page)
+{
+    return SGPU_PITCHED(0, page * PAGE_BYTES) / PAGE_BYTES;
 }
 
 /* Wishes that it hands on as they are. */
@@ -182,6 +192,8 @@ static struct sgpu_umd_allocation private_data_of(const struct player *player,
     }
     if (is_tiled(player, allocation))
         data.flags |= SGPU_UMD_TILED;
+    if (has_rows(player, allocation))
+        data.flags |= SGPU_UMD_ROWS;
     if (is_tiled(player, allocation) && (allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED))
         data.flags |= SGPU_UMD_SWIZZLED;
     return data;
@@ -233,6 +245,8 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         if (is_tiled(player, allocation))
             oracle_allocation_reordered(player->oracle, id, tiled_page,
                                         allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
+        else if (has_rows(player, allocation))
+            oracle_allocation_pitched(player->oracle, id, page_in_rows);
     }
     do {
         player_tell(player,

@@ -125,6 +125,8 @@ struct run_config {
     bool remaps_dma;               /* an IOMMU gives the device addresses of its own */
     uint64_t jitter_ns;            /* longest random delay of an interrupt or transfer; 0: 100 */
     bool has_banks;                /* physical: local memory is four banks */
+    bool has_pitch;                /* physical: rows have a pitch in visible local memory */
+    bool evicts_through_aperture;  /* physical: EvictionSegmentSet is the aperture */
     bool has_no_ranges;            /* physical: no swizzling ranges */
     unsigned node_count;
     enum run_update_mode update_mode;

@@ -60,6 +60,8 @@ static const struct run_option rows[] = {
     CHOICE(remaps_dma, "dma-remapping", "no|yes"),
     NUMBER(jitter_ns, "jitter"),
     CHOICE(has_banks, "banks", "no|yes"),
+    CHOICE(has_pitch, "pitch", "no|yes"),
+    CHOICE(evicts_through_aperture, "eviction", "pages|aperture"),
     CHOICE(has_no_ranges, "swizzling-ranges", "yes|no"),
     NUMBER(node_count, "nodes"),
     CHOICE(update_mode, "page-tables", "gpu-virtual|gpu-physical|cpu"),

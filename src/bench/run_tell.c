@@ -76,8 +76,9 @@ static void on_finding(void *context, const struct finding *found)
 
 /* The Drydock GPU takes bus addresses; behind an AGP bridge the system's are marked. */
 static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
-                            uint64_t *out_bits)
+                            uint64_t offset, bool is_pitched, uint64_t *out_bits)
 {
+    address = is_pitched ? SGPU_PITCHED(address, offset) | SGPU_PA_PITCHED : address + offset;
     *out_bits = segment.Agp ? SGPU_PA_SYSTEM | address : address;
     return true;
 }

@@ -66,11 +66,12 @@ struct check_config {
     void *context;                 /* of the functions below, each of which may be NULL */
 
     /*
-     * The 64 bits that the GPU is to find at a patched location for an address of a segment; false:
-     * nobody knows. NULL: the bench does not know its GPU's addresses.
+     * The 64 bits that the GPU is to find at a patched location, offset bytes behind an address of a
+     * segment, where rows may have a pitch (XFER-018); false: nobody knows. NULL: the bench does not
+     * know its GPU's addresses.
      */
     bool (*patched_address)(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
-                            uint64_t *out_bits);
+                            uint64_t offset, bool is_pitched, uint64_t *out_bits);
 
     /* A new finding; a repeat on the same object is counted and not told. */
     void (*report)(void *context, const struct finding *finding);

@@ -310,13 +310,15 @@ static void after_destroy(struct check *check, const struct check_call *call)
 
 /* Whole pages, no fewer than it has and no more than 64 KiB pages would make of it (FILL-006). */
 static void check_footprint(struct check *check, const struct check_allocation *allocation,
-                            uint64_t size)
+                            unsigned segment, uint64_t size)
 {
+    uint64_t most = check_bytes_in(check_ledger(check), allocation, segment);
+
     if (size % PAGE)
         return;
     if (!check_holds(check, RULE_ALLOC_002,
                      size >= align_up(allocation->bytes, PAGE) &&
-                         size <= align_up(allocation->bytes, LARGE_PAGE)))
+                         size <= align_up(most, LARGE_PAGE)))
         check_report(
             check, RULE_ALLOC_002, &allocation->object, "",
             "0x%llx bytes are filled of an allocation of 0x%llx (expected its size in whole "
@@ -421,7 +423,7 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
     check_transfer(check, allocation, arg, effect);
     switch (arg->Operation) {
     case DXGK_OPERATION_FILL:
-        check_footprint(check, allocation, arg->Fill.FillSize);
+        check_footprint(check, allocation, segment, arg->Fill.FillSize);
         break;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:

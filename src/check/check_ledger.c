@@ -227,7 +227,18 @@ struct check_movement *check_movement_of(const struct check_ledger *ledger,
 
 uint64_t check_allocation_pages(const struct check_allocation *allocation)
 {
-    return bytes_to_pages(max_u64(allocation->bytes, allocation->info.PitchAlignedSize));
+    return bytes_to_pages(allocation->bytes);
+}
+
+uint64_t check_bytes_in(const struct check_ledger *ledger,
+                        const struct check_allocation *allocation, unsigned segment_id)
+{
+    const struct check_segment *segment = check_find_segment(ledger, segment_id);
+    bool is_aligned = ledger->interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 && segment &&
+                      segment->flags.PitchAlignment;
+
+    return is_aligned ? max_u64(allocation->bytes, allocation->info.PitchAlignedSize)
+                      : allocation->bytes;
 }
 
 /* ---- Caps ------------------------------------------------------------------------------------ */

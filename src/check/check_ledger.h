@@ -347,6 +347,9 @@ struct check_movement *check_movement_of(const struct check_ledger *ledger,
                                          struct check_allocation *allocation);
 /* In pages, as the driver answered. */
 uint64_t check_allocation_pages(const struct check_allocation *allocation);
+/* Bytes that it takes in the segment: with PitchAlignment more than it has (XFER-018). */
+uint64_t check_bytes_in(const struct check_ledger *ledger,
+                        const struct check_allocation *allocation, unsigned segment_id);
 
 /* ---- For check_layer.c: what a call that succeeded, or a callback, changes ---- */
 

@@ -101,12 +101,18 @@ static bool expected_bits(struct check *check, const DXGK_ALLOCATIONLIST *entry,
                           const D3DDDI_PATCHLOCATIONLIST *location, uint64_t *out_bits)
 {
     const struct check_config *config = check_configuration(check);
-    const struct check_segment *segment = check_find_segment(check_ledger(check), entry->SegmentId);
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
+    const struct check_allocation *allocation =
+        check_find_opened(ledger, entry->hDeviceSpecificAllocation);
 
-    return segment && config->patched_address &&
-           config->patched_address(
-               config->context, segment->flags,
-               (uint64_t)entry->PhysicalAddress.QuadPart + location->AllocationOffset, out_bits);
+    if (!segment || !config->patched_address)
+        return false;
+    return config->patched_address(
+        config->context, segment->flags, (uint64_t)entry->PhysicalAddress.QuadPart,
+        location->AllocationOffset,
+        allocation && check_bytes_in(ledger, allocation, segment->id) != allocation->bytes,
+        out_bits);
 }
 
 /* ---- Render ---------------------------------------------------------------------------------- */

@@ -127,11 +127,11 @@ static void check_place(struct check *check, const struct placement_watch *watch
 
 /* ---- Operations ------------------------------------------------------------------------------ */
 
-static uint64_t bytes_of(const struct check_ledger *ledger, HANDLE handle)
+static uint64_t bytes_of(const struct check_ledger *ledger, HANDLE handle, unsigned segment)
 {
     const struct check_allocation *allocation = check_find_allocation(ledger, handle);
 
-    return allocation ? allocation->bytes : 0;
+    return allocation ? check_bytes_in(ledger, allocation, segment) : 0;
 }
 
 static void check_aperture_segment(struct check *check, unsigned id, SIZE_T offset, SIZE_T count)
@@ -194,7 +194,8 @@ static void before_build(struct check *check, const struct placement_watch *watc
                         .field = "DiscardContent.SegmentAddress",
                         .segment = arg->DiscardContent.SegmentId,
                         .position = (uint64_t)arg->DiscardContent.SegmentAddress.QuadPart,
-                        .bytes = bytes_of(ledger, arg->DiscardContent.hAllocation),
+                        .bytes = bytes_of(ledger, arg->DiscardContent.hAllocation,
+                                          arg->DiscardContent.SegmentId),
                         .is_whole = true,
                     });
         break;

@@ -132,7 +132,7 @@ static void put(struct check *check, struct power_watch *watch, HANDLE handle, u
         *place = (struct power_place){
             .segment = segment,
             .start = start,
-            .bytes = allocation ? allocation->bytes : bytes,
+            .bytes = allocation ? check_bytes_in(check_ledger(check), allocation, segment) : bytes,
         };
 }
 

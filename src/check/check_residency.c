@@ -145,7 +145,8 @@ static void occupy(struct check *check, struct residency_watch *watch,
 {
     struct places *places = &watch->places[piece->segment - 1];
     uint64_t start = piece->address;
-    uint64_t end = start + align_up(allocation->bytes, PAGE);
+    uint64_t end =
+        start + align_up(check_bytes_in(check_ledger(check), allocation, piece->segment), PAGE);
     size_t first = place_from(places, start), last;
 
     check_holds(check, RULE_RES_011, true);

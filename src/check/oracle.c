@@ -229,6 +229,12 @@ void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layo
     allocation->is_swizzled = is_swizzled;
 }
 
+void oracle_allocation_pitched(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory)
+{
+    oracle_allocation_reordered(oracle, id, page_in_memory, false);
+    find_allocation(oracle, id)->is_pitched = true;
+}
+
 void oracle_allocation_freed(struct oracle *oracle, uint64_t id)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);

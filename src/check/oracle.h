@@ -104,7 +104,8 @@ struct oracle_counters {
 struct oracle_segment {
     unsigned id;
     bool is_aperture;
-    uint64_t base; /* GPU address */
+    bool is_pitch_aligned; /* before WDDM 2 */
+    uint64_t base;         /* GPU address */
     uint64_t size;
 };
 
@@ -164,6 +165,8 @@ NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t 
 typedef uint64_t oracle_layout(uint64_t page);
 void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory,
                                  bool is_swizzled);
+/* The same in segments with PitchAlignment only, where its rows have a pitch; elsewhere it is packed. */
+void oracle_allocation_pitched(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory);
 /* Also after vidmm_allocation_create() failed. */
 void oracle_allocation_freed(struct oracle *oracle, uint64_t id);
 

@@ -45,6 +45,16 @@ static uint64_t offset_of(const struct paging_operation *operation)
     }
 }
 
+/* Rows have a pitch on one of the sides at least. */
+static bool has_pitch(const struct oracle *oracle, const struct paging_operation *operation)
+{
+    return operation->allocation->is_pitched && is_transfer(operation) &&
+           (has_layout_in(oracle, operation->allocation,
+                          operation->arg.Transfer.Source.SegmentId) ||
+            has_layout_in(oracle, operation->allocation,
+                          operation->arg.Transfer.Destination.SegmentId));
+}
+
 /* ---- Evaluations ---- */
 
 static void evaluate(struct oracle *oracle, enum rule_id rule, bool could_break)
@@ -56,7 +66,7 @@ static void evaluate(struct oracle *oracle, enum rule_id rule, bool could_break)
 void oracle_evaluate(struct oracle *oracle, const struct paging_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = &operation->arg;
-    bool has_order = operation->allocation->layout != NULL;
+    bool has_order = operation->allocation->layout && !operation->allocation->is_pitched;
     bool is_swizzled = operation->allocation->is_swizzled;
 
     if (!oracle->config.counts)
@@ -68,6 +78,7 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
         evaluate(oracle, RULE_XFER_005, operation->list_is_scattered);
         evaluate(oracle, RULE_XFER_006, true);
         evaluate(oracle, RULE_XFER_014, has_order && is_swizzled);
+        evaluate(oracle, RULE_XFER_018, has_pitch(oracle, operation));
         evaluate(oracle, RULE_SWZ_007, has_order && !is_swizzled);
         evaluate(oracle, RULE_PB_011, operation->is_repeated);
         break;
@@ -209,7 +220,10 @@ static enum rule_id blame_shift(const struct picture *picture, uint64_t holds,
         what = "TransferOffset had been applied to the page list";
         rule = RULE_SLT_003;
     }
-    if (picture->allocation->layout) {
+    if (has_pitch(picture->oracle, picture->by)) {
+        what = "its rows had no pitch, or another one";
+        rule = RULE_XFER_018;
+    } else if (picture->allocation->layout && !picture->allocation->is_pitched) {
         what = "the order of its tiles had not been changed";
         rule = rule == RULE_SLT_003               ? RULE_SLT_004
                : picture->allocation->is_swizzled ? RULE_XFER_014
@@ -242,6 +256,8 @@ static enum rule_id blame_transfer(const struct picture *picture, char text[BLAM
         return say(RULE_XFER_003, text, "it stands as if TransferOffset had been ignored");
     if (is_out(by) && stands_before(picture, list_offset))
         return say(RULE_XFER_004, text, "it stands as if MdlOffset had been ignored");
+    if (has_pitch(picture->oracle, by))
+        return say(RULE_XFER_018, text, "its rows came to other places than those of their pitch");
     if (is_special && picture->allocation->layout)
         return say(RULE_SLT_004, text, "the transfer brought something else");
     if (is_special)
@@ -272,7 +288,7 @@ static enum rule_id blame_fill(const struct picture *picture, char text[BLAME_BY
         return say(RULE_FILL_001, text, "it had content, and was filled");
     if (picture->by->operation == DXGK_OPERATION_VIRTUAL_FILL)
         return say(RULE_VX_008, text, "the fill left another pattern, or did not come so far");
-    if (picture->allocation->layout)
+    if (picture->allocation->layout && !picture->allocation->is_pitched)
         return say(RULE_FILL_007, text, "the fill did not cover all of its tiles");
     return say(RULE_FILL_005, text, "the fill left another pattern, or did not come so far");
 }

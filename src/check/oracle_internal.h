@@ -66,6 +66,7 @@ struct oracle_allocation {
     uint64_t handle;          /* hAllocation, when is_bound */
     oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
     bool is_swizzled;         /* ... and, unless it is unswizzled, elsewhere */
+    bool is_pitched;          /* its layout is that of segments with PitchAlignment alone */
     bool is_live;
     bool is_offered; /* its content may be nowhere */
     bool is_bound;
@@ -272,6 +273,10 @@ void lose_operation(struct oracle *oracle);
 
 /* NULL: the driver reported none with that number. */
 const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id);
+
+/* The pages of the allocation have an order of their own in that segment. */
+bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                   unsigned segment_id);
 
 struct page_store *location_store(const struct oracle *oracle, uint64_t location);
 

@@ -33,6 +33,8 @@ static void enter_segment(struct oracle *oracle, unsigned index, DXGK_SEGMENTFLA
     oracle->segments[index] = (struct oracle_segment){
         .id = index + 1,
         .is_aperture = flags.Aperture || flags.Agp,
+        .is_pitch_aligned =
+            oracle->interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 && flags.PitchAlignment,
         .base = (uint64_t)base.QuadPart,
         .size = size,
     };

@@ -239,6 +239,13 @@ static bool is_memory_segment(const struct oracle *oracle, unsigned id)
     return segment && !segment->is_aperture;
 }
 
+bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                   unsigned segment_id)
+{
+    return allocation->layout && is_memory_segment(oracle, segment_id) &&
+           (!allocation->is_pitched || find_segment(oracle, segment_id)->is_pitch_aligned);
+}
+
 /* Its place can be told by one location: a range of a memory segment, with its pages in order. */
 static bool is_one_range(const struct oracle *oracle, HANDLE handle, unsigned segment_id)
 {
@@ -286,7 +293,7 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     if (!operation)
         return NULL;
     note_list(operation, arg, mdl_offset);
-    is_reordered = is_memory_segment(oracle, id) ||
+    is_reordered = has_layout_in(oracle, operation->allocation, id) ||
                    (operation->allocation->is_swizzled && !arg->Transfer.Flags.Unswizzle);
     if (id)
         set_from_segment(oracle, operation, id,
@@ -307,7 +314,8 @@ static struct paging_operation *describe_fill(struct oracle *oracle,
 
     if (operation)
         set_from_segment(oracle, operation, id,
-                         (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart, true);
+                         (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart,
+                         has_layout_in(oracle, operation->allocation, id));
     return operation;
 }
 

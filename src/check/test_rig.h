@@ -423,9 +423,9 @@ static const struct miniport_host_ops rig_host_ops = {
 
 /* The rig's GPU takes an address as it is. */
 static inline bool rig_patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
-                                       uint64_t *out_bits)
+                                       uint64_t offset, bool is_pitched, uint64_t *out_bits)
 {
-    *out_bits = address;
+    *out_bits = (address + offset);
     return true;
 }
 

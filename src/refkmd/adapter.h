@@ -172,7 +172,7 @@ struct refkmd_context {
 struct refkmd_allocation {
     ULONG signature; /* REFKMD_ALLOCATION_SIGNATURE */
     UINT64 bytes;
-    UINT64 kernel_bytes; /* that the kernel was asked for: no less */
+    UINT64 kernel_bytes; /* that the kernel was asked for, where it takes most: no less */
     UINT flags;          /* SGPU_UMD_* */
 
     /* As NOTIFY_RESIDENCY says, in the order of the paging buffers. */
@@ -251,6 +251,14 @@ UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UI
 BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
                              UINT64 bytes);
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter);
+
+/*
+ * Rows of local memory's first segment have a pitch (PitchAlignment), which is a matter of WDDM 1. An
+ * allocation of rows is packed everywhere else.
+ */
+BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter);
+BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,
+                          const struct refkmd_allocation *allocation, UINT segment);
 
 /* Page tables must be, or should be, in system memory. */
 BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter);

@@ -19,7 +19,7 @@
      SGPU_UMD_ALTERNATE_VA | SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED |             \
      SGPU_UMD_SWIZZLED | SGPU_UMD_PRIMARY | SGPU_UMD_CPU_ON_DEMAND | SGPU_UMD_WHOLE |              \
      SGPU_UMD_ONE_SEGMENT | SGPU_UMD_OVERLAY | SGPU_UMD_CAPTURE | SGPU_UMD_SYNCHRONOUS |           \
-     SGPU_UMD_HISTORY)
+     SGPU_UMD_HISTORY | SGPU_UMD_ROWS)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -93,7 +93,9 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
         ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
         ((flags & SGPU_UMD_TILED) &&
          (adapter->model != REFKMD_PHYSICAL || (flags & SGPU_UMD_APERTURE_ONLY))) ||
-        ((flags & SGPU_UMD_SWIZZLED) && !(flags & SGPU_UMD_TILED)) || is_out_of_reach)
+        ((flags & SGPU_UMD_SWIZZLED) && !(flags & SGPU_UMD_TILED)) ||
+        ((flags & SGPU_UMD_ROWS) && (flags & (SGPU_UMD_TILED | SGPU_UMD_ALTERNATE_VA))) ||
+        is_out_of_reach)
         return STATUS_INVALID_PARAMETER;
     return STATUS_SUCCESS;
 }
@@ -125,8 +127,23 @@ static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter
 }
 
 /*
+ * What an allocation takes where PitchAlignment says that rows have a pitch: what is no surface of rows is
+ * one row, as long as it is. 0, not to be put there, is what no allocation needs (ALLOC-004).
+ */
+static SIZE_T pitch_aligned_size(const struct refkmd_adapter *adapter,
+                                 const struct sgpu_umd_allocation *request, SIZE_T size)
+{
+    if (!refkmd_has_pitch(adapter))
+        return 0;
+    if (!(request->flags & SGPU_UMD_ROWS))
+        return size;
+    return (size + SGPU_ROW_BYTES - 1) / SGPU_ROW_BYTES * SGPU_PITCH_BYTES;
+}
+
+/*
  * Keeps ALLOC-001, ALLOC-003..ALLOC-005, ALLOC-008. The GPU reaches scattered system pages itself,
- * so eviction needs no segment in between (ALLOC-007). Both shapes of the flags have the bits that
+ * so eviction needs no segment in between unless the board is slow at that; then it is the aperture
+ * (ALLOC-007, SEG-021), where nothing is tiled. Both shapes of the flags have the bits that
  * are set here in the same places, except that AccessedPhysically came with WDDM 2.0.
  */
 static void fill_info(const struct refkmd_adapter *adapter,
@@ -153,7 +170,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
         if (info->Alignment < SGPU_TILE_BYTES)
             info->Alignment = SGPU_TILE_BYTES;
     }
-    info->PitchAlignedSize = 0;
+    info->PitchAlignedSize = pitch_aligned_size(adapter, request, info->Size);
+    if (info->PitchAlignedSize > info->Size && info->Alignment < SGPU_PITCH_BYTES)
+        info->Alignment = SGPU_PITCH_BYTES;
     info->HintedBank = hint_bank(adapter, request, placement.ids[0]);
     info->PreferredSegment.Value = 0;
     info->PreferredSegment.Direction0 = (request->flags & SGPU_UMD_FROM_END) != 0;
@@ -164,6 +183,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
     info->SupportedReadSegmentSet = set;
     info->SupportedWriteSegmentSet = set;
     info->EvictionSegmentSet = 0;
+    if (adapter->model == REFKMD_PHYSICAL && (adapter->straps & SGPU_STRAP_SLOW_LISTS) &&
+        !(request->flags & SGPU_UMD_TILED))
+        info->EvictionSegmentSet = REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE);
     info->MaximumRenamingListLength = 0; /* in WDDM 2: PhysicalAdapterIndex */
     info->pAllocationUsageHint = NULL;
     info->AllocationPriority = request->priority ? request->priority : PRIORITY_NORMAL;

@@ -9,7 +9,8 @@
  * Content of tiled allocations is tiled in local memory. In system memory it is linear, unless the
  * allocation is marked Swizzled: then it is what it was, and the kernel keeps account of that. Fills are
  * the same in any order (FILL-007), and local memory is tiled throughout, so that only copies between it
- * and system pages have to look.
+ * and system pages have to look. Surfaces of rows have a pitch in one segment and are packed in all others
+ * (XFER-018), so that each side of a transfer has to be looked at by itself.
  */
 #include "paging.h"
 
@@ -38,14 +39,21 @@ static UINT64 bytes_in_pages(UINT64 total, UINT64 first_page, UINT64 pages)
 struct transfer_side {
     UINT64 linear;             /* where the transfer starts, unless... */
     const PFN_NUMBER *mdl_pfn; /* ...the page frame numbers from there on, not NULL */
+    BOOLEAN is_pitched;        /* linear is the start of rows with a pitch, and... */
+    UINT64 row_page; /* ...the transfer starts so many pages of the packed surface behind */
 };
 
-static struct transfer_side transfer_side(const DXGKARG_BUILDPAGINGBUFFER *args, UINT segment,
+static struct transfer_side transfer_side(const struct paging_call *call, UINT segment,
                                           LARGE_INTEGER address, MDL *mdl)
 {
-    struct transfer_side side = {0, NULL};
+    const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    struct transfer_side side = {0, NULL, FALSE, 0};
 
-    if (segment)
+    side.is_pitched = refkmd_is_pitched(call->adapter, args->Transfer.hAllocation, segment);
+    if (side.is_pitched) {
+        side.linear = (UINT64)address.QuadPart;
+        side.row_page = args->Transfer.TransferOffset >> SGPU_PAGE_SHIFT;
+    } else if (segment)
         side.linear = (UINT64)address.QuadPart + args->Transfer.TransferOffset;
     else
         side.mdl_pfn = MmGetMdlPfnArray(mdl) + args->Transfer.MdlOffset;
@@ -56,7 +64,17 @@ static UINT64 side_address(const struct transfer_side *side, UINT64 page)
 {
     if (side->mdl_pfn)
         return SGPU_PA_SYSTEM | ((UINT64)side->mdl_pfn[page] << SGPU_PAGE_SHIFT);
+    if (side->is_pitched)
+        return SGPU_PITCHED(side->linear, (side->row_page + page) << SGPU_PAGE_SHIFT);
     return side->linear + (page << SGPU_PAGE_SHIFT);
+}
+
+/* How many pages from this one on follow each other on that side. */
+static UINT64 pages_in_row(const struct transfer_side *side, UINT64 page)
+{
+    UINT64 row_pages = SGPU_ROW_BYTES >> SGPU_PAGE_SHIFT;
+
+    return side->is_pitched ? row_pages - (side->row_page + page) % row_pages : COPY_PIECE_PAGES;
 }
 
 /*
@@ -94,6 +112,8 @@ static UINT copy_page_list(struct paging_call *call, const struct transfer_side 
     if (is_reordered(call->args))
         copy->flags |= SGPU_COPY_TILED;
     copy->linear = side_address(to_pages ? source : destination, first);
+    if (source->is_pitched || destination->is_pitched)
+        copy->linear |= SGPU_PA_PITCHED;
     copy->page_count = count;
     copy->reserved = 0;
     for (i = 0; i < count; i++)
@@ -110,10 +130,10 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
     UINT64 total = args->Transfer.TransferSize;
     struct transfer_side source =
-        transfer_side(args, args->Transfer.Source.SegmentId, args->Transfer.Source.SegmentAddress,
+        transfer_side(call, args->Transfer.Source.SegmentId, args->Transfer.Source.SegmentAddress,
                       args->Transfer.Source.pMdl);
     struct transfer_side destination =
-        transfer_side(args, args->Transfer.Destination.SegmentId,
+        transfer_side(call, args->Transfer.Destination.SegmentId,
                       args->Transfer.Destination.SegmentAddress, args->Transfer.Destination.pMdl);
     BOOLEAN is_linear = !source.mdl_pfn && !destination.mdl_pfn;
     BOOLEAN is_listed = !source.mdl_pfn != !destination.mdl_pfn;
@@ -122,7 +142,9 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
 
     if (is_listed && whole_pages)
         return copy_page_list(call, &source, &destination, first, whole_pages);
-    pages = is_linear ? (UINT)smaller_of(limit, COPY_PIECE_PAGES) : 1;
+    pages = is_linear ? (UINT)smaller_of(limit, smaller_of(pages_in_row(&source, first),
+                                                           pages_in_row(&destination, first)))
+                      : 1;
     if (!packet_copy(&call->writer, SGPU_PACKET_PHYSICAL, side_address(&source, first),
                      side_address(&destination, first), bytes_in_pages(total, first, pages)))
         return 0;

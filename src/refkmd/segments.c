@@ -14,6 +14,9 @@
  * (SEG-011). So local memory that the window covers only in part is two segments. When the window
  * covers all of it there is no third; when there is no window, the first is not CpuVisible.
  *
+ * With SGPU_STRAP_PITCH the first one has PitchAlignment in WDDM 1: rows of surfaces have a pitch there, and
+ * are packed in the others. They can be found there by their address because its base is 0.
+ *
  * In the IoMmu model the board's own memory is left alone: the aperture is the only segment, number 1.
  */
 #include "adapter.h"
@@ -165,6 +168,7 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         if (adapter->visible_bytes)
             segment.cpu_address = adapter->window_pa;
         segment.flags.SupportsCpuHostAperture = adapter->window_pages != 0;
+        segment.flags.PitchAlignment = refkmd_has_pitch(adapter);
         break;
     case REFKMD_SEGMENT_APERTURE:
         segment.bytes = adapter->aperture_bytes;
@@ -205,6 +209,18 @@ BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment,
     where = segment_at(adapter, segment);
     return address >= where.base && address - where.base <= where.bytes &&
            bytes <= where.bytes - (address - where.base);
+}
+
+BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_PHYSICAL && (adapter->straps & SGPU_STRAP_PITCH);
+}
+
+BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,
+                          const struct refkmd_allocation *allocation, UINT segment)
+{
+    return allocation && (allocation->flags & SGPU_UMD_ROWS) && segment == REFKMD_SEGMENT_LOCAL &&
+           refkmd_has_pitch(adapter);
 }
 
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter)

@@ -191,7 +191,8 @@ static bool copy_pages_is_well_formed(struct sgpu_node *node)
     const struct sgpu_packet_copy_pages *packet = (const void *)node->packet;
 
     return node->packet_size == sizeof *packet + UINT64_C(8) * packet->page_count &&
-           packet->reserved == 0 && is_aligned(packet->linear, PAGE_BYTES);
+           packet->reserved == 0 && is_aligned(packet->linear, PAGE_BYTES) &&
+           (!(packet->linear & SGPU_PA_PITCHED) || !(packet->flags & SGPU_COPY_TILED));
 }
 
 static bool copy_pages_begin(struct sgpu_node *node, uint64_t *end_ns)
@@ -202,7 +203,7 @@ static bool copy_pages_begin(struct sgpu_node *node, uint64_t *end_ns)
     bool is_to_pages = packet->flags & SGPU_COPY_TO_PAGES;
     bool is_system;
 
-    if (!probe(node, &physical, packet->linear, bytes,
+    if (!probe(node, &physical, packet->linear & ~SGPU_PA_PITCHED, bytes,
                is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &is_system))
         return false;
     *end_ns = transfer_end(node, !is_to_pages || is_system, is_to_pages || is_system, bytes);
@@ -223,6 +224,19 @@ static uint64_t ascending_pages(const struct sgpu *gpu, const uint64_t *pages, u
         run++;
     } while (run < count && sgpu_system_page(gpu, pages[run], &page) && page == *out_first + run);
     return run;
+}
+
+/*
+ * Where byte n behind an address in a row of a surface with a pitch is, and how many follow it in its
+ * row. The address has SGPU_PA_PITCHED.
+ */
+static uint64_t pitched_address(uint64_t address, uint64_t n, uint64_t *out_left)
+{
+    uint64_t plain = address & ~SGPU_PA_PITCHED;
+
+    n += plain % SGPU_PITCH_BYTES;
+    *out_left = SGPU_ROW_BYTES - n % SGPU_ROW_BYTES;
+    return SGPU_PITCHED(plain / SGPU_PITCH_BYTES * SGPU_PITCH_BYTES, n);
 }
 
 static bool copy_pages_end(struct sgpu_node *node)
@@ -246,8 +260,15 @@ static bool copy_pages_end(struct sgpu_node *node)
         if (!linear.bytes) {
             uint64_t address = packet->linear + i * PAGE_BYTES;
             uint64_t bytes = is_tiled ? PAGE_BYTES : left * PAGE_BYTES;
+            uint64_t in_row;
 
-            if (!sgpu_translate(node, &physical, is_tiled ? SGPU_TILED(address) : address, bytes,
+            if (is_tiled)
+                address = SGPU_TILED(address);
+            if (packet->linear & SGPU_PA_PITCHED) {
+                address = pitched_address(packet->linear, i * PAGE_BYTES, &in_row);
+                bytes = min_u64(bytes, in_row);
+            }
+            if (!sgpu_translate(node, &physical, address, bytes,
                                 is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
                 return raise(node, &linear);
         }
@@ -498,7 +519,10 @@ static bool render_is_well_formed(struct sgpu_node *node)
     return true;
 }
 
-/* The longest run of a reference from done bytes on: of a tiled one, no more than a page. */
+/*
+ * The longest run of a reference from done bytes on: of a tiled one, no more than a page, of one with a
+ * pitch, than a row.
+ */
 static bool translate_reference(struct sgpu_node *node, const struct sgpu_space *space,
                                 const struct sgpu_render_ref *ref, uint64_t done,
                                 enum sgpu_access access, struct sgpu_span *out_span)
@@ -509,6 +533,13 @@ static bool translate_reference(struct sgpu_node *node, const struct sgpu_space 
     if (ref->flags & SGPU_REF_TILED) {
         bytes = min_u64(bytes, PAGE_BYTES - address % PAGE_BYTES);
         address = SGPU_TILED(address);
+    }
+    if (!space->is_virtual && space->pasid == MACHINE_NO_PASID &&
+        (ref->address & SGPU_PA_PITCHED)) {
+        uint64_t in_row;
+
+        address = pitched_address(ref->address, done, &in_row);
+        bytes = min_u64(bytes, in_row);
     }
     return sgpu_translate(node, space, address, bytes, access, out_span);
 }

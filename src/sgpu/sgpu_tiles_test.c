@@ -44,6 +44,47 @@ static void a_tiled_reference_is_to_the_linear_surface(void **state)
     rig_fini(&rig);
 }
 
+static void pages_are_copied_into_rows_and_back(void **state)
+{
+    static const uint64_t list[] = {7, 3, 9, 4, 5};
+    static const uint64_t back[] = {20, 31, 22, 33, 24};
+    /* From the second page of a row on; page 3 of each four is between rows. */
+    static const uint64_t there[] = {0x11000, 0x12000, 0x14000, 0x15000, 0x16000};
+    struct rig rig;
+
+    rig_init(&rig);
+    for (unsigned i = 0; i < 5; i++)
+        page_store_write_tag(rig.ram, list[i] * PAGE_BYTES, PAGE_BYTES, TAG + i);
+    rig_copy_pages(&rig, 0, SGPU_PA_PITCHED | 0x11000, list, 5);
+    rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, SGPU_PA_PITCHED | 0x11000, back, 5);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_true(page_store_is_tag(rig.local, there[i], PAGE_BYTES, TAG + i, NULL));
+        assert_true(page_store_is_tag(rig.ram, back[i] * PAGE_BYTES, PAGE_BYTES, TAG + i, NULL));
+    }
+    assert_int_equal(page_store_kind(rig.local, 0x13), PAGE_ZERO);
+    rig_fini(&rig);
+}
+
+static void a_reference_with_a_pitch_goes_from_row_to_row(void **state)
+{
+    const struct sgpu_render_ref ref = {.address = SGPU_PA_PITCHED | 0x11800,
+                                        .bytes = 3 * PAGE_BYTES,
+                                        .key = TAG,
+                                        .flags = SGPU_REF_WRITE};
+    struct rig rig;
+
+    rig_init(&rig);
+    rig_render(&rig, 1, 1000, &ref, 1);
+    rig_execute(&rig, SGPU_NODE_RENDER);
+    assert_true(page_store_is_tag(rig.local, 0x11800, 0x800, TAG, NULL));
+    assert_true(page_store_is_tag(rig.local, 0x12000, PAGE_BYTES, TAG + 1, NULL));
+    assert_int_equal(page_store_kind(rig.local, 0x13), PAGE_ZERO);
+    assert_true(page_store_is_tag(rig.local, 0x14000, PAGE_BYTES, TAG + 2, NULL));
+    assert_true(page_store_is_tag(rig.local, 0x15000, 0x800, TAG + 3, NULL));
+    rig_fini(&rig);
+}
+
 /* Where the CPU finds a byte of BAR 1. */
 static uint64_t local_address(const struct rig *rig, uint64_t offset)
 {
@@ -86,6 +127,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_between_tiles_and_lists_change_the_order),
         cmocka_unit_test(a_tiled_reference_is_to_the_linear_surface),
+        cmocka_unit_test(pages_are_copied_into_rows_and_back),
+        cmocka_unit_test(a_reference_with_a_pitch_goes_from_row_to_row),
         cmocka_unit_test(a_range_shows_tiles_in_linear_order),
     };
 

@@ -34,6 +34,7 @@ struct vidmm_segment_caps {
     bool is_cpu_visible;
     bool is_cache_coherent;
     bool uses_64kb_pages;
+    bool is_pitch_aligned; /* before WDDM 2 */
     uint64_t base; /* BaseAddress */
     uint64_t size;
     uint64_t commit_limit;

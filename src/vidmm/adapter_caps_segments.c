@@ -672,6 +672,8 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
         .is_cpu_visible = is_seen,
         .is_cache_coherent = report->flags.CacheCoherent,
         .uses_64kb_pages = report->flags.Use64KBPages,
+        .is_pitch_aligned = !caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) &&
+                            report->flags.PitchAlignment,
         .base = report->base,
         .size = report->size,
         .commit_limit = report->commit_limit,

@@ -95,6 +95,14 @@ static void prefer(struct vidmm_allocation *allocation, unsigned id)
     if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables && id &&
         vidmm->segments[id - 1].kind != SEGMENT_APERTURE)
         id = 0;
+    /*
+     * Rows are aligned there, which takes a PitchAlignedSize; slots show pages of the backing store, which
+     * has no gaps between them (XFER-018).
+     */
+    if (id && vidmm->segments[id - 1].caps->is_pitch_aligned &&
+        (!allocation->pitched_pages || (vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS &&
+                                        allocation->pitched_pages != allocation->page_count)))
+        return;
     /* Unswizzled ones must not be in an aperture (SWZ-008); the others could, and are not either. */
     if (allocation->is_swizzled && vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS)
         return;
@@ -199,6 +207,9 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
 
     allocation->driver_handle = info->hAllocation;
     allocation->page_count = div_round_up(info->Size, PAGE_BYTES);
+    allocation->pitched_pages = div_round_up(info->PitchAlignedSize, PAGE_BYTES);
+    if (allocation->is_for_context) /* nobody asks: one row, as long as it is */
+        allocation->pitched_pages = allocation->page_count;
     allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : PAGE_BYTES;
     allocation->eviction_set = info->EvictionSegmentSet & all;
     allocation->priority_class = priority_class(info->AllocationPriority);
@@ -244,6 +255,14 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         if (set >> i & 1)
             prefer(allocation, i + 1);
+    }
+    if (!allocation->preference_count) {
+        vidmm_driver_error(
+            vidmm, "ALLOC-005",
+            "%s.PitchAlignedSize is 0x%llx: nothing of the supported set 0x%x is left "
+            "without the segments that have PitchAlignment",
+            ddi, (unsigned long long)info->PitchAlignedSize, set);
+        return false;
     }
     return true;
 }

@@ -62,6 +62,7 @@ struct vidmm_allocation {
     HANDLE driver_handle; /* hAllocation */
     HANDLE device_handle; /* hDeviceSpecificAllocation */
     uint64_t page_count;
+    uint64_t pitched_pages; /* in a segment with PitchAlignment; 0: it is for none */
     uint64_t alignment;
     uint8_t preference[8]; /* segment ids, best first */
     unsigned preference_count;
@@ -169,6 +170,12 @@ struct vidmm_allocation {
 static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
 {
     return allocation->segment != NULL;
+}
+/* Its rows have a pitch where it is, which only the driver knows; elsewhere it is packed (XFER-018). */
+static inline bool allocation_is_pitched(const struct vidmm_allocation *allocation)
+{
+    return allocation->segment &&
+           segment_page_count(allocation->segment, allocation) != allocation->page_count;
 }
 /* The GPU could use it now, at all its addresses. */
 static inline bool allocation_is_usable(const struct vidmm_allocation *allocation)

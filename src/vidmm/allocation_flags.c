@@ -15,9 +15,6 @@
  *     SysMem, ExistingKernel-
  *     SysMem
  *
- * So is a PitchAlignedSize larger than Size: copies in PitchAlignment segments that are larger than the
- * backing store are not followed.
- *
  * The others are told of where they are used. Both shapes of the flags have the bits that are looked at
  * here in the same places, except where it says so.
  *
@@ -80,8 +77,6 @@ NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
             breaks(allocation, "ALLOC-004", "PitchAlignedSize is smaller than Size");
             return STATUS_INVALID_PARAMETER;
         }
-        if (info->PitchAlignedSize > info->Size)
-            return STATUS_NOT_SUPPORTED; /* every copy is of one size (XFER-018) */
     }
     allocation->is_pinned = flags->Overlay || flags->Capture;
     allocation->is_synchronous = !vidmm->caps.is_virtual && flags->SynchronousPaging;

@@ -72,16 +72,57 @@ static void what_documents_do_not_explain_is_refused(void **state)
         try_flags(&cases[i]);
 }
 
-static void pitch_aligned_sizes_are_followed_where_nothing_grows(void **state)
+static void pitch_aligned_sizes_are_no_smaller(void **state)
 {
     const struct flag_case cases[] = {
         {0, false, "ALLOC-004", STATUS_INVALID_PARAMETER, PAGE_BYTES - 1},
         {0, false, NULL, STATUS_SUCCESS, PAGE_BYTES},
-        {0, false, NULL, STATUS_NOT_SUPPORTED, 2 * PAGE_BYTES},
+        {0, false, NULL, STATUS_SUCCESS, 2 * PAGE_BYTES},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
         try_flags(&cases[i]);
+}
+
+/* XFER-018: without the size that an allocation has where rows are aligned it is not put there. */
+static void a_segment_of_aligned_rows_is_for_those_that_have_a_size_there(void **state)
+{
+    const struct {
+        uint64_t pitch_aligned_bytes;
+        uint32_t preferred[2];
+        const char *rule;
+        unsigned segment;
+    } cases[] = {
+        {0, {1}, "ALLOC-005", 0},
+        {0, {1, 2}, NULL, 2},
+        {PAGE_BYTES, {1, 2}, NULL, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig_config config = rig_model(0);
+        struct rig_request request = {.bytes = PAGE_BYTES,
+                                      .pitch_aligned_bytes = cases[i].pitch_aligned_bytes};
+        struct rig_object object;
+        struct rig *rig;
+        unsigned segment;
+
+        config.memory_segments = 2;
+        config.has_pitch[0] = true;
+        rig = rig_create(&config);
+        rig->expected_rules = cases[i].rule;
+        memcpy(request.preferred, cases[i].preferred, sizeof cases[i].preferred);
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object),
+                         cases[i].rule ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+        assert_int_equal(rig->rule_count, cases[i].rule ? 1 : 0);
+        if (!cases[i].rule) {
+            rig_gpu(rig, &object, 1);
+            rig_drain(rig);
+            assert_true(vidmm_allocation_segment(object.allocation, &segment));
+            assert_int_equal(segment, cases[i].segment);
+            rig_destroy_object(rig, &object);
+        }
+        rig_free(rig);
+    }
 }
 
 /* ALLOC-014, in a segment of 100 pages that are asked for three times over. */
@@ -140,7 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
         cmocka_unit_test(what_documents_do_not_explain_is_refused),
-        cmocka_unit_test(pitch_aligned_sizes_are_followed_where_nothing_grows),
+        cmocka_unit_test(pitch_aligned_sizes_are_no_smaller),
+        cmocka_unit_test(a_segment_of_aligned_rows_is_for_those_that_have_a_size_there),
         cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
     };
 

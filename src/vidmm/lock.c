@@ -2,10 +2,12 @@
  * Locks: the CPU's access to allocations.
  *
  * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can be
- * given a way: a CPU host aperture, a swizzling range. Otherwise it leaves for its backing store first,
+ * given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is packed for the
+ * CPU only in its backing store (XFER-018). Otherwise it leaves for its backing store first,
  * and the caller asks again. A lock of what has no content yet makes the backing store.
  *
- * Source     contract.md ALLOC-012, ALLOC-013, SWZ-001, SWZ-009, CHA.
+ * Source     contract.md ALLOC-012, ALLOC-013, SWZ-001, SWZ-009, CHA,
+ *            XFER-018.
  */
 #include "vidmm/private.h"
 
@@ -28,6 +30,8 @@ static bool make_reachable(struct vidmm_allocation *allocation)
 
     if (!segment || !segment_holds_content(segment))
         return true;
+    if (allocation_is_pitched(allocation))
+        return false;
     if (segment->caps->has_host_aperture)
         return allocation->host_slots || NT_SUCCESS(host_aperture_map_allocation(allocation));
     return segment->caps->is_cpu_visible;

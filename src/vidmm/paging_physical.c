@@ -16,7 +16,8 @@
  *
  * A transfer of more than vidmm_config.transfer_bytes is cut, at the latest because TransferOffset
  * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007). What is marked Swizzled goes at once:
- * a part of one order is not a part of the other.
+ * a part of one order is not a part of the other. So does what takes more of its segment than it has bytes:
+ * TransferSize is that of the packed copy, and where its rows are is for the driver to know (XFER-018).
  *
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */
@@ -42,7 +43,9 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
 
     if (allocation->has_range)
         return alternate_va_op_transfer(allocation, is_in, args);
-    if (allocation->is_swizzled)
+    if (allocation->is_swizzled || allocation_is_pitched(allocation) ||
+        (allocation->other.segment &&
+         segment_page_count(allocation->other.segment, allocation) != allocation->page_count))
         size = total - offset; /* which bytes a part of it is, only the driver knows */
     if (offset == total)
         return false;
@@ -72,7 +75,8 @@ static void fill(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER 
 {
     args->Operation = DXGK_OPERATION_FILL;
     args->Fill.hAllocation = allocation->driver_handle;
-    args->Fill.FillSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
+    args->Fill.FillSize =
+        (SIZE_T)PAGE_BYTES_OF(segment_page_count(allocation->segment, allocation));
     args->Fill.FillPattern = allocation->vidmm->config.fill_pattern;
     args->Fill.Destination.SegmentId = allocation->segment->id;
     args->Fill.Destination.SegmentAddress.QuadPart = segment_address(allocation);

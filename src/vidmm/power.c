@@ -41,17 +41,18 @@ static uint64_t kept_bytes(const struct segment *segment, enum vidmm_sleep sleep
 static bool is_kept(struct vidmm_allocation *allocation, enum vidmm_sleep sleep)
 {
     uint64_t kept = kept_bytes(allocation->segment, sleep);
+    uint64_t page_count = segment_page_count(allocation->segment, allocation);
     uint64_t page = 0;
 
     if (kept == 0 || kept == UINT64_MAX)
         return kept != 0;
     if (allocation->vidmm->config.keeps_straddling)
         return segment_page_offset(allocation, 0) < kept;
-    while (page < allocation->page_count) {
+    while (page < page_count) {
         uint64_t offset;
         uint64_t run = segment_run(allocation, page, &offset);
 
-        if (offset + PAGE_BYTES_OF(min_u64(run, allocation->page_count - page)) > kept)
+        if (offset + PAGE_BYTES_OF(min_u64(run, page_count - page)) > kept)
             return false;
         page += run;
     }

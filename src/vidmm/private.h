@@ -138,6 +138,9 @@ void segment_unplace(struct vidmm_allocation *allocation);
 uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page);
 /* How many pages from this one on are contiguous in the segment; their first byte offset. */
 uint64_t segment_run(struct vidmm_allocation *allocation, uint64_t page, uint64_t *out_offset);
+/* Pages of the segment that the allocation takes there: with PitchAlignment more than it has. */
+uint64_t segment_page_count(const struct segment *segment,
+                            const struct vidmm_allocation *allocation);
 /* Bytes that placing the allocation in the segment takes. */
 uint64_t segment_footprint(const struct segment *segment,
                            const struct vidmm_allocation *allocation);

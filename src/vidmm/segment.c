@@ -152,9 +152,16 @@ struct segment *segment_by_id(struct vidmm *vidmm, unsigned id)
     return id ? &vidmm->segments[id - 1] : &vidmm->system;
 }
 
+uint64_t segment_page_count(const struct segment *segment,
+                            const struct vidmm_allocation *allocation)
+{
+    return segment->caps && segment->caps->is_pitch_aligned ? allocation->pitched_pages
+                                                            : allocation->page_count;
+}
+
 uint64_t segment_footprint(const struct segment *segment, const struct vidmm_allocation *allocation)
 {
-    return PAGE_BYTES_OF(align_up(allocation->page_count, segment->unit_pages));
+    return PAGE_BYTES_OF(align_up(segment_page_count(segment, allocation), segment->unit_pages));
 }
 
 uint64_t segment_free(const struct segment *segment)
@@ -215,7 +222,7 @@ static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation 
     const unsigned banks[] = {hint->Bank0, hint->Bank1, hint->Bank2, hint->Bank3};
     const bool downward[] = {hint->Direction0, hint->Direction1, hint->Direction2,
                              hint->Direction3};
-    struct range_request request = {.size = PAGE_BYTES_OF(allocation->page_count),
+    struct range_request request = {.size = segment_footprint(segment, allocation),
                                     .alignment = allocation->alignment};
     bool is_first = allocation->preference[0] == segment->id;
     unsigned i;
@@ -422,7 +429,7 @@ void segment_unplace(struct vidmm_allocation *allocation)
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
         status = range_allocator_release(&segment->ranges, allocation->offset,
-                                         PAGE_BYTES_OF(allocation->page_count));
+                                         segment_footprint(segment, allocation));
         ASSERT(status == RANGE_OK);
         (void)status;
         break;
@@ -447,7 +454,7 @@ uint64_t segment_run(struct vidmm_allocation *allocation, uint64_t page, uint64_
 
     if (allocation->segment->kind != SEGMENT_PAGES) {
         *out_offset = allocation->offset + PAGE_BYTES_OF(page);
-        return allocation->page_count - page;
+        return segment_page_count(allocation->segment, allocation) - page;
     }
     /* Pages are asked for in order: go on from where the last search ended. */
     if (page < at->first_page || at->run >= allocation->run_count)

@@ -49,6 +49,7 @@ struct rig_config {
     unsigned memory_segments;             /* 0: 1 */
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
+    bool has_pitch[RIG_SEGMENTS];         /* PitchAlignment */
     uint64_t aperture_pages;              /* 0: 64 */
     uint64_t aperture_limit_pages;        /* its CommitLimit; 0: all of it */
     uint64_t all_apertures_limit_pages;   /* DXGK_DRIVERCAPS.ApertureSegmentCommitLimit; 0: none */

@@ -37,6 +37,7 @@ static inline void rig_fill_segment4(const struct rig *rig, unsigned id,
 {
     segment->BaseAddress.QuadPart = (LONGLONG)rig_segment_base(id);
     segment->Size = segment->CommitLimit = rig_segment_bytes(rig, id);
+    segment->Flags.PitchAlignment = rig->config.has_pitch[id - 1];
     if (rig_is_aperture(rig, id)) {
         segment->Flags.Aperture = 1;
         if (rig->config.aperture_limit_pages)

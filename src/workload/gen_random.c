@@ -36,6 +36,7 @@ enum {
     SAVES,
     WISHES,
     TILED,
+    ROWS,
 };
 
 #define MAX_REFS  256
@@ -60,6 +61,7 @@ const struct workload_param gen_random_params[] = {
     {"saves", "no|yes", 0, 0, 0, "context-save areas"},
     {"wishes", "no|yes", 0, 0, 0, "alternate VAs, permanent system memory, no large pages, ..."},
     {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
+    {"rows", "no|yes", 0, 0, 0, "surfaces of rows, which have a pitch on some boards"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -189,6 +191,9 @@ static void random_alloc(struct random *r)
     if (r->values[TILED] && info.segment_count == 1 && rng_chance(r->rng, 1, 4))
         info.flags |=
             rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
+    else if (r->values[ROWS] && !(info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) &&
+             rng_chance(r->rng, 1, 2))
+        info.flags |= WORKLOAD_ALLOCATION_ROWS;
     if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
         info.va = fresh_va(r, info.size);
     /* Names come back after a while: the format allows it after free. */

@@ -111,8 +111,9 @@ const char *workload_allocation_flag_name(uint32_t flag)
         "notify-eviction",
         "notify-iommu-unmap",
         "tiled",
+        "rows",
     };
-    _Static_assert(WORKLOAD_ALLOCATION_TILED == 1u << (ARRAY_COUNT(names) - 1),
+    _Static_assert(WORKLOAD_ALLOCATION_ROWS == 1u << (ARRAY_COUNT(names) - 1),
                    "a name for each flag");
 
     if (!is_power_of_two(flag) || ctz_u64(flag) >= ARRAY_COUNT(names))
@@ -208,6 +209,10 @@ const struct workload_option_info workload_options[] = {
      "whose handle of a context allocation INIT_CONTEXT_RESOURCE carries"},
     {"banks", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "physical model: whether local memory is divided into banks"},
+    {"pitch", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "physical model: whether rows have a pitch in the local memory that the CPU can see"},
+    {"eviction", WORKLOAD_OPTION_CHOICE, "pages|aperture", 0, 0,
+     "physical model: whether allocations leave through slots of the aperture"},
     {"swizzling-ranges", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "physical model: whether the CPU can see tiled memory in linear order"},
     {"agp", WORKLOAD_OPTION_SIZE, NULL, 0, 2 * GiB, "window of an AGP bridge (physical model)"},
