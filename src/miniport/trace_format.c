@@ -728,8 +728,9 @@ size_t trace_event_format(const struct trace_event *event, char *buffer, size_t 
 
     if (size)
         buffer[0] = '\0';
-    trace_put(&line, "%*s%c %s", (int)(2 * event->depth), "",
-              event->phase == TRACE_BEFORE ? '>' : '<', name);
+    for (unsigned i = 0; i < event->depth; i++)
+        trace_put(&line, "  ");
+    trace_put(&line, event->phase == TRACE_BEFORE ? "> %s" : "< %s", name);
     if (!event->is_callback && event->ddi == MINIPORT_DDI_BuildPagingBuffer) {
         trace_put(&line, " %s", miniport_operation_name(event->operation));
         if (event->operation >= MINIPORT_OPERATION_COUNT)
