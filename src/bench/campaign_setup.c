@@ -46,6 +46,7 @@ enum stream {
     STREAM_FILLS,
     STREAM_DMA_SIZE,
     STREAM_PITCH,
+    STREAM_RESERVED,
 };
 
 static const char *const model_names[] = {
@@ -55,9 +56,10 @@ static const char *const model_names[] = {
     [CAMPAIGN_ALL_MODELS] = "all",
 };
 
-#define LEAST_PAGING_BUFFER   64u /* room for the largest command of the reference GPU */
-#define FIRST_REMAPPING_LEVEL 30u
-#define FIRST_PARTS_LEVEL     32u /* that is told of residency in parts, and has auxiliary MMUs */
+#define LEAST_PAGING_BUFFER    64u /* room for the largest command of the reference GPU */
+#define FIRST_REMAPPING_LEVEL  30u
+#define FIRST_PROTECTING_LEVEL 21u
+#define FIRST_PARTS_LEVEL      32u /* that is told of residency in parts, and has auxiliary MMUs */
 
 const char *campaign_model_name(enum campaign_model model)
 {
@@ -97,7 +99,7 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
     static const char *const kinds[] = {"tiles",  "incidents", "power", "saves",
-                                        "wishes", "tiled",     "rows"};
+                                        "wishes", "tiled",     "rows",  "pinned"};
     struct rng rng;
     char settings[12 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
@@ -280,6 +282,10 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     stream_of(seed, STREAM_DEAD_MEMORY, &rng);
     if (config->model != RUN_PHYSICAL && rng_chance(&rng, 1, 8))
         config->dead_bytes = 64 * KiB * magnitude(&rng, 1, 16);
+    stream_of(seed, STREAM_RESERVED, &rng);
+    if (config->model == RUN_GPUMMU && config->wddm >= FIRST_PROTECTING_LEVEL &&
+        rng_chance(&rng, 1, 8))
+        config->protected_bytes = 64 * KiB * magnitude(&rng, 1, 16);
     stream_of(seed, STREAM_SLEEP, &rng);
     config->preserve = (enum run_preserve)rng_below(&rng, RUN_PRESERVE_PART + 1);
     stream_of(seed, STREAM_COHERENCE, &rng);
@@ -401,12 +407,25 @@ static uint64_t row_bytes(uint64_t bytes)
     return bytes / SGPU_ROW_BYTES * (SGPU_PITCH_BYTES - SGPU_ROW_BYTES) + 64 * SGPU_PITCH_BYTES;
 }
 
+/* One page that cannot leave the last fifth may stand in the way of any piece there. */
+static bool has_pinned(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (workload->allocations[i].flags &
+            (WORKLOAD_ALLOCATION_OVERLAY | WORKLOAD_ALLOCATION_CAPTURE))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Behind the options of the case, which say how much local memory the case needs on an ordinary
  * board: roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more.
  */
 static void make_room(const struct workload *workload, struct run_config *config)
 {
+    if (config->local_bytes && has_pinned(workload))
+        config->local_bytes += config->local_bytes / 2;
     if (config->local_bytes && config->model == RUN_PHYSICAL)
         config->local_bytes += tile_bytes(workload);
     if (config->local_bytes && config->has_pitch && config->model == RUN_PHYSICAL)
@@ -434,6 +453,8 @@ static void shape_memory(uint64_t seed, const struct workload *workload, struct 
     stream_of(seed, STREAM_APERTURE, &rng);
     if (!config->local_bytes)
         return;
+    if (config->protected_bytes && !workload_option(workload, "protected-memory"))
+        config->local_bytes = 2 * align_up(config->local_bytes, MiB) + 8 * config->protected_bytes;
     if (config->dead_bytes && !workload_option(workload, "dead-memory"))
         config->local_bytes = 2 * align_up(config->local_bytes, MiB) + config->dead_bytes;
     if (!workload_option(workload, "local-invisible"))
@@ -516,6 +537,8 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", tables in transfers");
     if (config->dead_bytes)
         say(setup, ", dead %" PRIu64 " KiB", config->dead_bytes / KiB);
+    if (config->protected_bytes)
+        say(setup, ", protected %" PRIu64 " KiB", config->protected_bytes / KiB);
     if (config->residency_part_bytes)
         say(setup, ", residency by %" PRIu64 " KiB", config->residency_part_bytes / KiB);
     if (config->auxiliary_mmus)
@@ -613,9 +636,6 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->model = drawn.model;
     if (model_of_level(config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
-    /* The oracle follows what is in tiles by whole tiles. */
-    if (config->transfer_piece_bytes && config->model == RUN_PHYSICAL && tile_bytes(workload))
-        config->transfer_piece_bytes = align_up(config->transfer_piece_bytes, SGPU_TILE_BYTES);
     make_room(workload, config);
     shape_memory(seed, workload, config);
     draw_hidden(seed, workload, config);

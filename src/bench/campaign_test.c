@@ -483,12 +483,14 @@ static void the_reference_driver_follows_a_strict_profile(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(profiles); i++) {
         const struct campaign_options options = {
             .driver = "ref", .profile = profiles[i], .model = CAMPAIGN_ALL_MODELS};
+        uint64_t evaluated = 0; /* a seed may have no paging operation */
 
         for (uint64_t seed = 0; seed < 10; seed++) {
             campaign_play(&options, seed, 0, record);
             assert_int_equal(record->outcome, CAMPAIGN_CLEAN);
-            assert_true(record->rules.evaluated[RULE_PB_007] > 0);
+            evaluated += record->rules.evaluated[RULE_PB_007];
         }
+        assert_true(evaluated > 0);
     }
     free(record);
 }

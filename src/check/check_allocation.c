@@ -392,7 +392,9 @@ static void check_transfer(struct check *check, const struct check_allocation *a
     if ((allocation->info.Flags.Overlay || allocation->info.Flags.Capture) &&
         (effect == CHECK_EFFECT_OUT || effect == CHECK_EFFECT_MOVE ||
          effect == CHECK_EFFECT_DISCARD)) {
-        bool may_leave = ledger->is_asleep || allocation->is_dying || ledger->is_gone;
+        /* Lost in a reset: nothing leaves, and it is said so (XFER-016). */
+        bool is_lost = arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.TransferSize == 0;
+        bool may_leave = ledger->is_asleep || allocation->is_dying || ledger->is_gone || is_lost;
 
         if (!check_holds(check, RULE_ALLOC_014, !ledger->has_client || may_leave))
             check_report(

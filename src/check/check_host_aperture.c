@@ -17,6 +17,7 @@ struct host_watch {
     uint64_t slot_count[CHECK_MAX_SEGMENTS];
     uint64_t mapped;
     uint64_t calls;
+    bool has_client; /* a context that is not the system's was made, or was to be */
 };
 
 static bool has_aperture(const struct check_segment *segment)
@@ -138,6 +139,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case MINIPORT_DDI_UnmapCpuHostAperture:
         before_unmap(check, watch, call->arg.unmap_cpu_host_aperture);
         break;
+    case MINIPORT_DDI_CreateContext:
+        watch->has_client |= !call->arg.create_context->Flags.SystemContext;
+        break;
     case MINIPORT_DDI_SetPowerState:
         if (call->power_state == PowerDeviceD3)
             before_sleep(check, watch);
@@ -175,14 +179,14 @@ static bool check_shown(struct check *check, const struct check_segment *segment
 static void after_map(struct check *check, struct host_watch *watch, const struct check_call *call)
 {
     const DXGKARG_MAPCPUHOSTAPERTURE *arg = call->arg.map_cpu_host_aperture;
-    const struct check_ledger *ledger = check_ledger(check);
-    const struct check_segment *segment = check_find_segment(ledger, arg->SegmentId);
-    bool is_early = !ledger->created[CHECK_CONTEXT];
+    const struct check_segment *segment = check_find_segment(check_ledger(check), arg->SegmentId);
+    bool is_early = !watch->has_client;
     enum rule_id rule = is_early ? RULE_CHA_001 : RULE_CHA_002;
 
     if (!check_holds(check, rule, call->status == STATUS_SUCCESS)) {
         check_report(check, rule, NULL, "status", "0x%08x%s (expected STATUS_SUCCESS)",
-                     (unsigned)call->status, is_early ? " before any context exists" : "");
+                     (unsigned)call->status,
+                     is_early ? " before any context of a client exists" : "");
         return;
     }
     watch->calls++;

@@ -79,7 +79,7 @@ RULE_BROKEN(CHA_001)
     open_cold(rig);
     rig->answer = refuse_map;
     map(rig);
-    assert_non_null(strstr(rig->last.text, "before any context exists"));
+    assert_non_null(strstr(rig->last.text, "before any context of a client exists"));
 }
 
 RULE_KEPT(CHA_001)

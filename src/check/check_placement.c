@@ -170,6 +170,35 @@ static void check_transfer(struct check *check, const struct placement_watch *wa
     check_place(check, watch, allocation, &place);
 }
 
+/* What one access of the GPU names: a byte at least is there. */
+static void check_access(struct check *check, const struct placement_watch *watch,
+                         const char *field, unsigned segment, LARGE_INTEGER address)
+{
+    check_place(check, watch, NULL,
+                &(struct place){
+                    .field = field,
+                    .segment = segment,
+                    .position = (uint64_t)address.QuadPart,
+                    .bytes = 1,
+                });
+}
+
+/* Addresses in the AGP window are told to Patch, too (BANK-007). */
+static void before_patch(struct check *check, const struct placement_watch *watch,
+                         const DXGKARG_PATCH *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    for (unsigned i = 0; i < arg->AllocationListSize; i++) {
+        const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
+        const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
+
+        if (segment && segment->flags.Agp)
+            check_access(check, watch, "pAllocationList.PhysicalAddress", entry->SegmentId,
+                         entry->PhysicalAddress);
+    }
+}
+
 static void before_build(struct check *check, const struct placement_watch *watch,
                          const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -213,6 +242,14 @@ static void before_build(struct check *check, const struct placement_watch *watc
         check_aperture_segment(check, arg->UnmapApertureSegment.SegmentId,
                                arg->UnmapApertureSegment.OffsetInPages,
                                arg->UnmapApertureSegment.NumberOfPages);
+        break;
+    case DXGK_OPERATION_READ_PHYSICAL:
+        check_access(check, watch, "ReadPhysical.PhysicalAddress", arg->ReadPhysical.SegmentId,
+                     arg->ReadPhysical.PhysicalAddress);
+        break;
+    case DXGK_OPERATION_WRITE_PHYSICAL:
+        check_access(check, watch, "WritePhysical.PhysicalAddress", arg->WritePhysical.SegmentId,
+                     arg->WritePhysical.PhysicalAddress);
         break;
     case DXGK_OPERATION_NOTIFY_RESIDENCY:
         /* Pages of a segment of WDDM 2 need not follow each other: the first one is told. */
@@ -311,6 +348,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
         before_build(check, watch, call->arg.build_paging_buffer);
+    if (call->ddi == MINIPORT_DDI_Patch)
+        before_patch(check, watch, call->arg.patch);
     if (call->ddi == MINIPORT_DDI_StopDevice)
         before_stop(check, watch);
 }

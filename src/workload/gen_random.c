@@ -37,10 +37,12 @@ enum {
     WISHES,
     TILED,
     ROWS,
+    PINNED,
 };
 
-#define MAX_REFS  256
-#define MOST_HELD 64
+#define MOST_PINNED 2
+#define MAX_REFS    256
+#define MOST_HELD   64
 
 const struct workload_param gen_random_params[] = {
     {"ops", NULL, 2000, 1, 100000000, "operations"},
@@ -62,6 +64,7 @@ const struct workload_param gen_random_params[] = {
     {"wishes", "no|yes", 0, 0, 0, "alternate VAs, permanent system memory, no large pages, ..."},
     {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
     {"rows", "no|yes", 0, 0, 0, "surfaces of rows, which have a pitch on some boards"},
+    {"pinned", "no|yes", 0, 0, 0, "small allocations that are pinned once they are resident"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -78,7 +81,7 @@ struct random {
     struct rng *rng;
     const uint64_t *values;
     struct live *live;
-    uint32_t live_count, made, held_count;
+    uint32_t live_count, made, held_count, pinned_count;
     uint64_t next_va;
     uint64_t *waits; /* per context: waits for it so far; the last one: for all */
 };
@@ -87,7 +90,9 @@ struct live {
     uint32_t id, device;
     uint64_t size;
     bool shared, cpu_visible, nomap, written;
+    bool has_alternate_va;
     bool is_offered;
+    bool is_pinned;
     bool is_held;       /* by a resident line, since it was allocated */
     bool is_mapped;     /* nomap: by a map line of the whole */
     uint64_t mapped_va; /* of a map line with a VA of its own; 0: none */
@@ -166,6 +171,44 @@ static uint32_t random_flags(struct random *r)
     return r->values[WISHES] ? flags | random_wishes(r, flags) : flags;
 }
 
+static struct live *add_live(struct random *r, const struct workload_allocation_info *info)
+{
+    struct live *live = &r->live[r->live_count++];
+    char name[16];
+
+    /* Names come back after a while: the format allows it after free. */
+    snprintf(name, sizeof name, "a%u", r->made++ % (2 * (unsigned)r->values[ALLOCATIONS]));
+    if (workload_builder_find(r->builder, name) != WORKLOAD_NONE)
+        snprintf(name, sizeof name, "b%u", r->made);
+    *live = (struct live){.id = workload_builder_alloc(r->builder, name, info),
+                          .device = info->device,
+                          .size = info->size,
+                          .shared = (info->flags & WORKLOAD_ALLOCATION_SHARED) != 0,
+                          .cpu_visible = (info->flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0,
+                          .nomap = (info->flags & WORKLOAD_ALLOCATION_NOMAP) != 0,
+                          .user = WORKLOAD_NONE};
+    return live;
+}
+
+/*
+ * A page that stays where it is once it is resident, in the last fifth of its segment (ALLOC-014): few of
+ * them, for nothing can make room of them.
+ */
+static void random_pinned(struct random *r)
+{
+    struct workload_allocation_info info = {
+        .size = PAGE_BYTES,
+        .device = (uint32_t)below(r, r->values[PROCESSES]),
+        .flags =
+            rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_OVERLAY : WORKLOAD_ALLOCATION_CAPTURE,
+        .segments = {WORKLOAD_SEGMENT_LOCAL, WORKLOAD_SEGMENT_APERTURE},
+        .segment_count = 2,
+    };
+
+    r->pinned_count++;
+    add_live(r, &info)->is_pinned = true;
+}
+
 static void random_alloc(struct random *r)
 {
     static const uint32_t priorities[] = {WORKLOAD_PRIORITY_MIN, WORKLOAD_PRIORITY_LOW,
@@ -176,19 +219,24 @@ static void random_alloc(struct random *r)
                                          {WORKLOAD_SEGMENT_LOCAL, WORKLOAD_SEGMENT_LOCAL}};
     struct workload_allocation_info info = {.size = random_size(r), .flags = random_flags(r)};
     const uint8_t *choice = choices[below(r, ARRAY_COUNT(choices))];
-    struct live *live;
-    char name[16];
 
+    if (r->values[PINNED] && r->pinned_count < MOST_PINNED && rng_chance(r->rng, 1, 8)) {
+        random_pinned(r);
+        return;
+    }
     info.device = (uint32_t)below(r, r->values[PROCESSES]);
     info.priority = rng_chance(r->rng, 1, 2) ? 0 : priorities[below(r, ARRAY_COUNT(priorities))];
     if (rng_chance(r->rng, 1, 4))
         info.align = PAGE_BYTES << below(r, 5);
     info.segments[0] = choice[0];
     info.segments[1] = choice[1];
-    if (info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) /* which is what local memory has */
+    if (info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) { /* which is what local memory has */
         info.segments[0] = info.segments[1] = WORKLOAD_SEGMENT_LOCAL;
+        info.size = max_u64(info.size, r->values[MAX_SIZE] / 2); /* and what others push out */
+    }
     info.segment_count = info.segments[0] == info.segments[1] ? 1 : 2;
-    if (r->values[TILED] && info.segment_count == 1 && rng_chance(r->rng, 1, 4))
+    if (r->values[TILED] && info.segment_count == 1 &&
+        rng_chance(r->rng, 1, info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA ? 2 : 4))
         info.flags |=
             rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
     else if (r->values[ROWS] && !(info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) &&
@@ -196,18 +244,7 @@ static void random_alloc(struct random *r)
         info.flags |= WORKLOAD_ALLOCATION_ROWS;
     if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
         info.va = fresh_va(r, info.size);
-    /* Names come back after a while: the format allows it after free. */
-    snprintf(name, sizeof name, "a%u", r->made++ % (2 * (unsigned)r->values[ALLOCATIONS]));
-    if (workload_builder_find(r->builder, name) != WORKLOAD_NONE)
-        snprintf(name, sizeof name, "b%u", r->made);
-    live = &r->live[r->live_count++];
-    *live = (struct live){.id = workload_builder_alloc(r->builder, name, &info),
-                          .device = info.device,
-                          .size = info.size,
-                          .shared = (info.flags & WORKLOAD_ALLOCATION_SHARED) != 0,
-                          .cpu_visible = (info.flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0,
-                          .nomap = (info.flags & WORKLOAD_ALLOCATION_NOMAP) != 0,
-                          .user = WORKLOAD_NONE};
+    add_live(r, &info)->has_alternate_va = info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA;
 }
 
 static void random_free(struct random *r)
@@ -216,6 +253,7 @@ static void random_free(struct random *r)
 
     workload_builder_free(r->builder, r->live[at].id);
     r->held_count -= r->live[at].is_held;
+    r->pinned_count -= r->live[at].is_pinned;
     r->live[at] = r->live[--r->live_count];
 }
 
@@ -244,6 +282,11 @@ static void random_cpu_access(struct random *r, bool is_write)
     struct live *live = &r->live[below(r, r->live_count)];
     uint64_t offset, length;
 
+    /* A look sets the address up, which then stays (SLT-001): those that have one are looked at most. */
+    for (uint32_t i = 0; i < r->live_count && !live->has_alternate_va; i++) {
+        if (r->live[i].has_alternate_va && rng_chance(r->rng, 1, 4))
+            live = &r->live[i];
+    }
     if (!live->cpu_visible)
         return;
     reclaim(r, live);
@@ -375,8 +418,8 @@ static void random_memory(struct random *r)
         break;
     case 2:
     case 3:
-        /* What is held does not move. */
-        if (!live->is_offered && !live->is_held)
+        /* What is held does not move, nor what is pinned. */
+        if (!live->is_offered && !live->is_held && !live->is_pinned)
             workload_builder_move(r->builder, live->id,
                                   rng_chance(r->rng, 1, 2) ? WORKLOAD_SEGMENT_LOCAL
                                                            : WORKLOAD_SEGMENT_LOCAL_INVISIBLE);
@@ -385,7 +428,7 @@ static void random_memory(struct random *r)
         reclaim(r, live);
         break;
     default:
-        if (live->is_offered)
+        if (live->is_offered || live->is_pinned)
             break;
         workload_builder_offer(r->builder, WORKLOAD_NONE, &live->id, 1, (uint32_t)below(r, 3));
         live->is_offered = true;
