@@ -699,6 +699,12 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
 /* ---- Submission ------------------------------------------------------------------------------------- */
 
 /*
+ * What is submitted to the context from here on goes all the way and is not run (NullRendering): it
+ * is paged in, patched, given to the driver and completed as ever, as on a GPU that takes no time.
+ */
+void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null);
+
+/*
  * GpuMmu: submits [va, va + bytes) of the process's address space to the context. All that it uses
  * is resident and stays so until done.
  */

@@ -117,8 +117,8 @@ static NTSTATUS tell_oracle(struct player *player, struct submission *submission
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
-    if (!player->oracle || submission->is_told)
-        return STATUS_SUCCESS;
+    if (!player->oracle || submission->is_told || (op->flags & WORKLOAD_SUBMIT_NULL))
+        return STATUS_SUCCESS; /* what does not run changes nothing */
     list = base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
     if (!list)
         return STATUS_NO_MEMORY;
@@ -538,6 +538,9 @@ static bool hand_over(struct player *player, struct submission *submission)
         !player_ring_take(submission->context, submission,
                           player_command_bytes(player_op(player, submission->op_index))))
         return false;
+    vidmm_context_set_null_rendering(
+        submission->context->handle,
+        (player_op(player, submission->op_index)->flags & WORKLOAD_SUBMIT_NULL) != 0);
     submission->is_reported = false;
     submission->state = SUBMISSION_RUNNING;
     status = player->is_virtual ? submit_virtual(player, submission)

@@ -41,6 +41,10 @@ static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE contex
 {
     struct check_stream *stream;
 
+    for (unsigned i = 0; i < ledger->stream_count && !context; i++) {
+        if (!list_is_empty(&ledger->streams[i].built))
+            return &ledger->streams[i]; /* nobody's (SUB-003): of what there is */
+    }
     for (unsigned i = 0; i < ledger->stream_count; i++) {
         if (ledger->streams[i].context == context)
             return &ledger->streams[i];

@@ -117,7 +117,9 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
         if (args->DmaBufferSegmentId == REFKMD_SEGMENT_SYSTEM)
             submission.address |= SGPU_PA_SYSTEM;
     }
-    if (args->Flags.NullRendering || !submission.bytes)
+    if (args->Flags.NullRendering)
+        submission.bytes = 0;
+    if (!submission.bytes)
         submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
     else if (context && context->save_area)
         run_in_save_area(context, &submission);
@@ -154,7 +156,9 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
         .doorbell = adapter->model == REFKMD_IO_MMU ? SGPU_SUBMIT_PASID : SGPU_SUBMIT_VIRTUAL,
     };
 
-    if (!is_valid || args->Flags.NullRendering || !submission.bytes)
+    if (args->Flags.NullRendering)
+        submission.bytes = 0;
+    if (!is_valid || !submission.bytes)
         submission.doorbell = SGPU_SUBMIT_FENCE_ONLY;
     else if (context->save_area)
         run_in_save_area(context, &submission);

@@ -237,6 +237,18 @@ static void finish_jobs(struct list *jobs)
 /* ---- Submission ---------------------------------------------------------------------------------- */
 
 /*
+ * What empties the segments for a sleep is nobody's in the physical model, whose drivers are told the
+ * node from WDDM 1.2 on; older ones could only guess it.
+ */
+static HANDLE context_of_submission(const struct vidmm *vidmm)
+{
+    bool is_nobodys = vidmm->power.state == POWER_PURGING && !vidmm->caps.has_page_tables &&
+                      vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WIN8;
+
+    return is_nobodys ? NULL : vidmm->queue.driver_context;
+}
+
+/*
  * Hands what has been built in the current buffer to the scheduler, with the jobs that ended in
  * it. Jobs whose operations wrote nothing end with the submission before, or now if there is none.
  */
@@ -263,6 +275,7 @@ static void submit_built(struct vidmm *vidmm)
     submission->buffer = buffer;
     submission->start = buffer->submitted;
     submission->end = buffer->used;
+    submission->driver_context = context_of_submission(vidmm);
     submission->private_start = buffer->private_submitted;
     submission->private_end = buffer->private_used;
     if (submission->private_start == submission->private_end) {
@@ -288,7 +301,7 @@ static NTSTATUS prepare_paging(struct vidsch_packet *packet, struct miniport *mi
 
     if (vidmm->caps.has_page_tables || vidmm->config.skips_patch_for_paging)
         return STATUS_SUCCESS;
-    patch.hContext = vidmm->queue.driver_context;
+    patch.hContext = submission->driver_context;
     patch.DmaBufferPhysicalAddress.QuadPart =
         (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
     patch.pDmaBuffer = buffer->cpu;
@@ -327,7 +340,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     } else {
         DXGKARG_SUBMITCOMMAND args = {0};
 
-        args.hContext = vidmm->queue.driver_context;
+        args.hContext = submission->driver_context;
         args.DmaBufferPhysicalAddress.QuadPart =
             (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
         args.DmaBufferSize = buffer->bytes;

@@ -241,6 +241,7 @@ struct paging_submission {
     struct paging_buffer *buffer;
     uint32_t start, end;
     uint32_t private_start, private_end;
+    HANDLE driver_context; /* NULL: nobody's, the node says where it runs (SUB-003) */
     struct list jobs;      /* that end here */
     struct list in_flight; /* in paging_queue.in_flight, or free */
 };
@@ -511,6 +512,7 @@ struct vidmm_context {
     unsigned node;
     struct vidsch_context *scheduler;
     bool root_is_set;
+    bool is_null_rendering;
     struct list allocations; /* of the driver, for this context */
     uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
     struct dma_buffer *free_buffers;

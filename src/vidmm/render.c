@@ -254,6 +254,7 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     patch.PatchLocationListSubmissionStart = submission->patch_start;
     patch.PatchLocationListSubmissionLength = submission->patch_count;
     patch.SubmissionFenceId = packet->fence_id;
+    patch.Flags.NullRendering = submission->is_null;
     return miniport_patch(miniport, NULL, &patch);
 }
 
@@ -273,6 +274,7 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
     args.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
     args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
     args.SubmissionFenceId = packet->fence_id;
+    args.Flags.NullRendering = submission->is_null;
     args.NodeOrdinal = context->node;
     return miniport_submit_command(miniport, NULL, &args);
 }

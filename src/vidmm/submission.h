@@ -18,6 +18,7 @@ struct submission {
     struct list link;  /* in vidmm->submissions */
     uint64_t sequence; /* in the order in which they were made */
     size_t bytes;      /* of this struct */
+    bool is_null;      /* NullRendering */
 
     /* GpuMmu. */
     uint64_t va;

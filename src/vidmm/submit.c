@@ -306,6 +306,7 @@ struct submission *submission_create(struct vidmm_context *context,
         return NULL;
     submission->bytes = bytes;
     submission->context = context;
+    submission->is_null = context->is_null_rendering;
     submission->packet.ops = ops;
     submission->reference_count = reference_count;
     submission->held_count = held_count;
@@ -352,6 +353,11 @@ void submission_unhold(struct submission *submission)
         allocation_unhold(submission->references[i].allocation);
 }
 
+void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null)
+{
+    context->is_null_rendering = is_null;
+}
+
 /* ---- Submissions, GpuMmu ------------------------------------------------------------------------------------ */
 
 static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *miniport)
@@ -363,6 +369,7 @@ static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *mi
     args.DmaBufferVirtualAddress = submission->va;
     args.DmaBufferSize = submission->va_bytes;
     args.SubmissionFenceId = packet->fence_id;
+    args.Flags.NullRendering = submission->is_null;
     args.NodeOrdinal = submission->context->node;
     return miniport_submit_command_virtual(miniport, NULL, &args);
 }

@@ -400,6 +400,27 @@ void workload_builder_submit_begin(struct workload_builder *builder, uint32_t co
     begin_list(builder, WORKLOAD_OP_SUBMIT, context, duration_ns);
 }
 
+void workload_builder_null(struct workload_builder *builder)
+{
+    struct workload_op *op;
+
+    if (builder->failed)
+        return;
+    if (!builder->in_list) {
+        workload_builder_fail(builder,
+                              "null= outside a submission (expected submit_begin before it)");
+        return;
+    }
+    op = &builder->out->ops[builder->out->view.op_count - 1];
+    if (op->offset) {
+        workload_builder_fail(builder,
+                              "null= with signal= (expected one of them: what does not run "
+                              "signals nothing)");
+        return;
+    }
+    op->flags |= WORKLOAD_SUBMIT_NULL;
+}
+
 /* Only the device's own allocations and shared ones may be referred to. */
 static bool check_device(struct workload_builder *builder, uint32_t allocation, uint32_t device)
 {

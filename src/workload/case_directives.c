@@ -379,6 +379,7 @@ static void handle_read(struct parser *parser)
 static void open_submit(struct parser *parser)
 {
     uint32_t context;
+    bool is_null;
 
     parser->list_open = true;
     context = find_context(parser, parser->words[0]);
@@ -389,6 +390,8 @@ static void open_submit(struct parser *parser)
     else if (parser->present & A(SIGNAL))
         workload_builder_signal(parser->builder, parser->numbers[ATTR_SIGNAL],
                                 parser->numbers[ATTR_VALUE]);
+    if (choice(parser, ATTR_NULL, "no", "yes", &is_null) && is_null)
+        workload_builder_null(parser->builder);
 }
 
 /* NAME[@OFFSET+SIZE]:ACCESS[=KEY] */
@@ -791,8 +794,8 @@ static void handle_label(struct parser *parser)
 
 /* The most frequent ones first. */
 static const struct directive directives[] = {
-    {"submit", "submit CONTEXT [duration=NS] [signal=N value=V] REF...",
-     A(DURATION) | A(SIGNAL) | A(VALUE), 0, 1, false, item_submit, handle_submit},
+    {"submit", "submit CONTEXT [duration=NS] [signal=N value=V] [null=yes] REF...",
+     A(DURATION) | A(SIGNAL) | A(VALUE) | A(NULL), 0, 1, false, item_submit, handle_submit},
     {"pte",
      "pte PROCESS map va=VA segment=SEGMENT page=N pages=N [page-size=S] [protect=ro,nx], or pte "
      "PROCESS zero va=VA pages=N, or pte PROCESS unmap va=VA pages=N",

@@ -47,6 +47,7 @@ static const struct {
     [ATTR_AFTER] = {"after", TYPE_NUMBER},
     [ATTR_SIGNAL] = {"signal", TYPE_NUMBER},
     [ATTR_VALUE] = {"value", TYPE_NUMBER},
+    [ATTR_NULL] = {"null", TYPE_WORD},
 };
 
 /* Lines -------------------------------------------------------------------------------------- */

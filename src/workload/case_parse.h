@@ -52,6 +52,7 @@ enum attribute {
     ATTR_SAVE_IMAGE,
     ATTR_SIGNAL,
     ATTR_VALUE,
+    ATTR_NULL,
     ATTR_COUNT,
 };
 

@@ -323,6 +323,8 @@ static void print_op(struct printer *printer, const struct workload_op *op)
             putf(printer, " duration=%" PRIu64, op->value);
         if (op->offset)
             putf(printer, " signal=%" PRIu64 " value=%" PRIu64, op->offset - 1, op->size);
+        if (op->flags & WORKLOAD_SUBMIT_NULL)
+            putf(printer, " null=yes");
         for (uint32_t i = 0; i < op->ref_count; i++)
             print_ref(printer, &w->refs[op->first_ref + i]);
         break;

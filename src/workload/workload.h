@@ -107,6 +107,10 @@ enum workload_protection {
     WORKLOAD_PROTECT_ZERO = 4, /* PTE_MAP only: reads give zero, writes vanish; no page */
 };
 
+enum workload_submit {
+    WORKLOAD_SUBMIT_NULL = 1, /* it goes all the way to the GPU, which does not run it */
+};
+
 /*
  * One operation's kind, and what the fields of struct workload_op hold for it. Fields not named
  * are zero.
@@ -117,7 +121,8 @@ enum workload_protection {
  *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic
  *   READ        allocation  offset     size                          CPU read, checked
  *   SUBMIT      context     signal     value   duration  accesses    duration_ns; signal is 0 or
- *                                                                    one more than a fence
+ *                                                                    one more than a fence; flags =
+ *                                                                    enum workload_submit
  *   WAIT        context or WORKLOAD_NONE = all contexts
  *   RESIDENT    device                                   names       whole allocations
  *   EVICT       device                                   names       whole allocations
@@ -202,7 +207,7 @@ enum workload_power {
 
 struct workload_op {
     uint8_t kind;       /* enum workload_op_kind */
-    uint8_t flags;      /* enum workload_protection */
+    uint8_t flags;      /* enum workload_protection, workload_submit, workload_power */
     uint8_t segment;    /* PTE_MAP: enum workload_segment */
     uint8_t page_shift; /* PTE_MAP: log2 of the page size, 12 and up */
     uint32_t line;      /* line of the case file, for messages; 0 when there is no file */
@@ -465,6 +470,8 @@ void workload_builder_read(struct workload_builder *builder, uint32_t allocation
 /* submit_begin, one ref per accessed range, submit_end: nothing else between. */
 void workload_builder_submit_begin(struct workload_builder *builder, uint32_t context,
                                    uint64_t duration_ns);
+/* The submission that is open is not to run; it has no signal. */
+void workload_builder_null(struct workload_builder *builder);
 void workload_builder_ref(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                           uint64_t size, uint32_t access, uint64_t key);
 void workload_builder_submit_end(struct workload_builder *builder);
