@@ -139,9 +139,12 @@ struct vidmm_config {
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
     bool guarantees_one_buffer;    /* a command buffer is translated into one DMA buffer or refused:
                                       DxgkDdiRender must not ask for another one (PATCH-014) */
-    bool frees_empty_tables;       /* page tables go with the last mapping in their range */
-    bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
-    bool announces_idle;           /* set AllocationIsIdle from the first call, not after a BUSY */
+    bool
+        switches_to_null_context; /* WDDM 1.2 and later: a packet of no bytes tells a node to leave its
+                                      context before an allocation of that goes (SUB-004) */
+    bool frees_empty_tables;      /* page tables go with the last mapping in their range */
+    bool skips_patch_for_paging; /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
+    bool announces_idle;         /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */
@@ -311,6 +314,7 @@ struct vidmm_statistics {
     uint64_t moved_bytes;       /* from a place in memory segments to another one */
     uint64_t trim_requests;     /* times that a process was asked to trim */
     uint64_t dma_buffer_splits; /* for lack of room */
+    uint64_t context_switches;  /* to the null context */
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
     uint64_t preemptions;    /* asked for by vidmm_preempt() */

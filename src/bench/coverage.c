@@ -26,6 +26,7 @@ struct coverage {
     unsigned *next_member; /* of the same group; the table's length: none */
     struct seen_case *cases;
     unsigned case_count;
+    bool is_frugal;
 };
 
 static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
@@ -113,11 +114,44 @@ static uint64_t value_of(const struct coverage_member *member, const void *struc
     return value;
 }
 
+void coverage_set_frugal(struct coverage *coverage)
+{
+    coverage->is_frugal = true;
+}
+
+static bool is_read(const struct coverage *coverage, unsigned group)
+{
+    for (unsigned i = coverage->first_member[group]; i < coverage_members_count;
+         i = coverage->next_member[i]) {
+        if (!coverage->tallies[i].is_read && !coverage_reason(i))
+            return false;
+    }
+    return true;
+}
+
+/* All that a call of the group shows, its arrays included. */
+static bool has_shown_all(const struct coverage *coverage, unsigned group)
+{
+    if (!is_read(coverage, group))
+        return false;
+    if (group == COVERAGE_PATCH)
+        return is_read(coverage, COVERAGE_ALLOCATION_LIST) &&
+               is_read(coverage, COVERAGE_PATCH_LOCATION_LIST);
+    return is_read(coverage, COVERAGE_BUILD) &&
+           (group != DXGK_OPERATION_UPDATE_PAGE_TABLE || is_read(coverage, COVERAGE_PTE)) &&
+           (group != DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
+            is_read(coverage, COVERAGE_COPY_RANGE)) &&
+           (group != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY ||
+            is_read(coverage, COVERAGE_FENCE_RESIDENCY));
+}
+
 bool coverage_takes_call(struct coverage *coverage, unsigned group)
 {
     uint64_t n = coverage->run_calls[group]++;
 
-    return n < WATCHED_CALLS || n % WATCHED_INTERVAL == 0;
+    if (n >= WATCHED_CALLS && n % WATCHED_INTERVAL != 0)
+        return false;
+    return !coverage->is_frugal || !has_shown_all(coverage, group);
 }
 
 void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
@@ -190,6 +224,15 @@ bool coverage_is_settled(const struct coverage *coverage, unsigned index)
     const struct coverage_tally *tally = &coverage->tallies[index];
 
     return (tally->is_set && tally->is_read && tally->is_varied) || coverage_reason(index);
+}
+
+bool coverage_is_all_settled(const struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage_members_count; i++) {
+        if (!coverage_is_settled(coverage, i))
+            return false;
+    }
+    return true;
 }
 
 uint64_t coverage_calls(const struct coverage *coverage, unsigned group)

@@ -72,6 +72,8 @@ void coverage_destroy(struct coverage *coverage);
 
 /* What is recorded from here on belongs to this case. False: no memory. */
 bool coverage_begin_case(struct coverage *coverage, const char *name);
+/* From here on, no more calls of a kind are watched than it takes to see every member of it read. */
+void coverage_set_frugal(struct coverage *coverage);
 /* A run begins: its calls are watched from the first one on again. */
 void coverage_begin_run(struct coverage *coverage);
 
@@ -82,6 +84,8 @@ const struct coverage_tally *coverage_tally(const struct coverage *coverage, uns
 const char *coverage_reason(unsigned index);
 /* All three are true, or there is a reason. */
 bool coverage_is_settled(const struct coverage *coverage, unsigned index);
+
+bool coverage_is_all_settled(const struct coverage *coverage);
 
 /* Calls, or array elements, that the group was seen in. */
 uint64_t coverage_calls(const struct coverage *coverage, unsigned group);

@@ -233,6 +233,7 @@ static bool raise_manager(struct run_assembly *run)
         .paging_buffer_count = config->paging_buffer_count,
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,
+        .switches_to_null_context = config->switches_to_null_context,
         .frees_empty_tables = config->mmu.frees_tables,
         .local_limit = config->local_limit,
         .fill_pattern = config->fill_pattern,

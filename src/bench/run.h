@@ -152,12 +152,14 @@ struct run_config {
     bool has_host_aperture; /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
     uint64_t dead_bytes;    /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
-    bool announces_idle;           /* AllocationIsIdle is set from the first call */
-    bool skips_paging_patch;       /* DxgkDdiPatch is not called for paging buffers */
-    unsigned render_piece_refs;    /* physical: split points after so many references; 0: none */
-    bool splits_dma_buffers;       /* at every one of them */
-    bool guarantees_one_buffer;    /* a command buffer goes into one DMA buffer or is refused */
-    bool inits_by_driver_handle;   /* INIT_CONTEXT_RESOURCE (C10) */
+    bool
+        switches_to_null_context; /* before an allocation of the context goes that ran last (1.2) */
+    bool announces_idle;          /* AllocationIsIdle is set from the first call */
+    bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
+    unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
+    bool splits_dma_buffers;      /* at every one of them */
+    bool guarantees_one_buffer;   /* a command buffer goes into one DMA buffer or is refused */
+    bool inits_by_driver_handle;  /* INIT_CONTEXT_RESOURCE (C10) */
     uint64_t aperture_piece_bytes; /* of one map operation; 0: any */
     uint64_t timeout_ns;           /* of the manager's watchdog; 0: none, or 2 s if a node hangs */
     unsigned timeout_limit;        /* so many within 60 s are suffered; 0: any number */

@@ -273,7 +273,7 @@ static void before_submission(struct check *check, const struct context_watch *w
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_context *context = check_find_context(ledger, packet->context);
 
-    if (packet->is_paging || packet->is_null || !context)
+    if (packet->is_paging || packet->is_null || !packet->bytes || !context)
         return;
     for (unsigned i = 0; i < watch->count; i++) {
         const struct context_allocation *allocation = &watch->allocations[i];

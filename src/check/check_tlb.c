@@ -63,7 +63,7 @@ static void check_root(struct check *check, const struct check_packet *packet)
     const struct check_process *process = process_of(context);
     const struct check_table *root;
 
-    if (!process || packet->is_null || !uses_page_tables(ledger))
+    if (!process || packet->is_null || !packet->bytes || !uses_page_tables(ledger))
         return;
     if (!check_holds(check, RULE_PT_009, context->has_root)) {
         check_report(check, RULE_PT_009, &context->object, "hContext",

@@ -17,7 +17,8 @@ enum { OPTION_JSON, OPTION_OPEN, OPTION_CHECK };
 static const struct cli_option options[] = {
     [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
     [OPTION_OPEN] = {"open", 0, NULL, "list only members that are neither covered nor explained"},
-    [OPTION_CHECK] = {"check", 0, NULL, "exit status 1 if there is such a member"},
+    [OPTION_CHECK] = {"check", 0, NULL,
+                      "play only until there is no such member; exit status 1 if one is left"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -99,13 +100,14 @@ static int compare_paths(const void *a, const void *b)
 
 /*
  * Every case is played on every level of the driver, unless it names a model or a level; on the first level of a
- * model also with every way of updating page tables.
+ * model also with every way of updating page tables, unless it names one.
  */
 struct set_up {
     unsigned level;
     enum run_model model;
     unsigned wddm;
     unsigned update_mode;
+    bool has_only_update_mode;
     unsigned only_wddm; /* 0: all */
     bool has_only_model;
     enum run_model only_model;
@@ -138,8 +140,8 @@ static bool find_level(struct set_up *set_up)
 
 static bool next_set_up(struct set_up *set_up)
 {
-    if (set_up->model != RUN_PHYSICAL && is_first_of_model(set_up) &&
-        set_up->update_mode + 1 < run_update_mode_count()) {
+    if (set_up->model != RUN_PHYSICAL && !set_up->has_only_update_mode &&
+        is_first_of_model(set_up) && set_up->update_mode + 1 < run_update_mode_count()) {
         set_up->update_mode++;
         return true;
     }
@@ -204,6 +206,7 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
     set_up.only_wddm = config.wddm;
     set_up.has_only_model = workload_option(workload, "model") != NULL;
     set_up.only_model = config.model;
+    set_up.has_only_update_mode = workload_option(workload, "page-tables") != NULL;
     if (!find_level(&set_up)) {
         cli_error("%s: the driver has no WDDM %u.%u", path, config.wddm / 10, config.wddm % 10);
         workload_free(workload);
@@ -223,11 +226,13 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
     return status;
 }
 
-static enum cli_status play_all(struct coverage *coverage, const struct case_list *list)
+/* Only until every member is settled: what further cases show is not asked for. */
+static enum cli_status play_all(struct coverage *coverage, const struct case_list *list,
+                                bool is_check)
 {
     enum cli_status status = CLI_FINE;
 
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && !(is_check && coverage_is_all_settled(coverage)); i++) {
         enum cli_status one = play_case(coverage, list->paths[i]);
 
         if (one > status)
@@ -332,15 +337,6 @@ static void print_table(const struct coverage *coverage, bool only_open)
            totals[0], totals[1], totals[2], totals[3], totals[4]);
 }
 
-static bool is_all_settled(const struct coverage *coverage)
-{
-    for (unsigned i = 0; i < coverage_member_count(); i++) {
-        if (!coverage_is_settled(coverage, i))
-            return false;
-    }
-    return true;
-}
-
 static enum cli_status ops(const struct cli_arguments *arguments)
 {
     const char *const *values = arguments->values;
@@ -361,14 +357,16 @@ static enum cli_status ops(const struct cli_arguments *arguments)
         return CLI_USAGE;
     }
     qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
-    status = play_all(coverage, &list);
+    if (values[OPTION_CHECK])
+        coverage_set_frugal(coverage);
+    status = play_all(coverage, &list, values[OPTION_CHECK] != NULL);
     if (values[OPTION_JSON]) {
         if (!print_json(coverage, values[OPTION_OPEN] != NULL))
             status = CLI_INTERNAL;
     } else {
         print_table(coverage, values[OPTION_OPEN] != NULL);
     }
-    if (values[OPTION_CHECK] && status == CLI_FINE && !is_all_settled(coverage))
+    if (values[OPTION_CHECK] && status == CLI_FINE && !coverage_is_all_settled(coverage))
         status = CLI_FINDINGS;
     free_paths(&list);
     coverage_destroy(coverage);

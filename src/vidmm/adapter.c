@@ -6,6 +6,7 @@
  * are delivered it holds still, so that a request is never judged hopeless before the callbacks
  * that would have released memory have run.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/private.h"
 
 #include <stdarg.h>
@@ -131,6 +132,7 @@ static void tear_down(struct vidmm *vidmm)
         platform->release_pages(platform->context, 1, &vidmm->dummy_page);
     vidmm->dummy_page = 0;
     segments_fini(vidmm);
+    null_contexts_fini(vidmm);
     if (vidmm->vidsch)
         vidsch_destroy(vidmm->vidsch);
     vidmm->vidsch = NULL;
@@ -208,6 +210,8 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
 
     what = "creating the paging buffers and the system context";
     status = paging_queue_init(vidmm);
+    if (NT_SUCCESS(status))
+        status = null_contexts_init(vidmm);
     if (!NT_SUCCESS(status))
         goto fail;
 

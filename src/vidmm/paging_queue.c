@@ -9,6 +9,7 @@
  *
  * Source     contract.md PB-001..031, XFER-011/012, DISC-004/005, PATCH-009; sequences S-09, S-10.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/private.h"
 
 #include <string.h>
@@ -323,6 +324,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     struct paging_buffer *buffer = submission->buffer;
     struct vidmm *vidmm = submission->vidmm;
 
+    null_contexts_ran(vidmm, vidmm->queue.node, NULL);
     if (vidmm->caps.has_page_tables) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
@@ -619,7 +621,8 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->fresh_failures = 0;
             queue->aimless_repeats = 0;
         }
-        if (!idle_updates_may_go(vidmm, job, &queue->operation))
+        if (!idle_updates_may_go(vidmm, job, &queue->operation) ||
+            !null_contexts_may_go(vidmm, job))
             break;
 
         if (current_buffer(queue)->used == current_buffer(queue)->bytes &&

@@ -15,6 +15,7 @@
  *
  * Source     contract.md PWR-001..011, PT-037; sequence S-16.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/private.h"
 
 #define ADAPTER_ID UINT32_MAX /* DISPLAY_ADAPTER_HW_ID: not one of the adapter's children */
@@ -216,6 +217,8 @@ bool power_run(struct vidmm *vidmm)
             tell_of_tables(vidmm);
         break;
     default:
+        if (null_contexts_leave_paging(vidmm))
+            break;
         vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
         host_apertures_close(vidmm);
         set_power(vidmm, PowerDeviceD3, action_of(power->sleep));

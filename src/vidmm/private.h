@@ -603,6 +603,7 @@ struct vidmm {
     bool has_agp_scratch;
     uint64_t dummy_page; /* system page behind unmapped aperture slots */
 
+    struct null_context *null_contexts; /* by node; NULL: nodes are not told */
     struct paging_queue queue;
     struct paging_process paging;
     struct monitored_fences fences;

@@ -11,6 +11,7 @@
  *
  * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/submission.h"
 
 #include <string.h>
@@ -265,6 +266,7 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
     struct dma_buffer *buffer = submission->buffer;
     DXGKARG_SUBMITCOMMAND args = {0};
 
+    null_contexts_ran(context->device->vidmm, context->node, context);
     args.hContext = context->driver_context;
     args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
     args.DmaBufferSize = context->info.DmaBufferSize;

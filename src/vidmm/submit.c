@@ -3,6 +3,7 @@
  *
  * Source     contract.md PT-009, PT-010, SUB-011..014, RES-002; sequences S-15, S-23.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/submission.h"
 
 #include <string.h>
@@ -267,6 +268,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
     struct vidmm *vidmm = context->device->vidmm;
 
     ASSERT(!context->tile_update_count);
+    null_contexts_forget(vidmm, context);
     dma_buffers_free(context);
     miniport_destroy_context(vidmm->miniport, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);
@@ -365,6 +367,8 @@ static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *mi
     struct submission *submission = container_of(packet, struct submission, packet);
     DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
+    null_contexts_ran(submission->context->device->vidmm, submission->context->node,
+                      submission->context);
     args.hContext = submission->context->driver_context;
     args.DmaBufferVirtualAddress = submission->va;
     args.DmaBufferSize = submission->va_bytes;

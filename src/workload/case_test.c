@@ -100,6 +100,7 @@ static const char everything[] =
     "alloc tex size=2G\n"
     "fence 3 create process=shell value=0x10\n"
     "submit copy signal=3 value=17\n"
+    "submit draw null=yes tex:w\n"
     "fence 3 expect value=17\n"
     "pack-fences\n"
     "fence 3 destroy\n";
@@ -400,6 +401,8 @@ static const struct {
     {"fence 1 move\n", "t.case:2: 'fence 1 move' (expected: fence N create"},
     {"fence 1 destroy\n", "t.case:2: fence 1 does not exist (expected one that was created)"},
     {"fence 1 create\nfence 1 create\n", "t.case:3: fence 1 exists already (expected another"},
+    {"submit c0 null=maybe\n", "t.case:2: 'maybe' is not known here (expected no or yes)"},
+    {"fence 1 create\nsubmit c0 signal=1 value=2 null=yes\n", "t.case:3: null= with signal="},
     {"submit c0 signal=1\n", "t.case:2: signal= without value="},
     {"submit c0 signal=1 value=2\n", "t.case:2: fence 1 does not exist (expected"},
     {"pte p0 unmap va=0 pages=16\ntile c0 unmap va=0x10000 pages=16\n",
