@@ -47,6 +47,7 @@ enum stream {
     STREAM_DMA_SIZE,
     STREAM_PITCH,
     STREAM_RESERVED,
+    STREAM_CONTEXTS,
 };
 
 static const char *const model_names[] = {
@@ -293,6 +294,9 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     stream_of(seed, STREAM_FILLS, &rng);
     config->fill_pattern = rng_chance(&rng, 1, 4) ? (uint32_t)rng_next(&rng) : 0;
     config->tells_tables_in_transfer = config->model == RUN_GPUMMU && rng_chance(&rng, 1, 2);
+    stream_of(seed, STREAM_CONTEXTS, &rng);
+    config->switches_to_null_context = rng_chance(&rng, 1, 4);
+    config->inits_by_driver_handle = rng_chance(&rng, 1, 2);
 }
 
 /* U1: which of the two, where the profile accepts both. */
@@ -531,6 +535,10 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", evictions through the aperture");
     if (config->has_coherent_aperture)
         say(setup, ", coherent aperture");
+    if (config->switches_to_null_context)
+        say(setup, ", null context");
+    if (config->inits_by_driver_handle)
+        say(setup, ", driver's handles");
     if (config->fill_pattern)
         say(setup, ", filled with 0x%08" PRIx32, config->fill_pattern);
     if (config->tells_tables_in_transfer)

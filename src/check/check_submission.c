@@ -16,6 +16,7 @@ struct submission_watch {
         bool is_any;
         uint32_t fence;
     } refused[MAX_REFUSED];
+    uint64_t asked[CHECK_MAX_NODES]; /* event of the last QueryCurrentFence */
 };
 
 static const struct check_object *context_of(struct check *check, HANDLE context)
@@ -245,6 +246,8 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
     const struct check_packet *packet;
     uint32_t fence;
 
+    if (arg->NodeOrdinal < CHECK_MAX_NODES)
+        watch->asked[arg->NodeOrdinal] = call->event;
     if (!NT_SUCCESS(call->status) || arg->NodeOrdinal >= MAX_REFUSED ||
         !watch->refused[arg->NodeOrdinal].is_any)
         return;
@@ -260,20 +263,26 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
                      arg->CurrentFence, arg->NodeOrdinal, fence);
 }
 
-/* The GPU did not answer in time: was there anything that it should not have needed time for? */
-static void check_left(struct check *check, unsigned node, bool is_every_node)
+/*
+ * The GPU did not answer in time: was there anything that it should not have needed time for? An
+ * empty packet that the driver was not asked about had not taken long.
+ */
+static void check_left(struct check *check, const struct submission_watch *watch, unsigned node,
+                       bool is_every_node)
 {
     const struct check_packet *packet;
+    bool was_asked;
 
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if ((packet->node != node && !is_every_node) || packet->state != CHECK_SUBMITTED)
             continue;
-        if (packet->bytes == 0 && !check_holds(check, RULE_SUB_004, false))
+        was_asked = packet->node < CHECK_MAX_NODES && packet->event < watch->asked[packet->node];
+        if (was_asked && packet->bytes == 0 && !check_holds(check, RULE_SUB_004, false))
             check_report(check, RULE_SUB_004, context_of(check, packet->context),
                          "SubmissionFenceId",
                          "0x%x of a packet without commands was never reported complete on node %u",
                          packet->fence, packet->node);
-        if (packet->is_null && !check_holds(check, RULE_SUB_005, false))
+        if (was_asked && packet->is_null && !check_holds(check, RULE_SUB_005, false))
             check_report(check, RULE_SUB_005, context_of(check, packet->context),
                          "SubmissionFenceId",
                          "0x%x of a packet that was not to run was never reported complete on node "
@@ -305,11 +314,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_query_fence(check, watch, call);
         break;
     case MINIPORT_DDI_ResetFromTimeout:
-        check_left(check, 0, true);
+        check_left(check, watch, 0, true);
         memset(watch->refused, 0, sizeof watch->refused);
         break;
     case MINIPORT_DDI_ResetEngine:
-        check_left(check, call->arg.reset_engine->NodeOrdinal, false);
+        check_left(check, watch, call->arg.reset_engine->NodeOrdinal, false);
         break;
     default:
         break;

@@ -152,6 +152,7 @@ RULE_BROKEN(SUB_004)
     packet.DmaBufferSubmissionEndOffset = 0;
     packet.Flags.ContextSwitch = 1;
     rig_submit_packet(rig, &packet);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
     rig_reset_adapter(rig);
 }
 

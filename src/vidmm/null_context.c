@@ -24,7 +24,7 @@ static NTSTATUS submit_switch(struct vidsch_packet *packet, struct miniport *min
 {
     struct null_context *switched = container_of(packet, struct null_context, packet);
 
-    if (switched->vidmm->caps.is_virtual) {
+    if (packet->is_virtual) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
         args.hContext = switched->driver_context;
@@ -61,7 +61,9 @@ static void leave(struct null_context *node)
     node->driver_context =
         node->is_system ? vidmm->queue.driver_context : node->current->driver_context;
     node->packet = (struct vidsch_packet){
-        .ops = &switch_ops, .is_paging = node->is_system, .is_virtual = vidmm->caps.is_virtual};
+        .ops = &switch_ops,
+        .is_paging = node->is_system,
+        .is_virtual = node->is_system ? vidmm->caps.has_page_tables : vidmm->caps.is_virtual};
     node->current = NULL;
     node->is_under_way = true;
     vidmm->statistics.context_switches++;
@@ -135,14 +137,18 @@ static const struct vidmm_allocation *taken_by(const struct job *job)
     return takes ? container_of(job, const struct vidmm_allocation, job) : NULL;
 }
 
-/* While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes back. */
+/*
+ * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes back;
+ * while contexts are held for what is being built, none of them runs.
+ */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
 {
     const struct vidmm_allocation *allocation = vidmm->null_contexts ? taken_by(job) : NULL;
     bool may_go = true;
     unsigned i;
 
-    if (!allocation || vidmm->power.state != POWER_ON || vidmm->recovery.is_under_way)
+    if (!allocation || vidmm->power.state != POWER_ON || vidmm->recovery.is_under_way ||
+        vidmm->held_for_updates)
         return true;
     for (i = 0; i < vidmm->caps.node_count; i++) {
         struct null_context *node = &vidmm->null_contexts[i];

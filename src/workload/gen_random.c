@@ -358,6 +358,8 @@ static void random_submit(struct random *r)
     /* An order_access() for a later reference may have waited for this context: harmless. */
     workload_builder_submit_begin(r->builder, context,
                                   rng_chance(r->rng, 1, 8) ? 0 : 1 + below(r, 100000));
+    if (rng_chance(r->rng, 1, 24))
+        workload_builder_null(r->builder);
     for (uint64_t i = 0; i < used; i++) {
         uint64_t offset, length, key = 0;
 
