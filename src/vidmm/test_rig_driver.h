@@ -755,11 +755,19 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+/* Paging that is nobody's comes without a context, and is for the system's node (SUB-003). */
+static inline struct rig_context *rig_context_of(const struct rig *rig, HANDLE context,
+                                                 bool is_paging)
+{
+    EXPECT(context || is_paging);
+    return context ? context : rig->system_context;
+}
+
 /* Patches addresses in, and pins all that the packet may touch. */
 static inline NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *patch)
 {
     struct rig *rig = rig_of(self);
-    struct rig_context *context = patch->hContext;
+    struct rig_context *context = rig_context_of(rig, patch->hContext, patch->Flags.Paging);
 
     context->patch = *patch;
     if (patch->Flags.Paging) {
@@ -810,7 +818,7 @@ static inline NTSTATUS rig_submit(struct miniport *self, HANDLE object,
                                   const DXGKARG_SUBMITCOMMAND *submit)
 {
     struct rig *rig = rig_of(self);
-    struct rig_context *context = submit->hContext;
+    struct rig_context *context = rig_context_of(rig, submit->hContext, submit->Flags.Paging);
     const DXGKARG_PATCH *patch = &context->patch;
     struct rig_block *block =
         rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
