@@ -125,8 +125,18 @@ struct vidmm_events {
 
 #define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)
 
+/*
+ * What the driver says of system memory before its device starts (S-01, IOMMU-004): zeros before WDDM 2.9,
+ * and where it says nothing. The embedder gives out no page beyond highest_visible_address (0: any).
+ */
+struct vidmm_early_caps {
+    uint64_t highest_visible_address;
+    bool can_remap; /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
+};
+
 struct vidmm_config {
     struct vidmm_platform platform;
+    struct vidmm_early_caps early; /* as vidmm_query_early() gave it */
     struct vidmm_events events;
     unsigned paging_buffer_count;  /* rotating buffers; 0: 4 */
     uint32_t paging_buffer_bytes;  /* 0: what the driver reports; else smaller, page multiple not
@@ -183,6 +193,9 @@ struct vidmm_failure {
 };
 
 /* ---- Adapter -------------------------------------------------------------------------------- */
+
+/* Asks the driver of a device that has been added and not yet started. */
+void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_caps);
 
 /* Gives the manager for a miniport whose device has been added and started (borrowed). */
 NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
@@ -268,6 +281,23 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
 
 /* The power is back. STATUS_INVALID_DEVICE_STATE: it is on. */
 NTSTATUS vidmm_power_up(struct vidmm *vidmm);
+
+/*
+ * The device's IOMMU domain is about to change: drains the GPU and calls DxgkDdiBeginExclusiveAccess.
+ * done then says STATUS_SUCCESS, or what the driver answered: then nothing has changed. From there on until
+ * vidmm_end_exclusive_access() no other function is called but vidmm_remove() (IOMMU-001), and a
+ * reset does nothing. Everything stays where it is, and must be mapped in the new domain as it was
+ * in the old one.
+ *
+ * STATUS_INVALID_DEVICE_STATE: as vidmm_power_down(). STATUS_NOT_SUPPORTED: the driver has no such DDIs.
+ */
+NTSTATUS vidmm_begin_exclusive_access(struct vidmm *vidmm, vidmm_done done, void *context);
+
+/*
+ * The new domain is in force. The driver's status: work goes on whatever it is.
+ * STATUS_INVALID_DEVICE_STATE: the window is not open, or the adapter has gone.
+ */
+NTSTATUS vidmm_end_exclusive_access(struct vidmm *vidmm);
 
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);

@@ -109,6 +109,26 @@ static void lack_of_memory_is_survived_at_every_allocation(void **state)
     }
 }
 
+/* Two windows where the driver has them; the second half pages nothing. */
+static void a_domain_switch_leaves_everything_where_it_is(void **state)
+{
+    static const char *const levels[] = {"2.6", "3.0", "3.2"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        struct workload *workload = test_load("domain-switch.case");
+        struct run_result *result;
+
+        test_option(workload, "wddm", levels[i]);
+        test_option(workload, "dma-remapping", i ? "yes" : "no");
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->steps[1].moved_in_bytes, 0);
+        assert_int_equal(result->rules.evaluated[RULE_IOMMU_001], 4);
+        assert_int_equal(result->rules.evaluated[RULE_IOMMU_002], 2);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +136,7 @@ int main(void)
         cmocka_unit_test(what_is_accessed_physically_is_in_the_aperture_and_nothing_else),
         cmocka_unit_test(each_process_has_addresses_of_its_own),
         cmocka_unit_test(lack_of_memory_is_survived_at_every_allocation),
+        cmocka_unit_test(a_domain_switch_leaves_everything_where_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

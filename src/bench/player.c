@@ -232,6 +232,7 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_PREEMPT:
     case WORKLOAD_OP_LOSE_INTERRUPT:
     case WORKLOAD_OP_RESET:
+    case WORKLOAD_OP_SWITCH_DOMAIN:
     case WORKLOAD_OP_POWER:
     case WORKLOAD_OP_STOP:
     case WORKLOAD_OP_REMOVE:

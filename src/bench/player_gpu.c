@@ -204,6 +204,43 @@ static bool play_power(struct player *player, uint32_t op_index)
     return true;
 }
 
+/* ---- Exclusive access ---- */
+
+/* How long an IOMMU takes to change its domain. */
+#define DOMAIN_SWITCH_NS 1000u
+
+/* The window opens, and the machine goes on by itself while it is open. False: stopped. */
+static bool play_switch_domain(struct player *player, uint32_t op_index)
+{
+    uint64_t duration_ns = player_op(player, op_index)->value;
+    NTSTATUS status;
+
+    player->is_request_reported = false;
+    status = vidmm_begin_exclusive_access(player->vidmm, power_is_down, player);
+    if (status == STATUS_NOT_SUPPORTED)
+        return true; /* a driver of an earlier level, or of another kind */
+    while (NT_SUCCESS(status) && !player->is_request_reported) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (NT_SUCCESS(status))
+        status = player->request_status;
+    if (NT_SUCCESS(status)) {
+        sgpu_watch_system_memory(player->config.gpu, true);
+        machine_run_until(player->machine, machine_now(player->machine) +
+                                               (duration_ns ? duration_ns : DOMAIN_SWITCH_NS));
+        sgpu_watch_system_memory(player->config.gpu, false);
+        if (player->stop != PLAYER_NOT_STOPPED)
+            return false; /* the board was pulled out meanwhile */
+        status = vidmm_end_exclusive_access(player->vidmm);
+    }
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "switch-domain failed with status 0x%08x",
+                      (unsigned)status);
+    player->needs_pump = true;
+    return true;
+}
+
 /* ---- The end of the adapter ---- */
 
 /* Nothing more is played; what is left is taken down (player_give_up(), player_take_down()). */
@@ -275,6 +312,8 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
     switch ((enum workload_op_kind)op->kind) {
     case WORKLOAD_OP_POWER:
         return play_power(player, op_index);
+    case WORKLOAD_OP_SWITCH_DOMAIN:
+        return play_switch_domain(player, op_index);
     case WORKLOAD_OP_STOP:
         play_stop(player, op_index);
         break;

@@ -249,6 +249,7 @@ static bool raise_manager(struct run_assembly *run)
         .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
         .auxiliary_mmus = config->auxiliary_mmus,
         .native_fences = config->native_fences,
+        .early = run->early,
         .resets_whole_adapter = config->resets_whole_adapter,
     };
     NTSTATUS status;

@@ -33,6 +33,16 @@ static bool add_device(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
     run->is_added = true;
+    vidmm_query_early(run->top, &run->early);
+    if (run->early.highest_visible_address &&
+        run->config->ram_bytes - 1 > run->early.highest_visible_address)
+        return run_refuse(run,
+                          "driver '%s' reaches system memory up to 0x%llx "
+                          "(PHYSICAL_MEMORY_CAPS.HighestVisibleAddress), and the machine has %llu "
+                          "bytes",
+                          run->config->driver,
+                          (unsigned long long)run->early.highest_visible_address,
+                          (unsigned long long)run->config->ram_bytes);
     return true;
 }
 

@@ -45,6 +45,7 @@ struct run_assembly {
     bool has_platform;
     struct miniport *raw, *trace, *deny, *top;
     bool is_added, is_started;
+    struct vidmm_early_caps early;
     struct run_event_log events;
     bool has_events;
     struct vidmm *vidmm;

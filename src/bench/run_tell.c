@@ -269,6 +269,11 @@ static void on_submission_done(void *context, uint32_t node, uint32_t fence)
                &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
 }
 
+static void on_system_reached(void *context)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_SYSTEM});
+}
+
 static void on_fence_passed(void *context, uint32_t node)
 {
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
@@ -356,6 +361,7 @@ const struct sgpu_observer *run_tell_gpu(bool follows_content)
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
         .tlb_flushed = on_tlb_flushed,
+        .system_reached = on_system_reached,
     };
     static const struct sgpu_observer faults_only = {
         .fault = on_gpu_fault,
@@ -363,6 +369,7 @@ const struct sgpu_observer *run_tell_gpu(bool follows_content)
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
         .tlb_flushed = on_tlb_flushed,
+        .system_reached = on_system_reached,
     };
 
     return follows_content ? &observer : &faults_only;

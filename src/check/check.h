@@ -114,6 +114,7 @@ enum check_gpu_kind {
     CHECK_GPU_FENCE,  /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
+    CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
 };
 struct check_gpu_event {
     enum check_gpu_kind kind;

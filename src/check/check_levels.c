@@ -11,8 +11,11 @@
 
 struct level_watch {
     bool is_silent; /* the GPU hangs or has gone: nobody ends what was under way */
-    bool has_iommu_caps;
+    bool has_iommu_caps, is_started;
+    bool used_old_lists; /* callbacks that a remapped device has no use for */
     DXGK_IOMMU_CAPS iommu;
+    bool is_exclusive;            /* between BeginExclusiveAccess and EndExclusiveAccess */
+    bool was_called, has_reached; /* in that window, already */
 };
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
@@ -128,6 +131,68 @@ static void check_level_three(struct check *check, const struct level_watch *wat
                      miniport_ddi_name(outer->ddi));
 }
 
+/* ---- Exclusive access ------------------------------------------------------------------------ */
+
+/* Interrupts are the device's doing, and a board that is pulled out waits for nobody. */
+static bool may_be_in_window(enum miniport_ddi ddi)
+{
+    return ddi == MINIPORT_DDI_EndExclusiveAccess || ddi == MINIPORT_DDI_NotifySurpriseRemoval ||
+           is_interrupt(ddi);
+}
+
+static void check_window(struct check *check, struct level_watch *watch,
+                         const struct check_call *call)
+{
+    const struct check_packet *packet, *left = NULL;
+
+    if (watch->is_exclusive && !may_be_in_window(call->ddi)) {
+        watch->was_called = true;
+        if (!check_holds(check, RULE_IOMMU_001, false))
+            check_report(check, RULE_IOMMU_001, NULL, "",
+                         "is called between DxgkDdiBeginExclusiveAccess and "
+                         "DxgkDdiEndExclusiveAccess");
+    }
+    if (call->ddi != MINIPORT_DDI_BeginExclusiveAccess || watch->is_silent)
+        return;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (!left && check_is_in_flight(check_ledger(check), packet))
+            left = packet;
+    }
+    if (!check_holds(check, RULE_IOMMU_001, !left && !call_around(call)))
+        check_report(check, RULE_IOMMU_001, NULL, "",
+                     left ? "is called while the packet with fence 0x%x of node %u is under way"
+                          : "is called in the middle of another call",
+                     left ? left->fence : 0, left ? left->node : 0);
+}
+
+static void after_window(struct check *check, struct level_watch *watch,
+                         const struct check_call *call)
+{
+    if (call->ddi == MINIPORT_DDI_BeginExclusiveAccess) {
+        watch->is_exclusive = NT_SUCCESS(call->status);
+        watch->was_called = watch->has_reached = false;
+        return;
+    }
+    if (watch->is_exclusive && !watch->was_called)
+        check_holds(check, RULE_IOMMU_001, true);
+    if (watch->is_exclusive && !watch->has_reached && check_ledger(check)->has_gpu)
+        check_holds(check, RULE_IOMMU_002, true);
+    watch->is_exclusive = false;
+}
+
+/* Once for a window: one packet makes many accesses. */
+static void reached_memory(struct check *check, struct level_watch *watch)
+{
+    if (!watch->is_exclusive || watch->has_reached)
+        return;
+    watch->has_reached = true;
+    if (!check_holds(check, RULE_IOMMU_002, false))
+        check_report(
+            check, RULE_IOMMU_002, NULL, "",
+            "the device reaches system memory after DxgkDdiBeginExclusiveAccess, while its "
+            "IOMMU changes domains");
+}
+
 /* ---- The IOMMU ------------------------------------------------------------------------------- */
 
 /* What two answers say of one thing. */
@@ -159,11 +224,26 @@ static void check_caps(struct check *check, const struct level_watch *watch)
                      adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
 }
 
+/* What has to be known before the device starts may be unknown, but not known later. */
+static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTSTATUS status)
+{
+    if (type != DXGKQAITYPE_IOMMU_CAPS && type != DXGKQAITYPE_PHYSICAL_MEMORY_CAPS)
+        return;
+    if (!check_holds(check, RULE_IOMMU_004,
+                     status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED ||
+                         status == STATUS_INVALID_PARAMETER))
+        check_report(check, RULE_IOMMU_004, NULL, "status",
+                     "0x%08x before DxgkDdiStartDevice; these caps are needed by then",
+                     (unsigned)status);
+}
+
 static void after_query(struct check *check, struct level_watch *watch,
                         const struct check_call *call)
 {
     const DXGKARG_QUERYADAPTERINFO *query = call->arg.query_adapter_info;
 
+    if (!watch->is_started && !NT_SUCCESS(call->status))
+        check_early(check, query->Type, call->status);
     if (!NT_SUCCESS(call->status) || !query->pOutputData)
         return;
     if (query->Type == DXGKQAITYPE_IOMMU_CAPS && query->OutputDataSize >= sizeof watch->iommu) {
@@ -239,7 +319,7 @@ static enum memory_callback kind_of(const char *name)
 /* The bench has none of them; that they are called, and from where, is seen all the same. */
 static void callback(struct check *check, void *state, const struct check_callback *event)
 {
-    const struct level_watch *watch = state;
+    struct level_watch *watch = state;
     enum memory_callback kind;
     bool is_remapped = watch->has_iommu_caps && watch->iommu.DmaRemappingSupported;
     bool is_level;
@@ -250,11 +330,20 @@ static void callback(struct check *check, void *state, const struct check_callba
     if (kind == NOT_OF_MEMORY)
         return;
     is_level = check_irql(check) <= APC_LEVEL;
+    watch->used_old_lists |= kind == OF_OLD_LISTS;
     if (!check_holds(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped)))
         check_report(check, RULE_IOMMU_005, NULL, event->data,
                      is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
                               : "is called at IRQL %u (expected APC_LEVEL at most)",
                      check_irql(check));
+}
+
+/* A life without the old callbacks is what the rule asks of a driver whose device is remapped. */
+static void check_lists_unused(struct check *check, const struct level_watch *watch)
+{
+    if (check_configuration(check)->remaps_dma && watch->iommu.DmaRemappingSupported &&
+        !watch->used_old_lists)
+        check_holds(check, RULE_IOMMU_005, true);
 }
 
 /* ---- The watcher ----------------------------------------------------------------------------- */
@@ -263,6 +352,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     check_scheduler(check, call);
     check_level_three(check, state, call);
+    check_window(check, state, call);
+    if (call->ddi == MINIPORT_DDI_StopDevice)
+        check_lists_unused(check, state);
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
         call->arg.build_paging_buffer->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2)
         before_map(check, call->arg.build_paging_buffer);
@@ -276,8 +368,16 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_QueryAdapterInfo:
         after_query(check, watch, call);
         break;
+    case MINIPORT_DDI_StartDevice:
+        watch->is_started |= NT_SUCCESS(call->status);
+        break;
+    case MINIPORT_DDI_BeginExclusiveAccess:
+    case MINIPORT_DDI_EndExclusiveAccess:
+        after_window(check, watch, call);
+        break;
     case MINIPORT_DDI_NotifySurpriseRemoval:
         watch->is_silent = true;
+        watch->is_exclusive = false;
         break;
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_ResetEngine:
@@ -295,6 +395,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 
     if (event->kind == CHECK_GPU_HUNG)
         watch->is_silent = true;
+    if (event->kind == CHECK_GPU_SYSTEM)
+        reached_memory(check, watch);
 }
 
 static NTSTATUS create(struct check *check, void **out_state)

@@ -111,6 +111,72 @@ static void what_was_in_flight_goes_with_the_device(void **state)
     free(rig);
 }
 
+/* ---- Exclusive access ---- */
+
+static void open_window(struct rig *rig)
+{
+    DXGKARG_BEGINEXCLUSIVEACCESS arg = {0};
+
+    miniport_begin_exclusive_access(rig->top, NULL, &arg);
+}
+
+static void close_window(struct rig *rig)
+{
+    DXGKARG_ENDEXCLUSIVEACCESS arg = {0};
+
+    miniport_end_exclusive_access(rig->top, NULL, &arg);
+}
+
+RULE_BROKEN(IOMMU_001)
+{
+    open_window(rig);
+    miniport_destroy_context(rig->top, rig->context);
+}
+
+RULE_KEPT(IOMMU_001)
+{
+    open_window(rig);
+    miniport_interrupt(rig->top, 0);
+    close_window(rig);
+    miniport_destroy_context(rig->top, rig->context);
+}
+
+static void no_window_opens_while_a_packet_is_under_way(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_render(rig);
+    open_window(rig);
+    rig_expect_only(rig, RULE_IOMMU_001);
+    assert_string_equal(rig->last.text, "is called while the packet with fence 0x1 of node 1 is "
+                                        "under way");
+    rig_fini(rig);
+    free(rig);
+}
+
+static void reach_system_memory(struct rig *rig)
+{
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_SYSTEM});
+}
+
+RULE_BROKEN(IOMMU_002)
+{
+    open_window(rig);
+    reach_system_memory(rig);
+    reach_system_memory(rig);
+    close_window(rig);
+}
+
+RULE_KEPT(IOMMU_002)
+{
+    reach_system_memory(rig);
+    open_window(rig);
+    close_window(rig);
+    reach_system_memory(rig);
+}
+
 /* ---- The IOMMU ---- */
 
 static NTSTATUS answer_iommu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
@@ -231,6 +297,9 @@ int main(void)
         cmocka_unit_test(isolation_is_said_alike),
         RULE_PAIR(IOMMU_005),
         cmocka_unit_test(old_lists_are_not_for_remapping),
+        RULE_PAIR(IOMMU_001),
+        RULE_PAIR(IOMMU_002),
+        cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
         RULE_PAIR(IOMMU_006),
         RULE_PAIR(IOMMU_007),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),

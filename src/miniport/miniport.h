@@ -56,7 +56,9 @@
     X(set_root_page_table, SetRootPageTable, const DXGKARG_SETROOTPAGETABLE *)                     \
     X(map_cpu_host_aperture, MapCpuHostAperture, const DXGKARG_MAPCPUHOSTAPERTURE *)               \
     X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)         \
-    X(create_native_fence, CreateNativeFence, DXGKARG_CREATENATIVEFENCE *)
+    X(create_native_fence, CreateNativeFence, DXGKARG_CREATENATIVEFENCE *)                         \
+    X(begin_exclusive_access, BeginExclusiveAccess, DXGKARG_BEGINEXCLUSIVEACCESS *)                \
+    X(end_exclusive_access, EndExclusiveAccess, DXGKARG_ENDEXCLUSIVEACCESS *)
 
 /* DDIs whose argument structure alone says what they are about; their handle here is NULL. */
 #define MINIPORT_ARGUMENT_LIST(X)                                                                  \

@@ -263,6 +263,33 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
 }
 
 /*
+ * The IOMMU is about to give the device another domain, and what is on its way meanwhile may be translated
+ * by either. The kernel has let everything end that the device had to do, and hands it nothing before
+ * RefKmdEndExclusiveAccess(). This device reaches system memory for packets alone, so it is silent
+ * already (IOMMU-002): what is left to do is to have no interrupt in the window.
+ */
+NTSTATUS NTAPI RefKmdBeginExclusiveAccess(IN_CONST_HANDLE hAdapter,
+                                          INOUT_PDXGKARG_BEGINEXCLUSIVEACCESS pArgs)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+
+    UNREFERENCED_PARAMETER(pArgs);
+    refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
+    return STATUS_SUCCESS;
+}
+
+/* The new domain is in force, whatever it maps; nothing is remembered of the old one here. */
+NTSTATUS NTAPI RefKmdEndExclusiveAccess(IN_CONST_HANDLE hAdapter,
+                                        IN_PDXGKARG_ENDEXCLUSIVEACCESS pArgs)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+
+    UNREFERENCED_PARAMETER(pArgs);
+    refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
+    return STATUS_SUCCESS;
+}
+
+/*
  * The board has been pulled out, asleep or in the middle of its work. There is nothing to be done at
  * this moment, which may be in the midst of any other call, but to stop touching it: from here on
  * registers are not accessed, and interrupts are somebody else's. The kernel ends what was under way,

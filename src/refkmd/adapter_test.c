@@ -238,6 +238,7 @@ static void unknown_queries_are_not_supported(void **state)
          [DXGKQAITYPE_UEFIFRAMEBUFFERRANGES] = true,
          [DXGKQAITYPE_GPUMMUCAPS] = true,
          [DXGKQAITYPE_IOMMU_CAPS] = true,
+         [DXGKQAITYPE_PHYSICAL_MEMORY_CAPS] = true,
          [DXGKQAITYPE_PAGETABLELEVELDESC] = true,
          [DXGKQAITYPE_PHYSICALADAPTERCAPS] = true},
     };

@@ -93,7 +93,19 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/* Of system memory; the device's own addresses have room for no more (IOMMU-004). */
+static NTSTATUS query_physical_memory_caps(struct refkmd_adapter *adapter,
+                                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_PHYSICAL_MEMORY_CAPS *caps = query->pOutputData;
+
+    UNREFERENCED_PARAMETER(adapter);
+    caps->HighestVisibleAddress.QuadPart = SGPU_PA_SYSTEM - 1;
+    return STATUS_SUCCESS;
+}
+
 /*
+ * Asked, as the query above is, before the device starts: nothing is known of the board yet.
  * Pages of the system are numbers here that go to the hardware as they come, and the CPU is never
  * sent after them: so they may as well be logical ones (ADL-010, IOMMU-004).
  */
@@ -134,6 +146,8 @@ static const struct query_handler handlers[] = {
     {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_WDDM_2,
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
      query_physical_adapter_caps},
+    {DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, IN_WDDM_2, sizeof(DXGK_PHYSICAL_MEMORY_CAPS),
+     query_physical_memory_caps},
     {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
     {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), refkmd_query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),

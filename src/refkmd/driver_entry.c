@@ -82,6 +82,8 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiUnmapCpuHostAperture = RefKmdUnmapCpuHostAperture;
     table.DxgkDdiCreateNativeFence = RefKmdCreateNativeFence;
     table.DxgkDdiDestroyNativeFence = RefKmdDestroyNativeFence;
+    table.DxgkDdiBeginExclusiveAccess = RefKmdBeginExclusiveAccess;
+    table.DxgkDdiEndExclusiveAccess = RefKmdEndExclusiveAccess;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

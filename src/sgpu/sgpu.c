@@ -572,6 +572,11 @@ void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, v
     gpu->observer_context = context;
 }
 
+void sgpu_watch_system_memory(struct sgpu *gpu, bool is_watched)
+{
+    gpu->watches_system = is_watched;
+}
+
 void sgpu_get_statistics(const struct sgpu *gpu, struct sgpu_statistics *out_statistics)
 {
     *out_statistics = gpu->statistics;

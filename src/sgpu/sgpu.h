@@ -86,8 +86,13 @@ struct sgpu_observer {
     void (*fence_passed)(void *context, uint32_t node);
     /* A packet dropped cached translations of a root, whose bits are SGPU_ROOT()'s; end 0: all. */
     void (*tlb_flushed)(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end);
+    /* System memory was reached: only while sgpu_watch_system_memory() asks for it. */
+    void (*system_reached)(void *context);
 };
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
+
+/* For a while in which the device is to be silent: system_reached() from here on, or not any more. */
+void sgpu_watch_system_memory(struct sgpu *gpu, bool is_watched);
 
 /* ---- Physical addresses ---------------------------------------------------------------------- */
 

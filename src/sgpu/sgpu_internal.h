@@ -152,6 +152,7 @@ struct sgpu {
 
     struct sgpu_fence fences[SGPU_FENCES];
 
+    bool watches_system;
     const struct sgpu_observer *observer;
     void *observer_context;
     struct sgpu_statistics statistics;
@@ -233,6 +234,11 @@ bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint
 void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t bytes,
                          struct sgpu_span *span);
 /* The RAM page behind a system page that the device names; false: none answers. */
+static inline void sgpu_note_system(const struct sgpu *gpu)
+{
+    if (gpu->watches_system && gpu->observer && gpu->observer->system_reached)
+        gpu->observer->system_reached(gpu->observer_context);
+}
 bool sgpu_system_page(const struct sgpu *gpu, uint64_t page, uint64_t *out_page);
 /* The same as the first for an address of a process. */
 void sgpu_resolve_process(const struct sgpu *gpu, uint32_t pasid, uint64_t va, uint64_t bytes,

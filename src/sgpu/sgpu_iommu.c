@@ -7,6 +7,7 @@
 
 bool sgpu_system_page(const struct sgpu *gpu, uint64_t page, uint64_t *out_page)
 {
+    sgpu_note_system(gpu);
     *out_page = page;
     if (machine_iommu_is_remapping(gpu->iommu) &&
         !machine_iommu_find(gpu->iommu, MACHINE_NO_PASID, page, out_page))
@@ -23,6 +24,7 @@ static void resolve_space(const struct sgpu *gpu, uint32_t pasid, uint64_t addre
     uint64_t first, following;
     uint64_t run = 1;
 
+    sgpu_note_system(gpu);
     if (!machine_iommu_find(gpu->iommu, pasid, page, &first) ||
         first >= gpu->ram_bytes / PAGE_BYTES)
         return;
@@ -43,6 +45,7 @@ void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t byte
     if (machine_iommu_is_remapping(gpu->iommu)) {
         resolve_space(gpu, MACHINE_NO_PASID, address, bytes, span);
     } else if (address < gpu->ram_bytes) {
+        sgpu_note_system(gpu);
         span->store = gpu->ram;
         span->is_system = true;
         span->address = address;

@@ -108,6 +108,29 @@ static void behind_a_remapping_iommu_only_logical_pages_answer(void **state)
     rig_fini(&rig);
 }
 
+static void count_access(void *context)
+{
+    ++*(unsigned *)context;
+}
+
+/* Commands are in system memory, so whatever the device does reaches it. */
+static void what_reaches_system_memory_is_told_while_it_is_watched(void **state)
+{
+    static const struct sgpu_observer observer = {.system_reached = count_access};
+    unsigned count = 0;
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_set_observer(rig.gpu, &observer, &count);
+    for (unsigned is_watched = 0; is_watched < 2; is_watched++) {
+        sgpu_watch_system_memory(rig.gpu, is_watched);
+        rig_fill(&rig, 0, PAGE_BYTES, 1);
+        rig_expect_done(&rig, SGPU_NODE_COPY, rig_submit(&rig, SGPU_NODE_COPY));
+        assert_int_equal(count != 0, is_watched);
+    }
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +138,7 @@ int main(void)
         cmocka_unit_test(what_the_process_has_not_mapped_faults_at_its_address),
         cmocka_unit_test(a_page_is_out_of_reach_as_soon_as_it_is_unmapped),
         cmocka_unit_test(behind_a_remapping_iommu_only_logical_pages_answer),
+        cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,8 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
     }
     if (address >= limit)
         return false;
+    if (is_system)
+        sgpu_note_system(gpu);
     *out_span = (struct sgpu_span){
         .store = is_system ? gpu->ram : gpu->local,
         .address = address,

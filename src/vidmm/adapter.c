@@ -45,7 +45,8 @@ void vidmm_pump(struct vidmm *vidmm)
             vidmm->pump_again = true;
         if (vidmm->power.state == POWER_ON && tile_updates_run(vidmm))
             vidmm->pump_again = true;
-        if (vidmm->power.state != POWER_OFF && paging_queue_run(vidmm))
+        if (vidmm->power.state != POWER_OFF && vidmm->power.state != POWER_EXCLUSIVE &&
+            paging_queue_run(vidmm))
             vidmm->pump_again = true;
         if (vidmm->power.state == POWER_ON && residency_run(vidmm))
             vidmm->pump_again = true;
@@ -160,13 +161,13 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     if (!NT_SUCCESS(status))
         goto fail;
 
-    if (platform->device_page && !(vidmm->caps.can_remap && vidmm->caps.maps_aperture2)) {
+    if (platform->device_page && !(vidmm->config.early.can_remap && vidmm->caps.maps_aperture2)) {
         snprintf(failure->rule, sizeof failure->rule, "ADL-001");
         snprintf(
             failure->text, sizeof failure->text,
             "the IOMMU remaps, but DRIVERCAPS.MemoryManagementCaps.MapAperture2Supported is %d "
             "and IOMMU_CAPS.DmaRemappingSupported is %d; expected both",
-            vidmm->caps.maps_aperture2, vidmm->caps.can_remap);
+            vidmm->caps.maps_aperture2, vidmm->config.early.can_remap);
         status = STATUS_NOT_SUPPORTED;
         goto fail;
     }

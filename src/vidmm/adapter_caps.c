@@ -173,22 +173,6 @@ static NTSTATUS query_physical_adapter(struct caps_query *query)
                      "PHYSICALADAPTERCAPS.PagingNodeIndex", adapter.PagingNodeIndex);
 }
 
-/* A driver that does not know the query supports none of it. */
-static void query_iommu(struct caps_query *query)
-{
-    DXGK_IOMMU_CAPS caps = {0};
-    DXGKARG_QUERYADAPTERINFO arg = {
-        .Type = DXGKQAITYPE_IOMMU_CAPS,
-        .pOutputData = &caps,
-        .OutputDataSize = sizeof caps,
-    };
-
-    if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_9))
-        return;
-    if (NT_SUCCESS(miniport_query_adapter_info(query->miniport, NULL, &arg)))
-        query->caps->can_remap = caps.DmaRemappingSupported;
-}
-
 /* ---- Page tables ---- */
 
 static NTSTATUS query_mmu(struct caps_query *query)
@@ -349,6 +333,31 @@ static NTSTATUS check_level_segments(struct caps_query *query)
 
 /* ---- All of it ---- */
 
+/* A driver that does not know a query has nothing to say. */
+static void ask_early(struct miniport *miniport, DXGK_QUERYADAPTERINFOTYPE type, void *out,
+                      UINT bytes)
+{
+    const DXGKARG_QUERYADAPTERINFO arg = {
+        .Type = type, .pOutputData = out, .OutputDataSize = bytes};
+
+    if (!NT_SUCCESS(miniport_query_adapter_info(miniport, NULL, &arg)))
+        memset(out, 0, bytes);
+}
+
+void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_caps)
+{
+    DXGK_PHYSICAL_MEMORY_CAPS memory = {0};
+    DXGK_IOMMU_CAPS iommu = {0};
+
+    *out_caps = (struct vidmm_early_caps){0};
+    if (miniport_interface_version(miniport) < DXGKDDI_INTERFACE_VERSION_WDDM2_9)
+        return;
+    ask_early(miniport, DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, &memory, sizeof memory);
+    ask_early(miniport, DXGKQAITYPE_IOMMU_CAPS, &iommu, sizeof iommu);
+    out_caps->highest_visible_address = (uint64_t)memory.HighestVisibleAddress.QuadPart;
+    out_caps->can_remap = iommu.DmaRemappingSupported;
+}
+
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
                           const struct vidmm_platform *platform, struct vidmm_caps *out_caps,
                           struct vidmm_failure *failure)
@@ -368,8 +377,6 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
     status = query_driver(&query);
     if (NT_SUCCESS(status))
         status = query_physical_adapter(&query);
-    if (NT_SUCCESS(status))
-        query_iommu(&query);
     if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_mmu(&query);
     if (NT_SUCCESS(status) && out_caps->has_page_tables)

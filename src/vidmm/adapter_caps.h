@@ -72,7 +72,6 @@ struct vidmm_caps {
     uint32_t max_slot_id;           /* MaxAllocationListSlotId */
     uint32_t swizzling_range_count; /* below WDDM 2.0 (SWZ-010) */
     bool maps_aperture2;            /* MapAperture2Supported: address descriptor lists */
-    bool can_remap;                 /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
     bool has_native_fences;         /* NativeGpuFence, and the DDIs for it */
 
     uint32_t segment_count;

@@ -78,7 +78,7 @@ static bool loses_tables(struct vidmm *vidmm, enum vidmm_sleep sleep)
 
 /* ---- Going down ------------------------------------------------------------------------------- */
 
-static void end_power_down(struct vidmm *vidmm, enum power_state state, NTSTATUS status)
+void power_end(struct vidmm *vidmm, enum power_state state, NTSTATUS status)
 {
     struct power *power = &vidmm->power;
     vidmm_done done = power->done;
@@ -179,10 +179,10 @@ static void set_power(struct vidmm *vidmm, DEVICE_POWER_STATE state, POWER_ACTIO
 
 void power_abandon(struct vidmm *vidmm, NTSTATUS status)
 {
-    if (vidmm->power.state == POWER_OFF)
+    if (vidmm->power.state == POWER_OFF || vidmm->power.state == POWER_EXCLUSIVE)
         vidmm->power.state = POWER_ON; /* its done has been called */
     else if (vidmm->power.state != POWER_ON)
-        end_power_down(vidmm, POWER_ON, status);
+        power_end(vidmm, POWER_ON, status);
 }
 
 /* Takes back what has left already, and goes on as before. */
@@ -191,15 +191,15 @@ static void give_up(struct vidmm *vidmm)
     NTSTATUS status = vidmm->power.status;
 
     recovery_restore(vidmm, false);
-    end_power_down(vidmm, POWER_ON, status);
+    power_end(vidmm, POWER_ON, status);
 }
 
 bool power_run(struct vidmm *vidmm)
 {
     struct power *power = &vidmm->power;
 
-    if (power->state == POWER_ON || power->state == POWER_OFF || vidmm->root_calls ||
-        !paging_queue_is_idle(vidmm) || !vidsch_is_drained(vidmm->vidsch))
+    if (power->state == POWER_ON || power->state == POWER_OFF || power->state == POWER_EXCLUSIVE ||
+        vidmm->root_calls || !paging_queue_is_idle(vidmm) || !vidsch_is_drained(vidmm->vidsch))
         return false;
     switch (power->state) {
     case POWER_DRAINING:
@@ -216,13 +216,16 @@ bool power_run(struct vidmm *vidmm)
         if (loses_tables(vidmm, power->sleep))
             tell_of_tables(vidmm);
         break;
+    case POWER_SUSPENDING:
+        exclusive_access_open(vidmm);
+        break;
     default:
         if (null_contexts_leave_paging(vidmm))
             break;
         vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
         host_apertures_close(vidmm);
         set_power(vidmm, PowerDeviceD3, action_of(power->sleep));
-        end_power_down(vidmm, POWER_OFF, STATUS_SUCCESS);
+        power_end(vidmm, POWER_OFF, STATUS_SUCCESS);
         break;
     }
     return true;

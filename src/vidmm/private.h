@@ -39,6 +39,7 @@
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | recovery.c        | time-outs, resets, and building everything up again          |
  *            | power.c           | sleeps: what must leave for them                             |
+ *            | exclusive_access.c | the window in which the IOMMU changes domains                |
  *            | removal.c         | the end of an adapter that still has work                     |
  *            | check.c           | the invariant walk                                            |
  *
@@ -563,7 +564,16 @@ NTSTATUS device_refusal(const struct vidmm_device *device);
 
 /* ---- Power (power.c) -------------------------------------------------------------------------------------- */
 
-enum power_state { POWER_ON, POWER_DRAINING, POWER_PURGING, POWER_TABLES, POWER_OFF };
+enum power_state {
+    POWER_ON,
+    POWER_DRAINING,
+    POWER_PURGING,
+    POWER_TABLES,
+    POWER_OFF,
+    POWER_SUSPENDING, /* exclusive_access.c: on, and drained for it */
+    POWER_EXCLUSIVE,  /* nothing at all goes to the driver */
+};
+
 
 struct power {
     enum power_state state;
@@ -574,6 +584,10 @@ struct power {
 };
 /* Goes on with a power-down when the queues are empty. True if it did anything. */
 bool power_run(struct vidmm *vidmm);
+/* What was asked for has been done, or not: done hears of it. */
+void power_end(struct vidmm *vidmm, enum power_state state, NTSTATUS status);
+/* Everything has been drained: the window opens, unless the driver refuses. */
+void exclusive_access_open(struct vidmm *vidmm);
 /* The adapter has gone: it is not asleep, and a sleep that was under way ends with status. */
 void power_abandon(struct vidmm *vidmm, NTSTATUS status);
 /* Everything ends, and nothing goes to the driver any more (removal.c). The caller pumps. */

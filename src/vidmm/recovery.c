@@ -492,7 +492,7 @@ static void reset_adapter(struct vidmm *vidmm)
         vidmm_driver_error(vidmm, "TDR-005", "DxgkDdiRestartFromTimeout returned 0x%08x",
                            (unsigned)status);
 
-    if (vidmm->power.state != POWER_ON)
+    if (vidmm->power.state != POWER_ON && vidmm->power.state != POWER_SUSPENDING)
         vidmm->power.state = POWER_DRAINING; /* once more */
     recovery_restore(vidmm, vidmm->caps.has_page_tables);
     lose_physical_pages(vidmm);
@@ -628,7 +628,7 @@ NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
 
 void vidmm_reset(struct vidmm *vidmm)
 {
-    if (vidmm->is_removed)
+    if (vidmm->is_removed || vidmm->power.state == POWER_EXCLUSIVE)
         return;
     begin_recovery(vidmm);
     vidmm->recovery.blames_owners = false;

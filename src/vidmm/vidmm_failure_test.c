@@ -586,6 +586,9 @@ static const char *const covered[] = {"vidmm_create",
 
 /* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
 static const char *const uncovered[] = {"vidmm_abort",
+                                        "vidmm_query_early",
+                                        "vidmm_begin_exclusive_access",
+                                        "vidmm_end_exclusive_access",
                                         "vidmm_remove",
                                         "vidmm_watch",
                                         "vidmm_preempt",

@@ -44,6 +44,11 @@ void workload_builder_reset(struct workload_builder *builder)
     add(builder, WORKLOAD_OP_RESET, 0, 0);
 }
 
+void workload_builder_switch_domain(struct workload_builder *builder, uint64_t duration_ns)
+{
+    add(builder, WORKLOAD_OP_SWITCH_DOMAIN, 0, duration_ns);
+}
+
 void workload_builder_power(struct workload_builder *builder, enum workload_power power)
 {
     bool is_off = builder->is_off;

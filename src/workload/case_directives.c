@@ -737,6 +737,11 @@ static void handle_reset(struct parser *parser)
     workload_builder_reset(parser->builder);
 }
 
+static void handle_switch_domain(struct parser *parser)
+{
+    workload_builder_switch_domain(parser->builder, parser->numbers[ATTR_DURATION]);
+}
+
 static void handle_stop(struct parser *parser)
 {
     workload_builder_stop(parser->builder);
@@ -842,6 +847,8 @@ static const struct directive directives[] = {
     {"preempt", "preempt NODE", 0, 0, 1, false, NULL, handle_preempt},
     {"lose-interrupt", "lose-interrupt NODE", 0, 0, 1, false, NULL, handle_lose_interrupt},
     {"reset", "reset", 0, 0, 0, false, NULL, handle_reset},
+    {"switch-domain", "switch-domain [duration=NS]", A(DURATION), 0, 0, false, NULL,
+     handle_switch_domain},
     {"power", "power on|standby|hibernate|d3", 0, 0, 1, false, NULL, handle_power},
     {"stop", "stop", 0, 0, 0, false, NULL, handle_stop},
     {"remove", "remove [after=NS]", A(AFTER), 0, 0, false, NULL, handle_remove},

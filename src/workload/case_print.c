@@ -404,6 +404,11 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_PACK_FENCES:
         put(printer, verb);
         break;
+    case WORKLOAD_OP_SWITCH_DOMAIN:
+        put(printer, verb);
+        if (op->value)
+            putf(printer, " duration=%" PRIu64, op->value);
+        break;
     case WORKLOAD_OP_REMOVE:
         put(printer, verb);
         if (op->value)

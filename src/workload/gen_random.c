@@ -59,7 +59,7 @@ const struct workload_param gen_random_params[] = {
     {"held", NULL, 4, 0, MOST_HELD, "allocations that resident lines hold at once, at most"},
     {"tiles", "no|yes", 0, 0, 0, "tile lines, where there are no pte lines"},
     {"incidents", "no|yes", 0, 0, 0, "hang, lose-interrupt, preempt and reset lines"},
-    {"power", "no|yes", 0, 0, 0, "power lines, where there are no pte lines"},
+    {"power", "no|yes", 0, 0, 0, "power and switch-domain lines"},
     {"saves", "no|yes", 0, 0, 0, "context-save areas"},
     {"wishes", "no|yes", 0, 0, 0, "alternate VAs, permanent system memory, no large pages, ..."},
     {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
@@ -560,12 +560,18 @@ static void random_incident(struct random *r)
     }
 }
 
+/* Everything drains for it: a sleep, or another domain of the IOMMU. */
 static void random_sleep(struct random *r)
 {
     static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
                                                  WORKLOAD_POWER_D3};
+    uint64_t kind = below(r, ARRAY_COUNT(powers) + 1);
 
-    workload_builder_power(r->builder, powers[below(r, ARRAY_COUNT(powers))]);
+    if (kind == ARRAY_COUNT(powers)) {
+        workload_builder_switch_domain(r->builder, 1 + below(r, 100000));
+        return;
+    }
+    workload_builder_power(r->builder, powers[kind]);
     workload_builder_power(r->builder, WORKLOAD_POWER_ON);
 }
 
@@ -604,7 +610,7 @@ static void random_op(struct random *r, uint64_t index)
         random_pte(r);
     else if (dice < 98 && r->values[TILES] && !r->values[PTES])
         random_tile(r);
-    else if (dice == 98 && r->values[POWER] && !r->values[PTES] && rng_chance(r->rng, 1, 2))
+    else if (dice == 98 && r->values[POWER] && rng_chance(r->rng, 1, 2))
         random_sleep(r);
     else if (dice == 99 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
         random_incident(r);

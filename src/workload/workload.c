@@ -49,6 +49,7 @@ const char *workload_op_name(enum workload_op_kind kind)
         [WORKLOAD_OP_PREEMPT] = "preempt",
         [WORKLOAD_OP_LOSE_INTERRUPT] = "lose-interrupt",
         [WORKLOAD_OP_RESET] = "reset",
+        [WORKLOAD_OP_SWITCH_DOMAIN] = "switch-domain",
         [WORKLOAD_OP_POWER] = "power",
         [WORKLOAD_OP_STOP] = "stop",
         [WORKLOAD_OP_REMOVE] = "remove",

@@ -191,6 +191,7 @@ enum workload_op_kind {
     WORKLOAD_OP_PREEMPT,
     WORKLOAD_OP_LOSE_INTERRUPT,
     WORKLOAD_OP_RESET,
+    WORKLOAD_OP_SWITCH_DOMAIN,
     WORKLOAD_OP_POWER,
     WORKLOAD_OP_STOP,
     WORKLOAD_OP_REMOVE,
@@ -530,6 +531,7 @@ void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
 void workload_builder_reset(struct workload_builder *builder);
+void workload_builder_switch_domain(struct workload_builder *builder, uint64_t duration_ns);
 void workload_builder_power(struct workload_builder *builder, enum workload_power power);
 void workload_builder_stop(struct workload_builder *builder);
 void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns);
