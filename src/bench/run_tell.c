@@ -332,7 +332,7 @@ void run_tell_oracle(struct run_assembly *run, struct oracle_config *config)
 {
     config->context = run;
     config->report = on_oracle_report;
-    config->system_page = find_system_page;
+    config->system_page = run->config->remaps_dma ? find_system_page : NULL;
 }
 
 void run_tell_check(struct run_assembly *run, struct check_config *config)

@@ -195,6 +195,17 @@ static void set_from_mdl(struct oracle *oracle, struct paging_operation *operati
     uint64_t mdl_pages = mdl ? mdl_page_count(mdl) : 0;
     const PFN_NUMBER *pfns = mdl ? MmGetMdlPfnArray(mdl) : NULL;
 
+    if (!is_reordered || !operation->allocation->layout) {
+        uint64_t ram_pages = oracle->config.ram ? page_store_page_count(oracle->config.ram) : 0;
+        uint64_t count = first < mdl_pages ? min_u64(operation->page_count, mdl_pages - first) : 0;
+
+        for (uint64_t i = 0; i < count; i++) {
+            PFN_NUMBER page = pfns[first + i];
+
+            operation->locations[i] = page < ram_pages ? LOCATION_SYSTEM | page : LOCATION_UNKNOWN;
+        }
+        return;
+    }
     for (uint64_t i = 0; i < operation->page_count; i++) {
         uint64_t page = first + page_in_order(operation, i, is_reordered);
 
@@ -269,8 +280,11 @@ static void note_list(struct paging_operation *operation, const DXGKARG_BUILDPAG
     if (!operation->has_list)
         return;
     operation->list_page = pfns[first];
-    for (uint64_t i = 1; i < operation->page_count && first + i < count; i++)
-        operation->list_is_scattered |= pfns[first + i] != pfns[first] + i;
+    for (uint64_t i = 1; i < operation->page_count && first + i < count; i++) {
+        operation->list_is_scattered = pfns[first + i] != pfns[first] + i;
+        if (operation->list_is_scattered)
+            break;
+    }
 }
 
 /*
@@ -422,13 +436,16 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
 
 /* ---- Page tables ---- */
 
-static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry)
+/* Of the page that lies `behind` pages behind the first one of the entry. */
+static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry, uint64_t behind)
 {
+    uint64_t page = entry->PageAddress + behind;
+
     if (!entry->Valid || entry->Zero)
         return LOCATION_UNKNOWN;
     if (entry->Segment)
-        return segment_location(oracle, entry->Segment, entry->PageAddress * PAGE_BYTES);
-    return device_location(oracle, entry->PageAddress);
+        return segment_location(oracle, entry->Segment, page * PAGE_BYTES);
+    return device_location(oracle, page);
 }
 
 /* Addresses come in order: the chunk of the last one is the chunk of most. */
@@ -459,12 +476,19 @@ static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t locati
     chunk->locations[va_page % VA_CHUNK_PAGES] = location;
 }
 
-static uint64_t va_location(struct oracle *oracle, uint64_t va)
+/* The operation, which is new, is at consecutive addresses of the paging process. */
+static void set_from_va(struct oracle *oracle, struct paging_operation *operation, uint64_t va)
 {
     uint64_t page = va / PAGE_BYTES;
-    const struct va_chunk *chunk = find_chunk(oracle, page / VA_CHUNK_PAGES);
 
-    return chunk ? chunk->locations[page % VA_CHUNK_PAGES] : LOCATION_UNKNOWN;
+    for (uint64_t i = 0, run; i < operation->page_count; i += run) {
+        const struct va_chunk *chunk = find_chunk(oracle, (page + i) / VA_CHUNK_PAGES);
+        uint64_t at = (page + i) % VA_CHUNK_PAGES;
+
+        run = min_u64(operation->page_count - i, VA_CHUNK_PAGES - at);
+        if (chunk)
+            memcpy(operation->locations + i, chunk->locations + at, run * sizeof *chunk->locations);
+    }
 }
 
 /* Leaf entry i, in 4 KiB steps, of an update whose table may be in 64 KiB steps. */
@@ -481,12 +505,9 @@ static void update_paging_process(struct oracle *oracle,
 
     for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
         const DXGK_PTE *entry = leaf_entry(update, i);
-        DXGK_PTE piece = *entry;
 
-        for (uint64_t j = 0; j < step_pages; j++) {
-            piece.PageAddress = entry->PageAddress + j;
-            set_va_page(oracle, va_page + i * step_pages + j, entry_location(oracle, &piece));
-        }
+        for (uint64_t j = 0; j < step_pages; j++)
+            set_va_page(oracle, va_page + i * step_pages + j, entry_location(oracle, entry, j));
     }
 }
 
@@ -512,7 +533,7 @@ static struct paging_operation *learn_from_entries(struct oracle *oracle,
     operation = new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page,
                               update->NumPageTableEntries, false);
     for (uint64_t i = 0; operation && i < operation->page_count; i++)
-        operation->locations[i] = entry_location(oracle, leaf_entry(update, i));
+        operation->locations[i] = entry_location(oracle, leaf_entry(update, i), 0);
     return operation;
 }
 
@@ -540,8 +561,8 @@ static struct paging_operation *describe_virtual(struct oracle *oracle,
                               bytes_to_pages(bytes), false)
               : NULL;
 
-    for (uint64_t i = 0; operation && i < operation->page_count; i++)
-        operation->locations[i] = va_location(oracle, va + i * PAGE_BYTES);
+    if (operation)
+        set_from_va(oracle, operation, va);
     return operation;
 }
 
@@ -574,9 +595,8 @@ static struct paging_operation *describe_shown(struct oracle *oracle,
     operation = new_operation(oracle, arg, notice->hAllocation, EFFECT_SHOWN,
                               notice->OffsetInBytes / PAGE_BYTES,
                               bytes_to_pages(notice->SizeInBytes), false);
-    for (uint64_t i = 0; operation && i < operation->page_count; i++)
-        operation->locations[i] =
-            va_location(oracle, notice->GpuVirtualAddressAtOffset + i * PAGE_BYTES);
+    if (operation)
+        set_from_va(oracle, operation, notice->GpuVirtualAddressAtOffset);
     return operation;
 }
 

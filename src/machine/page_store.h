@@ -76,6 +76,14 @@ void page_store_write(struct page_store *store, uint64_t address, const void *fr
  * of the range, of the first byte that differs. Descriptors decide; bytes are read only where one
  * side has real ones.
  */
+/*
+ * Number of leading pages i of which page_a + i and page pages[i] & mask of b have the same symbolic
+ * content. Pages with bytes end it, whatever is in them.
+ */
+uint64_t page_store_count_same(const struct page_store *a, uint64_t page_a,
+                               const struct page_store *b, const uint64_t *pages, uint64_t mask,
+                               uint64_t count);
+
 bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store *b,
                         uint64_t page_b, uint64_t count, uint64_t *out_difference);
 bool page_store_compare_bytes(struct page_store *a, uint64_t address_a, struct page_store *b,

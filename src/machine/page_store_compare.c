@@ -83,6 +83,22 @@ static uint64_t count_equal(const uint64_t *a, const uint64_t *b, uint64_t count
     return i;
 }
 
+uint64_t page_store_count_same(const struct page_store *a, uint64_t page_a,
+                               const struct page_store *b, const uint64_t *pages, uint64_t mask,
+                               uint64_t count)
+{
+    const uint64_t *wanted = a->descriptors + page_a;
+    uint64_t i = 0;
+
+    assert_pages(a, page_a, count);
+    for (; i < count; i++) {
+        assert_pages(b, pages[i] & mask, 1);
+        if (b->descriptors[pages[i] & mask] != wanted[i] || descriptor_is_bytes(wanted[i]))
+            break;
+    }
+    return i;
+}
+
 bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store *b,
                         uint64_t page_b, uint64_t count, uint64_t *out_difference)
 {

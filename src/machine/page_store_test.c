@@ -50,6 +50,32 @@ static void untouched_ranges_are_counted(void **state)
     page_store_destroy(store);
 }
 
+static void scattered_pages_are_the_same_until_one_differs_or_has_bytes(void **state)
+{
+    static const uint64_t mask = UINT64_C(0xffff);
+    uint64_t pages[] = {900, 17, 18, 500, 3, 40};
+    struct page_store *expected = new_store(64), *found = new_store(1024);
+    uint8_t byte = 0x5a;
+
+    page_store_write_tag(expected, 10 * PAGE_BYTES, 6 * PAGE_BYTES, 1000);
+    for (unsigned i = 0; i < ARRAY_COUNT(pages); i++) {
+        page_store_write_tag(found, pages[i] * PAGE_BYTES, PAGE_BYTES, 1000 + i);
+        pages[i] |= UINT64_C(1) << 62; /* what the mask takes off */
+    }
+    assert_int_equal(page_store_count_same(expected, 10, found, pages, mask, 6), 6);
+    assert_int_equal(page_store_count_same(expected, 10, found, pages, mask, 0), 0);
+    assert_int_equal(page_store_count_same(expected, 11, found, pages, mask, 5), 0);
+    page_store_fill(found, 500 * PAGE_BYTES, PAGE_BYTES, 7);
+    assert_int_equal(page_store_count_same(expected, 10, found, pages, mask, 6), 3);
+    /* The same bytes on both sides: still for page_store_compare() to tell. */
+    page_store_write(expected, 11 * PAGE_BYTES, &byte, 1);
+    page_store_write(found, 17 * PAGE_BYTES, &byte, 1);
+    assert_true(page_store_compare(expected, 11, found, 17, 1, NULL));
+    assert_int_equal(page_store_count_same(expected, 10, found, pages, mask, 6), 1);
+    page_store_destroy(found);
+    page_store_destroy(expected);
+}
+
 static void unlawful_sizes_and_lost_memory_give_null(void **state)
 {
     struct failing_services memory;
@@ -482,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_store_reads_zero),
         cmocka_unit_test(untouched_ranges_are_counted),
+        cmocka_unit_test(scattered_pages_are_the_same_until_one_differs_or_has_bytes),
         cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
         cmocka_unit_test(whole_pages_stay_symbolic),
         cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
