@@ -384,6 +384,29 @@ static void plant_keep_pool(struct zoo_layer *layer)
     layer->ops.destroy_allocation = keep_pool;
 }
 
+static NTSTATUS keep_mapping(struct miniport_host *host, PVOID virtual_address)
+{
+    return STATUS_SUCCESS;
+}
+
+static void plant_keep_mapping(struct zoo_layer *layer)
+{
+    layer->host_ops.unmap_memory = keep_mapping;
+}
+
+/* Goes on without what it could not have. */
+static NTSTATUS start_anyway(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
+                             ULONG *children)
+{
+    miniport_start_device(self->next, start, sources, children);
+    return STATUS_SUCCESS;
+}
+
+static void plant_start_anyway(struct zoo_layer *layer)
+{
+    layer->ops.start_device = start_anyway;
+}
+
 static NTSTATUS reset_fails(struct miniport *self, HANDLE object)
 {
     miniport_forward_reset_from_timeout(self, object);
@@ -459,6 +482,10 @@ const struct zoo_defect zoo_submit_defects[] = {
           "answers QueryCurrentFence without looking"),
     PLANT("D77-pool-leaks", ZOO_ALL, "leak", plant_keep_pool,
           "leaks pool over start and stop"),
+    PLANT("D77-mapping-kept", ZOO_ALL, "leak", plant_keep_mapping,
+          "leaves the device's registers mapped when it stops"),
+    PLANT("START-goes-on", ZOO_ALL, "refused", plant_start_anyway,
+          "starts without what a callback could not give"),
     PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),
     {0},

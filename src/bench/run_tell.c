@@ -309,6 +309,16 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         player_note_fault(run->player);
 }
 
+static void on_content_lost(void *context, struct vidmm_allocation *allocation)
+{
+    struct run_assembly *run = context;
+    const void *name = allocation;
+
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){
+                                     .kind = CHECK_CLIENT_LOST, .count = 1, .allocations = &name});
+}
+
 /* ---- Callbacks -------------------------------------------------------------------------------- */
 
 struct nt_host run_tell_kernel(struct run_assembly *run)
@@ -324,6 +334,7 @@ struct vidmm_events run_tell_manager(struct run_assembly *run)
         .adapter_ended = on_adapter_ended,
         .page_fault = on_page_fault,
         .evicted = on_evicted,
+        .content_lost = on_content_lost,
         .trim = on_trim,
     };
 }

@@ -160,6 +160,7 @@ static const char *const client_names[] = {
     [CHECK_CLIENT_EVICT] = "evict",
     [CHECK_CLIENT_OFFER] = "offer",
     [CHECK_CLIENT_RECLAIM] = "reclaim",
+    [CHECK_CLIENT_LOST] = "loss",
     [CHECK_CLIENT_LOCK] = "lock",
     [CHECK_CLIENT_LOCKED] = "lock",
     [CHECK_CLIENT_UNLOCK] = "unlock",

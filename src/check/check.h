@@ -144,6 +144,7 @@ enum check_client_kind {
     CHECK_CLIENT_EVICT,         /* one reference each is being taken back */
     CHECK_CLIENT_OFFER,         /* status, priority */
     CHECK_CLIENT_RECLAIM,       /* status, result, fence */
+    CHECK_CLIENT_LOST,          /* was told: its content is lost, behind a reset */
     CHECK_CLIENT_LOCK,          /* about to be asked for */
     CHECK_CLIENT_LOCKED,        /* the answer: status */
     CHECK_CLIENT_UNLOCK,

@@ -382,8 +382,10 @@ static void check_transfer(struct check *check, const struct check_allocation *a
         (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER &&
          arg->SpecialLockTransfer.Flags.Unswizzle);
     bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    /* Behind a reset it is told of each allocation that it has left memory; nothing moves (XFER-016). */
+    bool is_empty = arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize;
 
-    if (effect == CHECK_EFFECT_OUT && !is_new && !is_for_cpu &&
+    if (effect == CHECK_EFFECT_OUT && !is_new && !is_for_cpu && !is_empty &&
         allocation->info.Flags.PermanentSysMem &&
         !check_holds(check, RULE_ALLOC_012, allocation->is_written))
         check_report(check, RULE_ALLOC_012, &allocation->object, "",

@@ -151,7 +151,8 @@ struct check_allocation {
     enum check_reclaimed reclaimed;
     bool wants_aperture;    /* somebody locked it with AcquireAperture */
     bool is_in_own_order;   /* Swizzled: so it was taken out */
-    bool is_history_lost;   /* a reset may have undone operations on it */
+    bool may_be_in_memory;  /* brought into a memory segment, and not taken out since */
+    bool is_history_lost;   /* a reset may have undone operations on it; until it is taken out */
     bool is_locked_outside; /* while not resident; and it can be in no aperture */
 };
 
@@ -404,7 +405,7 @@ void check_ledger_note_ended(struct check_ledger *ledger, const struct check_bui
 void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object *object);
 /* A reset: nothing is known of what was in memory segments. */
 void check_ledger_forget_places(struct check_ledger *ledger);
-/* An engine was reset: what was under way may have had its effect or not. */
+/* A reset: what is in memory segments may be what it was, or not. */
 void check_ledger_forget_content(struct check_ledger *ledger);
 
 #endif

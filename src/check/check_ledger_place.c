@@ -352,6 +352,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
         allocation->segment = piece->segment;
         allocation->address = piece->address;
         allocation->has_content = true;
+        allocation->may_be_in_memory = true;
         if (piece->effect == CHECK_EFFECT_IN)
             allocation->is_written = arg->Operation != DXGK_OPERATION_TRANSFER;
         break;
@@ -380,12 +381,15 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
                 min_u64(allocation->slot_count, arg->UnmapApertureSegment.NumberOfPages);
         break;
     case CHECK_EFFECT_OUT:
-        allocation->has_content = true;
+        allocation->has_content |= piece->bytes != 0; /* 0: behind a reset, nothing is moved */
         if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 &&
             is_only_in_memory(ledger, allocation))
             set_out(ledger, allocation, true);
-        if (is_last_part(arg))
+        if (is_last_part(arg)) {
             allocation->is_placed = false;
+            allocation->may_be_in_memory = false; /* if it is not carried out: see below */
+            allocation->is_history_lost &= !piece->bytes;
+        }
         break;
     case CHECK_EFFECT_DISCARD:
         allocation->is_placed = false;
@@ -395,6 +399,15 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
     default:
         break;
     }
+}
+
+/* What has become of its content is the manager's to tell: it is not followed until it is taken out. */
+static void lose_history(struct check_allocation *allocation)
+{
+    allocation->has_content = allocation->had_content = false;
+    allocation->is_written = true;
+    allocation->is_history_lost = true;
+    allocation->reclaimed = CHECK_RECLAIMED_NOT;
 }
 
 void check_ledger_note_submitted(struct check_ledger *ledger, struct check_built *piece)
@@ -424,7 +437,7 @@ void check_ledger_note_ended(struct check_ledger *ledger, const struct check_bui
     if (!is_done) {
         allocation->is_placed = false;
         allocation->is_place_lost = true;
-        allocation->reclaimed = CHECK_RECLAIMED_NOT;
+        lose_history(allocation);
         set_out(ledger, allocation, false);
     }
 }
@@ -453,10 +466,8 @@ void check_ledger_forget_content(struct check_ledger *ledger)
     while ((object = id_map_next(&ledger->objects[CHECK_ALLOCATION], &position))) {
         struct check_allocation *allocation = (struct check_allocation *)object;
 
-        allocation->has_content = allocation->had_content = false;
-        allocation->is_written = true;
-        allocation->is_history_lost = true;
-        allocation->reclaimed = CHECK_RECLAIMED_NOT;
+        if (allocation->may_be_in_memory)
+            lose_history(allocation);
     }
 }
 
@@ -625,6 +636,10 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
     case CHECK_CLIENT_RECLAIM:
         if (allocation && NT_SUCCESS(event->status) && event->result != CHECK_RECLAIM_NOT_COMMITTED)
             set_offered(ledger, allocation, false, event->status == STATUS_PENDING);
+        break;
+    case CHECK_CLIENT_LOST:
+        if (allocation)
+            lose_history(allocation);
         break;
     case CHECK_CLIENT_LOCKED:
         if (allocation && NT_SUCCESS(event->status))

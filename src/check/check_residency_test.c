@@ -557,6 +557,44 @@ RULE_KEPT_IN(OFFER_003, RIG_PHYSICAL)
     reclaim_dropped(rig, CHECK_RECLAIM_OK, false);
 }
 
+/* A reset takes what is in memory, and nothing that had left it. */
+static void reclaim_behind_a_reset(struct rig *rig, bool has_left)
+{
+    static MDL list;
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+    HANDLE allocation = create_named(rig, (DXGK_ALLOCATIONINFO){0});
+
+    run(rig, rig_fill(allocation));
+    arg.Transfer.hAllocation = allocation;
+    arg.Transfer.TransferSize = 65536;
+    arg.Transfer.Source.SegmentId = 1;
+    arg.Transfer.Destination.pMdl = &list;
+    arg.Transfer.Flags.AllocationIsIdle = 1;
+    arg.Transfer.Flags.TransferStart = arg.Transfer.Flags.TransferEnd = 1;
+    if (has_left)
+        run(rig, arg);
+    miniport_reset_from_timeout(rig->top, NULL);
+    miniport_restart_from_timeout(rig->top, NULL);
+    tell(rig, (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+    tell(rig,
+         (struct check_client_event){.kind = CHECK_CLIENT_RECLAIM, .result = CHECK_RECLAIM_OK});
+    run(rig, rig_fill(allocation));
+}
+
+static void what_had_left_memory_is_followed_through_a_reset(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned has_left = 0; has_left < 2; has_left++) {
+        rig_init(rig, RIG_PHYSICAL);
+        reclaim_behind_a_reset(rig, has_left);
+        rig_expect_only(rig, has_left ? RULE_OFFER_003 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void reclaim_held(struct rig *rig, uint64_t fence)
 {
     create_named(rig, (DXGK_ALLOCATIONINFO){0});
@@ -603,17 +641,29 @@ RULE_KEPT_IN(OFFER_005, RIG_PHYSICAL)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(RES_001),   RULE_PAIR(RES_002),
-        RULE_PAIR(RES_003),   RULE_PAIR(RES_004),
-        RULE_PAIR(RES_005),   RULE_PAIR(RES_006),
-        RULE_PAIR(RES_008),   RULE_PAIR(RES_009),
-        RULE_PAIR(RES_010),   RULE_PAIR(RES_011),
-        RULE_PAIR(RES_012),   RULE_PAIR(RES_013),
-        RULE_PAIR(RES_014),   RULE_PAIR(RES_015),
-        RULE_PAIR(RES_016),   RULE_PAIR(RES_017),
-        RULE_PAIR(OFFER_001), RULE_PAIR(OFFER_002),
-        RULE_PAIR(OFFER_003), RULE_PAIR(OFFER_004),
-        RULE_PAIR(OFFER_005), cmocka_unit_test(two_at_one_place_are_found),
+        RULE_PAIR(RES_001),
+        RULE_PAIR(RES_002),
+        RULE_PAIR(RES_003),
+        RULE_PAIR(RES_004),
+        RULE_PAIR(RES_005),
+        RULE_PAIR(RES_006),
+        RULE_PAIR(RES_008),
+        RULE_PAIR(RES_009),
+        RULE_PAIR(RES_010),
+        RULE_PAIR(RES_011),
+        RULE_PAIR(RES_012),
+        RULE_PAIR(RES_013),
+        RULE_PAIR(RES_014),
+        RULE_PAIR(RES_015),
+        RULE_PAIR(RES_016),
+        RULE_PAIR(RES_017),
+        RULE_PAIR(OFFER_001),
+        RULE_PAIR(OFFER_002),
+        RULE_PAIR(OFFER_003),
+        cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
+        RULE_PAIR(OFFER_004),
+        RULE_PAIR(OFFER_005),
+        cmocka_unit_test(two_at_one_place_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
