@@ -340,8 +340,11 @@ static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
 
 static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
 {
-    /* None, too little for a record of the reference driver, one record, three. */
-    static const uint32_t private_bytes[] = {0, 4, 8, 24};
+    /*
+     * None, which is half of them, for progress must be in MultipassOffset then; too little for a record
+     * of the reference driver, one record, three.
+     */
+    static const uint32_t private_bytes[] = {0, 0, 0, 4, 8, 24};
     struct run_config *config = &setup->config;
     struct rng rng;
 

@@ -12,7 +12,10 @@
 
 #define PRIVATE_BYTES 512 /* of private data that are compared */
 #define PAGE          4096u
-#define MOST_AIMLESS  65536u /* repeats after which the manager need not go on */
+
+/* Buffers filled without a change of MultipassOffset, after which the manager need not go on. */
+#define AIMLESS_AT_LEAST 1024u
+#define AIMLESS_A_UNIT   4u /* a page, or an entry */
 
 struct paging_watch {
     /* The buffer: [start, start + size), built up to next. */
@@ -412,6 +415,41 @@ static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
                      arg->DmaSize, was->DmaSize, advance);
 }
 
+static uint64_t most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t units = 0;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        units = arg->Transfer.TransferSize / PAGE;
+        break;
+    case DXGK_OPERATION_FILL:
+        units = arg->Fill.FillSize / PAGE;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        units = arg->TransferVirtual.TransferSizeInBytes / PAGE;
+        break;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        units = arg->FillVirtual.FillSizeInBytes / PAGE;
+        break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        units = arg->UpdatePageTable.NumPageTableEntries;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        units = arg->MapApertureSegment.NumberOfPages;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        units = arg->MapApertureSegment2.NumberOfPages;
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        units = arg->UnmapApertureSegment.NumberOfPages;
+        break;
+    default:
+        break;
+    }
+    return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
+}
+
 /* The operation has to be repeated: was anything achieved? */
 static void check_progress(struct check *check, struct paging_watch *watch,
                            const struct check_call *call, uint32_t advance)
@@ -433,11 +471,12 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     watch->stalls = is_fresh && !has_moved ? watch->stalls + 1 : 0;
     watch->aimless =
         advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
-    if (watch->aimless == MOST_AIMLESS) {
+    if (watch->aimless >= most_aimless(was)) {
         check_holds(check, RULE_PB_014, false);
         check_report(check, RULE_PB_014, NULL, "MultipassOffset",
                      "stayed %u over %u buffers that were filled: the operation never ends",
-                     arg->MultipassOffset, MOST_AIMLESS);
+                     arg->MultipassOffset, watch->aimless);
+        watch->aimless = 0;
         watch->is_repeat_due = false;
         watch->is_given_up = true;
     }

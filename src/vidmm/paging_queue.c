@@ -14,8 +14,12 @@
 
 #include <string.h>
 
-/* Of one operation without a change of MultipassOffset: the driver goes round in circles. */
-#define MOST_AIMLESS_REPEATS 65536u
+/*
+ * Buffers filled for one operation without a change of MultipassOffset. Progress may be noted in private
+ * data alone; but more than so many for each page or entry, and the driver goes round in circles.
+ */
+#define AIMLESS_AT_LEAST 1024u
+#define AIMLESS_A_UNIT   4u
 
 static const struct vidsch_packet_ops paging_packet_ops;
 
@@ -480,6 +484,41 @@ static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
 
 enum build_result { BUILD_COMPLETE, BUILD_AGAIN, BUILD_NO_BUFFER };
 
+static uint64_t most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t units = 0;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        units = arg->Transfer.TransferSize / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_FILL:
+        units = arg->Fill.FillSize / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        units = arg->TransferVirtual.TransferSizeInBytes / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        units = arg->FillVirtual.FillSizeInBytes / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        units = arg->UpdatePageTable.NumPageTableEntries;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        units = arg->MapApertureSegment.NumberOfPages;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        units = arg->MapApertureSegment2.NumberOfPages;
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        units = arg->UnmapApertureSegment.NumberOfPages;
+        break;
+    default:
+        break;
+    }
+    return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
+}
+
 /* One call of DxgkDdiBuildPagingBuffer for the current operation. */
 static enum build_result build(struct vidmm *vidmm)
 {
@@ -521,13 +560,13 @@ static enum build_result build(struct vidmm *vidmm)
                                          ? queue->aimless_repeats + 1
                                          : 0;
             queue->operation.MultipassOffset = args.MultipassOffset;
-            if (queue->aimless_repeats == MOST_AIMLESS_REPEATS) {
+            if (queue->aimless_repeats >= most_aimless(&queue->operation)) {
                 vidmm_driver_error(
                     vidmm, "PB-014",
                     "DxgkDdiBuildPagingBuffer(%s): MultipassOffset stayed %u over %u "
                     "buffers; the operation is dropped",
                     miniport_operation_name(args.Operation), args.MultipassOffset,
-                    MOST_AIMLESS_REPEATS);
+                    queue->aimless_repeats);
                 submit_built(vidmm);
                 queue->needs_buffer = true;
                 return BUILD_COMPLETE;

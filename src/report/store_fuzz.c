@@ -1,0 +1,85 @@
+/*
+ * Fuzz target: any bytes as the files of a campaign's folder: rules.json up to the first byte 0, then
+ * results.jsonl. Both are read as `drydock merge` and `drydock rules --from` read them, and the folder is
+ * resumed: what it then holds can be read.
+ */
+#include "report/campaign_report.h"
+#include "report/rules_report.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[] = "/tmp/drydock-fuzz-XXXXXX";
+
+static void path_of(char out[128], const char *name)
+{
+    snprintf(out, 128, "%s/%s", folder, name);
+}
+
+static void remove_folder(void)
+{
+    static const char *const names[] = {"rules.json", "results.jsonl", "campaign.json", "findings"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        path_of(path, names[i]);
+        remove(path);
+    }
+    rmdir(folder);
+}
+
+static void write_file(const char *name, const uint8_t *data, size_t size)
+{
+    char path[128];
+    FILE *file;
+
+    path_of(path, name);
+    file = fopen(path, "w");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+        abort();
+}
+
+static bool count(void *context, const struct campaign_record *record)
+{
+    ++*(unsigned *)context;
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    const uint8_t *end = size ? memchr(data, 0, size) : NULL;
+    size_t rules = end ? (size_t)(end - data) : size, rest = end ? size - rules - 1 : 0;
+    static bool has_folder;
+    struct rule_counts *counts = calloc(1, sizeof *counts);
+    struct campaign_store *store;
+    unsigned before = 0, after = 0;
+    char error[512], path[128];
+    uint64_t runs = 0;
+
+    if (!has_folder) {
+        if (!mkdtemp(folder))
+            abort();
+        has_folder = true;
+        atexit(remove_folder);
+    }
+    write_file("rules.json", data, rules);
+    write_file("results.jsonl", end ? end + 1 : data, rest);
+    report_rule_counts_load(folder, counts, &runs, error);
+    campaign_store_read(folder, count, &before, error);
+    if (campaign_store_open(folder, &options, true, NULL, NULL, &store, error)) {
+        campaign_store_close(store);
+        if (!campaign_store_read(folder, count, &after, error) || after != before ||
+            !report_rule_counts_load(folder, counts, &runs, error))
+            abort();
+    }
+    path_of(path, "campaign.json");
+    remove(path);
+    free(counts);
+    return 0;
+}
