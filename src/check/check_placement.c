@@ -189,7 +189,7 @@ static void before_patch(struct check *check, const struct placement_watch *watc
 {
     const struct check_ledger *ledger = check_ledger(check);
 
-    for (unsigned i = 0; i < arg->AllocationListSize; i++) {
+    for (unsigned i = 0; arg->pAllocationList && i < arg->AllocationListSize; i++) {
         const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
         const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
 

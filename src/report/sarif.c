@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -107,7 +108,47 @@ static size_t enter_rule(json_t *rules, const struct report_finding *finding)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* A path as a relative reference, or as a file's address. */
+/*
+ * The path as it may leave this machine: beneath the working folder without it, elsewhere the last part
+ * alone. A site finds what is in the repository, and nobody learns where that is.
+ */
+static const char *public_path(const char *path)
+{
+    char folder[4096];
+    size_t length;
+
+    if (path[0] != '/')
+        return path;
+    length = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+    if (length && strncmp(path, folder, length) == 0 && path[length] == '/')
+        return path + length + 1;
+    return strrchr(path, '/') + 1;
+}
+
+/* The text with the public path in place of the path, wherever it stands; the caller frees it. */
+static char *public_text(const char *text, const char *path, const char *shown)
+{
+    char *copy = NULL;
+    size_t size = 0, length = strlen(path);
+    FILE *out = open_memstream(&copy, &size);
+
+    if (!out)
+        return NULL;
+    while (*text) {
+        if (length && shown != path && strncmp(text, path, length) == 0) {
+            fputs(shown, out);
+            text += length;
+        } else {
+            fputc(*text++, out);
+        }
+    }
+    if (fclose(out) == 0)
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+/* A path as a relative reference. */
 static json_t *uri_json(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -121,8 +162,6 @@ static json_t *uri_json(const char *path)
         return json_string("unknown");
     if (strncmp(path, "./", 2) == 0)
         path += 2;
-    if (path[0] == '/')
-        fputs("file://", out);
     for (; *path; path++) {
         if (strchr(plain, *path))
             fputc(*path, out);
@@ -185,8 +224,16 @@ char *report_sarif(const struct report_finding *findings, size_t count)
            *driver = json_object(), *rules = json_array(), *results = json_array();
     char *text;
 
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(results, result_json(rules, &findings[i]));
+    for (size_t i = 0; i < count; i++) {
+        struct report_finding shown = findings[i];
+        char *replay;
+
+        shown.case_file = public_path(findings[i].case_file);
+        replay = public_text(findings[i].replay, findings[i].case_file, shown.case_file);
+        shown.replay = replay ? replay : "";
+        json_array_append_new(results, result_json(rules, &shown));
+        free(replay);
+    }
     json_object_set_new(driver, "name", json_string("Drydock"));
     json_object_set_new(driver, "version", json_string(DRYDOCK_VERSION));
     json_object_set_new(driver, "semanticVersion", json_string(DRYDOCK_VERSION));
