@@ -688,7 +688,9 @@ struct vidmm_tile_operation {
  * (CPTE-006). STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_NO_MEMORY. done is told when
  * the process has something else in a range (STATUS_RESOURCE_IN_USE) or there is no room for page
  * tables (STATUS_GRAPHICS_NO_VIDEO_MEMORY); operations before that one count then. The context stays
- * until done.
+ * until done. Where entries are copied, its first update makes its companion context: then also what
+ * DxgkDdiCreateContext and DxgkDdiSetRootPageTable return, and STATUS_INVALID_PARAMETER for a
+ * PagingCompanionNodeId that is no node (CPTE-007).
  */
 NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
                              const struct vidmm_tile_operation *operations, vidmm_done done,

@@ -123,9 +123,10 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     snprintf(settings[10], sizeof settings[10], "full=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
     snprintf(settings[11], sizeof settings[11], "held=%" PRIu64, rng_below(&rng, 4));
     stream_of(seed, STREAM_OPERATIONS, &rng);
+    /* Tiles count only without pte lines, and copies of their entries only in one update mode. */
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         snprintf(settings[12 + i], sizeof settings[12 + i], "%s=%s", kinds[i],
-                 rng_chance(&rng, 1, 3) ? "yes" : "no");
+                 rng_chance(&rng, 1, i == 0 ? 1 : 3) ? "yes" : "no");
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         pointers[i] = settings[i];
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
@@ -217,10 +218,20 @@ static bool has_raw_entries(const struct workload *workload)
     return false;
 }
 
+static bool has_tiles(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_TILE_MAP)
+            return true;
+    }
+    return false;
+}
+
 /*
  * Tables of more than a page, which 2 and 3 levels have, are in local memory (PT-006), where the
  * processor does not write them. Where a leaf table has entries of one size, a case that writes
- * entries of its own would ask for two in one table.
+ * entries of its own would ask for two in one table. With a root that grows (2 levels) the manager puts
+ * its mappings as low as it can, also that of a whole tile pool: there a case may want a tile.
  */
 static void draw_mmu(struct rng *rng, const struct workload *workload, struct run_config *config)
 {
@@ -230,6 +241,8 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->levels = levels[rng_below(rng, ARRAY_COUNT(levels))];
     if ((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
         (mmu->levels == 2 || mmu->levels == 3))
+        mmu->levels = 0;
+    if (mmu->levels == 2 && has_tiles(workload))
         mmu->levels = 0;
     mmu->has_plain_entries = rng_chance(rng, 1, 8) && !has_raw_entries(workload);
     mmu->pages_64k = (enum run_pages_64k)rng_below(rng, 3);
@@ -258,7 +271,10 @@ static void draw_level_and_tables(const struct campaign_options *options, uint64
     stream_of(seed, STREAM_PAGE_TABLES, &rng);
     if (config->model != RUN_GPUMMU)
         return;
-    config->update_mode = (enum run_update_mode)rng_below(&rng, run_update_mode_count());
+    /* Half of them by GPU addresses: most that is done with tables needs those. */
+    config->update_mode = (enum run_update_mode)rng_below(&rng, 2 * run_update_mode_count() - 2);
+    if ((unsigned)config->update_mode >= run_update_mode_count())
+        config->update_mode = RUN_UPDATE_GPU_VIRTUAL;
     config->has_tables_in_system_memory = rng_chance(&rng, 1, 3);
     if (rng_chance(&rng, 1, 2))
         draw_mmu(&rng, workload, config);

@@ -328,6 +328,9 @@ uint64_t player_choose_va(struct player *player, uint64_t bytes);
 bool player_segment_id(const struct player *player, enum workload_segment segment,
                        unsigned *out_id);
 bool player_check_translations(struct player *player);
+/* Finding (NULL: none): the rule that the checking layer saw broken before, else the suggested one. */
+void player_name_translation_rule(const struct player *player, struct run_finding *finding,
+                                  enum rule_id suggested);
 
 /* Unmaps what the pte lines left. False: stopped. */
 bool player_unmap_translations(struct player *player);

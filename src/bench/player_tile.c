@@ -175,10 +175,14 @@ void player_check_tile(struct player *player, uint32_t allocation,
         if (found.page[i] == expected.page[i])
             continue;
         player->result->translation_mismatches++;
-        run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
-                          "the tile at VA 0x%llx does not show page %llu of '%s'",
-                          (unsigned long long)(tile->va + i * PAGE_BYTES),
-                          (unsigned long long)(tile->offset / PAGE_BYTES + i),
-                          workload_allocation_name(player->workload, allocation));
+        player_name_translation_rule(
+            player,
+            run_result_report(player->result, RUN_FINDING_TRANSLATION, 0,
+                              machine_now(player->machine),
+                              "the tile at VA 0x%llx does not show page %llu of '%s'",
+                              (unsigned long long)(tile->va + i * PAGE_BYTES),
+                              (unsigned long long)(tile->offset / PAGE_BYTES + i),
+                              workload_allocation_name(player->workload, allocation)),
+            RULE_CPTE_002);
     }
 }

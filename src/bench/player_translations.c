@@ -97,8 +97,8 @@ static enum rule_id rule_of(const struct player *player, enum rule_id suggested)
     return suggested;
 }
 
-static void set_rule(struct run_finding *finding, const struct player *player,
-                     enum rule_id suggested)
+void player_name_translation_rule(const struct player *player, struct run_finding *finding,
+                                  enum rule_id suggested)
 {
     if (finding)
         snprintf(finding->rule, sizeof finding->rule, "%s",
@@ -117,13 +117,14 @@ static void mismatch(struct comparison *c, enum rule_id rule, uint64_t va, uint6
         player->result->finding_totals[RUN_FINDING_TRANSLATION]++;
         return;
     }
-    set_rule(
+    player_name_translation_rule(
+        player,
         run_result_report(player->result, RUN_FINDING_TRANSLATION, 0, machine_now(player->machine),
                           "process '%s', %llu pages from VA 0x%llx: the workload says %s, the page "
                           "tables say %s",
                           process, (unsigned long long)bytes_to_pages(bytes),
                           (unsigned long long)va, expected, found),
-        player, rule);
+        rule);
 }
 
 /* An entry that stands one place beside its own, an address, what makes it zero, a protection. */
@@ -381,10 +382,11 @@ static bool check_run_attributes(void *context, const struct sgpu_run *run)
                           "the page tables have 0x%llx",
                           check->name, (unsigned long long)run->va,
                           (unsigned long long)check->wanted, (unsigned long long)found);
-    set_rule(finding, player,
-             (found ^ check->wanted) & SGPU_PTE_ZERO                                ? RULE_PT_031
-             : (found ^ check->wanted) & (SGPU_PTE_READ_ONLY | SGPU_PTE_NO_EXECUTE) ? RULE_PT_032
-                                                                                    : RULE_PT_028);
+    player_name_translation_rule(
+        player, finding,
+        (found ^ check->wanted) & SGPU_PTE_ZERO                                ? RULE_PT_031
+        : (found ^ check->wanted) & (SGPU_PTE_READ_ONLY | SGPU_PTE_NO_EXECUTE) ? RULE_PT_032
+                                                                               : RULE_PT_028);
     return false;
 }
 

@@ -404,6 +404,7 @@ static void copy_entries(struct rig *rig, bool is_late, enum mistake mistake)
     DXGKARG_BUILDPAGINGBUFFER arg;
     uint32_t fence;
 
+    rig_enter_companion(rig);
     prepare_tables(rig, &memory);
     rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
     if (!is_late)

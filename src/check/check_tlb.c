@@ -1,6 +1,7 @@
 /*
  * Watcher: what is done so that the GPU uses page tables as they are: roots, idle address spaces, flushes
- * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-004, CPTE-005, CPTE-007).
+ * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001,
+ * CPTE-004, CPTE-005, CPTE-007).
  *
  * What has changed and has not been flushed is a short list of ranges (struct change). It is looked
  * at when an operation of the paging process uses one of these addresses, and when one of the pages
@@ -36,6 +37,8 @@ struct tlb_watch {
     unsigned change_count;
     struct updated_process updated[MAX_UPDATED];
     unsigned updated_count;
+    HANDLE system_context;    /* the first that was created: all other paging runs on it */
+    uint64_t companion_nodes; /* that the driver named, a bit each */
 };
 
 /* ---- Roots ----------------------------------------------------------------------------------- */
@@ -426,6 +429,29 @@ static void before_flush(struct check *check, struct tlb_watch *watch,
 /* ---- Copies of entries ----------------------------------------------------------------------- */
 
 /*
+ * CPTE-001: a companion is a context of the paging process that is not the system context, on a node that
+ * the driver named for some context. What it waits for is the system's business.
+ */
+static void check_companion(struct check *check, const struct tlb_watch *watch, HANDLE handle)
+{
+    const struct check_context *context = check_find_context(check_ledger(check), handle);
+    const struct check_process *process = process_of(context);
+    bool is_system = handle == watch->system_context;
+
+    if (!check_holds(check, RULE_CPTE_001,
+                     context && !is_system && context->flags.SystemContext && process &&
+                         process->is_system && context->node < 64 &&
+                         watch->companion_nodes >> context->node & 1))
+        check_report(check, RULE_CPTE_001, context ? &context->object : NULL, "hSystemContext",
+                     "%s",
+                     !context    ? "is no context: entries are copied on a companion"
+                     : is_system ? "is the system context: entries are copied on a companion"
+                     : !context->flags.SystemContext || !process || !process->is_system
+                         ? "is a context without the privileged address space"
+                         : "is on a node that is no context's PagingCompanionNodeId");
+}
+
+/*
  * CPTE-004: where the pool is mapped is a table. Entries of a pool that is not resident are invalid, and
  * copied as they are (docs/contract-choices.md).
  */
@@ -486,6 +512,7 @@ static void before_build(struct check *check, struct tlb_watch *watch,
         before_flush(check, watch, &arg->FlushTlb);
         break;
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+        check_companion(check, watch, arg->hSystemContext);
         before_copy(check, &arg->CopyPageTableEntries);
         break;
     default:
@@ -519,12 +546,22 @@ static void before(struct check *check, void *state, const struct check_call *ca
 }
 
 /* CPTE-007: the node that copies entries for a context is one of the driver's. */
-static void after_create_context(struct check *check, const DXGKARG_CREATECONTEXT *arg)
+static void after_create_context(struct check *check, struct tlb_watch *watch,
+                                 const DXGKARG_CREATECONTEXT *arg)
 {
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_context *context = check_find_context(ledger, arg->hContext);
 
-    if (!uses_page_tables(ledger) || !ledger->caps.has_physical || !context)
+    if (!uses_page_tables(ledger) || !context)
+        return;
+    if (context->flags.SystemContext) {
+        if (!watch->system_context)
+            watch->system_context = arg->hContext;
+        return; /* nothing is copied for it */
+    }
+    if (arg->ContextInfo.PagingCompanionNodeId < 64)
+        watch->companion_nodes |= UINT64_C(1) << arg->ContextInfo.PagingCompanionNodeId;
+    if (!ledger->caps.has_physical)
         return;
     if (!check_holds(check, RULE_CPTE_007,
                      arg->ContextInfo.PagingCompanionNodeId <
@@ -555,7 +592,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_CreateContext:
         if (NT_SUCCESS(call->status))
-            after_create_context(check, call->arg.create_context);
+            after_create_context(check, watch, call->arg.create_context);
+        break;
+    case MINIPORT_DDI_DestroyContext:
+        if (call->object == watch->system_context)
+            watch->system_context = NULL;
         break;
     case MINIPORT_DDI_DestroyProcess:
         forget_process(watch, check_find_process(check_ledger(check), call->object));

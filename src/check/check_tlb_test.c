@@ -261,9 +261,46 @@ static void copy_entries(struct rig *rig, uint64_t source)
     rig_build(rig, &arg);
 }
 
+RULE_BROKEN(CPTE_001)
+{
+    rig_make_tables(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+RULE_KEPT(CPTE_001)
+{
+    rig_make_tables(rig);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+/* Another system context is no companion where nobody named its node; nor is one of a client. */
+static void copy_on(bool is_system, unsigned node)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE device;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    device = is_system ? rig_create_device(rig, rig->system_process) : rig->device;
+    rig->system_context = rig_create_context(rig, device, node, true);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+    rig_expect_only(rig, RULE_CPTE_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_copy_on_another_context_breaks_CPTE_001(void **state)
+{
+    copy_on(true, 1);
+    copy_on(false, 0);
+}
+
 RULE_BROKEN(CPTE_004)
 {
     rig_make_tables(rig);
+    rig_enter_companion(rig);
     copy_entries(rig, rig_table_va(0, RIG_VA) + 0x10000);
 }
 
@@ -271,6 +308,7 @@ RULE_KEPT(CPTE_004)
 {
     rig_make_tables(rig);
     rig_map(rig, RIG_VA + 0x10000, NULL, 64, 16);
+    rig_enter_companion(rig);
     copy_entries(rig, rig_table_va(0, RIG_VA));
 }
 
@@ -304,6 +342,7 @@ static void entries_from_before_a_sleep_may_be_copied_on(void **state)
     miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionHibernate);
     miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
     rig_initialise_table(rig, 0, later);
+    rig_enter_companion(rig);
     for (unsigned i = 0; i < 2; i++) {
         arg.CopyPageTableEntries.NumRanges = 1;
         arg.CopyPageTableEntries.pRanges = &ranges[i];
@@ -323,12 +362,14 @@ RULE_BROKEN(CPTE_005)
     rig->levels[1].PageTableSegmentId = rig->levels[2].PageTableSegmentId = 0;
     rig_query_mmu(rig);
     rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    rig_enter_companion(rig);
     copy_entries(rig, rig_table_va(0, RIG_VA));
 }
 
 RULE_KEPT(CPTE_005)
 {
     rig_make_tables(rig);
+    rig_enter_companion(rig);
     copy_entries(rig, rig_table_va(0, RIG_VA));
 }
 
@@ -366,9 +407,11 @@ int main(void)
         RULE_PAIR(TLB_001),
         RULE_PAIR(TLB_003),
         RULE_PAIR(TLB_004),
+        RULE_PAIR(CPTE_001),
         RULE_PAIR(CPTE_004),
         RULE_PAIR(CPTE_005),
         RULE_PAIR(CPTE_007),
+        cmocka_unit_test(a_copy_on_another_context_breaks_CPTE_001),
         cmocka_unit_test(a_context_has_the_root_of_its_process),
         cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
         cmocka_unit_test(tables_do_not_change_under_work),

@@ -120,6 +120,14 @@ static inline void rig_unmap(struct rig *rig, uint64_t va, HANDLE allocation, un
     rig_update(rig, &update);
 }
 
+/* A companion of the rig's context: what is built and submitted from now on is on it. */
+static inline void rig_enter_companion(struct rig *rig)
+{
+    HANDLE device = rig_create_device(rig, rig->system_process);
+
+    rig->system_context = rig_create_context(rig, device, 0, true);
+}
+
 /* Of a process, whole with two zeros. Its root is at page 103. */
 static inline void rig_flush(struct rig *rig, HANDLE process, uint64_t start, uint64_t end)
 {

@@ -9,15 +9,17 @@
 
 /*
  * Virtual commands hold no physical address: nothing to patch. The user-mode half builds them in
- * memory of its own.
+ * memory of its own. Entries of page tables may be copied by any engine: the last one has the least to do,
+ * and is not that of paging where there are more than two (CPTE-007).
  */
-static void describe_virtual(DXGK_CONTEXTINFO *info)
+static void describe_virtual(const struct refkmd_adapter *adapter, DXGK_CONTEXTINFO *info)
 {
     RtlZeroMemory(info, sizeof *info);
     info->DmaBufferSize = REFKMD_DMA_BUFFER_BYTES;
     info->AllocationListSize = WRITTEN_PRIMARIES;
     info->Caps.NoPatchingRequired = 1;
-    info->PagingCompanionNodeId = SGPU_NODE_COPY;
+    info->PagingCompanionNodeId =
+        adapter->node_count > SGPU_NODE_COPY + 1 ? adapter->node_count - 1 : SGPU_NODE_COPY;
 }
 
 /*
@@ -58,7 +60,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
         context->has_root = device->pasid != 0;
     }
     if (context->is_virtual)
-        describe_virtual(&args->ContextInfo);
+        describe_virtual(device->adapter, &args->ContextInfo);
     else
         describe_physical(&args->ContextInfo);
     status = refkmd_save_area_create(context, args);

@@ -251,6 +251,8 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
 NTSTATUS paging_process_init(struct vidmm *vidmm);
 /* All tables are lost: writes those of the paging process anew, and shows it everybody's. */
 NTSTATUS paging_process_rebuild(struct vidmm *vidmm);
+/* Tells the driver the root of the paging process for one of its contexts (PT-009). */
+NTSTATUS paging_process_set_root(struct vidmm *vidmm, HANDLE driver_context);
 void paging_process_fini(struct vidmm *vidmm);
 /*
  * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
@@ -364,5 +366,14 @@ bool compaction_closes(const struct compaction *compaction, const struct segment
 
 /* Starts the oldest update if its turn has come. True if it did anything. */
 bool tile_updates_run(struct vidmm *vidmm);
+
+/* ---- Companion contexts (companion.c) ------------------------------------------------------------- */
+
+/* Makes the context's companion, unless it has one. The driver may refuse, or have named no node. */
+NTSTATUS companion_create(struct vidmm_context *context);
+/* No update of the context is left. */
+void companion_destroy(struct vidmm_context *context);
+/* The paging process's root is new to the driver: all companions are told (PT-009). */
+NTSTATUS companions_set_root(struct vidmm *vidmm);
 
 #endif

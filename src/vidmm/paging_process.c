@@ -318,12 +318,12 @@ NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t fir
     return status;
 }
 
-static NTSTATUS set_system_root(struct vidmm *vidmm)
+NTSTATUS paging_process_set_root(struct vidmm *vidmm, HANDLE driver_context)
 {
     struct paging_process *process = &vidmm->paging;
     DXGKARG_SETROOTPAGETABLE root = {0};
 
-    root.hContext = vidmm->queue.driver_context;
+    root.hContext = driver_context;
     root.Address.SegmentId = process->space.root->memory.segment;
     root.Address.SegmentOffset =
         PAGE_BYTES_OF(table_memory_device_page(vidmm, &process->space.root->memory));
@@ -374,7 +374,7 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
             return status;
     }
     process->is_ready = true;
-    return set_system_root(vidmm);
+    return paging_process_set_root(vidmm, vidmm->queue.driver_context);
 }
 
 NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
@@ -384,6 +384,7 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
     DXGKARG_BUILDPAGINGBUFFER args;
     struct list tables, *link;
     bool was_ready = begin_bootstrap(vidmm);
+    NTSTATUS status;
 
     list_init(&tables);
     page_tables_collect(&process->space, &tables);
@@ -405,7 +406,8 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
     }
     process->scratch_next = 0;
     end_bootstrap(vidmm, was_ready);
-    return set_system_root(vidmm);
+    status = paging_process_set_root(vidmm, vidmm->queue.driver_context);
+    return NT_SUCCESS(status) ? companions_set_root(vidmm) : status;
 }
 
 void paging_process_fini(struct vidmm *vidmm)

@@ -209,6 +209,7 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
         buffer->private_used = buffer->private_submitted = 0;
     }
     queue->current = 0;
+    queue->companion = NULL;
     queue->has_operation = false;
     queue->needs_buffer = false;
     queue->fresh_failures = 0;
@@ -278,6 +279,7 @@ static void submit_built(struct vidmm *vidmm)
     ASSERT(!list_is_empty(&queue->idle));
     submission = container_of(list_pop_front(&queue->idle), struct paging_submission, in_flight);
     submission->buffer = buffer;
+    submission->companion = queue->companion;
     submission->start = buffer->submitted;
     submission->end = buffer->used;
     submission->driver_context = context_of_submission(vidmm);
@@ -294,7 +296,8 @@ static void submit_built(struct vidmm *vidmm)
     list_splice(&submission->jobs, &queue->ended);
     list_push_back(&queue->in_flight, &submission->in_flight);
     vidmm->statistics.paging_submissions++;
-    vidsch_submit(queue->context, &submission->packet);
+    vidsch_submit(queue->companion ? queue->companion->scheduler : queue->context,
+                  &submission->packet);
 }
 
 static NTSTATUS prepare_paging(struct vidsch_packet *packet, struct miniport *miniport)
@@ -332,7 +335,8 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     if (vidmm->caps.has_page_tables) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
-        args.hContext = vidmm->queue.driver_context;
+        args.hContext = submission->companion ? submission->companion->driver_context
+                                              : vidmm->queue.driver_context;
         args.DmaBufferVirtualAddress = buffer->va + submission->start;
         args.DmaBufferSize = submission->end - submission->start;
         if (buffer->private_data)
@@ -341,7 +345,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
         args.SubmissionFenceId = packet->fence_id;
         args.Flags.Paging = 1;
         args.Flags.Resubmission = packet->is_resubmission; /* 2.0 and later only (SUB-008) */
-        args.NodeOrdinal = vidmm->queue.node;
+        args.NodeOrdinal = submission->companion ? submission->companion->node : vidmm->queue.node;
         return miniport_submit_command_virtual(miniport, NULL, &args);
     } else {
         DXGKARG_SUBMITCOMMAND args = {0};
@@ -537,7 +541,8 @@ static enum build_result build(struct vidmm *vidmm)
     }
     args.DmaBufferGpuVirtualAddress = buffer->va;
     args.DmaBufferWriteOffset = buffer->used;
-    args.hSystemContext = queue->driver_context;
+    args.hSystemContext =
+        queue->companion ? queue->companion->driver_context : queue->driver_context;
 
     vidmm->statistics.build_calls++;
     if (args.MultipassOffset)
@@ -630,6 +635,37 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
                            miniport_operation_name(args->Operation), (unsigned)status);
 }
 
+/*
+ * What was built for another context has retired before anything is built for this one, in a buffer of
+ * its own: contexts of the paging process keep the order of the queue, whatever nodes they are on.
+ */
+static bool enter_context(struct vidmm *vidmm, struct companion *companion)
+{
+    struct paging_queue *queue = &vidmm->queue;
+
+    if (queue->companion == companion)
+        return true;
+    if (list_is_empty(&queue->idle))
+        return false;
+    submit_built(vidmm);
+    if (!paging_queue_is_drained(vidmm))
+        return false;
+    queue->companion = companion;
+    queue->needs_buffer = current_buffer(queue)->used != 0;
+    return true;
+}
+
+void paging_queue_leave(struct vidmm *vidmm, const struct companion *companion)
+{
+    struct paging_queue *queue = &vidmm->queue;
+
+    if (queue->companion != companion)
+        return;
+    ASSERT(paging_queue_is_drained(vidmm));
+    queue->companion = NULL;
+    queue->needs_buffer = current_buffer(queue)->used != 0;
+}
+
 bool paging_queue_run(struct vidmm *vidmm)
 {
     struct paging_queue *queue = &vidmm->queue;
@@ -643,6 +679,9 @@ bool paging_queue_run(struct vidmm *vidmm)
 
         if (!queue->has_operation) {
             enum job_step step;
+
+            if (!enter_context(vidmm, job->companion))
+                break;
 
             memset(&queue->operation, 0, sizeof queue->operation);
             step = job->ops->next(job, &queue->operation);

@@ -35,6 +35,7 @@
  *            | iommu.c           | the model without page tables: addresses of the process       |
  *            | gpu_va.c          | mappings of allocations and of physical pages                 |
  *            | tile.c            | tiles: mappings that change by copies of entries              |
+ *            | companion.c       | the contexts that copies of entries run on                    |
  *            | host_aperture.c   | the CPU's way to memory that it does not see                  |
  *            | submit.c, render.c| processes, devices, contexts; submissions of the two models   |
  *            | recovery.c        | time-outs, resets, and building everything up again          |
@@ -220,6 +221,14 @@ struct job {
     struct list link; /* in the queue, then in the submission that holds its end */
     unsigned phase;   /* generator state */
     uint64_t cursor;
+    struct companion *companion; /* that its operations run on; NULL: the system context */
+};
+
+/* The companion of a context, on which entries are copied for it (companion.c). */
+struct companion {
+    HANDLE driver_context; /* NULL: there is none */
+    struct vidsch_context *scheduler;
+    unsigned node;
 };
 
 struct paging_buffer {
@@ -240,6 +249,7 @@ struct paging_submission {
     struct vidsch_packet packet;
     struct vidmm *vidmm;
     struct paging_buffer *buffer;
+    struct companion *companion; /* that it runs on; NULL: the system context */
     uint32_t start, end;
     uint32_t private_start, private_end;
     HANDLE driver_context; /* NULL: nobody's, the node says where it runs (SUB-003) */
@@ -266,6 +276,8 @@ struct paging_queue {
     struct list idle;
     struct paging_submission submissions[PAGING_SUBMISSIONS];
     NTSTATUS retired_status; /* of the packet whose jobs are being finished */
+    struct companion
+        *companion; /* what is built and not submitted is for it; NULL: the system context */
     /* The system context. */
     HANDLE driver_process, driver_device, driver_context;
     struct vidsch_context *context;
@@ -287,6 +299,8 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished);
  * (PB-026, PT-020).
  */
 void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args);
+/* The companion goes, and none of its jobs is left. */
+void paging_queue_leave(struct vidmm *vidmm, const struct companion *companion);
 /* The adapter has gone: what is built is forgotten; jobs run to their ends without the driver. */
 void paging_queue_abandon(struct vidmm *vidmm);
 bool paging_queue_is_idle(const struct vidmm *vidmm);
@@ -518,6 +532,7 @@ struct vidmm_context {
     uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
     struct dma_buffer *free_buffers;
     unsigned tile_update_count; /* not done */
+    struct companion companion;
     struct list link;
 };
 

@@ -269,6 +269,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
 
     ASSERT(!context->tile_update_count);
     null_contexts_forget(vidmm, context);
+    companion_destroy(context);
     dma_buffers_free(context);
     miniport_destroy_context(vidmm->miniport, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);

@@ -56,6 +56,7 @@ struct rig_config {
     bool is_coherent;                     /* the aperture */
     bool keeps_tables_in_system;          /* else in segment 1 */
     bool caches_invalid;                  /* no InvalidTlbEntriesNotCached */
+    unsigned companion_node;              /* PagingCompanionNodeId of contexts */
     bool has_protections;                 /* ReadOnly, NoExecute, CacheCoherent */
     uint32_t private_bytes;               /* of a paging buffer */
     bool moves_private;                   /* one private range a record; else a shared one */
@@ -182,6 +183,7 @@ struct rig_packet {
 struct rig_context {
     HANDLE process;
     unsigned node;
+    bool is_system;
     bool is_live, has_root;
     D3DGPU_PHYSICAL_ADDRESS root;
     DXGKARG_PATCH patch;

@@ -215,9 +215,11 @@ static inline NTSTATUS rig_create_context(struct miniport *self, HANDLE device,
     context->process = *(HANDLE *)device;
     context->node = create->NodeOrdinal;
     rig->live_contexts++;
-    if (create->Flags.SystemContext)
+    context->is_system = create->Flags.SystemContext;
+    if (create->Flags.SystemContext && !rig->system_context)
         rig->system_context = context;
     create->hContext = context;
+    create->ContextInfo.PagingCompanionNodeId = rig->config.companion_node;
     create->ContextInfo.DmaBufferSize = rig->config.dma_bytes;
     create->ContextInfo.DmaBufferPrivateDataSize = rig->config.private_bytes;
     create->ContextInfo.AllocationListSize = 16;
@@ -536,7 +538,10 @@ static inline void rig_check_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBU
     EXPECT(args->DmaBufferWriteOffset == 0 || args->pDmaBuffer == rig->last_end);
     EXPECT((args->DmaBufferGpuVirtualAddress != 0) == rig->config.is_virtual);
     EXPECT(args->DmaBufferGpuVirtualAddress % PAGE_BYTES == 0);
-    EXPECT(args->hSystemContext == rig->system_context);
+    EXPECT(((const struct rig_context *)args->hSystemContext)->is_system);
+    /* Entries are copied on the companion of a context, everything that holds no job of one is not. */
+    EXPECT(args->Operation != DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
+           args->hSystemContext != rig->system_context);
     EXPECT((args->pDmaBufferPrivateData != NULL) == (rig->config.private_bytes != 0));
     /* Both pointers go on where the last call left them (PB-023). */
     EXPECT(!rig->config.moves_private || args->DmaBufferWriteOffset == 0 ||
@@ -725,7 +730,7 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
         uint64_t first;
         DXGK_PTE entry = rig_walk(rig, context->root, va);
 
-        EXPECT(context == rig->system_context && entry.Valid && !entry.Segment);
+        EXPECT(context->is_system && entry.Valid && !entry.Segment);
         first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
         start = rig_block_at(rig, first)->memory +
                 (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);

@@ -8,6 +8,7 @@
  *        Which pool a tile belongs to changes when that operation is generated: jobs run in order,
  *        so no move of a pool comes between.
  *
+ *        The job runs on the companion of the context (companion.c), whose node is the driver's choice.
  *        Updates are carried out one at a time, first come first, when everything that was submitted
  *        before the update was asked for has retired.
  *
@@ -359,6 +360,7 @@ static void queue_job(struct tile_update *update)
             allocation_use(tile->held);
     }
     update->job.ops = &update_ops;
+    update->job.companion = can_copy(update->process->vidmm) ? &update->context->companion : NULL;
     update->job.phase = 0;
     update->job.cursor = 0;
     update->is_queued = true;
@@ -458,6 +460,12 @@ NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
     }
     if (context->tile_update_count == MAX_QUEUED_UPDATES)
         return STATUS_DEVICE_BUSY;
+    if (can_copy(vidmm)) {
+        NTSTATUS status = companion_create(context);
+
+        if (!NT_SUCCESS(status))
+            return status;
+    }
     update = base_alloc(vidmm->services, sizeof *update);
     if (!update)
         return STATUS_NO_MEMORY;

@@ -193,6 +193,42 @@ static void updates_wait_for_work_and_are_counted(void **state)
     rig_free(rig);
 }
 
+/* CPTE-007: made with the first update of a context, once, on the node that its driver named. */
+static void copies_run_on_a_companion_of_the_context(void **state)
+{
+    for (unsigned node = 0; node < 3; node++) {
+        struct rig_config config = rig_model(1);
+        struct rig *rig;
+        struct rig_object pool;
+        struct vidmm_tile_operation operation;
+        uint64_t contexts;
+
+        config.companion_node = node;
+        rig = rig_create(&config);
+        rig_object(rig, 64, 1, &pool);
+        rig_make_resident(rig, &pool);
+        operation = map(&pool, 0, 0, 64);
+        contexts = rig->live_contexts;
+        rig->expected_rules = "CPTE-007";
+        rig->fails_at_create = STATUS_NO_MEMORY;
+        assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, NULL, NULL),
+                         node == 2 ? STATUS_INVALID_PARAMETER : STATUS_NO_MEMORY);
+        assert_int_equal(rig->live_contexts, contexts);
+        rig->fails_at_create = STATUS_SUCCESS;
+        if (node < 2) {
+            update(rig, 1, &operation);
+            check_tile(rig, 0, &pool, 0);
+            assert_int_equal(rig->live_contexts, contexts + 1);
+            operation = copy(0, 8, 64);
+            update(rig, 1, &operation);
+            check_tile(rig, 8, &pool, 0);
+            assert_int_equal(rig->live_contexts, contexts + 1);
+        }
+        rig_destroy_object(rig, &pool);
+        rig_free(rig); /* where no context is left */
+    }
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     struct rig_config config = rig_model(1);
@@ -242,6 +278,7 @@ int main(void)
         cmocka_unit_test(tiles_show_what_the_last_operation_said),
         cmocka_unit_test(tiles_follow_their_pool),
         cmocka_unit_test(updates_wait_for_work_and_are_counted),
+        cmocka_unit_test(copies_run_on_a_companion_of_the_context),
         cmocka_unit_test(bad_arguments_are_refused),
     };
 

@@ -536,6 +536,42 @@ static void random_tile(struct random *r)
     }
 }
 
+/* Work on the pool in front and behind: what tiles show is told by what the GPU finds there. */
+static void use_pool(struct random *r, uint32_t context, struct live *pool)
+{
+    order_access(r, pool, context, true);
+    workload_builder_submit_begin(r->builder, context, 1 + below(r, 1000));
+    workload_builder_ref(r->builder, pool->id, 0, pool->size,
+                         WORKLOAD_ACCESS_READ | WORKLOAD_ACCESS_WRITE, 0);
+    workload_builder_submit_end(r->builder);
+}
+
+/* A pool that is in place is shown, and shown once more; its content is written and read there. */
+static void random_shown_tiles(struct random *r)
+{
+    struct live *pool = NULL;
+    uint64_t tiles, pages;
+    uint32_t context;
+
+    for (unsigned tries = 0; tries < 8 && !pool; tries++) {
+        struct live *live = &r->live[below(r, r->live_count)];
+
+        if (live->size >= TILE_BYTES && !live->nomap)
+            pool = live;
+    }
+    if (!pool)
+        return;
+    context = (uint32_t)(pool->device * r->values[CONTEXTS]);
+    tiles = min_u64(pool->size / TILE_BYTES, TILE_SLOTS / 2);
+    pages = TILE_PAGES * (1 + below(r, tiles));
+    reclaim(r, pool);
+    use_pool(r, context, pool);
+    workload_builder_tile_map(r->builder, context, pool->id, PTE_BASE, 0, pages);
+    workload_builder_tile_copy(r->builder, context, PTE_BASE,
+                               PTE_BASE + TILE_BYTES * (TILE_SLOTS / 2), pages);
+    use_pool(r, context, pool);
+}
+
 /* Something goes wrong with an engine, or is made to. */
 static void random_incident(struct random *r)
 {
@@ -609,7 +645,7 @@ static void random_op(struct random *r, uint64_t index)
     else if (dice < 98 && r->values[PTES])
         random_pte(r);
     else if (dice < 98 && r->values[TILES] && !r->values[PTES])
-        random_tile(r);
+        dice >= 96 ? random_shown_tiles(r) : random_tile(r);
     else if (dice == 98 && r->values[POWER] && rng_chance(r->rng, 1, 2))
         random_sleep(r);
     else if (dice == 99 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
