@@ -115,6 +115,14 @@ void null_contexts_ran(struct vidmm *vidmm, unsigned node, const struct vidmm_co
     vidmm->null_contexts[node].is_system = !context;
 }
 
+void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node)
+{
+    if (!vidmm->null_contexts)
+        return;
+    vidmm->null_contexts[node].current = NULL;
+    vidmm->null_contexts[node].is_system = false;
+}
+
 void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context)
 {
     struct null_context *node = vidmm->null_contexts ? &vidmm->null_contexts[context->node] : NULL;

@@ -26,6 +26,8 @@ void null_contexts_fini(struct vidmm *vidmm);
 
 /* The node was given work of the context; NULL: of the system's. */
 void null_contexts_ran(struct vidmm *vidmm, unsigned node, const struct vidmm_context *context);
+/* A companion ran last on the node: no allocation is its own, and nobody waits for it to leave. */
+void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node);
 /* The context is idle and about to be destroyed. */
 void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context);
 

@@ -331,7 +331,10 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     struct paging_buffer *buffer = submission->buffer;
     struct vidmm *vidmm = submission->vidmm;
 
-    null_contexts_ran(vidmm, vidmm->queue.node, NULL);
+    if (submission->companion)
+        null_contexts_ran_companion(vidmm, submission->companion->node);
+    else
+        null_contexts_ran(vidmm, vidmm->queue.node, NULL);
     if (vidmm->caps.has_page_tables) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
