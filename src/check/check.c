@@ -117,6 +117,8 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     check->ledger.has_gpu = true;
     if (packet) {
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
+        if (event->kind == CHECK_GPU_QUEUED)
+            packet->gpu_address = event->address;
         packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }

@@ -272,6 +272,7 @@ static void tell(struct check *check, const struct sample *sample, enum rule_id 
         wanted.is_no_execute = pte.NoExecute;
         wanted.protection = sample->protection & NO_ENTRY_MASK;
     }
+    check_ledger(check)->tables.has_wrong_entry = true;
     check_report(
         check, rule, &sample->process->object,
         sample->is_copy ? "COPY_PAGE_TABLE_ENTRIES, entry" : "UPDATE_PAGE_TABLE, entry",
@@ -764,11 +765,50 @@ static void check_fault(struct check *check, const struct check_gpu_event *event
                      (unsigned long long)walk.entries[0].address);
 }
 
+/*
+ * A fault, or commands that are none: the entry of their page may be another than was asked for. Only where
+ * all that was written to its table has been carried out.
+ */
+static void look_at_fault(struct check *check, const struct look_watch *watch,
+                          const struct check_gpu_event *event)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context =
+        event->packet ? check_find_context(ledger, event->packet->context) : NULL;
+    uint64_t va =
+        event->is_malformed_packet && event->packet ? event->packet->gpu_address : event->address;
+    unsigned shift = ledger->caps.level_count ? check_level_shift(ledger, 1) : 0;
+    struct sample sample = {.va = va >> PAGE_SHIFT << PAGE_SHIFT};
+    const struct check_table *table;
+    struct check_gpu_entry found;
+
+    if (!context || !context->device || !context->device->process || !shift)
+        return;
+    sample.process = context->device->process;
+    sample.first_va = va >> shift << shift;
+    table = check_find_table(sample.process, 0, false, sample.first_va);
+    if (!check_table_is_known(ledger, table) || watch->is_copy_open ||
+        watch->open_table == table->number ||
+        (!table->is_by_cpu && table->written > watch->retired))
+        return;
+    sample.operation = table->written;
+    sample.table = table->number;
+    sample.index = (uint32_t)((va - sample.first_va) >> PAGE_SHIFT);
+    sample.start = sample.index;
+    sample.word = check_runs_word(&table->runs, sample.index);
+    sample.is_by_cpu = table->is_by_cpu;
+    if (!sample.word || !look_up(check, watch, &sample, table, &found))
+        return;
+    if (!check_holds(check, RULE_PT_017, leads_to(ledger, &found, sample.word)))
+        tell(check, &sample, RULE_PT_017, &found);
+}
+
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     if (event->kind == CHECK_GPU_FLUSHED) {
         on_flushed(check, state, event);
     } else if (event->kind == CHECK_GPU_FAULT) {
+        look_at_fault(check, state, event);
         check_fault(check, event);
         forget(state); /* what comes of the packet is not known */
     }

@@ -517,10 +517,19 @@ RULE_KEPT(TLB_006)
     flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, true);
 }
 
-/* Work of the context faults at an address whose entry is valid in memory, or is not. */
-static void fault_at(struct rig *rig, uint64_t va)
+/*
+ * Work of the context faults at an address whose entry is valid in memory, or is not; or the GPU cannot read
+ * the commands that it finds where its buffer is mapped, whose entry has been lost since, or has not.
+ */
+static void fault_of(struct rig *rig, uint64_t va, bool is_of_commands, bool is_lost)
 {
-    struct check_gpu_event event = {.kind = CHECK_GPU_FAULT, .node = 1, .fence = 1, .address = va};
+    struct check_gpu_event event = {.kind = CHECK_GPU_FAULT,
+                                    .node = 1,
+                                    .fence = 1,
+                                    .address = is_of_commands ? 0 : va,
+                                    .is_malformed_packet = is_of_commands};
+    const struct check_gpu_event queued = {
+        .kind = CHECK_GPU_QUEUED, .node = 1, .fence = 1, .bytes = RIG_PACKET_BYTES, .address = va};
     DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.hContext = rig->context,
                                            .DmaBufferVirtualAddress = RIG_VA,
                                            .DmaBufferSize = RIG_PACKET_BYTES,
@@ -535,9 +544,36 @@ static void fault_at(struct rig *rig, uint64_t va)
     rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
     carry_out(rig, &update, NO_MISTAKE);
     rig->irql = DISPATCH_LEVEL;
+    submit.DmaBufferVirtualAddress = is_of_commands ? va : RIG_VA;
     miniport_submit_command_virtual(rig->top, NULL, &submit);
+    if (is_of_commands)
+        check_gpu(rig->check, &queued);
+    if (is_lost)
+        memory.leaf[va >> 12 & 511].is_valid = false;
     check_gpu(rig->check, &event);
     rig->walk = NULL;
+}
+
+static void fault_at(struct rig *rig, uint64_t va)
+{
+    fault_of(rig, va, false, false);
+}
+
+static void a_fault_is_blamed_on_the_entry_that_is_not_as_asked(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_init(rig, RIG_GPUMMU);
+        if (i == 3) /* an entry that was never to be valid */
+            fault_of(rig, RIG_VA + 0x10000, false, true);
+        else
+            fault_of(rig, RIG_VA + 0x5000, i > 0, i < 2);
+        rig_expect_only(rig, i < 2 ? RULE_PT_017 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
 }
 
 RULE_BROKEN(TLB_005)
@@ -554,6 +590,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
+        cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
         RULE_PAIR(TLB_005),
         RULE_PAIR(PT_014),
         RULE_PAIR(PT_016),

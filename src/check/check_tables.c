@@ -579,6 +579,7 @@ static bool write_table(struct check_ledger *ledger, struct check_table *table,
     if (!count || !update->pPageTableEntries)
         return true;
     table->written = ledger->operation;
+    table->is_by_cpu = update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
     if (check_runs_has_valid(&table->runs, first, count))
         table->rewritten = ledger->operation;
     if (!runs_write(services, &table->runs, first, count, update->pPageTableEntries, is_repeat) ||
@@ -653,6 +654,7 @@ bool check_tables_copy(struct check_ledger *ledger,
                 destination->epoch = UNKNOWN_EPOCH;
             }
             destination->written = destination->rewritten = ledger->operation;
+            destination->is_by_cpu = false;
         }
     }
     return true;

@@ -53,13 +53,14 @@ struct check_table {
     uint64_t number;                   /* in the order in which they were entered, from 1 */
     uint64_t cpu_address, gpu_address; /* as operations name it, 0: none did */
     uint64_t place;                    /* CHECK_PLACE(), CHECK_NOWHERE: not known */
-    uint64_t epoch;                    /* in which it was initialised; 0: what it says is not known */
-    uint32_t initialised_count;        /* entries, from the first on, with InitialUpdate */
-    bool is_current;                   /* no other memory has taken its role */
+    uint64_t epoch;             /* in which it was initialised; 0: what it says is not known */
+    uint32_t initialised_count; /* entries, from the first on, with InitialUpdate */
+    bool is_current;            /* no other memory has taken its role */
     bool is_initialised, is_evicted;
     uint64_t event;     /* of its initialisation */
     uint64_t rewritten; /* operation that last changed what was valid */
     uint64_t written;   /* operation that last wrote it */
+    bool is_by_cpu;     /* which the CPU did, at once */
     struct check_runs runs;
     struct check_runs pointers_64k; /* of level 1 with two pointers to an entry: the second ones */
 };
@@ -75,6 +76,7 @@ struct check_table {
 #define CHECK_TABLES_FOLLOWED 8192u
 
 struct check_tables {
+    bool has_wrong_entry;        /* one was found in memory that is not what was asked for */
     struct id_map by_place;      /* of the driver's memory: CHECK_PLACE() + 1, or CPU address */
     struct id_map by_address[3]; /* by update mode: as operations name it */
     uint64_t epoch;

@@ -779,6 +779,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         check_stray(check, state, event);
         return;
     }
+    if (check_ledger(check)->tables.has_wrong_entry)
+        return; /* other commands are read than the driver wrote */
     is_partial = has_partial_operation(event->packet);
     if (!is_partial && !event->packet->is_patched && !check_ledger(check)->caps.has_gpummu)
         return;

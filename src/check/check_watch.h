@@ -103,12 +103,12 @@ struct check_watcher {
     X(check_page_table_watcher)                                                                    \
     X(check_reset_watcher)                                                                         \
     X(check_table_life_watcher)                                                                    \
-    X(check_transfer_watcher)                                                                      \
     X(check_virtual_watcher)                                                                       \
     X(check_power_watcher)                                                                         \
     X(check_tlb_watcher)                                                                           \
     X(check_level_watcher)                                                                         \
     X(check_table_look_watcher)                                                                    \
+    X(check_transfer_watcher) /* behind the look: what it blames on tables is theirs */            \
     X(check_notice_watcher)                                                                        \
     X(check_allocation_watcher)                                                                    \
     X(check_residency_watcher)                                                                     \
