@@ -7,3 +7,9 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                  COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/sequences.sh $<TARGET_FILE:drydock> ${sequence})
     endforeach()
 endif()
+
+# What the documents promise is there: every sequence, every contradiction and unknown of the contract.
+if(DRYDOCK_TESTS)
+    add_test(NAME docs/sequences COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-sequences.sh)
+    add_test(NAME docs/choices COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-choices.sh)
+endif()

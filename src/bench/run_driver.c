@@ -142,6 +142,13 @@ bool run_raise_driver(struct run_assembly *run)
             return run_refuse(run, "no memory for the layer that counts");
         run->top = layer;
     }
+    if (run->config->has_private_data) {
+        status = private_data_create(&run->own.services, run->config->private_data_bytes, run->top,
+                                     &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that declares private data");
+        run->top = layer;
+    }
     if (run->config->is_busy_until_idle) {
         status = miniport_busy_create(&run->own.services, run->top, &layer);
         if (!NT_SUCCESS(status))
@@ -213,13 +220,6 @@ bool run_raise_driver(struct run_assembly *run)
         const struct trace_sink sink = run_event_log_sink(&run->events);
 
         miniport_trace_set_sink(run->trace, &sink);
-    }
-    if (run->config->has_private_data) {
-        status = private_data_create(&run->own.services, run->config->private_data_bytes, run->top,
-                                     &layer);
-        if (!NT_SUCCESS(status))
-            return run_refuse(run, "no memory for the layer that declares private data");
-        run->top = layer;
     }
     if (denied_kinds(run->config)) {
         status = miniport_deny_create(&run->own.services, denied_kinds(run->config),

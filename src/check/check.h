@@ -36,7 +36,7 @@ struct check_profile {
     bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by what was written */
     bool wants_dma_size_unchanged; /* U1: it must not */
     bool wants_host_aperture_last; /* SEG-017: behind all other segments */
-    bool wants_one_mmu;            /* U3: GpuMmu and IoMmu not both */
+    bool wants_one_mmu;            /* C3: GpuMmu and IoMmu not both */
 };
 
 /* An entry of a page table, as the GPU reads it from memory. */

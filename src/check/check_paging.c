@@ -450,6 +450,14 @@ static uint64_t most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
     return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
 }
 
+/* The buffer is as large as the driver wants it. */
+static bool has_declared_bytes(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *was)
+{
+    uint32_t declared = check_ledger(check)->caps.paging_buffer_bytes;
+
+    return declared && was->DmaSize >= declared;
+}
+
 /* The operation has to be repeated: was anything achieved? */
 static void check_progress(struct check *check, struct paging_watch *watch,
                            const struct check_call *call, uint32_t advance)
@@ -459,8 +467,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     bool is_fresh = (uintptr_t)was->pDmaBuffer == watch->start;
     bool has_moved = advance || arg->MultipassOffset != was->MultipassOffset ||
                      arg->pDmaBufferPrivateData != was->pDmaBufferPrivateData;
-    uint32_t declared = check_ledger(check)->caps.paging_buffer_bytes;
-    enum rule_id rule = declared && was->DmaSize >= declared ? RULE_PB_020 : RULE_PB_012;
+    enum rule_id rule = has_declared_bytes(check, was) ? RULE_PB_020 : RULE_PB_012;
 
     bool has_private_changed = watch->has_private &&
                                watch->private_start == (uintptr_t)was->pDmaBufferPrivateData &&
@@ -536,6 +543,8 @@ static void after_build(struct check *check, struct paging_watch *watch,
     } else {
         watch->stalls = watch->circles = watch->aimless = 0;
         watch->is_given_up = false;
+        if (has_declared_bytes(check, was) && (uintptr_t)was->pDmaBuffer == watch->start)
+            check_holds(check, RULE_PB_020, true); /* the operation was done in it */
     }
     keep_private(watch, was->pDmaBufferPrivateData, was->DmaBufferPrivateDataSize);
 }

@@ -62,7 +62,7 @@ static void the_driver_finds_its_pages_where_the_offset_says(void **state)
         MDL head;
         PFN_NUMBER pages[8];
     } list = {.head.ByteCount = 8 * PAGE_BYTES, .head.Size = sizeof list};
-    unsigned shifted = 0;
+    unsigned shifted = 0, windows = 0;
 
     for (unsigned i = 0; i < 8; i++)
         list.pages[i] = 100 + i;
@@ -79,8 +79,13 @@ static void the_driver_finds_its_pages_where_the_offset_says(void **state)
         arg.Transfer.MdlOffset = 2;
         arg.Transfer.Destination.pMdl = &list.head;
         assert_int_equal(miniport_build_paging_buffer(lend, NULL, &arg), STATUS_SUCCESS);
-        assert_true(seen.offset >= 2 && seen.offset <= 2 + LEND_MOST_BEFORE);
-        assert_int_equal(seen.page_count, 8 + seen.offset - 2);
+        if (seen.page_count == seen.offset + 3) { /* the pages of the piece, and nothing behind */
+            windows++;
+            assert_true(seen.offset <= LEND_MOST_BEFORE);
+        } else {
+            assert_true(seen.offset >= 2 && seen.offset <= 2 + LEND_MOST_BEFORE);
+            assert_int_equal(seen.page_count, 8 + seen.offset - 2);
+        }
         for (ULONG i = 0; i < seen.page_count; i++) {
             if (i >= seen.offset && i < seen.offset + 3)
                 assert_int_equal(seen.pages[i], 102 + i - seen.offset);
@@ -94,6 +99,7 @@ static void the_driver_finds_its_pages_where_the_offset_says(void **state)
         miniport_destroy(lend);
     }
     assert_true(shifted > 16);
+    assert_in_range(windows, 4, 32);
 }
 
 static void a_probe_leaves_no_trace(void **state)

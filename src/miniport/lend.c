@@ -48,6 +48,31 @@ static uint64_t pages_before(const struct lend_layer *layer, uint64_t first, uin
     return layer->seed && choice % 2 ? choice / 2 % (LEND_MOST_BEFORE + 1) : 0;
 }
 
+/*
+ * U3: instead of a list of the whole allocation, one of the pages of this piece alone. As for
+ * pages_before(), the same in each repeat and in each run.
+ */
+static bool is_window(const struct lend_layer *layer, uint64_t first, uint64_t count)
+{
+    return layer->seed && hash_pair(layer->seed, hash_pair(count, first)) % 4 == 0;
+}
+
+static bool lend_window(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_t count,
+                        uint64_t before)
+{
+    const uint64_t *pages = (const uint64_t *)(*mdl + 1);
+
+    if (*offset + count > bytes_to_pages((*mdl)->ByteCount) ||
+        !lend_pages(layer, pages + *offset, count, 0, count, before))
+        return false;
+    layer->copy.mdl = **mdl;
+    layer->copy.mdl.ByteCount = (ULONG)((before + count) * PAGE_BYTES);
+    layer->copy.mdl.Size = (CSHORT)(sizeof(MDL) + (before + count) * sizeof(uint64_t));
+    *offset = (ULONG)before;
+    *mdl = &layer->copy.mdl;
+    return true;
+}
+
 /* Where nothing but the offset says which part of an allocation it is, before is 0. */
 static bool lend_mdl(struct lend_layer *layer, MDL **mdl, ULONG *offset, uint64_t count,
                      uint64_t before)
@@ -76,18 +101,20 @@ static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, uint64_t first, ui
 static bool lend(struct lend_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     uint64_t pages, before;
+    MDL **mdl;
 
     switch ((unsigned)arg->Operation) {
     case DXGK_OPERATION_TRANSFER:
         pages = bytes_to_pages(arg->Transfer.TransferSize);
         before = pages_before(layer, arg->Transfer.MdlOffset, pages);
-        if (!arg->Transfer.Source.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Source.pMdl, &arg->Transfer.MdlOffset, pages,
-                            before);
-        if (!arg->Transfer.Destination.SegmentId)
-            return lend_mdl(layer, &arg->Transfer.Destination.pMdl, &arg->Transfer.MdlOffset, pages,
-                            before);
-        return false;
+        mdl = !arg->Transfer.Source.SegmentId        ? &arg->Transfer.Source.pMdl
+              : !arg->Transfer.Destination.SegmentId ? &arg->Transfer.Destination.pMdl
+                                                     : NULL;
+        if (!mdl || !*mdl)
+            return false;
+        return is_window(layer, arg->Transfer.MdlOffset, pages)
+                   ? lend_window(layer, mdl, &arg->Transfer.MdlOffset, pages, before)
+                   : lend_mdl(layer, mdl, &arg->Transfer.MdlOffset, pages, before);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
         return lend_mdl(layer, &arg->MapApertureSegment.pMdl, &arg->MapApertureSegment.MdlOffset,
                         arg->MapApertureSegment.NumberOfPages, 0);

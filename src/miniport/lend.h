@@ -8,7 +8,8 @@
  *            page reads LEND_POISON_PAGE, and when the call returns all of the copy LEND_STALE_PAGE. Who
  *            uses a page that is not its own, or keeps the list, reaches for memory that is not there.
  *            With a seed, lists of transfers are lent as parts of longer ones: up to
- *            LEND_MOST_BEFORE poisoned pages come before, and MdlOffset says so. Which lists, and by
+ *            LEND_MOST_BEFORE poisoned pages come before, and MdlOffset says so; or as
+ *            windows, of the pages of the piece alone (contract.md, unknown 3). Which lists, and by
  *            how much, is the seed's choice and the same for each repeat of an operation. Those of the
  *            aperture are not: there the offset is what says which part of an allocation is mapped.
  *            Lists of more than LEND_LIMIT_PAGES, and calls for which there is no memory, go down as
