@@ -168,6 +168,36 @@ static void what_may_be_mapped_is_limited_for_one_aperture_and_for_all(void **st
     }
 }
 
+/* APER-017: each has slots enough, and what is in one keeps the other from being used. */
+static void what_may_be_mapped_in_all_apertures_is_limited(void **state)
+{
+    static const struct {
+        uint64_t all;
+        const char *calls;
+    } limits[] = {{0, "MM"}, {40, "MM"}, {39, "MUM"}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(limits); i++) {
+        struct rig_config config = rig_model(0);
+        struct rig_object first, second;
+        struct rig *rig;
+
+        config.has_two_apertures = true;
+        config.all_apertures_limit_pages = limits[i].all;
+        rig = rig_create(&config); /* 64 slots each */
+        rig_object(rig, 20, 2, &first);
+        rig_object(rig, 20, 3, &second);
+        rig_gpu(rig, &first, 8);
+        rig_gpu(rig, &second, 8);
+        assert_string_equal(trace(rig), limits[i].calls);
+        assert_int_equal(rig->vidmm->aperture_bytes, PAGE_BYTES * (limits[i].all == 39 ? 20 : 40));
+        rig_destroy_object(rig, &first);
+        rig_destroy_object(rig, &second);
+        rig_drain(rig);
+        assert_int_equal(rig->vidmm->aperture_bytes, 0);
+        rig_free(rig);
+    }
+}
+
 struct pieces {
     uint64_t offset[8], size[8], mdl_offset[8];
     unsigned count;
@@ -301,6 +331,7 @@ int main(void)
         cmocka_unit_test(eviction_goes_through_an_aperture_that_the_allocation_names),
         cmocka_unit_test(an_aperture_shows_system_pages_where_they_are),
         cmocka_unit_test(what_may_be_mapped_is_limited_for_one_aperture_and_for_all),
+        cmocka_unit_test(what_may_be_mapped_in_all_apertures_is_limited),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),

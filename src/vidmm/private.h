@@ -146,7 +146,10 @@ uint64_t segment_page_count(const struct segment *segment,
 /* Bytes that placing the allocation in the segment takes. */
 uint64_t segment_footprint(const struct segment *segment,
                            const struct vidmm_allocation *allocation);
-uint64_t segment_free(const struct segment *segment);
+uint64_t segment_free(const struct vidmm *vidmm, const struct segment *segment);
+/* Apertures take from one limit: what another one gives back helps this one (APER-017). */
+bool segment_shares_limit(const struct vidmm *vidmm, const struct segment *segment,
+                          const struct segment *other);
 
 /*
  * Physical model: slots of an eviction segment for the allocation's way out. Without one, or when
@@ -628,6 +631,7 @@ struct vidmm {
     unsigned held_for_updates; /* processes, by idle_updates.c */
     struct vidmm_allocation *swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES]; /* who has it */
     struct segment *agp;                                                   /* NULL: none */
+    uint64_t aperture_bytes; /* taken in all apertures, for caps.aperture_commit_limit */
     uint64_t agp_scratch; /* system page that WRITE_PHYSICAL goes to */
     bool has_agp_scratch;
     uint64_t dummy_page; /* system page behind unmapped aperture slots */

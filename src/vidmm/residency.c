@@ -248,6 +248,32 @@ static bool is_more_to_come(const struct vidmm *vidmm)
             allocation_is_idle(container_of(vidmm->dying.next, struct vidmm_allocation, dying)));
 }
 
+/* In the segment, or in an aperture that takes from the same limit (APER-017). */
+static struct vidmm_allocation *find_victim_for(struct vidmm *vidmm, struct segment *segment)
+{
+    struct vidmm_allocation *victim = find_victim(vidmm, segment);
+    unsigned i;
+
+    for (i = 0; i < vidmm->caps.segment_count && !victim; i++) {
+        if (segment_shares_limit(vidmm, segment, &vidmm->segments[i]))
+            victim = find_victim(vidmm, &vidmm->segments[i]);
+    }
+    return victim;
+}
+
+/* Bytes on their way out of the segment, and of those that take from the same limit. */
+static uint64_t leaving_bytes(const struct vidmm *vidmm, const struct segment *segment)
+{
+    uint64_t bytes = segment->leaving;
+    unsigned i;
+
+    for (i = 0; i < vidmm->caps.segment_count; i++) {
+        if (segment_shares_limit(vidmm, segment, &vidmm->segments[i]))
+            bytes += vidmm->segments[i].leaving;
+    }
+    return bytes;
+}
+
 /*
  * Starts evictions until bytes are free or on their way out. Free bytes that did not do (the space
  * is in pieces) do not count; what destroyed allocations will release when the work that uses them
@@ -257,20 +283,20 @@ static bool is_more_to_come(const struct vidmm *vidmm)
 static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t bytes,
                       NTSTATUS *status)
 {
-    uint64_t free_bytes = segment_free(segment);
+    uint64_t free_bytes = segment_free(vidmm, segment);
     uint64_t doomed = is_more_to_come(vidmm) ? segment->doomed : 0;
-    uint64_t coming = segment->leaving + doomed;
+    uint64_t coming = leaving_bytes(vidmm, segment) + doomed;
 
     *status = STATUS_SUCCESS;
     if (free_bytes < bytes)
         coming += free_bytes;
     while (coming < bytes) {
-        struct vidmm_allocation *victim = find_victim(vidmm, segment);
+        struct vidmm_allocation *victim = find_victim_for(vidmm, segment);
         uint64_t footprint;
 
         if (!victim)
             break;
-        footprint = segment_footprint(segment, victim);
+        footprint = segment_footprint(victim->segment, victim);
         if (victim->is_offered)
             allocation_drop(victim);
         else
@@ -281,7 +307,7 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
             break;
         coming += footprint;
     }
-    return segment->leaving > 0 || doomed > 0;
+    return leaving_bytes(vidmm, segment) > 0 || doomed > 0;
 }
 
 /* What the request still has to place in the segment. */
@@ -515,7 +541,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
             own += segment_footprint(segment, allocation);
     }
     *out_needed = needed;
-    *out_available = segment_free(segment) + own + evictable_bytes(segment);
+    *out_available = segment_free(request->vidmm, segment) + own + evictable_bytes(segment);
 }
 
 /* ---- Starting over ------------------------------------------------------------------------------------ */

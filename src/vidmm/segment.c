@@ -164,13 +164,30 @@ uint64_t segment_footprint(const struct segment *segment, const struct vidmm_all
     return PAGE_BYTES_OF(align_up(segment_page_count(segment, allocation), segment->unit_pages));
 }
 
-uint64_t segment_free(const struct segment *segment)
+/* Slots of the bridge's window are not the driver's to map: they do not count (APER-017). */
+static uint64_t left_of_limit(const struct vidmm *vidmm, const struct segment *segment)
+{
+    if (segment->kind != SEGMENT_APERTURE || !vidmm->caps.aperture_commit_limit)
+        return UINT64_MAX;
+    return vidmm->caps.aperture_commit_limit -
+           min_u64(vidmm->caps.aperture_commit_limit, vidmm->aperture_bytes);
+}
+
+bool segment_shares_limit(const struct vidmm *vidmm, const struct segment *segment,
+                          const struct segment *other)
+{
+    return vidmm->caps.aperture_commit_limit && other != segment &&
+           segment->kind == SEGMENT_APERTURE && other->kind == SEGMENT_APERTURE;
+}
+
+uint64_t segment_free(const struct vidmm *vidmm, const struct segment *segment)
 {
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
         break;
-    case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
+        return min_u64(range_allocator_free_bytes(&segment->ranges), left_of_limit(vidmm, segment));
+    case SEGMENT_CONTIGUOUS:
     case SEGMENT_AGP:
         return range_allocator_free_bytes(&segment->ranges);
     case SEGMENT_PAGES:
@@ -373,6 +390,8 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     NTSTATUS status = STATUS_SUCCESS;
 
     ASSERT(!allocation->segment);
+    if (segment_footprint(segment, allocation) > left_of_limit(allocation->vidmm, segment))
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
         break;
@@ -389,6 +408,8 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     if (!NT_SUCCESS(status))
         return status;
     allocation->segment = segment;
+    if (segment->kind == SEGMENT_APERTURE)
+        allocation->vidmm->aperture_bytes += segment_footprint(segment, allocation);
     segment->used += segment_footprint(segment, allocation);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
@@ -442,6 +463,8 @@ void segment_unplace(struct vidmm_allocation *allocation)
         break;
     }
     segment_set_departure(allocation, STAYS);
+    if (segment->kind == SEGMENT_APERTURE)
+        allocation->vidmm->aperture_bytes -= segment_footprint(segment, allocation);
     segment->used -= segment_footprint(segment, allocation);
     budget_unplaced(allocation, segment_footprint(segment, allocation));
     segment->allocation_count--;
@@ -482,11 +505,13 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation)
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         struct segment *segment = &vidmm->segments[i];
 
-        if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE)
+        if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE ||
+            PAGE_BYTES_OF(allocation->page_count) > left_of_limit(vidmm, segment))
             continue;
         if (NT_SUCCESS(take_range(segment, PAGE_BYTES_OF(allocation->page_count), PAGE_BYTES,
                                   &allocation->eviction_offset))) {
             allocation->eviction_aperture = segment;
+            vidmm->aperture_bytes += PAGE_BYTES_OF(allocation->page_count);
             return;
         }
     }
@@ -503,6 +528,7 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
                                 PAGE_BYTES_OF(allocation->page_count));
     ASSERT(status == RANGE_OK);
     (void)status;
+    allocation->vidmm->aperture_bytes -= PAGE_BYTES_OF(allocation->page_count);
     allocation->eviction_aperture = NULL;
 }
 

@@ -32,7 +32,7 @@
 
 #include <cmocka.h>
 
-#define RIG_SEGMENTS      4 /* at most; the last one is the aperture */
+#define RIG_SEGMENTS      4 /* at most; the last one is an aperture */
 #define RIG_LEVELS        3
 #define RIG_TLB_ENTRIES   1024
 #define RIG_FIRST_PAGE    UINT64_C(0x100) /* of system memory */
@@ -51,6 +51,7 @@ struct rig_config {
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
     bool has_pitch[RIG_SEGMENTS];         /* PitchAlignment */
     uint64_t aperture_pages;              /* 0: 64 */
+    bool has_two_apertures;               /* of that size: the last two segments */
     uint64_t aperture_limit_pages;        /* its CommitLimit; 0: all of it */
     uint64_t all_apertures_limit_pages;   /* DXGK_DRIVERCAPS.ApertureSegmentCommitLimit; 0: none */
     bool is_coherent;                     /* the aperture */
@@ -285,7 +286,14 @@ static inline struct rig *rig_of(struct miniport *self)
 
 static inline bool rig_is_aperture(const struct rig *rig, unsigned segment)
 {
-    return segment == rig->segment_count;
+    return segment == rig->segment_count ||
+           (rig->config.has_two_apertures && segment + 1 == rig->segment_count);
+}
+
+/* In the arrays of slots, those of the last segment first. */
+static inline uint64_t rig_slot(const struct rig *rig, unsigned segment, uint64_t page)
+{
+    return page + (rig->segment_count - segment) * rig->config.aperture_pages;
 }
 
 static inline uint64_t rig_segment_base(unsigned segment)

@@ -482,8 +482,10 @@ static inline void rig_end_operation(struct rig *rig, uint32_t index)
     }
     if (args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
         for (uint64_t unit = 0; unit < operation->units; unit++) {
-            rig->slot_owner[args->UnmapApertureSegment.OffsetInPages + unit] = 0;
-            rig->slot_is_busy[args->UnmapApertureSegment.OffsetInPages + unit] = false;
+            rig->slot_owner[rig_slot(rig, args->UnmapApertureSegment.SegmentId,
+                                     args->UnmapApertureSegment.OffsetInPages + unit)] = 0;
+            rig->slot_is_busy[rig_slot(rig, args->UnmapApertureSegment.SegmentId,
+                                       args->UnmapApertureSegment.OffsetInPages + unit)] = false;
         }
     }
     if (allocation)
@@ -794,6 +796,7 @@ static inline NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXG
             struct rig_page *target;
 
             if (rig_is_aperture(rig, segment)) {
+                at = rig_slot(rig, segment, at);
                 EXPECT(rig->slots[at] && rig->slot_owner[at] == allocation->number);
                 target = rig_page(rig, 0, rig->slots[at] - 1);
             } else {

@@ -455,7 +455,9 @@ static inline struct rig_page *rig_side(struct rig *rig, const struct rig_operat
            unit;
     if (!rig_is_aperture(rig, segment))
         return rig_page(rig, segment, page);
-    EXPECT(page < rig->config.aperture_pages && rig->slots[page]);
+    EXPECT(page < rig->config.aperture_pages);
+    page = rig_slot(rig, segment, page);
+    EXPECT(rig->slots[page]);
     return rig_page(rig, 0, rig->slots[page] - 1);
 }
 
@@ -571,6 +573,7 @@ static inline void rig_accept_map(struct rig *rig, struct rig_operation *operati
     EXPECT(rig_is_aperture(rig, args->MapApertureSegment.SegmentId));
     EXPECT(operation->units == allocation->page_count);
     EXPECT(first + operation->units <= rig->config.aperture_pages);
+    first = rig_slot(rig, args->MapApertureSegment.SegmentId, first);
     EXPECT(args->MapApertureSegment.hDevice);
     EXPECT(args->MapApertureSegment.Flags.CacheCoherent ==
            (allocation->is_cached && rig->config.is_coherent));
@@ -597,8 +600,9 @@ static inline void rig_accept_unmap(struct rig *rig, struct rig_operation *opera
     EXPECT((uint64_t)args->UnmapApertureSegment.DummyPage.QuadPart ==
            PAGE_BYTES_OF(rig->vidmm->dummy_page));
     rig_page(rig, 0, rig->vidmm->dummy_page); /* the platform's, still */
+    EXPECT(first + operation->units <= rig->config.aperture_pages);
+    first = rig_slot(rig, args->UnmapApertureSegment.SegmentId, first);
     for (uint64_t unit = 0; unit < operation->units; unit++) {
-        EXPECT(first + unit < rig->config.aperture_pages);
         EXPECT(rig->slot_owner[first + unit] == allocation->number);
         if (rig->slots[first + unit])
             EXPECT(!rig_page(rig, 0, rig->slots[first + unit] - 1)->packet_pins);
@@ -669,13 +673,17 @@ static inline void rig_run_operation(struct rig *rig, struct rig_operation *oper
         break;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
         for (unit = first; unit < first + count; unit++) {
-            EXPECT(!rig->slots[args->MapApertureSegment.OffsetInPages + unit]);
-            rig->slots[args->MapApertureSegment.OffsetInPages + unit] = operation->pfns[unit] + 1;
+            EXPECT(!rig->slots[rig_slot(rig, args->MapApertureSegment.SegmentId,
+                                        args->MapApertureSegment.OffsetInPages + unit)]);
+            rig->slots[rig_slot(rig, args->MapApertureSegment.SegmentId,
+                                args->MapApertureSegment.OffsetInPages + unit)] =
+                operation->pfns[unit] + 1;
         }
         break;
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
         for (unit = 0; unit < operation->units; unit++)
-            rig->slots[args->UnmapApertureSegment.OffsetInPages + unit] = 0;
+            rig->slots[rig_slot(rig, args->UnmapApertureSegment.SegmentId,
+                                args->UnmapApertureSegment.OffsetInPages + unit)] = 0;
         break;
     case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
         rig_write_fence(rig, args);

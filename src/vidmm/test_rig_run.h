@@ -32,7 +32,9 @@ static inline void rig_run_commands(struct rig *rig, const struct rig_packet *pa
 
         EXPECT(command->magic == RIG_COMMAND_MAGIC && command->segment);
         if (rig_is_aperture(rig, command->segment)) {
-            EXPECT(page < rig->config.aperture_pages && rig->slots[page]);
+            EXPECT(page < rig->config.aperture_pages);
+            page = rig_slot(rig, command->segment, page);
+            EXPECT(rig->slots[page]);
             target = rig_page(rig, 0, rig->slots[page] - 1);
         } else {
             target = rig_page(rig, command->segment, page);
@@ -295,15 +297,15 @@ static inline struct rig *rig_new(const struct rig_config *config)
         rig->config.scratch_bytes = rig_coverage(1);
     rng_init(&rig->rng, config->seed);
     failing_services_init(&rig->memory);
-    rig->segment_count = rig->config.memory_segments + 1;
+    rig->segment_count = rig->config.memory_segments + (config->has_two_apertures ? 2 : 1);
     for (i = 0; i < rig->config.memory_segments; i++) {
         rig->segment_pages[i] = config->segment_pages[i] ? config->segment_pages[i] : 256;
         rig->segments[i] = calloc(rig->segment_pages[i], sizeof *rig->segments[i]);
         assert_non_null(rig->segments[i]);
     }
-    rig->slots = calloc(rig->config.aperture_pages, sizeof *rig->slots);
-    rig->slot_owner = calloc(rig->config.aperture_pages, sizeof *rig->slot_owner);
-    rig->slot_is_busy = calloc(rig->config.aperture_pages, sizeof *rig->slot_is_busy);
+    rig->slots = calloc(2 * rig->config.aperture_pages, sizeof *rig->slots);
+    rig->slot_owner = calloc(2 * rig->config.aperture_pages, sizeof *rig->slot_owner);
+    rig->slot_is_busy = calloc(2 * rig->config.aperture_pages, sizeof *rig->slot_is_busy);
     rig->system = calloc(rig->config.system_pages, sizeof *rig->system);
     rig->system_free = calloc(rig->config.system_pages, sizeof *rig->system_free);
     assert_true(rig->slots && rig->slot_owner && rig->slot_is_busy && rig->system &&

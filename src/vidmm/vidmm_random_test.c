@@ -55,6 +55,9 @@ static struct rig_config random_config(uint64_t seed)
         config.keeps_tables_in_system = true;
     config.hides_segment[1] = rng_chance(&rng, 1, 2);
     config.aperture_pages = 64 + rng_below(&rng, 100);
+    config.has_two_apertures = !config.is_virtual && rng_chance(&rng, 1, 3);
+    if (config.has_two_apertures && rng_chance(&rng, 1, 2)) /* one would fill it */
+        config.all_apertures_limit_pages = config.aperture_pages;
     config.is_coherent = rng_chance(&rng, 1, 2);
     config.caches_invalid = rng_chance(&rng, 1, 2);
     config.has_protections = rng_chance(&rng, 1, 2);
