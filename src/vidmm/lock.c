@@ -98,6 +98,8 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
         status = allocation_leave_for_cpu(allocation);
         vidmm_pump(allocation->vidmm);
+        if (NT_SUCCESS(status) && allocation->state == ALLOCATION_BACKED)
+            break; /* it took no packet: what was clean is discarded */
         return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
     }
     allocation_hold(allocation);
