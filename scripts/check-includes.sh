@@ -13,6 +13,7 @@ vidmm       base miniport vidsch vidmm vidmm-api wdk
 machine     base machine
 sgpu        base machine sgpu drydock-api
 nt          base machine nt wdk
+image       base image
 refkmd      refkmd wdk drydock-api
 check       base miniport machine check wdk
 workload    base workload
