@@ -336,6 +336,9 @@ bool player_play(struct player *player)
 #endif
     }
     player->op_index = op_count;
+    /* A board that is pulled out asleep is not woken for it; any other is, as the end of a case. */
+    if (!player->removal.is_scheduled)
+        player_wake(player);
     if (!wait_idle(player))
         return false;
     while (player->removal.is_scheduled) {

@@ -188,19 +188,24 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
     return true;
 }
 
+void player_wake(struct player *player)
+{
+    if (!player->is_asleep)
+        return; /* it could not fall asleep, which has been reported */
+    player->is_asleep = false;
+    sgpu_power_on(player->config.gpu);
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
+    vidmm_power_up(player->vidmm);
+    player->needs_pump = true;
+}
+
 static bool play_power(struct player *player, uint32_t op_index)
 {
     enum workload_power power = (enum workload_power)player_op(player, op_index)->flags;
 
     if (power != WORKLOAD_POWER_ON)
         return sleep(player, op_index, power);
-    if (!player->is_asleep)
-        return true; /* it could not fall asleep, which has been reported */
-    player->is_asleep = false;
-    sgpu_power_on(player->config.gpu);
-    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
-    vidmm_power_up(player->vidmm);
-    player->needs_pump = true;
+    player_wake(player);
     return true;
 }
 

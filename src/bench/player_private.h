@@ -292,6 +292,8 @@ void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
 /* Uses devices again that were in error, once none of their submissions is left. */
 /* What does not end from here on is not the driver's doing. */
+/* The power is back, if it was off. */
+void player_wake(struct player *player);
 void player_tell_hang(struct player *player, uint32_t node);
 void player_revive_devices(struct player *player);
 

@@ -325,6 +325,31 @@ static void pages_mapped_by_number_outlive_resets_and_sleeps(void **state)
     }
 }
 
+/* What was submitted before the sleep goes on behind it, and is compared as always. */
+static void a_case_that_ends_asleep_is_woken(void **state)
+{
+    static const char *const models[] = {"physical", "gpummu", "iommu"};
+    static const char *const sleeps[] = {"standby", "hibernate", "d3"};
+
+    for (unsigned i = 0; i < 9; i++) {
+        char text[256];
+        struct workload *workload;
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption local-memory 8M\n"
+                 "alloc a size=1M segments=local,aperture flags=cpu-visible\n"
+                 "write a\nsubmit c0 duration=1000 a:rw\npower %s\n",
+                 sleeps[i / 3]);
+        workload = test_parse(text);
+        test_option(workload, "model", models[i % 3]);
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 1);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_hung_render_takes_one_engine),
         cmocka_unit_test(one_time_out_too_many_ends_the_adapter),
         cmocka_unit_test(a_save_area_counts_what_has_run),
+        cmocka_unit_test(a_case_that_ends_asleep_is_woken),
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
     };
 
