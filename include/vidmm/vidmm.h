@@ -154,6 +154,7 @@ struct vidmm_config {
                                       context before an allocation of that goes (SUB-004) */
     bool frees_empty_tables;      /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging; /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
+    bool marks_paging_only; /* Resubmission is not set for clients' packets (SUB-008) */
     bool announces_idle;         /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a

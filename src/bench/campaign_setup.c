@@ -394,6 +394,7 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
     config->skips_paging_patch = rng_chance(&rng, 1, 2);
     config->announces_idle = rng_chance(&rng, 1, 2);
     config->has_no_ranges = rng_chance(&rng, 1, 4);
+    config->marks_paging_only = rng_chance(&rng, 1, 4);
     stream_of(seed, STREAM_PIECES, &rng);
     if (rng_chance(&rng, 1, 2))
         config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 16);
@@ -623,8 +624,9 @@ static void describe(struct campaign_setup *setup)
         say(setup, ", aperture maps of %" PRIu64 " KiB", config->aperture_piece_bytes / KiB);
     if (config->link_bytes_per_second)
         say(setup, ", link %" PRIu64 " MiB/s", config->link_bytes_per_second / MiB);
-    say(setup, ", jitter %" PRIu64 " ns%s%s", config->jitter_ns,
+    say(setup, ", jitter %" PRIu64 " ns%s%s%s", config->jitter_ns,
         config->skips_paging_patch ? ", no patch" : "",
+        config->marks_paging_only ? ", paging marked" : "",
         config->announces_idle ? ", idle announced" : "");
     describe_board(setup);
     for (size_t i = 0; i < ARRAY_COUNT(faults); i++) {

@@ -240,6 +240,7 @@ static bool raise_manager(struct run_assembly *run)
         .transfer_bytes = config->transfer_piece_bytes,
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
+        .marks_paging_only = config->marks_paging_only,
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,
         .splits_dma_buffers = config->splits_dma_buffers,

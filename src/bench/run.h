@@ -155,6 +155,7 @@ struct run_config {
     bool
         switches_to_null_context; /* before an allocation of the context goes that ran last (1.2) */
     bool announces_idle;          /* AllocationIsIdle is set from the first call */
+    bool marks_paging_only;       /* Resubmission is for paging packets alone */
     bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
     unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
     bool splits_dma_buffers;      /* at every one of them */

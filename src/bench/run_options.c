@@ -96,6 +96,7 @@ static const struct run_option rows[] = {
     CHOICE(switches_to_null_context, "null-context", "no|yes"),
     CHOICE(announces_idle, "announce-idle", "no|yes"),
     CHOICE(skips_paging_patch, "paging-patch", "yes|no"),
+    CHOICE(marks_paging_only, "resubmission", "all|paging"),
     NUMBER(render_piece_refs, "render-piece"),
     CHOICE(splits_dma_buffers, "dma-split", "needed|always"),
     CHOICE(guarantees_one_buffer, "dma-contract", "multipass|guaranteed"),

@@ -80,7 +80,8 @@ struct check_context {
     unsigned node;
     DXGK_CREATECONTEXTFLAGS flags;
     DXGK_CONTEXTINFO info;
-    bool has_root; /* SetRootPageTable was called for it */
+    bool has_root;      /* SetRootPageTable was called for it */
+    unsigned preempted; /* packets that may come back, under other fences */
     DXGKARG_SETROOTPAGETABLE root;
 };
 
@@ -187,6 +188,7 @@ struct check_packet {
     bool is_paging, is_virtual;
     enum check_packet_state state;
     unsigned submit_count; /* more than 1: it came back after a preemption */
+    bool may_be_back;      /* one of its context that is no paging packet was preempted */
     uint64_t bytes;        /* submitted */
     bool is_null;          /* NullRendering: it is not to run */
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */

@@ -214,6 +214,16 @@ void check_ledger_lose_built(struct check_ledger *ledger)
 
 /* ---- Packets --------------------------------------------------------------------------------- */
 
+/* A client's packet that did not run comes back as a new one, if its context has any. */
+static void forget_preempted(struct check_ledger *ledger, struct check_packet *packet)
+{
+    struct check_context *context = check_find_context(ledger, packet->context);
+
+    if (context && !packet->is_paging)
+        context->preempted++;
+    forget_packet(ledger, packet);
+}
+
 void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset)
 {
     struct check_packet *packet, *following;
@@ -223,6 +233,8 @@ void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESET
             continue;
         if (packet->is_paging && !check_fence_reached(packet->fence, reset->LastAbortedFenceId))
             packet->state = CHECK_PREEMPTED;
+        else if (!check_fence_reached(packet->fence, reset->LastAbortedFenceId))
+            forget_preempted(ledger, packet);
         else
             forget_packet(ledger, packet);
     }
@@ -278,6 +290,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         .is_matched = true,
     };
     struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
+    struct check_context *owner;
 
     if (packet && packet->state == CHECK_PREEMPTED) {
         packet->state = CHECK_SUBMITTED;
@@ -291,6 +304,11 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     packet = base_alloc(ledger->services, sizeof *packet);
     if (!packet)
         return NULL;
+    owner = seen.is_paging ? NULL : check_find_context(ledger, seen.context);
+    if (owner && owner->preempted) {
+        owner->preempted--;
+        seen.may_be_back = true;
+    }
     seen.number = ++ledger->packets_submitted;
     *packet = seen;
     list_init(&packet->link);
@@ -327,7 +345,7 @@ void check_ledger_interrupt(struct check_ledger *ledger,
             if (packet->is_paging)
                 continue; /* it comes back with its fence */
             retired(context, packet);
-            forget_packet(ledger, packet);
+            forget_preempted(ledger, packet);
         }
     }
 }

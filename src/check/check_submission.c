@@ -51,10 +51,12 @@ static void check_order(struct check *check, const struct check_packet *packet)
 static void check_flags(struct check *check, const struct check_packet *packet,
                         DXGK_SUBMITCOMMANDFLAGS flags)
 {
-    bool is_back = packet->submit_count > 1 &&
-                   check_ledger(check)->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
+    bool has_flag = check_ledger(check)->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
+    bool is_back = packet->submit_count > 1 && has_flag;
+    /* A client's packet comes back under another fence, and is marked then or is a new one. */
+    bool may_be_back = packet->may_be_back && has_flag;
 
-    if (!check_holds(check, RULE_SUB_008, !!flags.Resubmission == is_back))
+    if (!check_holds(check, RULE_SUB_008, may_be_back || !!flags.Resubmission == is_back))
         check_report(check, RULE_SUB_008, context_of(check, packet->context), "Flags.Resubmission",
                      "is %u on the %s submission of fence 0x%x", flags.Resubmission,
                      packet->submit_count > 1 ? "second" : "first", packet->fence);

@@ -195,8 +195,20 @@ RULE_BROKEN(SUB_008)
     rig_submit_packet(rig, &packet);
 }
 
+/* Marked or not, a client's packet that was preempted comes back; what is behind it is new. */
 RULE_KEPT(SUB_008)
 {
+    for (unsigned is_marked = 0; is_marked < 2; is_marked++) {
+        DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+        rig_submit_packet(rig, &packet);
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, packet.SubmissionFenceId - 1);
+        packet.SubmissionFenceId = ++rig->fence;
+        packet.Flags.Resubmission = is_marked;
+        rig_submit_packet(rig, &packet);
+        rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    }
     rig_render(rig);
 }
 

@@ -71,6 +71,7 @@ static void take_apart(struct node *node)
             list_remove(&packet->node);
             list_push_front(&node->resubmit, &packet->node);
         } else {
+            packet->is_resubmission = !packet->has_failed;
             put_back(packet);
         }
     }

@@ -150,7 +150,7 @@ static NTSTATUS submit(struct vidsch_packet *base, struct miniport *miniport)
         assert_int_equal(base->fence_id, packet->first_id); /* SUB-009 */
     else
         assert_int_not_equal(base->fence_id, packet->first_id);
-    assert_int_equal(base->is_resubmission, base->is_paging && packet->submit_count > 1);
+    assert_int_equal(base->is_resubmission, packet->submit_count > 1);
     write_down(stage, "%c%u ", packet->name, base->fence_id);
     return STATUS_SUCCESS;
 }

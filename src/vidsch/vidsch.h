@@ -73,7 +73,7 @@ struct vidsch_packet {
     uint32_t fence_id;    /* SubmissionFenceId, from submission on */
     uint64_t sequence;    /* order of vidsch_submit() over the whole adapter, from 1 */
     uint64_t serial;      /* order of submission to the driver; changes when it comes back */
-    bool is_resubmission; /* a paging packet on its way again after a preemption (SUB-008) */
+    bool is_resubmission; /* on its way again after a preemption (SUB-008) */
     bool is_cancelled;    /* it retires in its turn without having gone to the driver */
     bool has_failed;      /* the driver refused it; it retires in its turn with failure */
     NTSTATUS failure;
