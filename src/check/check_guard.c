@@ -17,9 +17,20 @@ void guard_fini(struct guard *guard)
     memset(guard, 0, sizeof *guard);
 }
 
+/* Canaries stand where the copy was, and will not be: at, of size bytes. */
+static void leave_copy(struct guard *guard, char *at, size_t size)
+{
+    char *old = guard->copy, *old_end = old + guard->size, *end = at + size;
+
+    if (old < at)
+        memset(old, GUARD_CANARY, (size_t)((old_end < at ? old_end : at) - old));
+    if (old_end > end)
+        memset(old > end ? old : end, GUARD_CANARY, (size_t)(old_end - (old > end ? old : end)));
+}
+
 /*
- * A fresh copy of size bytes, as far behind a boundary of alignment as real is. Pages are mapped anew only
- * when those that there are do not suffice.
+ * A fresh copy of size bytes, as far behind a boundary of alignment as real is; what it holds is the
+ * caller's to write. Pages are mapped anew only when those that there are do not suffice.
  */
 static bool make_copy(struct guard *guard, char *real, size_t size, size_t alignment)
 {
@@ -39,13 +50,12 @@ static bool make_copy(struct guard *guard, char *real, size_t size, size_t align
         guard->map = map;
         guard->map_bytes = bytes;
     } else {
-        memset(guard->copy, GUARD_CANARY, guard->size);
+        leave_copy(guard, guard->map + 2 * PAGE + skew, size);
     }
     guard->copy = guard->map + 2 * PAGE + skew;
     guard->real = real;
     guard->size = size;
     guard->used = 0;
-    memset(guard->copy, GUARD_FILL, size);
     return true;
 }
 
@@ -66,6 +76,7 @@ char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
     if (!guard->map || guard->real != start || guard->size != size) {
         if (!make_copy(guard, start, size, PAGE))
             return NULL;
+        memset(guard->copy, GUARD_FILL, size);
     }
     if (guard->used < offset) { /* what was written before is there, as it would be */
         memcpy(guard->copy + guard->used, start + guard->used, offset - guard->used);
