@@ -344,6 +344,30 @@ static void plant_tell_reserved(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_reserved;
 }
 
+/* As if nobody waited for a native fence. */
+static void tell_no_fence(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    if (data->InterruptType != DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED ||
+        data->MonitoredFenceSignaled.NodeOrdinal != 0)
+        tell(layer_of_host(host), data);
+}
+
+static void plant_tell_no_fence(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_no_fence;
+}
+
+static NTSTATUS update_nothing(struct miniport *self, HANDLE object,
+                               const DXGKARG_UPDATEMONITOREDVALUES *arg)
+{
+    return STATUS_SUCCESS;
+}
+
+static void plant_update_nothing(struct zoo_layer *layer)
+{
+    layer->ops.update_monitored_values = update_nothing;
+}
+
 static bool queue_no_dpc(struct miniport_host *host)
 {
     struct zoo_layer *layer = layer_of_host(host);
@@ -478,6 +502,10 @@ const struct zoo_defect zoo_submit_defects[] = {
           "does not queue a DPC behind a completion"),
     PLANT("FENCE-no-notify", ZOO_ALL, "FENCE-004", plant_notify_no_dpc,
           "does not call DxgkCbNotifyDpc in its DPC"),
+    PLANT("FENCE-native-untold", ZOO_GPUMMU, "FENCE-013", plant_tell_no_fence,
+          "reports no native fence of an engine that it renders with"),
+    PLANT("FENCE-update-ignored", ZOO_GPUMMU, "FENCE-014", plant_update_nothing,
+          "does not write the values that DxgkDdiUpdateMonitoredValues gives"),
     PLANT("FENCE-query-old", ZOO_ALL, "FENCE-006 TDR-002", plant_query_old_fence,
           "answers QueryCurrentFence without looking"),
     PLANT("D77-pool-leaks", ZOO_ALL, "leak", plant_keep_pool,

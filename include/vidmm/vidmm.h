@@ -592,7 +592,7 @@ NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t v
  * Gives a fence for work of the process, of type D3DDDI_NATIVEFENCE_TYPE_DEFAULT, with a first value.
  * private_data goes to DxgkDdiCreateNativeFence and comes back as the driver left it. done (may be
  * NULL) is called when the driver has been told where the fence is (NOTIFY_FENCE_RESIDENCY): it may
- * be used from then on. The process outlives it. There is no waiting for it on the CPU.
+ * be used from then on. The process outlives it.
  *
  * STATUS_NOT_SUPPORTED: the driver has none. STATUS_DEVICE_BUSY: fences are being moved, or told of
  * anew, or the adapter is not on: let the machine run and ask again. STATUS_INSUFFICIENT_RESOURCES;
@@ -603,11 +603,27 @@ NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value
                                    vidmm_done done, void *context,
                                    struct vidmm_native_fence **out_fence);
 
-/* No work that signals it is pending. STATUS_DEVICE_BUSY: as above, or done has not been called. */
+/*
+ * No work that signals it is pending; waits for it end with STATUS_CANCELLED. STATUS_DEVICE_BUSY: as
+ * above, or done has not been called.
+ */
 NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence);
 
 /* As memory says now. */
 uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence);
+
+/*
+ * The CPU waits until the fence has at least the value, with an interrupt when it is signalled
+ * (DxgkDdiUpdateMonitoredValues). STATUS_SUCCESS: it has. STATUS_PENDING: done (may be NULL) will be
+ * called, with STATUS_SUCCESS, with STATUS_CANCELLED when the wait is given up, or with
+ * STATUS_DEVICE_REMOVED. Any number may wait for a fence. STATUS_DEVICE_BUSY: as for destroying.
+ * STATUS_NO_MEMORY; STATUS_DEVICE_REMOVED.
+ */
+NTSTATUS vidmm_native_fence_wait(struct vidmm_native_fence *fence, uint64_t value, vidmm_done done,
+                                 void *context);
+
+/* Ends all waits for the fence (STATUS_CANCELLED). STATUS_DEVICE_BUSY: as for creating. */
+NTSTATUS vidmm_native_fence_cancel_waits(struct vidmm_native_fence *fence);
 
 /*
  * Moves fences together, so that they take as few pages as they can. STATUS_SUCCESS: they do.

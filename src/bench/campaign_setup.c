@@ -48,6 +48,7 @@ enum stream {
     STREAM_PITCH,
     STREAM_RESERVED,
     STREAM_CONTEXTS,
+    STREAM_FENCES,
 };
 
 static const char *const model_names[] = {
@@ -60,6 +61,7 @@ static const char *const model_names[] = {
 #define LEAST_PAGING_BUFFER    64u /* room for the largest command of the reference GPU */
 #define FIRST_REMAPPING_LEVEL  30u
 #define FIRST_PROTECTING_LEVEL 21u
+#define FIRST_FENCES_LEVEL     31u
 #define FIRST_PARTS_LEVEL      32u /* that is told of residency in parts, and has auxiliary MMUs */
 
 const char *campaign_model_name(enum campaign_model model)
@@ -102,7 +104,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     static const char *const kinds[] = {"tiles",  "incidents", "power", "saves",
                                         "wishes", "tiled",     "rows",  "pinned"};
     struct rng rng;
-    char settings[12 + ARRAY_COUNT(kinds)][40];
+    char settings[13 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
     uint64_t processes, contexts;
 
@@ -127,6 +129,9 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         snprintf(settings[12 + i], sizeof settings[12 + i], "%s=%s", kinds[i],
                  rng_chance(&rng, 1, i == 0 ? 1 : 3) ? "yes" : "no");
+    /* Few drivers have native fences, and for the others the lines are nothing. */
+    snprintf(settings[12 + ARRAY_COUNT(kinds)], sizeof settings[0], "fences=%s",
+             rng_chance(&rng, 3, 4) ? "yes" : "no");
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         pointers[i] = settings[i];
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
@@ -340,6 +345,9 @@ static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
         if (rng_chance(&rng, 1, 2))
             config->auxiliary_mmus = 1 + (unsigned)rng_below(&rng, 8);
     }
+    stream_of(seed, STREAM_FENCES, &rng);
+    if (config->model == RUN_GPUMMU && config->wddm >= FIRST_FENCES_LEVEL && rng_chance(&rng, 7, 8))
+        config->native_fences = (unsigned)magnitude(&rng, 1, 8);
     stream_of(seed, STREAM_SPLITS, &rng);
     if (config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 2)) {
         config->render_piece_refs = 1 + (unsigned)rng_below(&rng, 4);
@@ -571,6 +579,8 @@ static void describe_board(struct campaign_setup *setup)
         say(setup, ", residency by %" PRIu64 " KiB", config->residency_part_bytes / KiB);
     if (config->auxiliary_mmus)
         say(setup, ", %u auxiliary MMUs", config->auxiliary_mmus);
+    if (config->native_fences)
+        say(setup, ", %u native fences a page", config->native_fences);
     if (config->render_piece_refs)
         say(setup, ", %s after %u references",
             config->splits_dma_buffers ? "split" : "may be split", config->render_piece_refs);

@@ -17,6 +17,8 @@ static KIRQL level_of(enum miniport_ddi ddi)
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_QueryCurrentFence:
         return DISPATCH_LEVEL;
+    case MINIPORT_DDI_UpdateMonitoredValues: /* never at the time of an interrupt */
+        return NT_DEVICE_IRQL;
     default:
         return PASSIVE_LEVEL;
     }

@@ -1,14 +1,16 @@
 /*
- * Native fences: whole runs of NTF-010-native-fences.case, with paging buffers of several sizes, drivers
- * that are told something wrong or nothing, and allocations that fail.
+ * Native fences: whole runs of NTF-010-native-fences.case and FENCE-014-native-fence-waits.case, with
+ * paging buffers of several sizes, drivers that are told something wrong or nothing, and allocations
+ * that fail.
  */
 #include "bench/test_run.h"
 
 struct watcher {
     struct miniport layer; /* first: the layer's functions find the watcher by it */
     struct miniport_ops ops;
-    unsigned told; /* notices */
-    UINT most;     /* fences in one */
+    unsigned told;                /* notices */
+    UINT most;                    /* fences in one */
+    unsigned updated, waited_for; /* UpdateMonitoredValues; entries with a value to be passed */
     /* Changes a notice; true: the driver does not hear of it. */
     bool (*bend)(struct watcher *watcher, DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);
 };
@@ -27,12 +29,24 @@ static NTSTATUS watch_build(struct miniport *layer, HANDLE object, DXGKARG_BUILD
     return miniport_build_paging_buffer(layer->next, object, args);
 }
 
+static NTSTATUS watch_update(struct miniport *layer, HANDLE object,
+                             const DXGKARG_UPDATEMONITOREDVALUES *args)
+{
+    struct watcher *watcher = (struct watcher *)layer;
+
+    watcher->updated++;
+    for (UINT i = 0; i < args->NumFences; i++)
+        watcher->waited_for += args->UpdatedValueArray[i] != UINT64_MAX;
+    return miniport_update_monitored_values(layer->next, object, args);
+}
+
 static struct miniport *add_watcher(void *context, struct miniport *next)
 {
     struct watcher *watcher = context;
 
     watcher->ops = miniport_forward_ops;
     watcher->ops.build_paging_buffer = watch_build;
+    watcher->ops.update_monitored_values = watch_update;
     watcher->layer = (struct miniport){.ops = &watcher->ops, .next = next};
     return &watcher->layer;
 }
@@ -81,6 +95,77 @@ static void fences_keep_their_values_with_any_buffer(void **state)
     workload_free(workload);
 }
 
+static bool has_finding(const struct run_result *result, const char *text)
+{
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        if (strstr(result->findings[i].text, text))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Waiting on the CPU ---- */
+
+/* One update before each of the five waits for what is not there, and one behind it. */
+static void waits_end_with_the_value(void **state)
+{
+    struct workload *workload = test_load("sequences/FENCE-014-native-fence-waits.case");
+    struct watcher watcher = {0};
+    struct run_config config = config_for(workload);
+    struct run_result *result = run_watched(&watcher, &config, workload);
+
+    test_assert_clean(result);
+    assert_int_equal(watcher.waited_for, 5);
+    assert_int_equal(watcher.updated, 10);
+    test_finish(result);
+    workload_free(workload);
+}
+
+static void every_nth_allocation_failure_leaves_waits_whole(void **state)
+{
+    struct workload *workload = test_load("sequences/FENCE-014-native-fence-waits.case");
+
+    for (uint64_t n = 1; n < 300; n += 3) {
+        struct watcher watcher = {0};
+        struct run_config config = config_for(workload);
+        struct run_result *result;
+
+        config.fail_allocation = n;
+        result = run_watched(&watcher, &config, workload);
+        assert_true(result->outcome == RUN_CLEAN || result->outcome == RUN_REFUSED);
+        test_finish(result);
+    }
+    workload_free(workload);
+}
+
+/* A wait that a reset leaves without its signal is given up; without a reset it is a finding. */
+static void a_wait_for_what_nobody_signals_is_told(void **state)
+{
+    static const char text[] = "drydock-case 1\n"
+                               "option model gpummu\n"
+                               "option wddm 3.2\n"
+                               "option native-fences 2\n"
+                               "option local-memory 16M\n"
+                               "alloc data size=64K\n"
+                               "fence 0 create value=1\n"
+                               "submit c0 duration=20000 signal=0 value=2 data:w\n"
+                               "fence 0 wait value=3\n"
+                               "fence 0 wait value=2\n";
+    struct workload_error error;
+    struct workload *workload;
+    struct watcher watcher = {0};
+    struct run_config config;
+    struct run_result *result;
+
+    assert_true(workload_parse(text, sizeof text - 1, "waits", &workload, &error));
+    config = config_for(workload);
+    result = run_watched(&watcher, &config, workload);
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_true(has_finding(result, "fence 0 has the value 2; a wait for 3 has not ended"));
+    test_finish(result);
+    workload_free(workload);
+}
+
 /* ---- What is wrong ---- */
 
 static bool swallow_moves(struct watcher *watcher,
@@ -106,15 +191,6 @@ static bool name_half_a_word(struct watcher *watcher,
                              DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
 {
     notice->FenceResidencyInfo[0].MonitoredValuePhysicalAddress.SegmentOffset += 4;
-    return false;
-}
-
-static bool has_finding(const struct run_result *result, const char *text)
-{
-    for (uint32_t i = 0; i < result->finding_count; i++) {
-        if (strstr(result->findings[i].text, text))
-            return true;
-    }
     return false;
 }
 
@@ -221,6 +297,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences_keep_their_values_with_any_buffer),
+        cmocka_unit_test(waits_end_with_the_value),
+        cmocka_unit_test(every_nth_allocation_failure_leaves_waits_whole),
+        cmocka_unit_test(a_wait_for_what_nobody_signals_is_told),
         cmocka_unit_test(wrong_notices_are_found),
         cmocka_unit_test(rule_FENCE_015_is_found_when_broken),
         cmocka_unit_test(older_drivers_have_no_fences),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define QUIET_EVENT_LIMIT   UINT64_C(2000000) /* events without progress: nothing will come of it */
+#define RESET_LIMIT         64u /* resets in one operation: what brings them on comes again after each */
 #define FIRST_TAG           (UINT64_C(1) << 40) /* above keys that people write in cases */
 #define PROGRESS_OPERATIONS 256u
 
@@ -84,6 +85,11 @@ static bool stop_stuck(struct player *player, const char *why)
         vidmm_is_idle(player->vidmm) ? "idle" : "not idle");
 }
 
+static uint64_t resets_of(const struct vidmm_statistics *statistics)
+{
+    return statistics->engine_resets + statistics->adapter_resets;
+}
+
 bool player_advance(struct player *player)
 {
     const struct vidmm_statistics *statistics;
@@ -107,6 +113,12 @@ bool player_advance(struct player *player)
         player->quiet_events = 0;
     } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
         return stop_stuck(player, "events go on without progress");
+    }
+    if (player->op_index != player->reset_op_index) {
+        player->reset_op_index = player->op_index;
+        player->resets_before_op = resets_of(statistics);
+    } else if (resets_of(statistics) - player->resets_before_op > RESET_LIMIT) {
+        return stop_stuck(player, "resets go on without progress");
     }
     return player->stop == PLAYER_NOT_STOPPED;
 }
@@ -226,6 +238,7 @@ static bool play_operation(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_FENCE_CREATE:
     case WORKLOAD_OP_FENCE_DESTROY:
     case WORKLOAD_OP_FENCE_EXPECT:
+    case WORKLOAD_OP_FENCE_WAIT:
     case WORKLOAD_OP_PACK_FENCES:
         return player_play_fence(player, op_index);
     case WORKLOAD_OP_HANG:

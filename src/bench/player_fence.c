@@ -77,6 +77,71 @@ static void expect(struct player *player, const struct workload_op *op)
                       (unsigned long long)op->value);
 }
 
+static void wait_done(void *context, NTSTATUS status, uint64_t ignored, uint64_t ignored_too)
+{
+    struct player_fence *fence = context;
+
+    fence->is_waiting = false;
+}
+
+static bool has_work(const struct player *player)
+{
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if (player->contexts[i].count)
+            return true;
+    }
+    return false;
+}
+
+/* Work that a reset has ended signals nothing: what was to come of it is given up. */
+static bool give_up_wait(struct player *player, const struct workload_op *op)
+{
+    struct player_fence *fence = &player->fences[op->offset];
+    const struct vidmm_statistics *statistics = vidmm_statistics(player->vidmm);
+    uint64_t value = vidmm_native_fence_value(fence->handle);
+
+    if (value >= op->value || (!statistics->engine_resets && !statistics->adapter_resets))
+        player_report(player, player->op_index,
+                      "fence %llu has the value %llu; a wait for %llu has not ended",
+                      (unsigned long long)op->offset, (unsigned long long)value,
+                      (unsigned long long)op->value);
+    while (vidmm_native_fence_cancel_waits(fence->handle) == STATUS_DEVICE_BUSY) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+static bool wait_on_cpu(struct player *player, const struct workload_op *op)
+{
+    struct player_fence *fence = &player->fences[op->offset];
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    if (!fence->handle)
+        return true;
+    for (;;) {
+        fence->is_waiting = true;
+        status = vidmm_native_fence_wait(fence->handle, op->value, wait_done, fence);
+        if (status == STATUS_DEVICE_BUSY) {
+            if (!player_advance(player))
+                return false;
+        } else if (!player_should_repeat(player, status, &attempts)) {
+            break;
+        }
+    }
+    if (!NT_SUCCESS(status))
+        player_report(player, player->op_index, "fence %llu cannot be waited for: status 0x%08x",
+                      (unsigned long long)op->offset, (unsigned)status);
+    if (status != STATUS_PENDING)
+        return true;
+    while (fence->is_waiting && has_work(player)) {
+        if (!player_advance(player))
+            return false;
+    }
+    return !fence->is_waiting || give_up_wait(player, op);
+}
+
 static bool pack(struct player *player)
 {
     unsigned attempts = 0;
@@ -112,6 +177,8 @@ bool player_play_fence(struct player *player, uint32_t op_index)
     case WORKLOAD_OP_FENCE_EXPECT:
         expect(player, op);
         return true;
+    case WORKLOAD_OP_FENCE_WAIT:
+        return wait_on_cpu(player, op);
     default:
         return pack(player);
     }

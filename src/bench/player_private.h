@@ -101,6 +101,7 @@ struct player_context {
 struct player_fence {
     struct vidmm_native_fence *handle; /* NULL: none */
     uint32_t number;                   /* that command buffers name it by */
+    bool is_waiting;                   /* a wait line has not ended */
 };
 
 struct player_preemptions {
@@ -145,6 +146,8 @@ struct player {
 
     uint64_t quiet_events; /* since anything was seen to progress */
     uint64_t last_progress;
+    uint64_t resets_before_op; /* when the operation began to wait */
+    uint32_t reset_op_index;   /* that one */
     bool has_faulted, is_giving_up;
     bool has_ended; /* the adapter was stopped or removed: giving up is as it should be */
     enum player_stop stop;

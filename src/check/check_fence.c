@@ -87,6 +87,29 @@ static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *
                      "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
 }
 
+/* What the driver was to write is in memory when it comes back. */
+static void after_update(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_UPDATEMONITOREDVALUES *arg = call->arg.update_monitored_values;
+
+    if (!check_holds(check, RULE_FENCE_014, call->status == STATUS_SUCCESS)) {
+        check_report(check, RULE_FENCE_014, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
+                     (unsigned)call->status);
+        return;
+    }
+    for (UINT i = 0; i < arg->NumFences; i++) {
+        uint64_t value = *(const volatile uint64_t *)arg->MonitoredValueKernelCpuVa[i];
+
+        if (check_holds(check, RULE_FENCE_014, value == arg->UpdatedValueArray[i]))
+            continue;
+        check_report(check, RULE_FENCE_014, NULL, "MonitoredValueKernelCpuVa",
+                     "entry %u of %u holds 0x%llx when the call comes back (expected 0x%llx)", i,
+                     arg->NumFences, (unsigned long long)value,
+                     (unsigned long long)arg->UpdatedValueArray[i]);
+        return;
+    }
+}
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void before_submission(struct check *check, struct fence_watch *watch,
@@ -223,6 +246,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (!check_holds(check, RULE_FENCE_009, call->status == STATUS_SUCCESS))
             check_report(check, RULE_FENCE_009, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
                          (unsigned)call->status);
+        break;
+    case MINIPORT_DDI_UpdateMonitoredValues:
+        after_update(check, call);
         break;
     case MINIPORT_DDI_QueryCurrentFence:
         if (NT_SUCCESS(call->status))

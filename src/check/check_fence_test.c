@@ -307,6 +307,68 @@ RULE_KEPT(FENCE_013)
     miniport_interrupt(rig->top, 0);
 }
 
+/* A driver that writes some of the values, and says what it is told to. */
+struct updater {
+    UINT count;
+    NTSTATUS status;
+};
+
+static NTSTATUS write_some(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct updater *updater = rig->told;
+    const DXGKARG_UPDATEMONITOREDVALUES *update = arg;
+
+    if (ddi != MINIPORT_DDI_UpdateMonitoredValues)
+        return STATUS_SUCCESS;
+    for (UINT i = 0; i < updater->count; i++)
+        *(UINT64 *)update->MonitoredValueKernelCpuVa[i] = update->UpdatedValueArray[i];
+    return updater->status;
+}
+
+static void update_two(struct rig *rig, const struct updater *updater)
+{
+    HANDLE fences[] = {rig, &rig->told};
+    UINT64 memory[] = {UINT64_MAX, UINT64_MAX}, values[] = {41, 6};
+    void *addresses[] = {&memory[0], &memory[1]};
+    const DXGKARG_UPDATEMONITOREDVALUES args = {
+        .NativeFenceArray = fences,
+        .UpdatedValueArray = values,
+        .MonitoredValueKernelCpuVa = addresses,
+        .NumFences = 2,
+    };
+    struct updater told = *updater;
+
+    rig->answer = write_some;
+    rig->told = &told;
+    miniport_update_monitored_values(rig->top, NULL, &args);
+}
+
+/* What it does not do before it comes back, it may do too late. */
+RULE_BROKEN(FENCE_014)
+{
+    update_two(rig, &(struct updater){.count = 1});
+    assert_string_equal(rig->last.text, "entry 1 of 2 holds 0xffffffffffffffff when the call comes "
+                                        "back (expected 0x6)");
+}
+
+RULE_KEPT(FENCE_014)
+{
+    update_two(rig, &(struct updater){.count = 2});
+}
+
+static void rule_FENCE_014_is_found_when_the_update_fails(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig_init_prepared(rig);
+    update_two(rig, &(struct updater){.count = 2, .status = STATUS_UNSUCCESSFUL});
+    rig_expect_only(rig, RULE_FENCE_014);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void say_native(struct rig *rig, unsigned has)
 {
     DXGK_DRIVERCAPS caps = {0};
@@ -356,6 +418,8 @@ int main(void)
         RULE_PAIR(FENCE_010),
         RULE_PAIR(FENCE_011),
         RULE_PAIR(FENCE_013),
+        RULE_PAIR(FENCE_014),
+        cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         RULE_PAIR(FENCE_015),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
     };

@@ -268,7 +268,10 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
     return true;
 }
 
-/* NTF-007: when the operation has retired the value is there; and NTF-009: the system is told. */
+/*
+ * NTF-007: when the operation has retired the value is there, and no other: no later one has been built
+ * (the next before_signal() would have said so). And NTF-009: the system is told.
+ */
 static void check_written(struct check *check, struct notice_watch *watch,
                           const struct check_packet *packet)
 {
@@ -280,7 +283,7 @@ static void check_written(struct check *check, struct notice_watch *watch,
         watch->fences[i].operation = 0;
         if (!read_value(check, watch->fences[i].va, &value))
             continue;
-        if (!check_holds(check, RULE_NTF_007, value >= watch->fences[i].value))
+        if (!check_holds(check, RULE_NTF_007, value == watch->fences[i].value))
             check_report(check, RULE_NTF_007, NULL, "SIGNAL_MONITORED_FENCE",
                          "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected "
                          "%llu)",

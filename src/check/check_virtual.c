@@ -14,6 +14,7 @@
 #define LARGE_PAGE        UINT64_C(65536)
 #define UNIQUE_PROTECTION (UINT64_C(1) << 63)
 #define MAPPING_COUNT     16u /* updates that are remembered: more than one chunk needs at its ends */
+#define MOST_OVERRUN      LARGE_PAGE /* behind the end of a transfer that is still a part of it */
 #define OPERATION_COUNT   64u /* operations that are remembered: more than one buffer holds */
 
 /* Leaf entries of the paging process, as one update wrote them. */
@@ -377,15 +378,42 @@ static const struct virtual_operation *find_operation(const struct virtual_watch
     return NULL;
 }
 
+/* The transfer of the packet that ends at most so many bytes below the address, NULL: there is none. */
+static const struct virtual_operation *find_overrun(const struct virtual_watch *watch,
+                                                    const struct check_packet *packet, uint64_t va,
+                                                    uint64_t *out_end)
+{
+    const struct check_built *piece;
+
+    list_for_each (piece, &packet->built, struct check_built, link) {
+        const struct virtual_operation *operation =
+            &watch->operations[piece->number % OPERATION_COUNT];
+        uint64_t ends[] = {operation->from + operation->bytes, operation->to + operation->bytes};
+
+        if (piece->operation != DXGK_OPERATION_VIRTUAL_TRANSFER ||
+            operation->number != piece->number)
+            continue;
+        for (unsigned i = 0; i < ARRAY_COUNT(ends); i++) {
+            if (va - ends[i] >= MOST_OVERRUN)
+                continue;
+            *out_end = ends[i];
+            return operation;
+        }
+    }
+    return NULL;
+}
+
 /*
  * An address that does not translate. Where the manager's own addresses are the reason, it is VX-001; a
- * driver that adds the offset in the allocation goes astray by as much.
+ * driver that adds the offset in the allocation goes astray by as much, and one that moves more than
+ * TransferSizeInBytes does so behind the end of the chunk (VX-003: chunks tile the allocation).
  */
 static void check_fault(struct check *check, const struct virtual_watch *watch,
                         const struct check_gpu_event *event)
 {
     const struct virtual_operation *operation =
         find_operation(watch, event->packet, event->address, false);
+    uint64_t end = 0;
 
     if (operation) {
         check_holds(check, RULE_VX_001, false);
@@ -396,8 +424,18 @@ static void check_fault(struct check *check, const struct virtual_watch *watch,
         return;
     }
     operation = find_operation(watch, event->packet, event->address, true);
-    if (!operation)
+    if (!operation) {
+        operation = find_overrun(watch, event->packet, event->address, &end);
+        if (!operation)
+            return;
+        check_holds(check, RULE_VX_003, false);
+        check_report(check, RULE_VX_003, NULL, "TransferVirtual.TransferSizeInBytes",
+                     "faulted at 0x%llx, 0x%llx bytes behind the end of the transfer of 0x%llx "
+                     "bytes: more was moved than asked for; fence 0x%x",
+                     (unsigned long long)event->address, (unsigned long long)(event->address - end),
+                     (unsigned long long)operation->bytes, event->fence);
         return;
+    }
     check_holds(check, RULE_VX_002, false);
     check_report(check, RULE_VX_002, NULL, "",
                  "faulted at 0x%llx, 0x%llx behind what the operation names: as if "

@@ -106,6 +106,18 @@ static void a_fault_where_the_operation_points_is_the_managers(void **state)
     free(rig);
 }
 
+static void a_fault_behind_the_end_is_of_a_driver_that_moves_too_much(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    run_second_half(rig, SYSTEM_VA + BYTES);
+    rig_expect_only(rig, RULE_VX_003);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void enter_in_chunks(struct rig *rig, unsigned second)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = enter(rig_create_allocation(rig, NULL));
@@ -258,11 +270,17 @@ RULE_KEPT(VX_012)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(VX_001), RULE_PAIR(VX_002),
-        RULE_PAIR(VX_003), RULE_PAIR(VX_005),
-        RULE_PAIR(VX_006), RULE_PAIR(VX_007),
-        RULE_PAIR(VX_009), RULE_PAIR(VX_010),
-        RULE_PAIR(VX_012), cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
+        RULE_PAIR(VX_001),
+        RULE_PAIR(VX_002),
+        RULE_PAIR(VX_003),
+        RULE_PAIR(VX_005),
+        RULE_PAIR(VX_006),
+        RULE_PAIR(VX_007),
+        RULE_PAIR(VX_009),
+        RULE_PAIR(VX_010),
+        RULE_PAIR(VX_012),
+        cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
+        cmocka_unit_test(a_fault_behind_the_end_is_of_a_driver_that_moves_too_much),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

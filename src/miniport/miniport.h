@@ -62,7 +62,8 @@
 
 /* DDIs whose argument structure alone says what they are about; their handle here is NULL. */
 #define MINIPORT_ARGUMENT_LIST(X)                                                                  \
-    X(destroy_native_fence, DestroyNativeFence, DXGKARG_DESTROYNATIVEFENCE *)
+    X(destroy_native_fence, DestroyNativeFence, DXGKARG_DESTROYNATIVEFENCE *)                      \
+    X(update_monitored_values, UpdateMonitoredValues, const DXGKARG_UPDATEMONITOREDVALUES *)
 
 #define MINIPORT_DDI_LIST(X) MINIPORT_HANDLE_LIST(X) MINIPORT_ARGUMENT_LIST(X)
 

@@ -13,6 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Of an UpdateMonitoredValues; a line is for people. */
+#define TRACE_MOST_MONITORED_VALUES 4u
+
 /* ---- Names ---- */
 
 const char *trace_callback_name(enum trace_callback callback)
@@ -449,6 +452,16 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
 
         trace_put_handle(line, "hGlobalNativeFence", TRACE_HANDLE_FENCE, arg->hGlobalNativeFence);
+        break;
+    }
+    case MINIPORT_DDI_UpdateMonitoredValues: {
+        const DXGKARG_UPDATEMONITOREDVALUES *arg = argument;
+
+        trace_put_number(line, "NumFences", arg->NumFences);
+        for (UINT i = 0; i < arg->NumFences && i < TRACE_MOST_MONITORED_VALUES; i++) {
+            trace_put_handle(line, "fence", TRACE_HANDLE_FENCE, arg->NativeFenceArray[i]);
+            trace_put_hex(line, "value", arg->UpdatedValueArray[i]);
+        }
         break;
     }
     case MINIPORT_DDI_StartDevice:

@@ -84,6 +84,7 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiDestroyNativeFence = RefKmdDestroyNativeFence;
     table.DxgkDdiBeginExclusiveAccess = RefKmdBeginExclusiveAccess;
     table.DxgkDdiEndExclusiveAccess = RefKmdEndExclusiveAccess;
+    table.DxgkDdiUpdateMonitoredValues = RefKmdUpdateMonitoredValues;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

@@ -6,6 +6,9 @@
  * else: the driver passes that on to the unit in the order of the paging buffers, so that what is
  * built later finds the new place (NTF-010, NTF-011). The user-mode half learns the fence's number
  * from its private data, and signals it from its command buffers without a kernel call.
+ *
+ * Who waits on the CPU is the kernel's business: the driver is told of each fence which value must be
+ * passed for an interrupt.
  */
 #include "paging.h"
 
@@ -49,6 +52,20 @@ NTSTATUS NTAPI RefKmdDestroyNativeFence(INOUT_PDXGKARG_DESTROYNATIVEFENCE args)
     refkmd_write(fence->adapter, SGPU_REG_FENCE_FORGET, fence->number);
     fence->adapter->native_fences[fence->number] = NULL;
     refkmd_free(fence);
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The unit reads the monitored value from memory behind every write of a current value, and keeps no
+ * copy of it. So it is enough that the new value is in memory when this returns: a signal that read the
+ * old one has written its current value before, and the kernel looks at that afterwards. A unit with a
+ * copy would have to be told here, and waited for (FENCE-014).
+ */
+NTSTATUS NTAPI RefKmdUpdateMonitoredValues(IN_CONST_PDXGKARG_UPDATEMONITOREDVALUES args)
+{
+    for (UINT i = 0; i < args->NumFences; i++)
+        *(volatile UINT64 *)args->MonitoredValueKernelCpuVa[i] = args->UpdatedValueArray[i];
+    KeMemoryBarrier();
     return STATUS_SUCCESS;
 }
 

@@ -272,6 +272,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
     vidmm->callback_depth++;
     vidsch_notify_dpc(vidmm->vidsch);
     monitored_fences_rescan(vidmm);
+    native_fences_rescan(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
 }

@@ -141,7 +141,8 @@ static NTSTATUS query_driver(struct caps_query *query)
         caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM3_1) &&
         query->caps->has_page_tables && driver.SchedulingCaps.NativeGpuFence &&
         miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
-        miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence);
+        miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence) &&
+        miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
     if (!NT_SUCCESS(status) || caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return status;
     /* A driver that knows of no engines has one. */

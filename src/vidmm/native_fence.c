@@ -13,10 +13,17 @@
  *            with the GPU: it has retired, and what comes is held until the driver knows. The old slots
  *            are given another value before they are free, so that a late write or read shows.
  *
- * Nobody waits on the CPU: the monitored values are the largest there is, and DxgkDdiUpdateMonitoredValues
- * is never called. Fences have one process: DxgkDdiOpenNativeFence is never called either.
+ * Waiting    The monitored value of a fence is one less than the least value that somebody waits for on
+ *            the CPU, and the largest there is when nobody does. The driver writes it
+ *            (DxgkDdiUpdateMonitoredValues) whenever that changes, and the current value is looked at
+ *            afterwards: what has been signalled before the GPU could see the new one is there then
+ *            (FENCE-014), for the rest there is an interrupt, and the look is in the driver's next DPC.
+ *            While fences are told of anew, or the adapter is not on, nobody looks: it is made up for at
+ *            the end of that.
  *
- * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-015; docs/contract-choices.md, C8.
+ * Fences have one process: DxgkDdiOpenNativeFence is never called.
+ *
+ * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015; docs/contract-choices.md, C8.
  */
 #include "vidmm/private.h"
 
@@ -30,6 +37,7 @@
 #define POISON           UINT64_C(0xdeaddeaddeaddead)
 #define MAX_FENCES       4096u
 #define FIRST_INFO_COUNT 16u
+#define UPDATE_BATCH     16u /* fences in one call */
 
 _Static_assert(VIDMM_MAX_NATIVE_FENCES_A_PAGE *FENCE_STRIDE == PAGE_BYTES,
                "a page is full of them");
@@ -54,6 +62,16 @@ struct vidmm_native_fence {
     struct fence_place place;
     struct fence_place former; /* while it moves; block NULL otherwise */
     unsigned notice_count;     /* that have not retired */
+    struct list waits;         /* least value first */
+    uint64_t monitored;        /* as the driver was told last */
+};
+
+/* Somebody who waits on the CPU. */
+struct fence_wait {
+    struct list link; /* in the fence's waits */
+    uint64_t value;
+    vidmm_done done;
+    void *context;
 };
 
 /* One operation, about some fences. */
@@ -224,6 +242,7 @@ static void notice_finished(struct job *job)
     notice_free(notice);
     if (done)
         done(context, STATUS_SUCCESS, 0, 0);
+    native_fences_rescan(vidmm);
 }
 
 static const struct job_ops notice_ops = {notice_next, notice_finished, NULL};
@@ -278,7 +297,10 @@ enum job_step native_fences_restore_next(struct job *job, DXGKARG_BUILDPAGINGBUF
 
 static void restore_finished(struct job *job)
 {
-    container_of(job, struct vidmm, native_fences.restore_job)->native_fences.is_restoring = false;
+    struct vidmm *vidmm = container_of(job, struct vidmm, native_fences.restore_job);
+
+    vidmm->native_fences.is_restoring = false;
+    native_fences_rescan(vidmm); /* what an interrupt was lost of */
 }
 
 static const struct job_ops restore_ops = {native_fences_restore_next, restore_finished, NULL};
@@ -335,6 +357,178 @@ static bool is_busy(const struct vidmm *vidmm)
     return vidmm->native_fences.is_packing || vidmm->native_fences.is_restoring ||
            vidmm->power.state != POWER_ON;
 }
+
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+/* What must be passed for an interrupt. */
+static uint64_t wanted_monitored(const struct vidmm_native_fence *fence)
+{
+    return list_is_empty(&fence->waits)
+               ? NOBODY_WAITS
+               : container_of(fence->waits.next, struct fence_wait, link)->value - 1;
+}
+
+static void update_driver(struct vidmm *vidmm, unsigned count, struct vidmm_native_fence **changed)
+{
+    HANDLE handles[UPDATE_BATCH];
+    UINT64 values[UPDATE_BATCH];
+    void *addresses[UPDATE_BATCH];
+    const DXGKARG_UPDATEMONITOREDVALUES args = {
+        .NativeFenceArray = handles,
+        .UpdatedValueArray = values,
+        .MonitoredValueKernelCpuVa = addresses,
+        .NumFences = count,
+    };
+    NTSTATUS status;
+
+    for (unsigned i = 0; i < count; i++) {
+        handles[i] = changed[i]->driver_handle;
+        values[i] = changed[i]->monitored = wanted_monitored(changed[i]);
+        addresses[i] = (void *)word_of(&changed[i]->place, MONITORED_PAGE);
+    }
+    status = miniport_update_monitored_values(vidmm->miniport, NULL, &args);
+    if (status != STATUS_SUCCESS)
+        vidmm_driver_error(vidmm, "FENCE-014", "DxgkDdiUpdateMonitoredValues returned 0x%08x",
+                           (unsigned)status);
+}
+
+/* Tells the driver of the fences whose least awaited value is another one. */
+static bool update_changed(struct vidmm *vidmm)
+{
+    struct vidmm_native_fence *changed[UPDATE_BATCH], *fence;
+    unsigned count = 0;
+    bool has_any = false;
+
+    list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link) {
+        if (wanted_monitored(fence) == fence->monitored)
+            continue;
+        changed[count++] = fence;
+        has_any = true;
+        if (count == UPDATE_BATCH) {
+            update_driver(vidmm, count, changed);
+            count = 0;
+        }
+    }
+    if (count)
+        update_driver(vidmm, count, changed);
+    return has_any;
+}
+
+/* Takes the waits that need not go on: those for at most a value. */
+static void take_waits(struct vidmm_native_fence *fence, uint64_t value, struct list *ended)
+{
+    while (!list_is_empty(&fence->waits)) {
+        struct fence_wait *wait = container_of(fence->waits.next, struct fence_wait, link);
+
+        if (wait->value > value)
+            break;
+        list_remove(&wait->link);
+        list_push_back(ended, &wait->link);
+        fence->vidmm->native_fences.wait_count--;
+    }
+}
+
+/* Tells whoever waited; none of them looks at a fence any more. */
+static void end_waits(struct vidmm *vidmm, struct list *ended, NTSTATUS status)
+{
+    while (!list_is_empty(ended)) {
+        struct fence_wait *wait = container_of(ended->next, struct fence_wait, link);
+        vidmm_done done = wait->done;
+        void *context = wait->context;
+
+        list_remove(&wait->link);
+        base_free(vidmm->services, wait, sizeof *wait);
+        if (done)
+            done(context, status, 0, 0);
+    }
+}
+
+void native_fences_rescan(struct vidmm *vidmm)
+{
+    struct vidmm_native_fence *fence;
+    struct list ended;
+
+    if (!vidmm->native_fences.wait_count || is_busy(vidmm) || vidmm->recovery.is_under_way ||
+        vidmm->is_removed)
+        return;
+    list_init(&ended);
+    do {
+        list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link)
+            take_waits(fence, vidmm_native_fence_value(fence), &ended);
+    } while (update_changed(vidmm));
+    end_waits(vidmm, &ended, STATUS_SUCCESS);
+}
+
+void native_fences_end_waits(struct vidmm *vidmm, NTSTATUS status)
+{
+    struct vidmm_native_fence *fence;
+    struct list ended;
+
+    list_init(&ended);
+    list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link)
+        take_waits(fence, UINT64_MAX, &ended);
+    end_waits(vidmm, &ended, status);
+}
+
+/* Behind those that wait for as much or for less. */
+static void insert_wait(struct vidmm_native_fence *fence, struct fence_wait *wait)
+{
+    struct list *before = &fence->waits;
+    struct fence_wait *other;
+
+    list_for_each (other, &fence->waits, struct fence_wait, link) {
+        if (other->value > wait->value) {
+            before = &other->link;
+            break;
+        }
+    }
+    list_push_back(before, &wait->link);
+    fence->vidmm->native_fences.wait_count++;
+}
+
+NTSTATUS vidmm_native_fence_wait(struct vidmm_native_fence *fence, uint64_t value, vidmm_done done,
+                                 void *context)
+{
+    struct vidmm *vidmm = fence->vidmm;
+    struct fence_wait *wait;
+
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (is_busy(vidmm) || fence->notice_count)
+        return STATUS_DEVICE_BUSY;
+    if (vidmm_native_fence_value(fence) >= value)
+        return STATUS_SUCCESS;
+    wait = base_alloc(vidmm->services, sizeof *wait);
+    if (!wait)
+        return STATUS_NO_MEMORY;
+    *wait = (struct fence_wait){.value = value, .done = done, .context = context};
+    insert_wait(fence, wait);
+    update_changed(vidmm);
+    if (vidmm_native_fence_value(fence) < value)
+        return STATUS_PENDING;
+    list_remove(&wait->link); /* signalled before the GPU could see that somebody waits */
+    vidmm->native_fences.wait_count--;
+    base_free(vidmm->services, wait, sizeof *wait);
+    update_changed(vidmm);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_native_fence_cancel_waits(struct vidmm_native_fence *fence)
+{
+    struct vidmm *vidmm = fence->vidmm;
+    struct list ended;
+
+    if (is_busy(vidmm))
+        return STATUS_DEVICE_BUSY;
+    list_init(&ended);
+    take_waits(fence, UINT64_MAX, &ended);
+    if (NT_SUCCESS(vidmm->refusal))
+        update_changed(vidmm);
+    end_waits(vidmm, &ended, STATUS_CANCELLED);
+    return STATUS_SUCCESS;
+}
+
+/* ---- Coming and going ----------------------------------------------------------------------- */
 
 static void driver_destroy(struct vidmm *vidmm, HANDLE handle)
 {
@@ -403,6 +597,8 @@ NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value
         return STATUS_NO_MEMORY;
     fence->vidmm = vidmm;
     fence->process = process;
+    fence->monitored = NOBODY_WAITS;
+    list_init(&fence->waits);
     status = notice_create(vidmm, 1, done, context, &notice);
     if (!NT_SUCCESS(status))
         goto free_fence;
@@ -432,14 +628,18 @@ free_fence:
 NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence)
 {
     struct vidmm *vidmm = fence->vidmm;
+    struct list ended;
 
     if (is_busy(vidmm) || fence->notice_count)
         return STATUS_DEVICE_BUSY;
+    list_init(&ended);
+    take_waits(fence, UINT64_MAX, &ended);
     driver_destroy(vidmm, fence->driver_handle);
     release_place(vidmm, &fence->place);
     list_remove(&fence->link);
     vidmm->native_fences.count--;
     base_free(vidmm->services, fence, sizeof *fence);
+    end_waits(vidmm, &ended, STATUS_CANCELLED);
     return STATUS_SUCCESS;
 }
 
@@ -555,7 +755,8 @@ bool native_fences_check(const struct vidmm *vidmm)
     const struct native_fences *fences = &vidmm->native_fences;
     const struct vidmm_native_fence *fence;
     const struct fence_block *block;
-    uint64_t taken = 0, places = 0;
+    uint64_t taken = 0, places = 0, waits = 0;
+    const struct fence_wait *wait;
 
     list_for_each (block, &fences->blocks, struct fence_block, link) {
         for (uint64_t left = block->taken; left; left &= left - 1)
@@ -567,6 +768,8 @@ bool native_fences_check(const struct vidmm *vidmm)
         places += fence->former.block ? 2 : 1;
         if (!(fence->place.block->taken >> fence->place.slot & 1))
             return false;
+        list_for_each (wait, &fence->waits, struct fence_wait, link)
+            waits++;
     }
-    return taken == places;
+    return taken == places && waits == fences->wait_count;
 }

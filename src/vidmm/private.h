@@ -394,6 +394,7 @@ struct native_fences {
     struct list blocks; /* of storage, oldest first */
     struct list fences; /* oldest first */
     unsigned count;
+    unsigned wait_count; /* of all fences */
     bool is_packing;
     bool is_restoring; /* restore_job is under way */
     struct job restore_job;
@@ -406,6 +407,9 @@ void native_fences_fini(struct vidmm *vidmm);
 /* The driver has lost what it knew: tells it of all of them. Its job is the recovery's. */
 void native_fences_restore(struct vidmm *vidmm);
 enum job_step native_fences_restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+/* Ends the waits whose values are there, unless that has to wait; and all of them. */
+void native_fences_rescan(struct vidmm *vidmm);
+void native_fences_end_waits(struct vidmm *vidmm, NTSTATUS status);
 bool native_fences_check(const struct vidmm *vidmm);
 
 #include "vidmm/address_space.h"

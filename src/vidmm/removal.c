@@ -6,6 +6,7 @@
  *     with the GPU          ends by itself                   ends at once
  *     queued submissions    end in their turn                end at once
  *     requests that wait    end at once                      end at once
+ *     waits for fences      end at once                      end at once
  *     paging operations     built and run as always          never built again
  *
  * All that ends so ends with STATUS_DEVICE_REMOVED, and what is asked for from now on is refused with
@@ -34,6 +35,7 @@ NTSTATUS vidmm_end_work(struct vidmm *vidmm)
     vidmm->callback_depth++;
     vidmm->refusal = STATUS_DEVICE_REMOVED;
     fail_devices(vidmm, "the adapter is being stopped");
+    native_fences_end_waits(vidmm, STATUS_DEVICE_REMOVED);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
@@ -49,6 +51,7 @@ void removal_give_up(struct vidmm *vidmm, const char *reason)
     vidsch_abort(vidmm->vidsch, STATUS_DEVICE_REMOVED);
     paging_queue_abandon(vidmm);
     power_abandon(vidmm, STATUS_DEVICE_REMOVED);
+    native_fences_end_waits(vidmm, STATUS_DEVICE_REMOVED);
     vidmm->callback_depth--;
 }
 

@@ -595,6 +595,8 @@ static const char *const uncovered[] = {"vidmm_abort",
                                         "vidmm_reset",
                                         "vidmm_native_fence_create",
                                         "vidmm_native_fence_destroy",
+                                        "vidmm_native_fence_wait",
+                                        "vidmm_native_fence_cancel_waits",
                                         "vidmm_native_fences_pack",
                                         "vidmm_context_allocation_update"};
 

@@ -64,6 +64,12 @@ void workload_builder_fence_expect(struct workload_builder *builder, uint64_t fe
         add(builder, WORKLOAD_OP_FENCE_EXPECT, fence, value);
 }
 
+void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value)
+{
+    if (check_fence(builder, fence, true))
+        add(builder, WORKLOAD_OP_FENCE_WAIT, fence, value);
+}
+
 void workload_builder_pack_fences(struct workload_builder *builder)
 {
     workload_builder_op(builder, WORKLOAD_OP_PACK_FENCES, 0);

@@ -580,7 +580,7 @@ static void handle_unmap(struct parser *parser)
     workload_builder_unmap(parser->builder, id, va);
 }
 
-/* Which attributes go with which of the three is checked here: the table cannot. */
+/* Which attributes go with which of the four is checked here: the table cannot. */
 static void handle_tile(struct parser *parser)
 {
     const uint32_t given = parser->present & ~A(PAGES);
@@ -620,6 +620,8 @@ static void handle_fence(struct parser *parser)
         workload_builder_fence_create(parser->builder, process, fence, parser->numbers[ATTR_VALUE]);
     } else if (word_is(verb, "expect") && parser->present == A(VALUE)) {
         workload_builder_fence_expect(parser->builder, fence, parser->numbers[ATTR_VALUE]);
+    } else if (word_is(verb, "wait") && parser->present == A(VALUE)) {
+        workload_builder_fence_wait(parser->builder, fence, parser->numbers[ATTR_VALUE]);
     } else if (word_is(verb, "destroy") && !parser->present) {
         workload_builder_fence_destroy(parser->builder, fence);
     } else {
@@ -833,7 +835,9 @@ static const struct directive directives[] = {
      "tile "
      "CONTEXT copy from=VA to=VA pages=N",
      A(VA) | A(PAGE) | A(PAGES) | A(FROM) | A(TO) | A(POOL), A(PAGES), 2, false, NULL, handle_tile},
-    {"fence", "fence N create [process=P] [value=V], or fence N expect value=V, or fence N destroy",
+    {"fence",
+     "fence N create [process=P] [value=V], or fence N expect value=V, or fence N wait value=V, "
+     "or fence N destroy",
      A(PROCESS) | A(VALUE), 0, 2, false, NULL, handle_fence},
     {"pack-fences", "pack-fences", 0, 0, 0, false, NULL, handle_pack_fences},
     {"unmap", "unmap NAME [va=VA]", A(VA), 0, 1, false, NULL, handle_unmap},

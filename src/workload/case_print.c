@@ -383,6 +383,9 @@ static void print_op(struct printer *printer, const struct workload_op *op)
     case WORKLOAD_OP_FENCE_EXPECT:
         putf(printer, "fence %" PRIu64 " expect value=%" PRIu64, op->offset, op->value);
         break;
+    case WORKLOAD_OP_FENCE_WAIT:
+        putf(printer, "fence %" PRIu64 " wait value=%" PRIu64, op->offset, op->value);
+        break;
     case WORKLOAD_OP_PTE_MAP:
     case WORKLOAD_OP_PTE_UNMAP:
     case WORKLOAD_OP_VM_RESERVE:

@@ -38,11 +38,14 @@ enum {
     TILED,
     ROWS,
     PINNED,
+    FENCES,
 };
 
 #define MOST_PINNED 2
 #define MAX_REFS    256
 #define MOST_HELD   64
+
+#define MOST_FENCES 6
 
 const struct workload_param gen_random_params[] = {
     {"ops", NULL, 2000, 1, 100000000, "operations"},
@@ -65,6 +68,7 @@ const struct workload_param gen_random_params[] = {
     {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
     {"rows", "no|yes", 0, 0, 0, "surfaces of rows, which have a pitch on some boards"},
     {"pinned", "no|yes", 0, 0, 0, "small allocations that are pinned once they are resident"},
+    {"fences", "no|yes", 0, 0, 0, "native fences, signalled by submissions and waited for"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -75,6 +79,13 @@ const struct workload_param gen_random_params[] = {
 #define TILE_PAGES (TILE_BYTES / PAGE_BYTES)
 #define TILE_SLOTS 48 /* from PTE_BASE on: few, so that tiles meet */
 
+/* A native fence; signalled by one context, so that its values rise. */
+struct random_fence {
+    bool is_live;
+    uint32_t context;
+    uint64_t value; /* signalled last */
+};
+
 struct random {
     struct gen *gen;
     struct workload_builder *builder;
@@ -84,6 +95,7 @@ struct random {
     uint32_t live_count, made, held_count, pinned_count;
     uint64_t next_va;
     uint64_t *waits; /* per context: waits for it so far; the last one: for all */
+    struct random_fence fences[MOST_FENCES];
 };
 
 struct live {
@@ -338,12 +350,24 @@ struct random_ref {
     uint32_t access;
 };
 
+/* Behind the work of the submission that is open. */
+static void random_signal(struct random *r, uint32_t context)
+{
+    struct random_fence *fence = &r->fences[below(r, MOST_FENCES)];
+
+    if (!fence->is_live || fence->context != context)
+        return;
+    fence->value += 1 + below(r, 3);
+    workload_builder_signal(r->builder, (uint64_t)(fence - r->fences), fence->value);
+}
+
 static void random_submit(struct random *r)
 {
     uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
     uint32_t context = (uint32_t)(device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
     uint64_t count = below(r, r->values[REFS] + 1), used = 0;
     struct random_ref refs[MAX_REFS];
+    bool is_null;
 
     for (uint64_t i = 0; i < count && r->live_count; i++) {
         struct random_ref ref = {&r->live[below(r, r->live_count)], 1 + (uint32_t)below(r, 3)};
@@ -358,7 +382,8 @@ static void random_submit(struct random *r)
     /* An order_access() for a later reference may have waited for this context: harmless. */
     workload_builder_submit_begin(r->builder, context,
                                   rng_chance(r->rng, 1, 8) ? 0 : 1 + below(r, 100000));
-    if (rng_chance(r->rng, 1, 24))
+    is_null = rng_chance(r->rng, 1, 24);
+    if (is_null)
         workload_builder_null(r->builder);
     for (uint64_t i = 0; i < used; i++) {
         uint64_t offset, length, key = 0;
@@ -372,7 +397,41 @@ static void random_submit(struct random *r)
             r->waits[refs[i].live->user == MANY ? r->values[PROCESSES] * r->values[CONTEXTS]
                                                 : refs[i].live->user];
     }
+    if (r->values[FENCES] && !is_null) /* what does not run signals nothing */
+        random_signal(r, context);
     workload_builder_submit_end(r->builder);
+}
+
+/*
+ * What is waited for has been submitted. No value is expected: after a reset it may be an older one,
+ * and a wait for a lost signal is given up.
+ */
+static void play_fence(struct random *r)
+{
+    uint32_t index = (uint32_t)below(r, MOST_FENCES);
+    struct random_fence *fence = &r->fences[index];
+
+    if (!fence->is_live) {
+        fence->is_live = true;
+        fence->context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
+        fence->value = below(r, 4);
+        workload_builder_fence_create(r->builder, fence->context / (uint32_t)r->values[CONTEXTS],
+                                      index, fence->value);
+        return;
+    }
+    switch (below(r, 8)) {
+    case 0:
+        workload_builder_fence_destroy(r->builder, index);
+        fence->is_live = false;
+        break;
+    case 1:
+        workload_builder_pack_fences(r->builder);
+        break;
+    default:
+        workload_builder_fence_wait(r->builder, index,
+                                    fence->value - below(r, min_u64(fence->value, 2) + 1));
+        break;
+    }
 }
 
 /* Few are held resident at once: what is held, nothing can make room of. */
@@ -634,6 +693,8 @@ static void random_op(struct random *r, uint64_t index)
         random_cpu_access(r, false);
     else if (dice < 82)
         random_submit(r);
+    else if (dice < 87 && r->values[FENCES] && rng_chance(r->rng, 1, 2))
+        play_fence(r);
     else if (dice < 87)
         random_wait(r);
     else if (dice < 92 && rng_chance(r->rng, 1, 2) && r->values[MEMORY])

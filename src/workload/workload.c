@@ -40,6 +40,7 @@ const char *workload_op_name(enum workload_op_kind kind)
         [WORKLOAD_OP_FENCE_CREATE] = "fence create",
         [WORKLOAD_OP_FENCE_DESTROY] = "fence destroy",
         [WORKLOAD_OP_FENCE_EXPECT] = "fence expect",
+        [WORKLOAD_OP_FENCE_WAIT] = "fence wait",
         [WORKLOAD_OP_PACK_FENCES] = "pack-fences",
         [WORKLOAD_OP_VM_RESERVE] = "vm-reserve",
         [WORKLOAD_OP_VM_RELEASE] = "vm-release",

@@ -144,6 +144,7 @@ enum workload_submit {
  *   FENCE_CREATE  process   fence              value
  *   FENCE_DESTROY process   fence
  *   FENCE_EXPECT  process   fence              value
+ *   FENCE_WAIT    process   fence              value
  *   PACK_FENCES
  *   VM_RESERVE  process     va         bytes
  *   VM_RELEASE  process     va         bytes
@@ -182,6 +183,7 @@ enum workload_op_kind {
     WORKLOAD_OP_FENCE_CREATE,
     WORKLOAD_OP_FENCE_DESTROY,
     WORKLOAD_OP_FENCE_EXPECT,
+    WORKLOAD_OP_FENCE_WAIT,
     WORKLOAD_OP_PACK_FENCES,
     WORKLOAD_OP_VM_RESERVE,
     WORKLOAD_OP_VM_RELEASE,
@@ -515,6 +517,7 @@ void workload_builder_fence_create(struct workload_builder *builder, uint32_t pr
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
 void workload_builder_fence_expect(struct workload_builder *builder, uint64_t fence,
                                    uint64_t value);
+void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
 void workload_builder_pack_fences(struct workload_builder *builder);
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
 /* Pages that are nowhere: they read as zero. */

@@ -46,4 +46,24 @@ typedef struct _DXGKARG_DESTROYNATIVEFENCE {
 } DXGKARG_DESTROYNATIVEFENCE;
 DXGK_ARGUMENT_POINTERS(DXGKARG_DESTROYNATIVEFENCE);
 
+typedef struct _DXGKARG_UPDATEMONITOREDVALUES_FLAGS {
+    union {
+        struct {
+            UINT Reserved : 32;
+        };
+        UINT Value;
+    };
+} DXGKARG_UPDATEMONITOREDVALUES_FLAGS;
+
+/* One entry a fence in each array. The addresses are good during the call alone. */
+typedef struct _DXGKARG_UPDATEMONITOREDVALUES {
+    HANDLE *NativeFenceArray;
+    UINT64 *UpdatedValueArray;
+    void **MonitoredValueKernelCpuVa;
+    UINT NumFences;
+    DXGKARG_UPDATEMONITOREDVALUES_FLAGS Flags;
+    BYTE Reserved[28];
+} DXGKARG_UPDATEMONITOREDVALUES;
+DXGK_ARGUMENT_POINTERS(DXGKARG_UPDATEMONITOREDVALUES);
+
 #endif
