@@ -567,6 +567,12 @@ static void an_impossible_machine_is_refused(void **state)
     assert_int_equal(result->outcome, RUN_REFUSED);
     assert_non_null(strstr(result->error, "9 nodes"));
     finish(result);
+    config = config_for(workload, RUN_GPUMMU);
+    config.local_bytes = config.visible_bytes = 64 * KiB;
+    result = execute(&config, workload);
+    assert_int_equal(result->outcome, RUN_REFUSED);
+    assert_non_null(strstr(result->error, "take up to 576 KiB, and segment 1 has 64 KiB"));
+    finish(result);
     workload_free(workload);
 }
 

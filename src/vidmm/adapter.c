@@ -231,6 +231,15 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         status = STATUS_NO_MEMORY;
         if (vidmm->entries && vidmm->immediate_entries)
             status = paging_process_init(vidmm);
+        if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+            snprintf(failure->text, sizeof failure->text,
+                     "the page tables of the paging process do not fit: they take up to %llu KiB, "
+                     "and segment %u has %llu KiB",
+                     (unsigned long long)(paging_process_bytes(vidmm) / 1024),
+                     vidmm->caps.levels[0].paging_segment,
+                     (unsigned long long)(segment_by_id(vidmm, vidmm->caps.levels[0].paging_segment)
+                                              ->caps->size /
+                                          1024));
         if (!NT_SUCCESS(status))
             goto fail;
     }

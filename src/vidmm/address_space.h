@@ -249,6 +249,8 @@ uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
 NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
                                   uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
+/* Most that its page tables can take; once paging_process_init() has been called. */
+uint64_t paging_process_bytes(const struct vidmm *vidmm);
 /* All tables are lost: writes those of the paging process anew, and shows it everybody's. */
 NTSTATUS paging_process_rebuild(struct vidmm *vidmm);
 /* Tells the driver the root of the paging process for one of its contexts (PT-009). */

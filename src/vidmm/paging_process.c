@@ -331,6 +331,14 @@ NTSTATUS paging_process_set_root(struct vidmm *vidmm, HANDLE driver_context)
     return miniport_set_root_page_table(vidmm->miniport, NULL, &root);
 }
 
+uint64_t paging_process_bytes(const struct vidmm *vidmm)
+{
+    const struct paging_process *process = &vidmm->paging;
+
+    return page_tables_bytes(&process->space, vidmm->queue.buffer_count * buffer_stride(vidmm)) +
+           page_tables_bytes(&process->space, PAGE_BYTES_OF(process->scratch_pages));
+}
+
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
