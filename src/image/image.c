@@ -8,6 +8,8 @@ bool image_refuse(struct image_error *error, const char *format, ...)
 {
     va_list arguments;
 
+    if (!error)
+        return false;
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);

@@ -7,6 +7,7 @@
  */
 #include "image/image.h"
 #include "image/test_image.h"
+#include "image/unwind.h"
 
 #include <stdlib.h>
 
@@ -28,19 +29,31 @@ static void count_remark(void *context, const char *text)
     *(size_t *)context += strlen(text);
 }
 
+static bool any_memory(void *context, uint64_t address, void *out, size_t size)
+{
+    memset(out, (int)(address >> 3), size);
+    return true;
+}
+
 static void ask(const struct image *image)
 {
     uint64_t base = image_base(image);
     struct image_function function;
     struct image_export export;
     struct image_symbol symbol;
+    struct image_memory memory = {any_memory, NULL};
+    struct image_error error;
     size_t total = 0;
 
     image_for_each_import(image, count_name, &total);
     image_for_each_remark(image, count_remark, &total);
     image_find_export(image, "Beta", &export);
-    for (uint64_t at = 0; at < image_size(image) && at < 16 * PAGE_BYTES; at += 64) {
+    for (uint64_t at = 0; at < image_size(image) && at < 16 * PAGE_BYTES; at += 61) {
+        struct image_context context = {.rip = base + at};
+        struct image_frame frame;
+
         image_function_at(image, base + at, &function);
+        image_unwind_step(image, &context, &memory, &frame, &error);
         if (!image_symbol_at(image, base + at, &symbol))
             abort();
     }

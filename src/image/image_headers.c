@@ -177,7 +177,7 @@ static bool read_optional_header(struct image *image, const uint8_t *header, uin
 
 bool image_read_headers(struct image *image, struct image_error *error)
 {
-    uint32_t optional_bytes;
+    uint32_t optional_bytes = 0;
     uint64_t nt, table, end;
 
     if (image->size > IMAGE_MAX_FILE_BYTES)

@@ -92,7 +92,7 @@ static inline uint64_t read_u64(const uint8_t *at)
     return read_u32(at) | (uint64_t)read_u32(at + 4) << 32;
 }
 
-/* Fills error and returns false. */
+/* Fills error if it is not NULL, and returns false. */
 __attribute__((format(printf, 2, 3))) bool image_refuse(struct image_error *error,
                                                         const char *format, ...);
 

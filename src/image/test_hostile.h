@@ -16,6 +16,7 @@
 
 #include "image/image.h"
 #include "image/test_image.h"
+#include "image/unwind.h"
 
 #include <stdlib.h>
 
@@ -75,6 +76,12 @@ static inline uint64_t any_address(void *context, const struct image_import *imp
     return 0x123456789;
 }
 
+static inline bool any_memory(void *context, uint64_t address, void *out, size_t size)
+{
+    memset(out, 0x33, size);
+    return true;
+}
+
 static inline void drop_remark(void *context, const char *text)
 {
     assert_true(strlen(text) > 0);
@@ -84,6 +91,7 @@ static inline void drop_remark(void *context, const char *text)
 static inline void load_and_ask(struct image *image, const char *name)
 {
     struct image_load_options options = {any_address, NULL, 0x1234};
+    struct image_memory memory = {any_memory, NULL};
     struct image_error error;
     uint64_t base;
 
@@ -92,9 +100,13 @@ static inline void load_and_ask(struct image *image, const char *name)
     base = image_base(image);
     for (uint64_t at = 0; at < image_size(image); at += 512) {
         struct image_function function;
+        struct image_context context = {.rip = base + at};
         struct image_symbol symbol;
+        struct image_frame frame;
 
         image_function_at(image, base + at, &function);
+        assert_true(image_unwind_step(image, &context, &memory, &frame, &error));
+        assert_int_equal(frame.function.begin_rva, function.begin_rva);
         assert_true(image_symbol_at(image, base + at, &symbol));
         assert_true(symbol.offset < image_size(image));
     }
