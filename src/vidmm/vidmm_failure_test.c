@@ -584,21 +584,25 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_power_down",
                                       "vidmm_power_up"};
 
-/* What allocates or can fail and is not in the scenario: their own tests are all that they have. */
+/* What src/bench/failure_test.c does the same with, in whole runs. */
+static const char *const covered_in_runs[] = {
+    "vidmm_watch",
+    "vidmm_preempt",
+    "vidmm_reset",
+    "vidmm_native_fence_create",
+    "vidmm_native_fence_destroy",
+    "vidmm_native_fence_wait",
+    "vidmm_native_fences_pack",
+    "vidmm_context_allocation_update",
+};
+
+/* What allocates or can fail and is in neither: their own tests are all that they have. */
 static const char *const uncovered[] = {"vidmm_abort",
+                                        "vidmm_remove",
                                         "vidmm_query_early",
                                         "vidmm_begin_exclusive_access",
                                         "vidmm_end_exclusive_access",
-                                        "vidmm_remove",
-                                        "vidmm_watch",
-                                        "vidmm_preempt",
-                                        "vidmm_reset",
-                                        "vidmm_native_fence_create",
-                                        "vidmm_native_fence_destroy",
-                                        "vidmm_native_fence_wait",
-                                        "vidmm_native_fence_cancel_waits",
-                                        "vidmm_native_fences_pack",
-                                        "vidmm_context_allocation_update"};
+                                        "vidmm_native_fence_cancel_waits"};
 
 static bool is_in(const char *const *names, size_t count, const char *name, size_t length)
 {
@@ -627,13 +631,15 @@ static void every_public_function_is_in_the_scenario_or_named(void **state)
                 continue;
             found++;
             if (!is_in(covered, ARRAY_COUNT(covered), name, (size_t)(end - name)) &&
+                !is_in(covered_in_runs, ARRAY_COUNT(covered_in_runs), name, (size_t)(end - name)) &&
                 !is_in(uncovered, ARRAY_COUNT(uncovered), name, (size_t)(end - name)))
                 fail_msg("%.*s has no failure test", (int)(end - name), name);
             break;
         }
     }
     fclose(file);
-    assert_int_equal(found, ARRAY_COUNT(covered) + ARRAY_COUNT(uncovered));
+    assert_int_equal(found,
+                     ARRAY_COUNT(covered) + ARRAY_COUNT(covered_in_runs) + ARRAY_COUNT(uncovered));
 }
 
 int main(void)
