@@ -408,6 +408,9 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
         config->transfer_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 16);
     if (rng_chance(&rng, 1, 4))
         config->aperture_piece_bytes = PAGE_BYTES * magnitude(&rng, 1, 64);
+    if (config->model == RUN_GPUMMU &&
+        rng_chance(&rng, 1, 2)) /* a quarter of it is one operation's */
+        config->scratch_bytes = magnitude(&rng, 512 * KiB, 8 * MiB);
 }
 
 /* Each fault in half of the runs, whatever the others. */
@@ -630,6 +633,8 @@ static void describe(struct campaign_setup *setup)
             config->local_bytes / KiB);
     if (config->transfer_piece_bytes)
         say(setup, ", transfers of %" PRIu64 " KiB", config->transfer_piece_bytes / KiB);
+    if (config->scratch_bytes)
+        say(setup, ", scratch of %" PRIu64 " KiB", config->scratch_bytes / KiB);
     if (config->aperture_piece_bytes)
         say(setup, ", aperture maps of %" PRIu64 " KiB", config->aperture_piece_bytes / KiB);
     if (config->link_bytes_per_second)

@@ -238,6 +238,7 @@ static bool raise_manager(struct run_assembly *run)
         .local_limit = config->local_limit,
         .fill_pattern = config->fill_pattern,
         .transfer_bytes = config->transfer_piece_bytes,
+        .scratch_bytes = config->scratch_bytes,
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
         .marks_paging_only = config->marks_paging_only,

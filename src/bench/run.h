@@ -152,6 +152,7 @@ struct run_config {
     bool has_host_aperture; /* BAR 1 shows pages that the driver points, not a window (GpuMmu) */
     uint64_t dead_bytes;    /* of local memory, from its middle on: defective */
     uint64_t transfer_piece_bytes; /* of one TRANSFER, page multiple; 0: 1 GiB */
+    uint64_t scratch_bytes; /* of the paging process (GpuMmu), whole leaf tables; 0: 256 MiB */
     bool
         switches_to_null_context; /* before an allocation of the context goes that ran last (1.2) */
     bool announces_idle;          /* AllocationIsIdle is set from the first call */

@@ -93,6 +93,7 @@ static const struct run_option rows[] = {
     CHOICE(has_host_aperture, "host-aperture", "no|yes"),
     NUMBER(dead_bytes, "dead-memory"),
     NUMBER(transfer_piece_bytes, "transfer-piece"),
+    NUMBER(scratch_bytes, "scratch"),
     CHOICE(switches_to_null_context, "null-context", "no|yes"),
     CHOICE(announces_idle, "announce-idle", "no|yes"),
     CHOICE(skips_paging_patch, "paging-patch", "yes|no"),

@@ -361,29 +361,40 @@ static void check_reuse(struct check *check, const struct tlb_watch *watch,
 
 /* ---- Flushes --------------------------------------------------------------------------------- */
 
+static void skip_bytes(struct change *change, uint64_t bytes)
+{
+    change->va += bytes;
+    change->bytes -= bytes;
+    change->word += change->is_same ? 0 : bytes >> PAGE_SHIFT;
+    change->pages -= min_u64(change->pages, bytes >> PAGE_SHIFT);
+}
+
 static void flush_changes(struct tlb_watch *watch, const struct check_process *process,
                           uint64_t start, uint64_t end)
 {
-    unsigned kept = 0;
+    struct change behind[MAX_CHANGES]; /* what is left behind a flush from the middle on */
+    unsigned kept = 0, behind_count = 0;
 
     for (unsigned i = 0; i < watch->change_count; i++) {
         struct change change = watch->changes[i];
         uint64_t last = change.va + change.bytes;
+        bool is_hit = change.process == process && start < last && end > change.va;
 
-        if (change.process == process && start <= change.va && end > change.va) {
-            uint64_t gone = min_u64(end, last) - change.va;
-
-            change.va += gone;
-            change.bytes -= gone;
-            change.word += change.is_same ? 0 : gone >> PAGE_SHIFT;
-            change.pages -= min_u64(change.pages, gone >> PAGE_SHIFT);
-        } else if (change.process == process && start < last && end >= last) {
+        if (is_hit && end < last && start > change.va) {
+            behind[behind_count] = change;
+            skip_bytes(&behind[behind_count++], end - change.va);
+        }
+        if (is_hit && start <= change.va) {
+            skip_bytes(&change, min_u64(end, last) - change.va);
+        } else if (is_hit) {
             change.bytes = start - change.va;
             change.pages = min_u64(change.pages, change.bytes >> PAGE_SHIFT);
         }
         if (change.bytes)
             watch->changes[kept++] = change;
     }
+    for (unsigned i = 0; i < behind_count && kept < MAX_CHANGES; i++)
+        watch->changes[kept++] = behind[i];
     watch->change_count = kept;
 }
 

@@ -243,6 +243,44 @@ RULE_KEPT(TLB_004)
     }
 }
 
+static void fill_scratch_page(struct rig *rig, uint64_t va)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+    arg.FillVirtual.hAllocation = rig_create_allocation(rig, NULL);
+    arg.FillVirtual.FillSizeInBytes = 4096;
+    arg.FillVirtual.DestinationVirtualAddress = va;
+    rig_build(rig, &arg);
+}
+
+/* A flush in the middle of what has changed leaves what is in front of it, and what is behind. */
+static void flush_the_middle(uint64_t used_page, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->gpummu.InvalidTlbEntriesNotCached = 1;
+    rig_query_mmu(rig);
+    rig->process = rig->system_process;
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, NULL, 64, 32);
+    rig_map(rig, RIG_VA, NULL, 256, 32);
+    rig_flush(rig, rig->system_process, RIG_VA + 0x8000, RIG_VA + 0xa000);
+    fill_scratch_page(rig, RIG_VA + used_page * 4096);
+    rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_flush_in_the_middle_leaves_both_sides(void **state)
+{
+    flush_the_middle(8, RULE_NONE);
+    flush_the_middle(9, RULE_NONE);
+    flush_the_middle(7, RULE_TLB_003);
+    flush_the_middle(12, RULE_TLB_003);
+}
+
 /* ---- Copies ---- */
 
 static void copy_entries(struct rig *rig, uint64_t source)
@@ -417,6 +455,7 @@ int main(void)
         cmocka_unit_test(tables_do_not_change_under_work),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
+        cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,9 +212,7 @@ static void before_update(struct check *check, const DXGK_BUILDPAGINGBUFFER_UPDA
 
 static void before_submit(struct virtual_watch *watch, const struct check_call *call)
 {
-    const DXGKARG_SUBMITCOMMAND *arg = call->arg.submit_command;
-
-    if (!arg->Flags.Paging || !call->packet || !has_virtual(call->packet))
+    if (!call->packet || !call->packet->is_paging || !has_virtual(call->packet))
         return;
     watch->is_submitting = true;
     watch->node = call->packet->node;
@@ -225,7 +223,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     struct virtual_watch *watch = state;
 
-    if (call->ddi == MINIPORT_DDI_SubmitCommand)
+    if (call->ddi == MINIPORT_DDI_SubmitCommand || call->ddi == MINIPORT_DDI_SubmitCommandVirtual)
         before_submit(watch, call);
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || watch->is_repeat)
         return;

@@ -214,6 +214,36 @@ static void hand_over(struct rig *rig, unsigned node)
     rig_gpu_event(rig, CHECK_GPU_QUEUED, node, rig_submit(rig), RIG_PACKET_BYTES);
 }
 
+/* As a driver with page tables is handed its packets. */
+static void hand_over_virtual(unsigned node, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+    DXGKARG_BUILDPAGINGBUFFER arg;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    arg = enter(rig_create_allocation(rig, NULL));
+    rig_build(rig, &arg);
+    packet = rig_packet_virtual(rig);
+    packet.hContext = rig->system_context;
+    packet.DmaBufferSize = rig->buffer_used;
+    packet.Flags.Paging = 1;
+    packet.NodeOrdinal = 0;
+    rig_submit_virtual(rig, &packet);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, node, packet.SubmissionFenceId, packet.DmaBufferSize);
+    assert_int_equal(rig->counts.evaluated[RULE_VX_009], 1);
+    assert_int_equal(rig->counts.broken[RULE_VX_009], expected == RULE_VX_009);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void virtual_packets_are_for_the_paging_node(void **state)
+{
+    hand_over_virtual(0, RULE_NONE);
+    hand_over_virtual(1, RULE_VX_009);
+}
+
 RULE_BROKEN(VX_009)
 {
     hand_over(rig, 1);
@@ -278,6 +308,7 @@ int main(void)
         RULE_PAIR(VX_007),
         RULE_PAIR(VX_009),
         RULE_PAIR(VX_010),
+        cmocka_unit_test(virtual_packets_are_for_the_paging_node),
         RULE_PAIR(VX_012),
         cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
         cmocka_unit_test(a_fault_behind_the_end_is_of_a_driver_that_moves_too_much),

@@ -197,6 +197,8 @@ const struct workload_option_info workload_options[] = {
      "bytes in the middle of local memory that are defective"},
     {"transfer-piece", WORKLOAD_OPTION_SIZE, NULL, 4 * KiB, GiB,
      "most bytes that one TRANSFER moves"},
+    {"scratch", WORKLOAD_OPTION_SIZE, NULL, 64 * KiB, 64 * GiB,
+     "bytes of the paging process in which virtual transfers and fills see allocations"},
     {"null-context", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether nodes are told to leave a context before an allocation of its device goes"},
     {"announce-idle", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
