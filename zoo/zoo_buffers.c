@@ -223,7 +223,7 @@ const struct zoo_defect zoo_buffer_defects[] = {
            "moves pDmaBufferPrivateData backwards"),
     DEFECT("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
            "returns in DmaSize what it used, not what is left"),
-    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 PT-016 NTF-007 TLB-002 APER-002 ADL-003 APER-009",
+    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 PT-016 NTF-007 TLB-002 APER-002 ADL-003 APER-009 APER-019",
            zero_is_no_buffer, "takes a paging buffer with nothing in it for none: 0 is no place"),
     {.id = "D19-list-kept", .models = ZOO_PHYSICAL,
      .rules = "XFER-004 XFER-005 XFER-006 ADL-014", .since = ZOO_SINCE,
