@@ -1,3 +1,4 @@
+#include "nt/exports.h"
 #include "nt/nt_internal.h"
 
 #include "base/assert.h"
@@ -221,3 +222,26 @@ REGISTER_FUNCTIONS(UCHAR, UCHAR)
 REGISTER_FUNCTIONS(USHORT, USHORT)
 REGISTER_FUNCTIONS(ULONG, ULONG)
 REGISTER_FUNCTIONS(ULONG64, ULONG64)
+
+const struct nt_export nt_kernel_exports[] = {
+    NT_SERVICE(KeGetCurrentIrql),
+    NT_SERVICE(KfRaiseIrql),
+    NT_SERVICE(KeLowerIrql),
+    NT_SERVICE(KeInitializeSpinLock),
+    NT_SERVICE(KeAcquireSpinLockRaiseToDpc),
+    NT_SERVICE(KeReleaseSpinLock),
+    NT_SERVICE(KeAcquireSpinLockAtDpcLevel),
+    NT_SERVICE(KeReleaseSpinLockFromDpcLevel),
+    NT_SERVICE(KeBugCheckEx),
+    NT_SERVICE(DbgPrint),
+    NT_SERVICE(DbgPrintEx),
+    NT_SERVICE(READ_REGISTER_UCHAR),
+    NT_SERVICE(READ_REGISTER_USHORT),
+    NT_SERVICE(READ_REGISTER_ULONG),
+    NT_SERVICE(READ_REGISTER_ULONG64),
+    NT_SERVICE(WRITE_REGISTER_UCHAR),
+    NT_SERVICE(WRITE_REGISTER_USHORT),
+    NT_SERVICE(WRITE_REGISTER_ULONG),
+    NT_SERVICE(WRITE_REGISTER_ULONG64),
+    {0},
+};

@@ -2,6 +2,7 @@
  * Pool: memory by tag. Every block is on a list, and found by its address without looking at it,
  * so that a pointer that was never allocated, or freed before, is told from one that was.
  */
+#include "nt/exports.h"
 #include "nt/nt_internal.h"
 
 #include "base/hash.h"
@@ -167,3 +168,11 @@ void nt_pool_for_each(const struct nt *nt,
         callback(context, &block);
     }
 }
+
+const struct nt_export nt_pool_exports[] = {
+    NT_SERVICE(ExAllocatePool2),
+    NT_SERVICE(ExAllocatePoolWithTag),
+    NT_SERVICE(ExFreePoolWithTag),
+    NT_SERVICE(ExFreePool),
+    {0},
+};
