@@ -80,6 +80,7 @@ if(DRYDOCK_BENCH)
     target_link_libraries(drydock_zoo PUBLIC drydock_flags drydock_base drydock_miniport drydock_nt)
 
     drydock_module(cli DEPS bench report zoo)
+    target_compile_definitions(drydock_cli PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
     drydock_module_tests(machine)
     drydock_module_tests(sgpu)

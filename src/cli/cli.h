@@ -41,6 +41,9 @@ struct cli_arguments {
     /* An option that may be given again: its values in order. */
     const char *repeated[CLI_MAX_ARGUMENTS];
     size_t repeated_count;
+    /* All of them, for a verb that takes them as they are. */
+    const char *const *raw;
+    size_t raw_count;
 };
 
 struct cli_verb {
@@ -50,11 +53,12 @@ struct cli_verb {
     const char *details;              /* paragraphs of --help, or NULL */
     const struct cli_option *options; /* ends with name == NULL */
     int repeated_option;              /* its place, or -1 */
+    bool takes_all;                   /* what stands there is the verb's to read */
     enum cli_status (*run)(const struct cli_arguments *arguments);
 };
 
 extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench,
-    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink;
+    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink, cli_cc;
 
 /* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
 void cli_add_zoo(void);

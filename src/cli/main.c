@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_verb *const verbs[] = {&cli_run,   &cli_replay, &cli_shrink,  &cli_check,
-                                               &cli_merge, &cli_import, &cli_gen,     &cli_ops,
-                                               &cli_zoo,   &cli_rules,  &cli_explain, &cli_bench};
+static const struct cli_verb *const verbs[] = {
+    &cli_run, &cli_replay, &cli_shrink, &cli_check,   &cli_merge, &cli_import, &cli_gen,
+    &cli_ops, &cli_zoo,    &cli_rules,  &cli_explain, &cli_bench, &cli_cc};
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
 
 static void print_help(FILE *out)
@@ -32,9 +32,15 @@ static void print_verb_help(const struct cli_verb *verb)
     for (const struct cli_option *option = verb->options; option->name; option++) {
         char form[64];
 
-        snprintf(form, sizeof form, "%s%c%s--%s%s%s", option->letter ? "-" : "",
-                 option->letter ? option->letter : ' ', option->letter ? ", " : "   ", option->name,
-                 option->value ? " " : "", option->value ? option->value : "");
+        bool has_both = option->letter && option->name[0];
+
+        snprintf(form, sizeof form, "%s%c%s%s%s%s%s", option->letter ? "-" : "",
+                 option->letter ? option->letter : ' ',
+                 has_both         ? ", "
+                 : option->letter ? ""
+                                  : "   ",
+                 option->name[0] ? "--" : "", option->name, option->value ? " " : "",
+                 option->value ? option->value : "");
         printf("  %-32s %s\n", form, option->help);
     }
     printf("  %-32s %s\n", "    --help", "this text");
@@ -122,7 +128,15 @@ static enum cli_status run_verb(const struct cli_verb *verb, int argc, char **ar
     bool options_end = false;
     enum cli_status status;
 
-    for (int i = 0; i < argc; i++) {
+    arguments.raw = (const char *const *)argv;
+    arguments.raw_count = (size_t)argc;
+    for (int i = 0; i < argc && verb->takes_all; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            print_verb_help(verb);
+            return CLI_FINE;
+        }
+    }
+    for (int i = 0; i < argc && !verb->takes_all; i++) {
         if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
         } else if (!options_end && strcmp(argv[i], "--help") == 0) {

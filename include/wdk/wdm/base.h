@@ -19,6 +19,11 @@ typedef struct _KTHREAD *PKTHREAD, *PETHREAD;
 typedef CCHAR KPROCESSOR_MODE;
 typedef enum _MODE { KernelMode = 0, UserMode = 1, MaximumMode = 2 } MODE;
 
+/* What the filter of an __except answers. */
+#define EXCEPTION_EXECUTE_HANDLER    1
+#define EXCEPTION_CONTINUE_SEARCH    0
+#define EXCEPTION_CONTINUE_EXECUTION (-1)
+
 #define NT_ASSERT(expression) ((void)(0 && (expression)))
 #ifndef ASSERT
 #define ASSERT(expression) NT_ASSERT(expression)

@@ -1,0 +1,459 @@
+/*
+ * cc: a driver image from source, with the compiler and the linker of LLVM and our headers.
+ *
+ * Everything is made in a folder of its own, and the image takes its name when it is whole. What the
+ * source uses of the kernel and the bench does not have stays an import: the linker is asked what it
+ * misses, and asked again with an import library that has it.
+ */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include "nt/exports.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define MAX_ARGUMENTS 1024
+#define MAX_MISSING   256
+
+struct command {
+    const char *words[MAX_ARGUMENTS + 1];
+    size_t count;
+};
+
+struct build {
+    char folder[64]; /* of what is made on the way */
+    char include[1024];
+    const char *output, *entry;
+    bool compiles_only, is_loud;
+    struct command compile; /* what every source is compiled with */
+    struct command link;    /* objects and libraries, in order */
+    const char *sources[MAX_ARGUMENTS];
+    size_t source_count;
+    char *texts[MAX_ARGUMENTS]; /* owned */
+    size_t text_count;
+    const char *missing[MAX_MISSING];
+    size_t missing_count;
+};
+
+/* ---- Words ---------------------------------------------------------------------------------------- */
+
+static void add(struct command *command, const char *word)
+{
+    if (command->count < MAX_ARGUMENTS)
+        command->words[command->count++] = word;
+}
+
+static const char *text_of(struct build *build, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *text_of(struct build *build, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0 || build->text_count == MAX_ARGUMENTS) {
+        cli_error("cc: out of memory, or too many arguments");
+        exit(CLI_INTERNAL);
+    }
+    build->texts[build->text_count++] = text;
+    return text;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+
+    return length >= end_length && strcasecmp(text + length - end_length, end) == 0;
+}
+
+static bool is_cplusplus(const char *path)
+{
+    return ends_in(path, ".cpp") || ends_in(path, ".cc") || ends_in(path, ".cxx");
+}
+
+/* ---- Programs ------------------------------------------------------------------------------------- */
+
+/* Runs it, its standard error into a file if that is named; its exit status, or -1 with a message. */
+static int run(const struct build *build, const struct command *command, const char *error_path)
+{
+    posix_spawn_file_actions_t actions;
+    int status, failure;
+    pid_t pid;
+
+    if (build->is_loud) {
+        for (size_t i = 0; i < command->count; i++)
+            fprintf(stderr, "%s%s", i ? " " : "", command->words[i]);
+        fputc('\n', stderr);
+    }
+    posix_spawn_file_actions_init(&actions);
+    if (error_path)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error_path,
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    failure =
+        posix_spawnp(&pid, command->words[0], &actions, NULL, (char **)command->words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failure) {
+        cli_error("cc: cannot run %s: %s (Debian's clang, lld and llvm have it)", command->words[0],
+                  strerror(failure));
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat state;
+
+    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
+}
+
+/*
+ * The driver headers: beside the program where it is installed, or in the source that it was built from.
+ */
+static bool find_headers(struct build *build)
+{
+    char program[1024];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
+
+    if (length > 0) {
+        program[length] = '\0';
+        slash = strrchr(program, '/');
+        *slash = '\0';
+        snprintf(build->include, sizeof build->include, "%.900s/../include/drydock/wdk", program);
+        if (is_folder(build->include))
+            return true;
+    }
+    snprintf(build->include, sizeof build->include, "%s/include/wdk", DRYDOCK_SOURCE_DIR);
+    if (is_folder(build->include))
+        return true;
+    cli_error("cc: the driver headers are neither beside the program nor where it was built from");
+    return false;
+}
+
+/* ---- Compiling ------------------------------------------------------------------------------------ */
+
+static void begin_compile(struct build *build)
+{
+    static const char *const always[] = {
+        "clang",
+        "--target=x86_64-pc-windows-msvc",
+        "-fms-extensions",
+        "-fms-compatibility",
+        "-fms-compatibility-version=19.29",
+        "-fno-exceptions",
+        "-fno-stack-protector",
+        "-D_KERNEL_MODE=1",
+        "-D_AMD64_=1",
+        "-D_M_AMD64=100",
+        "-D_WIN64=1",
+        "-D_WIN32=1",
+        "-DDRYDOCK=1",
+        "-Wno-microsoft",
+        "-Wno-unknown-pragmas",
+        "-Wno-ignored-pragma-intrinsic",
+        "-gdwarf-4",
+        "-O2",
+    };
+
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        add(&build->compile, always[i]);
+}
+
+static bool compile(struct build *build, size_t number)
+{
+    const char *source = build->sources[number];
+    struct command command = build->compile;
+    const char *object = build->compiles_only && build->output
+                             ? build->output
+                             : text_of(build, "%s/%zu.obj", build->folder, number);
+
+    add(&command, "-isystem");
+    add(&command, build->include);
+    if (is_cplusplus(source)) {
+        add(&command, "-fno-rtti");
+        add(&command, "-fno-threadsafe-statics");
+    }
+    add(&command, "-c");
+    add(&command, source);
+    add(&command, "-o");
+    add(&command, object);
+    add(&build->link, object);
+    return run(build, &command, NULL) == 0;
+}
+
+/* ---- Linking -------------------------------------------------------------------------------------- */
+
+static bool write_definitions(const char *path, const char *module, const char *const *names,
+                              size_t count)
+{
+    FILE *file = fopen(path, "w");
+    const struct nt_export *row;
+
+    if (!file)
+        return false;
+    fprintf(file, "LIBRARY %s\nEXPORTS\n", module);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, " %s\n", names[i]);
+    for (size_t i = 0; !names && (row = nt_export_at(i)) != NULL; i++)
+        fprintf(file, " %s%s\n", row->name, row->kind == NT_EXPORT_VARIABLE ? " DATA" : "");
+    return fclose(file) == 0;
+}
+
+/* The import library of a module with these names; NULL: all that the bench has. */
+static const char *make_library(struct build *build, const char *module, const char *const *names,
+                                size_t count)
+{
+    const char *definitions = text_of(build, "%s/%s.def", build->folder, module);
+    const char *library = text_of(build, "%s/%s.lib", build->folder, module);
+    const struct command command = {
+        {"llvm-dlltool", "-m", "i386:x86-64", "-d", definitions, "-l", library}, 7};
+
+    if (!write_definitions(definitions, module, names, count)) {
+        cli_error("cc: cannot write %s", definitions);
+        return NULL;
+    }
+    return run(build, &command, NULL) == 0 ? library : NULL;
+}
+
+/* A name of C that the linker misses, from "...: undefined symbol: NAME"; C++ names are of no kernel. */
+static const char *missing_name(struct build *build, char *line)
+{
+    static const char mark[] = "undefined symbol: ";
+    char *name = strstr(line, mark);
+
+    if (!name)
+        return NULL;
+    name += strlen(mark);
+    if (strncmp(name, "__declspec(dllimport) ", 22) == 0)
+        name += 22;
+    name[strcspn(name, "\r\n")] = '\0';
+    return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")]
+               ? NULL
+               : text_of(build, "%s", name);
+}
+
+/* What the linker said, to standard error; false when it misses what no kernel can have. */
+static bool read_missing(struct build *build, const char *path, bool is_final)
+{
+    FILE *file = fopen(path, "r");
+    char line[4096];
+    bool is_all_names = true;
+
+    if (!file)
+        return false;
+    build->missing_count = 0;
+    while (fgets(line, sizeof line, file)) {
+        const char *name;
+
+        if (is_final)
+            fputs(line, stderr);
+        name = missing_name(build, line);
+        if (strstr(line, "error:") && !name)
+            is_all_names = false;
+        if (name && build->missing_count < MAX_MISSING)
+            build->missing[build->missing_count++] = name;
+    }
+    fclose(file);
+    return is_all_names && build->missing_count > 0;
+}
+
+static bool link_once(struct build *build, const char *const *libraries, size_t count,
+                      const char *image, const char *errors)
+{
+    struct command command = {{"lld-link", "/nologo", "/driver", "/subsystem:native",
+                               "/machine:x64", "/nodefaultlib", "/debug:dwarf",
+                               "/errorlimit:0", "/alternatename:_fltused=__ImageBase"},
+                              9};
+
+    add(&command, text_of(build, "/entry:%s", build->entry));
+    add(&command, text_of(build, "/out:%s", image));
+    for (size_t i = 0; i < build->link.count; i++)
+        add(&command, build->link.words[i]);
+    for (size_t i = 0; i < count; i++)
+        add(&command, libraries[i]);
+    return run(build, &command, errors) == 0;
+}
+
+static void tell_missing(const struct build *build)
+{
+    fprintf(stderr, "drydock: %s imports what the bench does not have; a call is a finding:",
+            build->output);
+    for (size_t i = 0; i < build->missing_count; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", build->missing[i]);
+    fputc('\n', stderr);
+}
+
+/* Whole or not at all, from another file system too. */
+static bool move_image(struct build *build, const char *from, const char *to)
+{
+    const char *near = text_of(build, "%s.new", to);
+    const struct command copy = {{"cp", "--", from, near}, 4};
+
+    return rename(from, to) == 0 || (run(build, &copy, NULL) == 0 && rename(near, to) == 0);
+}
+
+static bool link_image(struct build *build)
+{
+    static const char *const registration[] = {"DxgkInitialize", "DxgkUnInitialize"};
+    const char *image = text_of(build, "%s/image.sys", build->folder);
+    const char *errors = text_of(build, "%s/errors", build->folder);
+    const char *libraries[3];
+    bool is_linked;
+
+    libraries[0] = make_library(build, "ntoskrnl.exe", NULL, 0);
+    libraries[1] = make_library(build, "dxgkrnl.sys", registration, 2);
+    if (!libraries[0] || !libraries[1])
+        return false;
+    is_linked = link_once(build, libraries, 2, image, errors);
+    if (!is_linked && read_missing(build, errors, false)) {
+        libraries[2] =
+            make_library(build, "ntoskrnl.missing", build->missing, build->missing_count);
+        is_linked = libraries[2] && link_once(build, libraries, 3, image, errors);
+        if (is_linked)
+            tell_missing(build);
+    }
+    if (!is_linked) {
+        read_missing(build, errors, true);
+        return false;
+    }
+    if (move_image(build, image, build->output))
+        return true;
+    cli_error("cc: cannot write %s: %s", build->output, strerror(errno));
+    return false;
+}
+
+/* ---- The verb ------------------------------------------------------------------------------------- */
+
+/* Options of ours and of the linker; all others are the compiler's. */
+static bool parse(struct build *build, const struct cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->raw_count; i++) {
+        const char *word = arguments->raw[i];
+        bool has_next = i + 1 < arguments->raw_count;
+
+        if (strcmp(word, "-o") == 0 && has_next) {
+            build->output = arguments->raw[++i];
+        } else if (strcmp(word, "--entry") == 0 && has_next) {
+            build->entry = arguments->raw[++i];
+        } else if (strcmp(word, "--verbose") == 0) {
+            build->is_loud = true;
+        } else if (strcmp(word, "-c") == 0) {
+            build->compiles_only = true;
+        } else if (ends_in(word, ".c") || is_cplusplus(word)) {
+            build->sources[build->source_count++] = word;
+        } else if (ends_in(word, ".obj") || ends_in(word, ".o") || ends_in(word, ".lib") ||
+                   ends_in(word, ".a")) {
+            add(&build->link, word);
+        } else {
+            add(&build->compile, word);
+            if ((strcmp(word, "-I") == 0 || strcmp(word, "-D") == 0 ||
+                 strcmp(word, "-include") == 0 || strcmp(word, "-isystem") == 0 ||
+                 strcmp(word, "-U") == 0) &&
+                has_next)
+                add(&build->compile, arguments->raw[++i]);
+        }
+    }
+    if (!build->source_count && !build->link.count) {
+        cli_error("cc takes sources or objects (drydock cc --help)");
+        return false;
+    }
+    if (build->compiles_only && (build->source_count != 1 || !build->output)) {
+        cli_error("cc -c takes one source and -o OBJECT");
+        return false;
+    }
+    if (!build->output)
+        build->output = "driver.sys";
+    return true;
+}
+
+static enum cli_status build_all(struct build *build)
+{
+    for (size_t i = 0; i < build->source_count; i++)
+        if (!compile(build, i))
+            return CLI_USAGE;
+    if (build->compiles_only)
+        return CLI_FINE;
+    return link_image(build) ? CLI_FINE : CLI_USAGE;
+}
+
+static enum cli_status cc(const struct cli_arguments *arguments)
+{
+    struct build *build = calloc(1, sizeof *build);
+    enum cli_status status = CLI_USAGE;
+
+    if (!build)
+        return CLI_INTERNAL;
+    build->entry = "DriverEntry";
+    snprintf(build->folder, sizeof build->folder, "%s", "/tmp/drydock-cc-XXXXXX");
+    begin_compile(build);
+    if (parse(build, arguments) && find_headers(build)) {
+        if (!mkdtemp(build->folder)) {
+            cli_error("cc: cannot make a folder for what is made on the way: %s", strerror(errno));
+            status = CLI_INTERNAL;
+        } else {
+            status = build_all(build);
+            remove_folder(build->folder);
+        }
+    }
+    for (size_t i = 0; i < build->text_count; i++)
+        free(build->texts[i]);
+    free(build);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"", 'o', "FILE", "the image (driver.sys)"},
+    {"entry", 0, "NAME", "where it begins (DriverEntry)"},
+    {"", 'c', NULL, "compile one source only, into -o OBJECT"},
+    {"verbose", 0, NULL, "show what is run"},
+    {NULL, 0, NULL, NULL},
+};
+
+const struct cli_verb cli_cc = {
+    .name = "cc",
+    .usage = "[-o IMAGE] [options of the compiler] SOURCE|OBJECT|LIBRARY...",
+    .summary = "Makes a driver image (.sys) from source",
+    .details =
+        "Runs clang for the Windows x64 target with the driver headers of the bench, and lld-link\n"
+        "with import libraries of the services that the bench has. What the driver imports beyond\n"
+        "them is named; the image runs, and a call of such a service is a finding. All other\n"
+        "options go to the compiler.",
+    .options = options,
+    .repeated_option = -1,
+    .takes_all = true,
+    .run = cc,
+};
