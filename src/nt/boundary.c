@@ -28,12 +28,12 @@
 
 #define BENCH_STACK    (512u * 1024) /* of a thread's; what is not touched costs nothing */
 #define ARGUMENT_BYTES (8u * BOUNDARY_ARGUMENTS) /* of the first call, above what is counted */
-#define THUNK_BYTES    32u
+#define THUNK_BYTES    48u
 #define CHUNK_BYTES    (64u * 1024)
 #define CHUNK_THUNKS   (CHUNK_BYTES / THUNK_BYTES)
 #define FRESH_STACK    0xa5 /* what nobody has written to */
 
-enum kind { KIND_ENTRY, KIND_SERVICE };
+enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
 
 /* What the code of this file and the assembly share; the assembly knows the offsets. */
 struct processor {
@@ -527,29 +527,52 @@ static struct chunk *chunk_with_room(struct boundary *boundary)
     return chunk;
 }
 
-/* mov r10, function; mov r11, common; jmp r11. Written while it cannot run, and runs while it cannot be written. */
-static void *write_thunk(struct chunk *chunk, const void *function, void (*common)(void))
+/* Writes the next thunk while none can run; the next one's place moves on only when it is whole. */
+static void *write_thunk(struct chunk *chunk, const uint8_t code[THUNK_BYTES])
 {
     uint8_t *at = chunk->code + chunk->count * THUNK_BYTES;
-    uint64_t target = (uintptr_t)function, through = (uintptr_t)common;
 
     if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_WRITE))
         return NULL;
-    memcpy(at, "\x49\xba", 2);
-    memcpy(at + 2, &target, sizeof target);
-    memcpy(at + 10, "\x49\xbb", 2);
-    memcpy(at + 12, &through, sizeof through);
-    memcpy(at + 20, "\x41\xff\xe3", 3);
+    memcpy(at, code, THUNK_BYTES);
     if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_EXEC))
         return NULL;
     chunk->count++;
     return at;
 }
 
+#ifdef HAS_BOUNDARY
+/* mov REGISTER, value */
+static uint8_t *put_move(uint8_t *at, const char opcode[2], const void *value)
+{
+    uint64_t number = (uintptr_t)value;
+
+    memcpy(at, opcode, 2);
+    memcpy(at + 2, &number, sizeof number);
+    return at + 10;
+}
+
+/* mov r10, function; mov r11, common; jmp r11; and of a closure, before the jump, mov rcx, context. */
+static void *make_thunk(struct boundary *boundary, enum kind kind, const void *function,
+                        const void *context)
+{
+    struct chunk *chunk = chunk_with_room(boundary);
+    uint8_t code[THUNK_BYTES], *at = code;
+
+    memset(code, 0xcc, sizeof code);
+    at = put_move(at, "\x49\xba", function);
+    at = put_move(at, "\x49\xbb",
+                  kind == KIND_ENTRY ? (void *)boundary_enter : (void *)boundary_leave);
+    if (kind == KIND_CLOSURE)
+        at = put_move(at, "\x48\xb9", context);
+    memcpy(at, "\x41\xff\xe3", 3);
+    return chunk ? write_thunk(chunk, code) : NULL;
+}
+#endif
+
 static void *thunk_of(struct boundary *boundary, const void *function, enum kind kind)
 {
 #ifdef HAS_BOUNDARY
-    struct chunk *chunk;
     struct slot *slot;
     void *thunk;
 
@@ -558,15 +581,22 @@ static void *thunk_of(struct boundary *boundary, const void *function, enum kind
     slot = find_slot(boundary, function, kind);
     if (slot->thunk)
         return slot->thunk;
-    chunk = chunk_with_room(boundary);
-    thunk = chunk
-                ? write_thunk(chunk, function, kind == KIND_ENTRY ? boundary_enter : boundary_leave)
-                : NULL;
+    thunk = make_thunk(boundary, kind, function, NULL);
     if (!thunk)
         return NULL;
     *slot = (struct slot){function, thunk, kind};
     boundary->used++;
     return thunk;
+#else
+    return NULL;
+#endif
+}
+
+void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void *context),
+                       void *context)
+{
+#ifdef HAS_BOUNDARY
+    return make_thunk(boundary, KIND_CLOSURE, (const void *)function, context);
 #else
     return NULL;
 #endif

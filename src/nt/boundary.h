@@ -30,6 +30,8 @@
 
 #include "base/services.h"
 
+#include <ntdef.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +52,10 @@ void boundary_destroy(struct boundary *boundary);
 /* The same for the same function. NULL for NULL. */
 void *boundary_entry(struct boundary *boundary, const void *function);
 void *boundary_service(struct boundary *boundary, const void *function);
+
+/* One that the image may call with any arguments: runs function(context), whose result it gets. */
+void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void *context),
+                       void *context);
 
 /* What boundary_entry() or boundary_service() made it of; NULL: neither did. */
 const void *boundary_target(const struct boundary *boundary, const void *thunk);

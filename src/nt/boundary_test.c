@@ -130,6 +130,28 @@ static void a_function_has_one_thunk_of_each_kind(void **state)
     assert_ptr_equal(boundary_entry(boundary, image), entry);
 }
 
+static uint64_t NTAPI add_one(void *context)
+{
+    return ++*(uint64_t *)context;
+}
+
+static step_function *closure;
+
+static uint64_t IMAGE call_closure(uint64_t twice)
+{
+    return closure(twice) + closure(twice);
+}
+
+static void a_closure_brings_its_context(void **state)
+{
+    uint64_t number = 10;
+    step_function *entry = boundary_entry(boundary, call_closure);
+
+    closure = boundary_closure(boundary, add_one, &number);
+    assert_int_equal(entry(77), 11 + 12);
+    assert_int_equal(number, 12);
+}
+
 /* A driver whose assembly forgets to restore rsi. */
 static const unsigned char clobber[] = {
     0x31, 0xf6,                   /* xor esi, esi */
@@ -267,6 +289,7 @@ int main(void)
         TEST(arguments_and_results_pass_both_ways),
         TEST(calls_nest),
         TEST(a_function_has_one_thunk_of_each_kind),
+        TEST(a_closure_brings_its_context),
         TEST(a_register_that_is_lost_is_told_and_given_back),
         TEST(a_service_can_go_on_where_it_was_called),
         TEST(what_is_abandoned_is_forgotten),
