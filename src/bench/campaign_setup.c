@@ -147,13 +147,25 @@ static const struct run_profile *profile_of(const struct campaign_options *optio
     return profile ? profile : run_profile_at(0);
 }
 
+/* The campaign's driver, or the reference driver where there is none of that name. */
+static struct run_driver driver_of(const struct campaign_options *options)
+{
+    struct run_driver driver;
+
+    if (!run_find_driver(options->driver, &driver))
+        driver = (struct run_driver){.name = "ref"};
+    return driver;
+}
+
 /* A level of the driver that has the model, in the profile; 0: none. */
-static unsigned draw_level(struct rng *rng, const struct run_profile *profile, enum run_model model)
+static unsigned draw_level(struct rng *rng, const struct run_driver *driver,
+                           const struct run_profile *profile, enum run_model model)
 {
     unsigned found[32], count = 0, wddm;
     enum run_model has;
 
-    for (unsigned i = 0; run_driver_level(i, &has, &wddm) && count < ARRAY_COUNT(found); i++) {
+    for (unsigned i = 0; run_driver_level(driver, i, &has, &wddm) && count < ARRAY_COUNT(found);
+         i++) {
         if (has == model && run_profile_has_level(profile, wddm))
             found[count++] = wddm;
     }
@@ -161,12 +173,12 @@ static unsigned draw_level(struct rng *rng, const struct run_profile *profile, e
 }
 
 /* The model that a level of the driver belongs to, the first that has it. */
-static enum campaign_model model_of_level(unsigned level)
+static enum campaign_model model_of_level(const struct run_driver *driver, unsigned level)
 {
     enum run_model model;
     unsigned wddm;
 
-    for (unsigned i = 0; run_driver_level(i, &model, &wddm); i++) {
+    for (unsigned i = 0; run_driver_level(driver, i, &model, &wddm); i++) {
         if (wddm == level)
             return (enum campaign_model)model;
     }
@@ -175,14 +187,13 @@ static enum campaign_model model_of_level(unsigned level)
 
 bool campaign_has_model(const struct campaign_options *options, enum campaign_model model)
 {
-    struct run_driver driver;
+    const struct run_driver driver = driver_of(options);
     enum run_model has;
     unsigned wddm;
 
-    if (run_find_driver(options->driver, &driver) && driver.has_model &&
-        !driver.has_model(&driver, (enum run_model)model))
+    if (driver.has_model && !driver.has_model(&driver, (enum run_model)model))
         return false;
-    for (unsigned i = 0; run_driver_level(i, &has, &wddm); i++) {
+    for (unsigned i = 0; run_driver_level(&driver, i, &has, &wddm); i++) {
         if ((enum campaign_model)has == model && run_profile_has_level(profile_of(options), wddm))
             return true;
     }
@@ -195,6 +206,7 @@ static enum campaign_model draw_model(const struct campaign_options *options, ui
     bool has_any = false;
     const char *name = workload_option(workload, "model");
     enum campaign_model model = CAMPAIGN_ALL_MODELS;
+    const struct run_driver driver = driver_of(options);
     struct run_config of_case = {0};
     struct rng rng;
 
@@ -202,7 +214,7 @@ static enum campaign_model draw_model(const struct campaign_options *options, ui
     if (name)
         campaign_find_model(name, &model);
     else if (of_case.wddm)
-        model = model_of_level(of_case.wddm);
+        model = model_of_level(&driver, of_case.wddm);
     stream_of(seed, STREAM_MODEL, &rng);
     for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++)
         has_any |= campaign_has_model(options, (enum campaign_model)i);
@@ -265,12 +277,13 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
 static void draw_level_and_tables(const struct campaign_options *options, uint64_t seed,
                                   const struct workload *workload, struct campaign_setup *setup)
 {
+    const struct run_driver driver = driver_of(options);
     struct run_config *config = &setup->config;
     struct rng rng;
 
     stream_of(seed, STREAM_LEVEL, &rng);
     config->model = (enum run_model)setup->model;
-    config->wddm = draw_level(&rng, profile_of(options), config->model);
+    config->wddm = draw_level(&rng, &driver, profile_of(options), config->model);
     config->remaps_dma = config->model == RUN_GPUMMU && config->wddm >= FIRST_REMAPPING_LEVEL &&
                          rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PAGE_TABLES, &rng);
@@ -653,6 +666,7 @@ static void describe(struct campaign_setup *setup)
 void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
                          const struct workload *workload, struct campaign_setup *out_setup)
 {
+    const struct run_driver driver = driver_of(options);
     enum campaign_model model = options->model;
     struct run_config *config = &out_setup->config;
     struct run_config drawn;
@@ -678,7 +692,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->driver = options->driver;
     config->profile = profile_of(options)->name;
     config->model = drawn.model;
-    if (model_of_level(config->wddm) != out_setup->model)
+    if (model_of_level(&driver, config->wddm) != out_setup->model)
         config->wddm = drawn.wddm;
     make_room(workload, config);
     shape_memory(seed, workload, config);

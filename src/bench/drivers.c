@@ -3,6 +3,8 @@
  */
 #include "bench/drivers.h"
 
+#include "bench/driver_image.h"
+
 #include "base/assert.h"
 
 #include "base/bits.h"
@@ -36,8 +38,11 @@ DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm)
     return NULL;
 }
 
-bool run_driver_level(unsigned index, enum run_model *out_model, unsigned *out_wddm)
+bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                      unsigned *out_wddm)
 {
+    if (driver->level)
+        return driver->level(driver, index, out_model, out_wddm);
     if (index >= ARRAY_COUNT(driver_levels))
         return false;
     *out_model = driver_levels[index].model;
@@ -65,5 +70,5 @@ bool run_find_driver(const char *name, struct run_driver *out_driver)
         if (finders[i](name, out_driver))
             return true;
     }
-    return false;
+    return driver_image_find(name, out_driver);
 }

@@ -4,6 +4,7 @@
  * Place      bench. Used by run, which loads one, and by the command line, which adds sources of more.
  * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is the
  *            reference driver with something between it and the kernel says so with wrap.
+ *            A path names a driver that is a file (bench/driver_image.h).
  * Ownership  Names are lent by their source for the life of the process.
  */
 #ifndef DRYDOCK_BENCH_DRIVERS_H
@@ -21,6 +22,11 @@ struct run_driver {
      struct miniport **out_layer);
     const void *context;                                                      /* of wrap */
     bool (*has_model)(const struct run_driver *driver, enum run_model model); /* NULL: all */
+    /* As run_driver_level(); NULL: those of the reference driver. */
+    bool (*level)(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                  unsigned *out_wddm);
+    const char *image_path; /* of a driver that is a file; NULL: linked in */
+    unsigned wddm;          /* the one level of such a driver */
 };
 
 /* False: it has none of that name. */
@@ -29,5 +35,9 @@ typedef bool run_driver_finder(const char *name, struct run_driver *out_driver);
 /* Once, at start. */
 void run_add_drivers(run_driver_finder *find);
 bool run_find_driver(const char *name, struct run_driver *out_driver);
+
+/* The levels that it has, from 0: false behind the last. The first of a model is its default. */
+bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                      unsigned *out_wddm);
 
 #endif

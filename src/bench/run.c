@@ -14,6 +14,7 @@
  * nobody else's, and a leak has an owner. If the run ends where nothing can be taken down in order
  * (the driver stopped the machine, or something hangs for good), both memories are given up whole.
  */
+#include "bench/driver_image.h"
 #include "bench/run_private.h"
 
 #include "base/assert.h"
@@ -482,6 +483,7 @@ static void lower_driver(struct run_assembly *run)
     }
     miniport_destroy(run->top);
     lower_check(run, true);
+    driver_image_unload(run->image);
     if (run->nt) {
         nt_bind(run->previous_nt);
         nt_destroy(run->nt);
@@ -506,6 +508,7 @@ static void give_everything_up(struct run_assembly *run)
 {
     miniport_destroy(run->top);
     lower_check(run, false);
+    driver_image_unload(run->image);
     nt_bind(run->previous_nt);
     if (run->has_platform)
         platform_fini(&run->platform);

@@ -61,8 +61,6 @@ bool run_find_model(const char *name, enum run_model *out);
 
 /* The reference driver's entry point of the model's level; NULL: it has none. 0 gives the level. */
 DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm);
-/* The levels that there are, from 0: false behind the last. The first of a model is its default. */
-bool run_driver_level(unsigned index, enum run_model *out_model, unsigned *out_wddm);
 bool run_find_update_mode(const char *name, enum run_update_mode *out);
 
 /*

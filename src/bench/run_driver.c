@@ -6,6 +6,7 @@
  * and the one that a test adds. Where each stands in the order is told in docs/architecture.md.
  */
 #include "bench/coverage.h"
+#include "bench/driver_image.h"
 #include "bench/drivers.h"
 #include "bench/levels.h"
 #include "bench/private_data.h"
@@ -88,6 +89,7 @@ bool run_raise_driver(struct run_assembly *run)
     struct run_driver driver;
     DRIVER_INITIALIZATION_DATA data;
     DRIVER_INITIALIZE *entry;
+    char why[DRIVER_IMAGE_ERROR_BYTES];
     struct miniport *layer;
     NTSTATUS status;
 
@@ -108,12 +110,17 @@ bool run_raise_driver(struct run_assembly *run)
     if (driver.has_model && !driver.has_model(&driver, run->config->model))
         return run_refuse(run, "driver '%s' is not of the %s model", run->config->driver,
                           run_model_name(run->config->model));
-    entry = run_driver_entry(run->config->model, &wddm);
-    if (!entry)
+    if (driver.image_path) {
+        if (!driver_image_load(&run->own.services, driver.image_path, run->nt, &run->image, why))
+            return run_refuse(run, "%s", why);
+        wddm = driver.wddm;
+    }
+    entry = driver.image_path ? NULL : run_driver_entry(run->config->model, &wddm);
+    if (!driver.image_path && !entry)
         return run_refuse(run, "driver '%s' has no WDDM %u.%u for the %s model",
                           run->config->driver, wddm / 10, wddm % 10,
                           run_model_name(run->config->model));
-    status = host_load_driver(entry, &data);
+    status = run->image ? driver_image_enter(run->image, &data) : host_load_driver(entry, &data);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
                           (unsigned)status);

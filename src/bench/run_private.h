@@ -37,6 +37,7 @@ struct run_assembly {
     struct sgpu *gpu;
     struct nt *nt;
     struct nt *previous_nt;
+    struct driver_image *image; /* NULL: the driver is linked in */
     struct oracle *oracle;
     struct check *check;
     struct bench_host host;

@@ -321,9 +321,17 @@ static void on_content_lost(void *context, struct vidmm_allocation *allocation)
 
 /* ---- Callbacks -------------------------------------------------------------------------------- */
 
+static void on_missing(void *context, const char *name)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                      "the driver calls %s, which the bench does not have", name);
+}
+
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
-    return (struct nt_host){.context = run, .log = on_driver_log, .bug_check = on_bug_check};
+    return (struct nt_host){.context = run, .log = on_driver_log, .bug_check = on_bug_check, .missing = on_missing};
 }
 
 struct vidmm_events run_tell_manager(struct run_assembly *run)

@@ -295,8 +295,8 @@ static bool link_once(struct build *build, const char *const *libraries, size_t 
                       const char *image, const char *errors)
 {
     struct command command = {{"lld-link", "/nologo", "/driver", "/subsystem:native",
-                               "/machine:x64", "/nodefaultlib", "/debug:dwarf",
-                               "/errorlimit:0", "/alternatename:_fltused=__ImageBase"},
+                               "/machine:x64", "/nodefaultlib", "/debug:dwarf", "/errorlimit:0",
+                               "/alternatename:_fltused=__ImageBase"},
                               9};
 
     add(&command, text_of(build, "/entry:%s", build->entry));

@@ -1,6 +1,7 @@
 /*
  * The drivers that the command line knows beside those of the bench: the defects of the zoo.
  */
+#include "bench/driver_image.h"
 #include "bench/drivers.h"
 #include "cli/cli.h"
 #include "zoo/zoo.h"
@@ -71,13 +72,17 @@ bool cli_find_driver(const char *name)
 
     if (run_find_driver(name, &driver))
         return true;
+    if (driver_image_error()[0]) {
+        cli_error("%s", driver_image_error());
+        return false;
+    }
     nearest = nearest_defect(name, kept);
     if (nearest) {
         cli_error("option --driver: unknown driver '%s' (did you mean %s?)", name, nearest);
         return false;
     }
-    cli_error("option --driver: unknown driver '%s' (expected ref, or zoo:ID with an id of "
-              "`drydock zoo --list`)",
+    cli_error("option --driver: unknown driver '%s' (expected ref, zoo:ID with an id of "
+              "`drydock zoo --list`, or the path of an image: ./mygpu.sys)",
               name);
     return false;
 }

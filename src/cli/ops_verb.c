@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "bench/coverage.h"
+#include "bench/drivers.h"
 #include "bench/run.h"
 #include "report/report.h"
 
@@ -113,13 +114,15 @@ struct set_up {
     enum run_model only_model;
 };
 
+static const struct run_driver reference = {.name = "ref"};
+
 static bool is_first_of_model(const struct set_up *set_up)
 {
     enum run_model model;
     unsigned wddm;
 
     for (unsigned i = 0; i < set_up->level; i++) {
-        if (run_driver_level(i, &model, &wddm) && model == set_up->model)
+        if (run_driver_level(&reference, i, &model, &wddm) && model == set_up->model)
             return false;
     }
     return true;
@@ -129,7 +132,7 @@ static bool is_first_of_model(const struct set_up *set_up)
 static bool find_level(struct set_up *set_up)
 {
     set_up->update_mode = 0;
-    while (run_driver_level(set_up->level, &set_up->model, &set_up->wddm)) {
+    while (run_driver_level(&reference, set_up->level, &set_up->model, &set_up->wddm)) {
         if ((!set_up->only_wddm || set_up->wddm == set_up->only_wddm) &&
             (!set_up->has_only_model || set_up->model == set_up->only_model))
             return true;

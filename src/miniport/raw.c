@@ -38,33 +38,35 @@ static struct raw *running;
  */
 static const struct version {
     ULONG version;
+    unsigned wddm; /* tens and units: 26 is WDDM 2.6 */
     size_t table_size;
     size_t interface_size;
 } versions[] = {
-#define VERSION(name, next_ddi, next_callback)                                                     \
+#define VERSION(name, wddm, next_ddi, next_callback)                                               \
     {                                                                                              \
-        DXGKDDI_INTERFACE_VERSION_##name, offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##next_ddi), \
+        DXGKDDI_INTERFACE_VERSION_##name, wddm,                                                    \
+            offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##next_ddi),                               \
             offsetof(DXGKRNL_INTERFACE, DxgkCb##next_callback)                                     \
     }
-    VERSION(VISTA, DescribePageTable, CreateContextAllocation),
-    VERSION(WIN7, SetPowerComponentFState, CreateContextAllocation),
-    VERSION(WIN8, GetNodeMetadata, CompletePStateTransition),
-    VERSION(WDDM1_3, RenderGdi, MapContextAllocation),
-    VERSION(WDDM2_0, CheckMultiPlaneOverlaySupport3, MultiPlaneOverlayDisabled),
-    VERSION(WDDM2_1, CreateHwContext, InvalidateHwContext),
-    VERSION(WDDM2_2, UpdateHwContextState, SetProtectedSessionStatus),
-    VERSION(WDDM2_3, SetSchedulingLogBuffer, AllocateContiguousMemory),
-    VERSION(WDDM2_4, SignalMonitoredFence, SignalEvent),
-    VERSION(WDDM2_5, SaveMemoryForHotUpdate, IsFeatureEnabled),
-    VERSION(WDDM2_6, ControlInterrupt3, NotifyCursorSupportChange),
-    VERSION(WDDM2_7, SetFlipQueueLogBuffer, NotifyCursorSupportChange),
-    VERSION(WDDM2_8, SetFlipQueueLogBuffer, QueryFeatureSupport),
-    VERSION(WDDM2_9, SetAllocationBackingStore, DisconnectDoorbell),
-    VERSION(WDDM3_0, CreateNativeFence, DisconnectDoorbell),
+    VERSION(VISTA, 10, DescribePageTable, CreateContextAllocation),
+    VERSION(WIN7, 11, SetPowerComponentFState, CreateContextAllocation),
+    VERSION(WIN8, 12, GetNodeMetadata, CompletePStateTransition),
+    VERSION(WDDM1_3, 13, RenderGdi, MapContextAllocation),
+    VERSION(WDDM2_0, 20, CheckMultiPlaneOverlaySupport3, MultiPlaneOverlayDisabled),
+    VERSION(WDDM2_1, 21, CreateHwContext, InvalidateHwContext),
+    VERSION(WDDM2_2, 22, UpdateHwContextState, SetProtectedSessionStatus),
+    VERSION(WDDM2_3, 23, SetSchedulingLogBuffer, AllocateContiguousMemory),
+    VERSION(WDDM2_4, 24, SignalMonitoredFence, SignalEvent),
+    VERSION(WDDM2_5, 25, SaveMemoryForHotUpdate, IsFeatureEnabled),
+    VERSION(WDDM2_6, 26, ControlInterrupt3, NotifyCursorSupportChange),
+    VERSION(WDDM2_7, 27, SetFlipQueueLogBuffer, NotifyCursorSupportChange),
+    VERSION(WDDM2_8, 28, SetFlipQueueLogBuffer, QueryFeatureSupport),
+    VERSION(WDDM2_9, 29, SetAllocationBackingStore, DisconnectDoorbell),
+    VERSION(WDDM3_0, 30, CreateNativeFence, DisconnectDoorbell),
 #undef VERSION
-    {DXGKDDI_INTERFACE_VERSION_WDDM3_1,
+    {DXGKDDI_INTERFACE_VERSION_WDDM3_1, 31,
      offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdiCreateMemoryBasis), sizeof(DXGKRNL_INTERFACE)},
-    {DXGKDDI_INTERFACE_VERSION_WDDM3_2, sizeof(DRIVER_INITIALIZATION_DATA),
+    {DXGKDDI_INTERFACE_VERSION_WDDM3_2, 32, sizeof(DRIVER_INITIALIZATION_DATA),
      sizeof(DXGKRNL_INTERFACE)},
 };
 
@@ -78,6 +80,13 @@ static const struct version *find_version(ULONG version)
     for (size_t i = 0; i < ARRAY_COUNT(versions) && versions[i].version <= version; i++)
         found = &versions[i];
     return found;
+}
+
+unsigned miniport_raw_wddm(ULONG version)
+{
+    const struct version *found = find_version(version);
+
+    return found ? found->wddm : 0;
 }
 
 size_t miniport_raw_table_size(ULONG version)

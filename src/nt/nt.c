@@ -1,3 +1,4 @@
+#include "nt/boundary.h"
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
 
@@ -50,6 +51,24 @@ void nt_destroy(struct nt *nt)
         current = NULL;
     nt_pool_fini(nt);
     base_free(nt->services, nt, sizeof *nt);
+}
+
+/* ---- Images ------------------------------------------------------------------------------- */
+
+void nt_set_boundary(struct nt *nt, struct boundary *boundary)
+{
+    nt->boundary = boundary;
+}
+
+void *nt_driver_function(struct nt *nt, const void *function)
+{
+    return nt->boundary ? boundary_entry(nt->boundary, function) : (void *)(uintptr_t)function;
+}
+
+void nt_report_missing(struct nt *nt, const char *name)
+{
+    if (nt->host.missing)
+        nt->host.missing(nt->host.context, name);
 }
 
 /* ---- IRQL and spin locks ------------------------------------------------------------------ */

@@ -38,6 +38,8 @@ struct nt_host {
     void (*log)(void *context, uint32_t component, uint32_t level, const char *text);
     /* The driver has stopped the machine. Must not return; a host may longjmp() out of the run. */
     void (*bug_check)(void *context, uint32_t code, const uint64_t parameters[4]);
+    /* The driver called an import that there is none of. It gets STATUS_NOT_IMPLEMENTED. NULL: nobody cares. */
+    void (*missing)(void *context, const char *name);
 };
 
 /* Machine may be NULL for a driver without registers. */
@@ -47,6 +49,19 @@ void nt_destroy(struct nt *nt);
 
 /* Make this the kernel of the calling thread; NULL for none. Returns what it was before. */
 struct nt *nt_bind(struct nt *nt);
+
+/* ---- Images --------------------------------------------------------------------------------- */
+
+struct boundary;
+
+/* The driver is an image behind this boundary, which is borrowed; NULL: it is linked in. */
+void nt_set_boundary(struct nt *nt, struct boundary *boundary);
+
+/* How the bench calls a function that the driver gave. NULL: no memory, or none was given. */
+void *nt_driver_function(struct nt *nt, const void *function);
+
+/* For nt_host.missing. */
+void nt_report_missing(struct nt *nt, const char *name);
 
 /* ---- IRQL --------------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@ struct nt {
     const struct base_services *services;
     struct machine *machine;
     struct nt_host host;
+    struct boundary *boundary; /* NULL: the driver is linked in */
     KIRQL irql;
     uint32_t held_locks;
 

@@ -1,0 +1,411 @@
+/*
+ * A driver that is a file. Everything that passes between it and the bench passes the boundary: imports when
+ * the image is loaded, its table when it has registered, the kernel's table when it is started.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal() */
+#include "bench/driver_image.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+#include "bench/host.h"
+#include "image/image.h"
+#include "miniport/raw.h"
+#include "nt/boundary.h"
+#include "nt/exports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define LOOK_SECONDS 20 /* for DriverEntry to return */
+
+struct missing {
+    struct driver_image *driver;
+    const char *name;
+    struct missing *next;
+    char text[64]; /* of an ordinal */
+};
+
+struct driver_image {
+    const struct base_services *services;
+    struct nt *nt;
+    const char *file; /* its name without the folder, lent by whoever named it */
+    const void *bytes;
+    size_t size;
+    struct image *image;
+    struct boundary *boundary;
+    struct missing *missing;
+    DXGKDDI_START_DEVICE *start_device; /* the driver's, behind the boundary */
+    DXGKRNL_INTERFACE kernel;           /* what it gets */
+};
+
+/* DxgkDdiStartDevice has no argument that leads here; a process has one image. */
+static struct driver_image *loaded;
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* ---- Imports -------------------------------------------------------------------------------------- */
+
+static uint64_t NTAPI call_missing(void *context)
+{
+    const struct missing *missing = context;
+
+    nt_report_missing(missing->driver->nt, missing->name);
+    return (uint64_t)(ULONG)STATUS_NOT_IMPLEMENTED;
+}
+
+static uint64_t bind_missing(struct driver_image *driver, const struct image_import *import)
+{
+    struct missing *missing = base_alloc(driver->services, sizeof *missing);
+
+    if (!missing)
+        return 0;
+    missing->driver = driver;
+    missing->name = import->name;
+    if (!import->name) {
+        snprintf(missing->text, sizeof missing->text, "%.40s ordinal %u", import->module,
+                 import->ordinal);
+        missing->name = missing->text;
+    }
+    missing->next = driver->missing;
+    driver->missing = missing;
+    return (uintptr_t)boundary_closure(driver->boundary, call_missing, missing);
+}
+
+const void *driver_image_service(const char *name, bool *out_is_direct)
+{
+    const struct nt_export *row = nt_find_export(name);
+
+    *out_is_direct = row && row->kind != NT_EXPORT_SERVICE;
+    if (row)
+        return row->address;
+    if (strcmp(name, "DxgkInitialize") == 0)
+        return (const void *)DxgkInitialize;
+    if (strcmp(name, "DxgkUnInitialize") == 0)
+        return (const void *)DxgkUnInitialize;
+    return NULL;
+}
+
+static uint64_t resolve(void *context, const struct image_import *import)
+{
+    struct driver_image *driver = context;
+    bool is_direct = false;
+    const void *address = import->name ? driver_image_service(import->name, &is_direct) : NULL;
+
+    if (!address)
+        return bind_missing(driver, import);
+    return (uintptr_t)(is_direct ? address : boundary_service(driver->boundary, address));
+}
+
+/* ---- Loading -------------------------------------------------------------------------------------- */
+
+static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const char *text)
+{
+    snprintf(error, DRIVER_IMAGE_ERROR_BYTES, "%s: %s", path, text);
+    return false;
+}
+
+static bool map_file(struct driver_image *driver, const char *path, char error[])
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat state;
+    void *bytes;
+
+    if (file < 0 || fstat(file, &state) != 0) {
+        refuse(error, path, strerror(errno));
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    if (!S_ISREG(state.st_mode) || state.st_size <= 0) {
+        close(file);
+        return refuse(error, path, S_ISREG(state.st_mode) ? "the file is empty" : "not a file");
+    }
+    bytes = mmap(NULL, (size_t)state.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED)
+        return refuse(error, path, strerror(errno));
+    driver->bytes = bytes;
+    driver->size = (size_t)state.st_size;
+    return true;
+}
+
+static void tell_lost_register(void *context, unsigned number)
+{
+    static const char *const names[] = {[3] = "rbx",  [5] = "rbp",  [6] = "rsi",  [7] = "rdi",
+                                        [12] = "r12", [13] = "r13", [14] = "r14", [15] = "r15"};
+    struct driver_image *driver = context;
+    char text[80];
+
+    snprintf(text, sizeof text, "what gives %s back as it was (it did not)", names[number]);
+    nt_report_missing(driver->nt, text);
+}
+
+/* The same in every run of a seed, and never the value that linkers leave there. */
+static uint64_t cookie_of(const struct driver_image *driver)
+{
+    return (hash_u64(driver->size) & UINT64_C(0x0000ffffffffffff)) | 1;
+}
+
+bool driver_image_load(const struct base_services *services, const char *path, struct nt *nt,
+                       struct driver_image **out, char error[DRIVER_IMAGE_ERROR_BYTES])
+{
+    struct driver_image *driver = base_alloc(services, sizeof *driver);
+    struct image_load_options options = {.resolve = resolve, .context = driver};
+    struct image_error why;
+
+    *out = NULL;
+    if (!driver)
+        return refuse(error, path, "no memory");
+    driver->services = services;
+    driver->nt = nt;
+    driver->file = file_of(path);
+    if (!map_file(driver, path, error))
+        goto unload;
+    if (!image_open(services, driver->bytes, driver->size, &driver->image, &why)) {
+        refuse(error, path, why.text);
+        goto unload;
+    }
+    driver->boundary = boundary_create(services, tell_lost_register, driver);
+    if (!driver->boundary) {
+        refuse(error, path, "no memory for its stacks, or this is no x86-64 machine");
+        goto unload;
+    }
+    options.security_cookie = cookie_of(driver);
+    if (!image_load(driver->image, &options, &why)) {
+        refuse(error, path, why.text);
+        goto unload;
+    }
+    if (!image_entry(driver->image)) {
+        refuse(error, path, "the image has no entry point");
+        goto unload;
+    }
+    nt_set_boundary(nt, driver->boundary);
+    loaded = driver;
+    *out = driver;
+    return true;
+
+unload:
+    driver_image_unload(driver);
+    return false;
+}
+
+void driver_image_unload(struct driver_image *driver)
+{
+    struct missing *missing;
+
+    if (!driver)
+        return;
+    if (loaded == driver) {
+        nt_set_boundary(driver->nt, NULL);
+        loaded = NULL;
+    }
+    image_close(driver->image);
+    boundary_destroy(driver->boundary);
+    while ((missing = driver->missing)) {
+        driver->missing = missing->next;
+        base_free(driver->services, missing, sizeof *missing);
+    }
+    if (driver->bytes)
+        munmap((void *)(uintptr_t)driver->bytes, driver->size);
+    base_free(driver->services, driver, sizeof *driver);
+}
+
+bool driver_image_symbol(const struct driver_image *driver, uint64_t address, char *text,
+                         size_t size)
+{
+    struct image_symbol symbol;
+
+    if (!driver || !image_symbol_at(driver->image, address, &symbol))
+        return false;
+    snprintf(text, size, "%s!%s+0x%llx", driver->file, symbol.name,
+             (unsigned long long)symbol.offset);
+    return true;
+}
+
+/* ---- Tables --------------------------------------------------------------------------------------- */
+
+/* Makes every function pointer of [start, end) one that passes the boundary. */
+static bool pass_boundary(struct boundary *boundary, void *start, const void *end,
+                          void *(*make)(struct boundary *boundary, const void *function))
+{
+    for (void **slot = start; (const void *)slot < end; slot++) {
+        if (!*slot)
+            continue;
+        *slot = make(boundary, *slot);
+        if (!*slot)
+            return false;
+    }
+    return true;
+}
+
+static DXGKCB_SYNCHRONIZE_EXECUTION kernel_synchronize;
+
+/* The routine is a function of the image, which the host calls. */
+static NTSTATUS NTAPI synchronize_in_image(HANDLE handle, PKSYNCHRONIZE_ROUTINE routine,
+                                           PVOID context, ULONG message, PBOOLEAN result)
+{
+    return kernel_synchronize(handle, nt_driver_function(loaded->nt, (const void *)routine),
+                              context, message, result);
+}
+
+static NTSTATUS NTAPI start_device(PVOID context, PDXGK_START_INFO start, PDXGKRNL_INTERFACE kernel,
+                                   PULONG sources, PULONG children)
+{
+    struct driver_image *driver = loaded;
+
+    memset(&driver->kernel, 0, sizeof driver->kernel);
+    memcpy(&driver->kernel, kernel, min_u64(kernel->Size, sizeof driver->kernel));
+    kernel_synchronize = driver->kernel.DxgkCbSynchronizeExecution;
+    driver->kernel.DxgkCbSynchronizeExecution = synchronize_in_image;
+    if (!pass_boundary(driver->boundary, &driver->kernel.DxgkCbEvalAcpiMethod, &driver->kernel + 1,
+                       boundary_service))
+        return STATUS_NO_MEMORY;
+    return driver->start_device(context, start, &driver->kernel, sources, children);
+}
+
+NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_DATA *out_data)
+{
+    const void *entry = (const void *)(uintptr_t)image_entry(driver->image);
+    DRIVER_INITIALIZE *function = (DRIVER_INITIALIZE *)boundary_entry(driver->boundary, entry);
+    NTSTATUS status = function ? host_load_driver(function, out_data) : STATUS_NO_MEMORY;
+
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!pass_boundary(driver->boundary, &out_data->DxgkDdiAddDevice, out_data + 1, boundary_entry))
+        return STATUS_NO_MEMORY;
+    driver->start_device = out_data->DxgkDdiStartDevice;
+    if (driver->start_device)
+        out_data->DxgkDdiStartDevice = start_device;
+    return STATUS_SUCCESS;
+}
+
+/* ---- By name -------------------------------------------------------------------------------------- */
+
+/* What a process of its own found when it let the driver register. */
+struct traits {
+    bool is_known;
+    ULONG version;
+    char error[DRIVER_IMAGE_ERROR_BYTES];
+};
+
+static struct {
+    char path[1024];
+    struct traits traits;
+} last;
+
+static char last_error[DRIVER_IMAGE_ERROR_BYTES];
+
+const char *driver_image_error(void)
+{
+    return last_error;
+}
+
+static void look(const char *path, struct traits *out)
+{
+    const struct base_services *services = base_services_libc();
+    const struct nt_host host = {0};
+    struct nt *nt = nt_create(services, NULL, &host);
+    struct driver_image *driver;
+    DRIVER_INITIALIZATION_DATA data;
+    NTSTATUS status;
+
+    nt_bind(nt);
+    if (!nt || !driver_image_load(services, path, nt, &driver, out->error))
+        return;
+    nt_set_irql(nt, PASSIVE_LEVEL);
+    status = driver_image_enter(driver, &data);
+    if (NT_SUCCESS(status)) {
+        out->version = data.Version;
+        out->is_known = true;
+    } else {
+        snprintf(out->error, sizeof out->error,
+                 "%s: DriverEntry did not register the driver: status 0x%08x", path,
+                 (unsigned)status);
+    }
+}
+
+/* A driver may do anything, already there: it runs in a process that may end. */
+static void look_from_afar(const char *path, struct traits *out)
+{
+    struct traits *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child;
+    int status = 0;
+
+    memset(out, 0, sizeof *out);
+    if (shared == MAP_FAILED) {
+        snprintf(out->error, sizeof out->error, "%s: no memory", path);
+        return;
+    }
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        alarm(LOOK_SECONDS);
+        look(path, shared);
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    *out = *shared;
+    munmap(shared, sizeof *shared);
+    if (child < 0)
+        snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
+    else if (WIFSIGNALED(status) && !out->is_known)
+        snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+static bool looks_like_path(const char *name)
+{
+    size_t length = strlen(name);
+
+    return strchr(name, '/') || (length > 4 && strcasecmp(name + length - 4, ".sys") == 0);
+}
+
+/* A driver of WDDM 1 is of the physical model; one of WDDM 2 may be of both others. */
+static bool image_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                        unsigned *out_wddm)
+{
+    static const enum run_model models[] = {RUN_GPUMMU, RUN_IOMMU};
+
+    *out_wddm = driver->wddm;
+    *out_model = driver->wddm < 20 ? RUN_PHYSICAL : models[index % ARRAY_COUNT(models)];
+    return index < (driver->wddm < 20 ? 1 : ARRAY_COUNT(models));
+}
+
+bool driver_image_find(const char *name, struct run_driver *out_driver)
+{
+    unsigned wddm;
+
+    last_error[0] = '\0';
+    if (!looks_like_path(name) || strlen(name) >= sizeof last.path)
+        return false;
+    if (strcmp(last.path, name) != 0) {
+        look_from_afar(name, &last.traits);
+        snprintf(last.path, sizeof last.path, "%s", name);
+    }
+    wddm = miniport_raw_wddm(last.traits.version);
+    if (last.traits.is_known && !wddm)
+        snprintf(last.traits.error, sizeof last.traits.error,
+                 "%s: its interface version 0x%x is not known", name,
+                 (unsigned)last.traits.version);
+    snprintf(last_error, sizeof last_error, "%s", last.traits.error);
+    if (!last.traits.is_known || !wddm)
+        return false;
+    *out_driver =
+        (struct run_driver){.name = name, .image_path = name, .wddm = wddm, .level = image_level};
+    return true;
+}
