@@ -12,6 +12,7 @@
 #include "miniport/raw.h"
 #include "nt/boundary.h"
 #include "nt/exports.h"
+#include "nt/trap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -159,6 +160,13 @@ static uint64_t cookie_of(const struct driver_image *driver)
     return (hash_u64(driver->size) & UINT64_C(0x0000ffffffffffff)) | 1;
 }
 
+static bool is_in_image(void *context, uint64_t address)
+{
+    const struct driver_image *driver = context;
+
+    return image_contains(driver->image, address);
+}
+
 bool driver_image_load(const struct base_services *services, const char *path, struct nt *nt,
                        struct driver_image **out, char error[DRIVER_IMAGE_ERROR_BYTES])
 {
@@ -192,6 +200,10 @@ bool driver_image_load(const struct base_services *services, const char *path, s
         refuse(error, path, "the image has no entry point");
         goto unload;
     }
+    if (!trap_install(nt, &(struct trap_config){.context = driver, .is_driver = is_in_image})) {
+        refuse(error, path, "another image is loaded");
+        goto unload;
+    }
     nt_set_boundary(nt, driver->boundary);
     loaded = driver;
     *out = driver;
@@ -209,6 +221,7 @@ void driver_image_unload(struct driver_image *driver)
     if (!driver)
         return;
     if (loaded == driver) {
+        trap_remove(driver->nt);
         nt_set_boundary(driver->nt, NULL);
         loaded = NULL;
     }
@@ -221,6 +234,12 @@ void driver_image_unload(struct driver_image *driver)
     if (driver->bytes)
         munmap((void *)(uintptr_t)driver->bytes, driver->size);
     base_free(driver->services, driver, sizeof *driver);
+}
+
+void driver_image_abandon(struct driver_image *driver)
+{
+    if (driver)
+        boundary_abandon(driver->boundary);
 }
 
 bool driver_image_symbol(const struct driver_image *driver, uint64_t address, char *text,

@@ -31,6 +31,9 @@ void driver_image_unload(struct driver_image *driver);
 /* Runs DriverEntry, which registers. As host_load_driver(). */
 NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_DATA *out_data);
 
+/* Behind a longjmp() out of the driver: no call is under way in it any more. NULL is fine. */
+void driver_image_abandon(struct driver_image *driver);
+
 /*
  * What an import of this name is bound to, NULL: nobody has it. Direct: without passing the boundary. For who
  * tells what an image needs and what there is.

@@ -574,6 +574,7 @@ static void execute_once(const struct run_config *config, const struct workload 
             give_everything_up(run);
         }
     } else {
+        driver_image_abandon(run->image);
         if (run->has_events)
             run_event_log_close(&run->events);
         give_everything_up(run);

@@ -331,7 +331,8 @@ static void on_missing(void *context, const char *name)
 
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
-    return (struct nt_host){.context = run, .log = on_driver_log, .bug_check = on_bug_check, .missing = on_missing};
+    return (struct nt_host){
+        .context = run, .log = on_driver_log, .bug_check = on_bug_check, .missing = on_missing};
 }
 
 struct vidmm_events run_tell_manager(struct run_assembly *run)

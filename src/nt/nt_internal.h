@@ -31,11 +31,13 @@ struct nt {
 struct nt *nt_current(void);
 
 /* Bug check codes that the services themselves raise. */
-#define NT_IRQL_NOT_GREATER_OR_EQUAL 0x09u
-#define NT_IRQL_NOT_LESS_OR_EQUAL    0x0Au
-#define NT_SPIN_LOCK_ALREADY_OWNED   0x0Fu
-#define NT_SPIN_LOCK_NOT_OWNED       0x10u
-#define NT_BAD_POOL_CALLER           0xC2u
+#define NT_IRQL_NOT_GREATER_OR_EQUAL     0x09u
+#define NT_IRQL_NOT_LESS_OR_EQUAL        0x0Au
+#define NT_SPIN_LOCK_ALREADY_OWNED       0x0Fu
+#define NT_SPIN_LOCK_NOT_OWNED           0x10u
+#define NT_KMODE_EXCEPTION_NOT_HANDLED   0x1Eu
+#define NT_BAD_POOL_CALLER               0xC2u
+#define NT_KERNEL_SECURITY_CHECK_FAILURE 0x139u
 
 /* First parameter of NT_BAD_POOL_CALLER. */
 #define NT_POOL_ALLOCATE_IRQL 0x08u

@@ -1,0 +1,42 @@
+/*
+ * Trap: what the processor refuses to a driver here and would do for it in a kernel.
+ *
+ * Place      nt. Installed while a driver image is loaded.
+ * Model      Three kinds of faults of a driver's instruction are answered; all others go to the
+ *            handler that was there before.
+ *
+ *            Registers. A mapping of the device's BAR 0 is memory that must not be touched. An
+ *            instruction that does, whatever it is, is decoded for what it reads and writes there;
+ *            what it reads is fetched from the device and laid where it looks for it, the
+ *            instruction runs alone, and what it wrote is given to the device. So inlined volatile
+ *            accesses reach the device like READ_REGISTER_ULONG does, in the sizes that they have.
+ *
+ *            The level. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
+ *            KeRaiseIrql(), are those functions.
+ *
+ *            What only a kernel may do. Disabling interrupts, flushing caches: nothing to do on the
+ *            one processor of the bench. Port and machine register access, halting: reported, reads
+ *            give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
+ * Limits     One kernel a process. An access to registers costs two signals, some microseconds.
+ *            An instruction that reaches a page of registers and another page at once is not answered.
+ * Source     Public architecture manuals; bug check 0x139's documentation.
+ */
+#ifndef DRYDOCK_NT_TRAP_H
+#define DRYDOCK_NT_TRAP_H
+
+#include "nt/nt.h"
+
+struct trap_config {
+    void *context;
+    /* Whether what only a kernel may do is answered for code at this address. */
+    bool (*is_driver)(void *context, uint64_t address);
+};
+
+/* False: no memory, or another one is installed. */
+bool trap_install(struct nt *nt, const struct trap_config *config);
+void trap_remove(struct nt *nt);
+
+/* Register accesses that were answered, for statistics. */
+uint64_t trap_register_accesses(void);
+
+#endif
