@@ -17,9 +17,9 @@ image       base image
 refkmd      refkmd wdk drydock-api
 check       base miniport machine check wdk
 workload    base workload
-bench       base miniport vidsch vidmm-api machine sgpu nt refkmd check workload bench wdk drydock-api
+bench       base miniport vidsch vidmm-api machine sgpu image nt refkmd check workload bench wdk drydock-api
 report      base bench check miniport workload report vidmm-api wdk
-cli         zoo base bench report workload sgpu machine check miniport cli vidmm-api drydock-api wdk
+cli         zoo base nt bench report workload sgpu machine check miniport cli vidmm-api drydock-api wdk
 "
 
 bad=0

@@ -43,7 +43,7 @@ static void on_log(void *context, uint32_t component, uint32_t level, const char
 static int setup(void **state)
 {
     static struct fixture fixture;
-    const struct nt_host host = {&fixture, on_log, on_bug_check};
+    const struct nt_host host = {.context = &fixture, .log = on_log, .bug_check = on_bug_check};
 
     memset(&fixture, 0, sizeof fixture);
     failing_services_init(&fixture.memory);
@@ -317,7 +317,7 @@ static void registers_reach_the_bound_machine(void **state)
 {
     struct fixture *fixture = *state;
     const struct machine_registers registers = {4096, on_register_read, on_register_write};
-    const struct nt_host host = {fixture, on_log, on_bug_check};
+    const struct nt_host host = {.context = fixture, .log = on_log, .bug_check = on_bug_check};
     uint64_t content[2] = {0x1000, 0x2000};
     struct machine_config config;
     struct machine *machines[2];
