@@ -185,6 +185,18 @@ static enum campaign_model model_of_level(const struct run_driver *driver, unsig
     return CAMPAIGN_ALL_MODELS;
 }
 
+static bool has_level(const struct run_driver *driver, enum campaign_model model, unsigned level)
+{
+    enum run_model has;
+    unsigned wddm;
+
+    for (unsigned i = 0; run_driver_level(driver, i, &has, &wddm); i++) {
+        if (wddm == level && (enum campaign_model)has == model)
+            return true;
+    }
+    return false;
+}
+
 bool campaign_has_model(const struct campaign_options *options, enum campaign_model model)
 {
     const struct run_driver driver = driver_of(options);
@@ -278,12 +290,16 @@ static void draw_level_and_tables(const struct campaign_options *options, uint64
                                   const struct workload *workload, struct campaign_setup *setup)
 {
     const struct run_driver driver = driver_of(options);
-    struct run_config *config = &setup->config;
+    struct run_config *config = &setup->config, of_case = {0};
     struct rng rng;
 
     stream_of(seed, STREAM_LEVEL, &rng);
     config->model = (enum run_model)setup->model;
     config->wddm = draw_level(&rng, &driver, profile_of(options), config->model);
+    /* What else is drawn is for the level that will be played. */
+    run_config_from_workload(&of_case, workload);
+    if (has_level(&driver, setup->model, of_case.wddm))
+        config->wddm = of_case.wddm;
     config->remaps_dma = config->model == RUN_GPUMMU && config->wddm >= FIRST_REMAPPING_LEVEL &&
                          rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_PAGE_TABLES, &rng);
@@ -692,7 +708,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->driver = options->driver;
     config->profile = profile_of(options)->name;
     config->model = drawn.model;
-    if (model_of_level(&driver, config->wddm) != out_setup->model)
+    if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;
     make_room(workload, config);
     shape_memory(seed, workload, config);

@@ -1,0 +1,10 @@
+# Drivers as files: one driver, built three ways, is one driver. The test says so when it skips, for
+# want of a compiler; all seeds of all models: tests/images/three_ways.sh build/release/drydock . 50
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    foreach(model physical gpummu iommu)
+        add_test(NAME images/three-ways-${model}
+                 COMMAND ${CMAKE_SOURCE_DIR}/tests/images/three_ways.sh $<TARGET_FILE:drydock>
+                         ${CMAKE_SOURCE_DIR} 3 ${model})
+        set_tests_properties(images/three-ways-${model} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    endforeach()
+endif()

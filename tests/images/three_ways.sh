@@ -1,0 +1,75 @@
+#!/bin/sh
+# One driver, built three ways, is one driver: the reference miniport linked in, as an image made by
+# clang and lld, and as an image made by mingw-w64, gives the same digest in every run.
+#
+# Usage: three_ways.sh DRYDOCK SOURCE SEEDS [MODEL...]     (all models where none is named)
+set -eu
+drydock=$1
+source=$2
+seeds=$3
+shift 3
+[ $# -gt 0 ] || set -- physical gpummu iommu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+mingw=x86_64-w64-mingw32
+command -v $mingw-gcc >/dev/null || { echo "no $mingw-gcc here: images by clang only"; mingw=; }
+
+sources=$(ls "$source"/src/refkmd/*.c | grep -v _test.c)
+
+build_with_mingw() { # ENTRY IMAGE
+    if [ ! -e "$work/libntoskrnl.a" ]; then
+        # What the bench has, as clang's image imports it.
+        { echo "LIBRARY ntoskrnl.exe"; echo EXPORTS
+          llvm-readobj --coff-imports "$work/clang.sys" | sed -n 's/^ *Symbol: \([^ ]*\) .*/ \1/p'
+        } >"$work/ntoskrnl.def"
+        $mingw-dlltool -d "$work/ntoskrnl.def" -l "$work/libntoskrnl.a"
+    fi
+    # shellcheck disable=SC2086
+    $mingw-gcc -O2 -g -fno-builtin -nostdlib -I"$source/include/wdk" -I"$source/include" \
+        -I"$source/src" -Wl,--subsystem,native -Wl,--entry,"$1" -Wl,--dynamicbase \
+        -o "$2" $sources "$work/libntoskrnl.a" -lgcc
+}
+
+# Digests of the runs, in the order of their seeds.
+digests() { # DRIVER MODEL CASE
+    "$drydock" check "$3" --driver "$1" --model "$2" --seeds "$seeds" -j 2 --repeat 0 --no-shrink \
+        --out "$work/out" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+    sed 's/.*"digest":"\([0-9a-f]*\)".*"seed":\([0-9]*\).*/\2 \1/' "$work/out/results.jsonl" | sort -n
+    rm -rf "$work/out"
+}
+
+failures=0
+for model in "$@"; do
+    case $model in
+    physical) level=1.3 entry=RefKmdDriverEntryPhysical ;;
+    gpummu) level=2.6 entry=RefKmdDriverEntryGpuMmu ;;
+    iommu) level=2.6 entry=RefKmdDriverEntryIoMmu ;;
+    esac
+    # shellcheck disable=SC2086
+    "$drydock" cc -o "$work/clang.sys" --entry $entry -I"$source/include" -I"$source/src" $sources
+    images=clang
+    if [ -n "$mingw" ]; then
+        build_with_mingw $entry "$work/mingw.sys"
+        images="clang mingw"
+    fi
+    for case in evict-and-restore partial-writes; do
+        sed "1a option wddm $level" "$source/cases/$case.case" >"$work/$case.case"
+        digests ref $model "$work/$case.case" >"$work/linked-in"
+        [ "$(wc -l <"$work/linked-in")" -eq "$seeds" ] || { echo "FAILED: not all seeds ran"; exit 1; }
+        for image in $images; do
+            digests "$work/$image.sys" $model "$work/$case.case" >"$work/of-image"
+            if cmp -s "$work/linked-in" "$work/of-image"; then
+                echo "$model, $case, $image: $seeds digests are those of the driver linked in"
+            else
+                echo "FAILED: $model, $case, $image: other digests"
+                diff "$work/linked-in" "$work/of-image" | head -5
+                failures=$((failures + 1))
+            fi
+        done
+    done
+done
+[ "$failures" -eq 0 ]
