@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "bench/image_bench.h"
 #include "bench/manager_bench.h"
 #include "bench/page_bench.h"
 #include "bench/range_bench.h"
@@ -9,7 +10,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPTION_QUICK, OPTION_JSON };
 
@@ -276,6 +279,75 @@ static enum cli_status bench_scaling(struct output *out)
     return CLI_FINE;
 }
 
+/* The reference driver as an image, made by the verb cc of this program; false: it cannot be made here. */
+static bool build_reference(char path[32])
+{
+    char command[4096];
+    int length;
+
+    strcpy(path, "/tmp/drydock-bench-XXXXXX");
+    if (!mkdtemp(path))
+        return false;
+    length =
+        snprintf(command, sizeof command,
+                 "cd '%s' && set -- src/refkmd/*.c && "
+                 "for file; do shift; case $file in *_test.c) ;; *) set -- \"$@\" $file;; esac; "
+                 "done && /proc/%ld/exe cc -o %s/ref.sys --entry RefKmdDriverEntryGpuMmu "
+                 "-Iinclude -Isrc \"$@\" >%s/log 2>&1",
+                 DRYDOCK_SOURCE_DIR, (long)getpid(), path, path);
+    return length < (int)sizeof command && system(command) == 0;
+}
+
+static void remove_reference(const char *path)
+{
+    static const char *const names[] = {"ref.sys", "log"};
+    char file[64];
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(file, sizeof file, "%s/%s", path, names[i]);
+        unlink(file);
+    }
+    rmdir(path);
+}
+
+static enum cli_status bench_images(struct output *out)
+{
+    uint64_t calls = out->is_quick ? 1000000 : 20000000, seeds = out->is_quick ? 20 : 200;
+    struct image_bench_calls result;
+    char folder[32], image[48];
+    double linked = 0, loaded = 0;
+    bool has_image;
+
+    if (!image_bench_calls_run(calls, &result))
+        return failed("images");
+    has_image = build_reference(folder);
+    snprintf(image, sizeof image, "%s/ref.sys", folder);
+    has_image = has_image && image_bench_seeds("ref", RUN_GPUMMU, 26, seeds, &linked) &&
+                image_bench_seeds(image, RUN_GPUMMU, 26, seeds, &loaded);
+    remove_reference(folder);
+    begin(out, "images",
+          "images: a call of a DDI through the boundary, and the reference driver as a file");
+    if (out->as_json) {
+        printf("\n    {\"straight_ns\": %.2f, \"boundary_ns\": %.2f, \"with_service_ns\": %.2f, "
+               "\"seeds\": %" PRIu64 ", \"linked_in_seconds\": %.3f, \"image_seconds\": %.3f}",
+               result.straight_ns, result.entry_ns, result.service_ns, has_image ? seeds : 0,
+               linked, loaded);
+    } else {
+        printf("  straight %.1f ns a call, through the boundary %.1f ns, with a service called "
+               "back %.1f ns\n",
+               result.straight_ns, result.entry_ns, result.service_ns);
+        if (has_image)
+            printf("  %" PRIu64
+                   " seeds of GpuMmu, WDDM 2.6: linked in %.0f a minute, as an image %.0f: %.2fx\n",
+                   seeds, (double)seeds / linked * 60, (double)seeds / loaded * 60,
+                   loaded / linked);
+        else
+            printf("  seeds are not measured: no clang, lld and llvm here, or no source\n");
+    }
+    end(out);
+    return CLI_FINE;
+}
+
 static const struct {
     const char *name;
     enum cli_status (*run)(struct output *out);
@@ -283,7 +355,7 @@ static const struct {
     {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
     {"ranges", bench_ranges},           {"pages", bench_pages},
     {"residency", bench_residency},     {"replay", bench_replay},
-    {"scaling", bench_scaling},
+    {"scaling", bench_scaling},         {"images", bench_images},
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
@@ -306,7 +378,7 @@ static bool names_are_known(const struct cli_arguments *arguments)
         if (j == BENCH_COUNT) {
             cli_error(
                 "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency, "
-                "replay or scaling)",
+                "replay, scaling or images)",
                 arguments->rest[i]);
             return false;
         }
@@ -337,7 +409,7 @@ static enum cli_status bench(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_bench = {
     .name = "bench",
-    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling]",
+    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling] [images]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
     .details = "Figures depend on the machine; ratios much less. Without names, all of them.",
     .options = options,
