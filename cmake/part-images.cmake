@@ -8,3 +8,10 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
         set_tests_properties(images/three-ways-${model} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     endforeach()
 endif()
+
+# All of them: tests/images/zoo.sh build/release/drydock . 60
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/zoo COMMAND ${CMAKE_SOURCE_DIR}/tests/images/zoo.sh $<TARGET_FILE:drydock>
+                                     ${CMAKE_SOURCE_DIR} 10 D10 D17 D27 ALLOC PB)
+    set_tests_properties(images/zoo PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()

@@ -1,5 +1,6 @@
 /*
- * The drivers that the command line knows beside those of the bench: the defects of the zoo.
+ * The drivers that the command line knows beside those of the bench: the defects of the zoo, "zoo:ID" over
+ * the reference driver that is linked in, "zoo:ID@FILE" over an image of it.
  */
 #include "bench/driver_image.h"
 #include "bench/drivers.h"
@@ -27,18 +28,21 @@ static bool defect_has_model(const struct run_driver *driver, enum run_model mod
 static bool find_defect(const char *name, struct run_driver *out_driver)
 {
     const struct zoo_defect *defect;
+    const char *at = strchr(name, '@');
+    char id[64];
 
     if (strncmp(name, "zoo:", 4) != 0)
         return false;
-    defect = zoo_find(name + 4);
-    if (!defect)
+    snprintf(id, sizeof id, "%.*s", (int)(at ? at - name - 4 : 63), name + 4);
+    defect = zoo_find(id);
+    if (!defect || (at && !driver_image_find(at + 1, out_driver)))
         return false;
-    *out_driver = (struct run_driver){
-        .name = name,
-        .wrap = wrap_defect,
-        .context = defect,
-        .has_model = defect_has_model,
-    };
+    if (!at)
+        *out_driver = (struct run_driver){0};
+    out_driver->name = name;
+    out_driver->wrap = wrap_defect;
+    out_driver->context = defect;
+    out_driver->has_model = defect_has_model;
     return true;
 }
 

@@ -121,7 +121,7 @@ static bool take_record(void *context, const struct campaign_record *given)
 
 static bool play_row(const struct zoo_play *play, struct zoo_row *row)
 {
-    char driver[64];
+    char driver[1200];
     struct campaign_options campaign = {
         .driver = driver,
         .model = row->model,
@@ -145,7 +145,8 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
         return false;
     player->row = row;
     player->campaign = &campaign;
-    snprintf(driver, sizeof driver, "zoo:%s", row->defect->id);
+    snprintf(driver, sizeof driver, "zoo:%s%s%s", row->defect->id, play->image ? "@" : "",
+             play->image ? play->image : "");
     row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
     if (row->is_found && play->shrink_seconds > 0) {
         row->is_shrunk = find_kind(&player->shown, player->rule, &finding)

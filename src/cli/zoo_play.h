@@ -34,6 +34,7 @@ struct zoo_play {
     uint64_t seeds;        /* at most, each row */
     unsigned jobs;         /* rows at once */
     double shrink_seconds; /* each row; 0: cases stay as they are */
+    const char *image;     /* of the reference driver, to plant them in; NULL: the one linked in */
     /* A row is played; they come in order. */
     void (*played)(void *context, const struct zoo_row *row, size_t index);
     void *context;

@@ -18,6 +18,7 @@ enum {
     OPTION_JOBS,
     OPTION_SECONDS,
     OPTION_KEEP,
+    OPTION_IMAGE,
     OPTION_LIST,
     OPTION_JSON
 };
@@ -28,6 +29,7 @@ static const struct cli_option options[] = {
     [OPTION_JOBS] = {"jobs", 'j', "J", "defects at once (the processors of this machine)"},
     [OPTION_SECONDS] = {"seconds", 0, "S", "for making the case of a defect smaller (10)"},
     [OPTION_KEEP] = {"no-shrink", 0, NULL, "leave the cases as they are"},
+    [OPTION_IMAGE] = {"image", 0, "FILE", "the reference driver as an image, to plant them in"},
     [OPTION_LIST] = {"list", 0, NULL, "name the defects, and play none"},
     [OPTION_JSON] = {"json", 0, NULL, "print the table as JSON"},
     {NULL, 0, NULL, NULL},
@@ -158,12 +160,15 @@ static bool is_wanted(const struct cli_arguments *arguments, const struct zoo_de
 static size_t make_rows(const struct cli_arguments *arguments, enum campaign_model model,
                         struct zoo_row *rows)
 {
+    const char *image = arguments->values[OPTION_IMAGE];
+    const struct campaign_options base = {.driver = image ? image : "ref"};
     const struct zoo_defect *defect;
     size_t count = 0;
 
     for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
         for (unsigned m = 0; m < CAMPAIGN_ALL_MODELS && is_wanted(arguments, defect); m++) {
-            if (!(defect->models & model_bits[m]) || (model != CAMPAIGN_ALL_MODELS && model != m))
+            if (!(defect->models & model_bits[m]) || (model != CAMPAIGN_ALL_MODELS && model != m) ||
+                !campaign_has_model(&base, (enum campaign_model)m))
                 continue;
             if (rows) {
                 rows[count].defect = defect;
@@ -252,6 +257,8 @@ static enum cli_status run(const struct cli_arguments *arguments)
         (values[OPTION_SECONDS] &&
          !cli_number("seconds", values[OPTION_SECONDS], 1, 3600, &seconds)))
         return CLI_USAGE;
+    if (values[OPTION_IMAGE] && !cli_find_driver(values[OPTION_IMAGE]))
+        return CLI_USAGE;
     count = make_rows(arguments, model, NULL);
     if (!count) {
         cli_error("no defect of that name and model (see drydock zoo --list)");
@@ -265,6 +272,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     make_rows(arguments, model, rows);
     play = (struct zoo_play){.seeds = seeds,
                              .jobs = (unsigned)jobs,
+                             .image = values[OPTION_IMAGE],
                              .shrink_seconds = values[OPTION_KEEP] ? 0 : (double)seconds};
     status = play_zoo(&play, rows, count, values[OPTION_JSON] != NULL);
     zoo_rows_free(rows, count);

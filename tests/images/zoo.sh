@@ -1,0 +1,47 @@
+#!/bin/sh
+# What the bench finds of a planted defect does not depend on whether the driver is linked in or a file.
+#
+# Every defect that is found in the reference driver linked in, within SEEDS seeds, is found in one of its
+# images too: an image is of one level, and some defects show in some levels only.
+#
+# Usage: zoo.sh DRYDOCK SOURCE SEEDS [ID...]     (all defects where none is named)
+set -eu
+drydock=$1
+source=$2
+seeds=$3
+shift 3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+sources=$(ls "$source"/src/refkmd/*.c | grep -v _test.c)
+
+found() { # the rows of a table that are found: ID MODEL
+    awk '$3 == "found" { print $1, $2 }' "$1" | sort -u
+}
+
+for model in physical gpummu iommu; do
+    case $model in
+    physical) entries="Physical PhysicalWin7" ;;
+    gpummu) entries="GpuMmu GpuMmu30 GpuMmu32" ;;
+    iommu) entries="IoMmu IoMmu30" ;;
+    esac
+    status=0
+    "$drydock" zoo "$@" -m $model -n "$seeds" -j 2 --no-shrink >"$work/linked-in" 2>"$work/log" || status=$?
+    [ "$status" -lt 2 ] || { cat "$work/log"; continue; }
+    : >"$work/images"
+    for entry in $entries; do
+        # shellcheck disable=SC2086
+        "$drydock" cc -o "$work/$entry.sys" --entry "RefKmdDriverEntry$entry" -I"$source/include" \
+            -I"$source/src" $sources
+        "$drydock" zoo "$@" -m $model -n "$seeds" -j 2 --no-shrink --image "$work/$entry.sys" \
+            >>"$work/images" 2>"$work/log" || [ $? -eq 1 ]
+    done
+    found "$work/linked-in" >"$work/a"
+    found "$work/images" >"$work/b"
+    missing=$(comm -23 "$work/a" "$work/b")
+    [ -z "$missing" ] || { echo "FAILED: found in the driver linked in only:"; echo "$missing"; exit 1; }
+    echo "$model: $(wc -l <"$work/a") defects found in the driver linked in, $(wc -l <"$work/b") in its images"
+done
