@@ -609,7 +609,7 @@ RULE_KEPT_IN(DISC_005, RIG_PHYSICAL)
 
 /* ---- READ_PHYSICAL, WRITE_PHYSICAL ----------------------------------------------------------- */
 
-/* With a third segment, of AGP, unless the test wants none. */
+/* In a third segment, of AGP, unless the test wants none: then of the aperture. */
 static void read_physical(struct rig *rig, bool has_agp)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_READ_PHYSICAL};
@@ -625,8 +625,8 @@ static void read_physical(struct rig *rig, bool has_agp)
         miniport_add_device(rig->top);
         rig_query_segments(rig);
     }
-    arg.ReadPhysical.SegmentId = 3;
-    arg.ReadPhysical.PhysicalAddress.QuadPart = 2u << 30;
+    arg.ReadPhysical.SegmentId = has_agp ? 3 : 2;
+    arg.ReadPhysical.PhysicalAddress.QuadPart = has_agp ? 2u << 30 : 1u << 30;
     rig_build(rig, &arg);
 }
 

@@ -163,13 +163,20 @@ static const char *describe_where(const struct occasion *occasion, char text[OCC
 
 #define HEX_BYTES 32
 
-/* Up to eight bytes from the address on, within its page. */
+/*
+ * Up to eight bytes from the address on, within its page; "--" where a line about an address that a
+ * driver made up begins before the memory.
+ */
 static const char *describe_bytes(struct page_store *store, uint64_t address, char text[HEX_BYTES])
 {
     uint64_t count = min_u64(8, PAGE_BYTES - address % PAGE_BYTES);
     uint8_t bytes[8] = {0};
     int length = 0;
 
+    if (store && !page_store_contains(store, address, count)) {
+        snprintf(text, HEX_BYTES, "--");
+        return text;
+    }
     if (store)
         page_store_read(store, address, bytes, count);
     for (uint64_t i = 0; i < count; i++)
