@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "bench/run_mmu.h"
 #include "bench/vigil.h"
+#include "miniport/raw.h"
 #include "miniport/trace.h"
 
 #include <stdarg.h>
@@ -574,6 +575,7 @@ static void execute_once(const struct run_config *config, const struct workload 
             give_everything_up(run);
         }
     } else {
+        miniport_raw_abandon();
         driver_image_abandon(run->image);
         if (run->has_events)
             run_event_log_close(&run->events);

@@ -82,6 +82,11 @@ static const struct version *find_version(ULONG version)
     return found;
 }
 
+void miniport_raw_abandon(void)
+{
+    running = NULL;
+}
+
 unsigned miniport_raw_wddm(ULONG version)
 {
     const struct version *found = find_version(version);

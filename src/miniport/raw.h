@@ -34,6 +34,9 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 
+/* Behind a longjmp() out of a driver: none is running. */
+void miniport_raw_abandon(void);
+
 /* The WDDM of a version, 26 for 2.6; 0 for a version that we do not know. */
 unsigned miniport_raw_wddm(ULONG version);
 

@@ -835,6 +835,32 @@ static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
     miniport_destroy(first);
 }
 
+static jmp_buf stopped;
+
+static void stop_the_machine(void)
+{
+    longjmp(stopped, 1);
+}
+
+static void a_driver_that_is_left_for_good_runs_no_more(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DXGKARG_BUILDPAGINGBUFFER build = {0};
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    start(raw);
+    driver.when_called = stop_the_machine;
+    if (!setjmp(stopped)) {
+        miniport_build_paging_buffer(raw, NULL, &build);
+        fail();
+    }
+    miniport_raw_abandon();
+    driver.when_called = NULL;
+    assert_int_equal(miniport_build_paging_buffer(raw, NULL, &build), STATUS_PENDING);
+    miniport_destroy(raw); /* asserts that it does not run */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -849,6 +875,7 @@ int main(void)
         cmocka_unit_test(a_wrong_device_handle_is_refused),
         cmocka_unit_test(every_other_callback_tells_its_name),
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),
+        cmocka_unit_test(a_driver_that_is_left_for_good_runs_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
