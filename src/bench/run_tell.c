@@ -7,20 +7,29 @@
  */
 #include "base/assert.h"
 #include "bench/run_private.h"
+#include "miniport/raw.h"
 #include "bench/run_tables.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const char *where_it_runs(void)
+{
+    const char *ddi = miniport_raw_running();
+
+    return ddi ? ddi : "code of its own";
+}
 
 static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
 {
     struct run_assembly *run = context;
 
     run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "the driver stopped the machine: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, "
-                      "0x%llx)",
-                      code, (unsigned long long)parameters[0], (unsigned long long)parameters[1],
-                      (unsigned long long)parameters[2], (unsigned long long)parameters[3]);
+                      "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, "
+                      "0x%llx, 0x%llx)",
+                      where_it_runs(), code, (unsigned long long)parameters[0],
+                      (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+                      (unsigned long long)parameters[3]);
     run->has_stopped_machine = true;
     longjmp(run->bug_check, 1);
 }
@@ -326,7 +335,8 @@ static void on_missing(void *context, const char *name)
     struct run_assembly *run = context;
 
     run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "the driver calls %s, which the bench does not have", name);
+                      "in %s the driver calls %s, which the bench does not have", where_it_runs(),
+                      name);
 }
 
 struct nt_host run_tell_kernel(struct run_assembly *run)

@@ -28,7 +28,10 @@ struct raw {
 
 /* Every live adapter of the process, and the one whose driver code is running. */
 static struct list adapters = LIST_INITIALIZER(adapters);
-static struct raw *running;
+static struct running {
+    struct raw *raw; /* NULL: none */
+    enum miniport_ddi ddi;
+} running;
 
 /* ---- Versions ---- */
 
@@ -84,7 +87,12 @@ static const struct version *find_version(ULONG version)
 
 void miniport_raw_abandon(void)
 {
-    running = NULL;
+    running.raw = NULL;
+}
+
+const char *miniport_raw_running(void)
+{
+    return running.raw ? miniport_ddi_name(running.ddi) : NULL;
 }
 
 unsigned miniport_raw_wddm(ULONG version)
@@ -194,12 +202,12 @@ static PVOID NTAPI get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
     PVOID found = NULL;
     struct raw *raw;
 
-    if (running && running->host)
-        found = running->host->ops->get_handle_data(running->host, data);
+    if (running.raw && running.raw->host)
+        found = running.raw->host->ops->get_handle_data(running.raw->host, data);
     list_for_each (raw, &adapters, struct raw, link) {
         if (found)
             break;
-        if (raw != running && raw->host)
+        if (raw != running.raw && raw->host)
             found = raw->host->ops->get_handle_data(raw->host, data);
     }
     return found;
@@ -262,7 +270,7 @@ static NTSTATUS NTAPI update_context_allocation(const HANDLE handle,
 
 static VOID NTAPI log_etw_event(LPCGUID guid, UCHAR type, USHORT size, PVOID buffer)
 {
-    struct raw *raw = running;
+    struct raw *raw = running.raw;
     char text[96];
 
     if (!raw && !list_is_empty(&adapters))
@@ -281,7 +289,7 @@ static void tell_unsupported(const void *first, const char *callback)
     struct raw *raw = find_adapter(first);
 
     if (!raw)
-        raw = running;
+        raw = running.raw;
     if (!raw && !list_is_empty(&adapters))
         raw = list_first_entry(&adapters, struct raw, link);
     if (raw && raw->host)
@@ -402,15 +410,15 @@ static struct raw *raw_of(struct miniport *m)
 }
 
 /* Around every call into the driver. leave() takes what enter() gave. */
-static struct raw *enter(struct raw *raw)
+static struct running enter(struct raw *raw, enum miniport_ddi ddi)
 {
-    struct raw *outer = running;
+    struct running outer = running;
 
-    running = raw;
+    running = (struct running){raw, ddi};
     return outer;
 }
 
-static void leave(struct raw *outer)
+static void leave(struct running outer)
 {
     running = outer;
 }
@@ -430,14 +438,14 @@ static NTSTATUS absent_or_early(const struct raw *raw)
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
-        struct raw *outer;                                                                         \
+        struct running outer;                                                                      \
         NTSTATUS status;                                                                           \
                                                                                                    \
         if (!raw->is_added || !raw->table.DxgkDdi##ddi)                                            \
             return absent_or_early(raw);                                                           \
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
-        outer = enter(raw);                                                                        \
+        outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
         status = STATUS_OF(raw->table.DxgkDdi##ddi arguments);                                     \
         leave(outer);                                                                              \
         return status;                                                                             \
@@ -460,14 +468,14 @@ MINIPORT_ARGUMENT_LIST(X)
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object)                              \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
-        struct raw *outer;                                                                         \
+        struct running outer;                                                                      \
         NTSTATUS status;                                                                           \
                                                                                                    \
         if (!raw->is_added || !raw->table.DxgkDdi##ddi)                                            \
             return absent_or_early(raw);                                                           \
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
-        outer = enter(raw);                                                                        \
+        outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
         status = STATUS_OF(raw->table.DxgkDdi##ddi(ARGUMENTS_##ddi));                              \
         leave(outer);                                                                              \
         return status;                                                                             \
@@ -478,12 +486,12 @@ MINIPORT_PLAIN_LIST(X)
 static SIZE_T raw_get_root_page_table_size(struct miniport *m, DXGKARG_GETROOTPAGETABLESIZE *arg)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     SIZE_T size;
 
     if (!raw->is_added || !raw->table.DxgkDdiGetRootPageTableSize)
         return 0;
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_GetRootPageTableSize);
     size = raw->table.DxgkDdiGetRootPageTableSize(raw->device_context, arg);
     leave(outer);
     return size;
@@ -532,7 +540,7 @@ static bool raw_has(struct miniport *m, enum miniport_ddi ddi)
 static NTSTATUS raw_add_device(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     PVOID device_context = NULL;
     NTSTATUS status;
 
@@ -540,7 +548,7 @@ static NTSTATUS raw_add_device(struct miniport *m)
         return STATUS_INVALID_DEVICE_REQUEST;
     if (!raw->table.DxgkDdiAddDevice)
         return STATUS_NOT_IMPLEMENTED;
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_AddDevice);
     status = raw->table.DxgkDdiAddDevice(raw->device_object, &device_context);
     leave(outer);
     if (!NT_SUCCESS(status))
@@ -555,14 +563,14 @@ static NTSTATUS raw_start_device(struct miniport *m, const DXGK_START_INFO *star
 {
     struct raw *raw = raw_of(m);
     DXGK_START_INFO copy = *start;
-    struct raw *outer;
+    struct running outer;
     NTSTATUS status;
 
     *video_present_sources = 0;
     *children = 0;
     if (!raw->is_added || !raw->table.DxgkDdiStartDevice)
         return absent_or_early(raw);
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_StartDevice);
     status = raw->table.DxgkDdiStartDevice(raw->device_context, &copy, &raw->kernel,
                                            video_present_sources, children);
     leave(outer);
@@ -572,12 +580,12 @@ static NTSTATUS raw_start_device(struct miniport *m, const DXGK_START_INFO *star
 static NTSTATUS raw_stop_device(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     NTSTATUS status;
 
     if (!raw->is_added || !raw->table.DxgkDdiStopDevice)
         return absent_or_early(raw);
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_StopDevice);
     status = raw->table.DxgkDdiStopDevice(raw->device_context);
     leave(outer);
     return status;
@@ -586,12 +594,12 @@ static NTSTATUS raw_stop_device(struct miniport *m)
 static NTSTATUS raw_remove_device(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     NTSTATUS status;
 
     if (!raw->is_added || !raw->table.DxgkDdiRemoveDevice)
         return absent_or_early(raw);
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_RemoveDevice);
     status = raw->table.DxgkDdiRemoveDevice(raw->device_context);
     leave(outer);
     if (NT_SUCCESS(status)) {
@@ -605,12 +613,12 @@ static NTSTATUS raw_set_power_state(struct miniport *m, ULONG device_uid, DEVICE
                                     POWER_ACTION action)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     NTSTATUS status;
 
     if (!raw->is_added || !raw->table.DxgkDdiSetPowerState)
         return absent_or_early(raw);
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_SetPowerState);
     status = raw->table.DxgkDdiSetPowerState(raw->device_context, device_uid, state, action);
     leave(outer);
     return status;
@@ -619,12 +627,12 @@ static NTSTATUS raw_set_power_state(struct miniport *m, ULONG device_uid, DEVICE
 static NTSTATUS raw_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     NTSTATUS status;
 
     if (!raw->is_added || !raw->table.DxgkDdiNotifySurpriseRemoval)
         return absent_or_early(raw);
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_NotifySurpriseRemoval);
     status = raw->table.DxgkDdiNotifySurpriseRemoval(raw->device_context, type);
     leave(outer);
     return status;
@@ -633,12 +641,12 @@ static NTSTATUS raw_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_RE
 static bool raw_interrupt(struct miniport *m, ULONG message)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
     bool is_ours;
 
     if (!raw->is_added || !raw->table.DxgkDdiInterruptRoutine)
         return false;
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_InterruptRoutine);
     is_ours = raw->table.DxgkDdiInterruptRoutine(raw->device_context, message) != FALSE;
     leave(outer);
     return is_ours;
@@ -647,11 +655,11 @@ static bool raw_interrupt(struct miniport *m, ULONG message)
 static void raw_dpc(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
-    struct raw *outer;
+    struct running outer;
 
     if (!raw->is_added || !raw->table.DxgkDdiDpcRoutine)
         return;
-    outer = enter(raw);
+    outer = enter(raw, MINIPORT_DDI_DpcRoutine);
     raw->table.DxgkDdiDpcRoutine(raw->device_context);
     leave(outer);
 }
@@ -660,7 +668,7 @@ static void raw_destroy(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
 
-    ASSERT(running != raw);
+    ASSERT(running.raw != raw);
     list_remove(&raw->link);
     base_free(raw->services, raw, sizeof *raw);
 }
