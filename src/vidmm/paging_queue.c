@@ -7,6 +7,11 @@
  * always starting on a page. A job ends in the submission that holds its last operation, or, when
  * that is empty, in the one before.
  *
+ * What is built for a companion context is in buffers of its own and runs on another node. It is built
+ * in its turn like everything else, whatever is still with the GPU; its submission waits, in the
+ * scheduler, until the one in front of it has retired, and so does the first one behind it. So
+ * submissions run in the order of the queue on whatever nodes they are.
+ *
  * Source     contract.md PB-001..031, XFER-011/012, DISC-004/005, PATCH-009; sequences S-09, S-10.
  */
 #include "vidmm/null_context.h"
@@ -133,6 +138,7 @@ NTSTATUS paging_queue_init(struct vidmm *vidmm)
     list_init(&queue->ended);
     list_init(&queue->in_flight);
     list_init(&queue->idle);
+    vidsch_fence_init(&queue->retired);
     for (i = 0; i < PAGING_SUBMISSIONS; i++) {
         struct paging_submission *submission = &queue->submissions[i];
 
@@ -280,6 +286,12 @@ static void submit_built(struct vidmm *vidmm)
     submission = container_of(list_pop_front(&queue->idle), struct paging_submission, in_flight);
     submission->buffer = buffer;
     submission->companion = queue->companion;
+    submission->number = queue->submitted + 1;
+    submission->packet.wait_fence =
+        queue->companion != queue->submitted_for ? &queue->retired : NULL;
+    submission->packet.wait_value = queue->submitted;
+    queue->submitted_for = queue->companion;
+    queue->submitted = submission->number;
     submission->start = buffer->submitted;
     submission->end = buffer->used;
     submission->driver_context = context_of_submission(vidmm);
@@ -384,6 +396,7 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
     submission->buffer->in_flight--;
     list_remove(&submission->in_flight);
     list_push_back(&vidmm->queue.idle, &submission->in_flight);
+    vidsch_fence_signal(vidmm->vidsch, &vidmm->queue.retired, submission->number);
     if (!NT_SUCCESS(status) && vidmm->recovery.is_under_way) {
         recovery_keep_jobs(vidmm, &jobs);
         return;
@@ -638,10 +651,7 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
                            miniport_operation_name(args->Operation), (unsigned)status);
 }
 
-/*
- * What was built for another context has retired before anything is built for this one, in a buffer of
- * its own: contexts of the paging process keep the order of the queue, whatever nodes they are on.
- */
+/* What was built for another context is submitted: each buffer is for one. */
 static bool enter_context(struct vidmm *vidmm, struct companion *companion)
 {
     struct paging_queue *queue = &vidmm->queue;
@@ -651,8 +661,6 @@ static bool enter_context(struct vidmm *vidmm, struct companion *companion)
     if (list_is_empty(&queue->idle))
         return false;
     submit_built(vidmm);
-    if (!paging_queue_is_drained(vidmm))
-        return false;
     queue->companion = companion;
     queue->needs_buffer = current_buffer(queue)->used != 0;
     return true;
@@ -662,6 +670,8 @@ void paging_queue_leave(struct vidmm *vidmm, const struct companion *companion)
 {
     struct paging_queue *queue = &vidmm->queue;
 
+    if (queue->submitted_for == companion)
+        queue->submitted_for = NULL; /* all of that has retired: there is nothing to wait for */
     if (queue->companion != companion)
         return;
     ASSERT(paging_queue_is_drained(vidmm));

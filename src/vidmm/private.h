@@ -253,6 +253,7 @@ struct paging_submission {
     struct vidmm *vidmm;
     struct paging_buffer *buffer;
     struct companion *companion; /* that it runs on; NULL: the system context */
+    uint64_t number;             /* in the order of the queue, from 1 */
     uint32_t start, end;
     uint32_t private_start, private_end;
     HANDLE driver_context; /* NULL: nobody's, the node says where it runs (SUB-003) */
@@ -281,6 +282,9 @@ struct paging_queue {
     NTSTATUS retired_status; /* of the packet whose jobs are being finished */
     struct companion
         *companion; /* what is built and not submitted is for it; NULL: the system context */
+    struct companion *submitted_for; /* the last submission was */
+    uint64_t submitted;              /* its number */
+    struct vidsch_fence retired;     /* the number of the last one that has */
     /* The system context. */
     HANDLE driver_process, driver_device, driver_context;
     struct vidsch_context *context;
@@ -596,7 +600,6 @@ enum power_state {
     POWER_EXCLUSIVE,  /* nothing at all goes to the driver */
 };
 
-
 struct power {
     enum power_state state;
     enum vidmm_sleep sleep;
@@ -636,7 +639,7 @@ struct vidmm {
     struct vidmm_allocation *swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES]; /* who has it */
     struct segment *agp;                                                   /* NULL: none */
     uint64_t aperture_bytes; /* taken in all apertures, for caps.aperture_commit_limit */
-    uint64_t agp_scratch; /* system page that WRITE_PHYSICAL goes to */
+    uint64_t agp_scratch;    /* system page that WRITE_PHYSICAL goes to */
     bool has_agp_scratch;
     uint64_t dummy_page; /* system page behind unmapped aperture slots */
 

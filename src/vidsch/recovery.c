@@ -244,7 +244,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     return STATUS_SUCCESS;
 }
 
-/* Paging packets that have not gone yet stand on what was lost. */
+/* Paging packets that have not gone yet stand on what was lost. In order, of all contexts. */
 static void drop_paging_queues(struct vidsch *vidsch, NTSTATUS status)
 {
     struct list dropped = LIST_INITIALIZER(dropped);
@@ -252,13 +252,8 @@ static void drop_paging_queues(struct vidsch *vidsch, NTSTATUS status)
     struct vidsch_packet *packet;
 
     list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
-        struct vidsch_packet *head = first_packet(&context->queue);
-
-        if (!context->is_paging || !head)
-            continue;
-        list_remove(&head->waiter);
-        list_remove(&context->ready);
-        list_splice(&dropped, &context->queue);
+        if (context->is_paging)
+            vidsch_take_queue(context, &dropped);
     }
     while ((packet = first_packet(&dropped)) != NULL)
         vidsch_retire(vidsch, packet, status);

@@ -593,9 +593,29 @@ void vidsch_run(struct vidsch *vidsch)
 
 /* ---- Abort ---- */
 
-/* Collects every packet, each node's submitted ones first, then each context's queue. */
+void vidsch_take_queue(struct vidsch_context *context, struct list *taken)
+{
+    struct vidsch_packet *head = first_packet(&context->queue);
+    struct list *at = taken->next;
+    struct list *link;
+
+    if (head)
+        list_remove(&head->waiter);
+    list_remove(&context->ready);
+    while ((link = list_pop_front(&context->queue)) != NULL) {
+        struct vidsch_packet *packet = list_entry(link, struct vidsch_packet, node);
+
+        while (at != taken &&
+               list_entry(at, struct vidsch_packet, node)->sequence < packet->sequence)
+            at = at->next;
+        list_insert_before(at, &packet->node);
+    }
+}
+
+/* Collects every packet, each node's submitted ones first, then what contexts have queued. */
 static void collect_packets(struct vidsch *vidsch)
 {
+    struct list queued = LIST_INITIALIZER(queued);
     struct vidsch_context *context;
 
     for (unsigned i = 0; i < vidsch->config.node_count; i++) {
@@ -610,14 +630,9 @@ static void collect_packets(struct vidsch *vidsch)
         node->completed_id = node->submitted_id;
         node->faults.count = 0;
     }
-    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
-        struct vidsch_packet *head = first_packet(&context->queue);
-
-        if (head)
-            list_remove(&head->waiter);
-        list_remove(&context->ready);
-        list_splice(&vidsch->aborted, &context->queue);
-    }
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link)
+        vidsch_take_queue(context, &queued);
+    list_splice(&vidsch->aborted, &queued);
 }
 
 void vidsch_abort(struct vidsch *vidsch, NTSTATUS status)

@@ -185,6 +185,21 @@ static void model_dpc(struct model *model)
     model->recorded_errors = 0;
 }
 
+/* The context's whose first packet was submitted before those of all others; NULL: nothing is queued. */
+static struct order *model_oldest_queue(struct model *model)
+{
+    struct order *oldest = NULL;
+
+    for (unsigned i = 0; i < model->creation.count; i++) {
+        struct order *queue = &model->contexts[model->creation.items[i]].queue;
+
+        if (queue->count && (!oldest || model->packets[queue->items[0]].base.sequence <
+                                            model->packets[oldest->items[0]].base.sequence))
+            oldest = queue;
+    }
+    return oldest;
+}
+
 static void model_abort(struct model *model, NTSTATUS status)
 {
     model->abort_status = status;
@@ -203,12 +218,8 @@ static void model_abort(struct model *model, NTSTATUS status)
     }
     for (unsigned i = 0; i < FENCE_COUNT; i++)
         model->waiting[i].count = 0;
-    for (unsigned i = 0; i < model->creation.count; i++) {
-        struct order *queue = &model->contexts[model->creation.items[i]].queue;
-
-        while (queue->count)
-            order_push(&model->aborted, order_pop(queue));
-    }
+    for (struct order *queue; (queue = model_oldest_queue(model)) != NULL;)
+        order_push(&model->aborted, order_pop(queue));
     for (unsigned i = 0; i < model->aborted.count; i++)
         model->packets[model->aborted.items[i]].state = PACKET_ABORTED;
 }
