@@ -15,3 +15,10 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                                      ${CMAKE_SOURCE_DIR} 10 D10 D17 D27 ALLOC PB)
     set_tests_properties(images/zoo PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
+
+# Every fault in every DDI: tests/images/faults.sh build/release/drydock . all
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/faults COMMAND ${CMAKE_SOURCE_DIR}/tests/images/faults.sh
+                                        $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR} few)
+    set_tests_properties(images/faults PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
