@@ -19,7 +19,7 @@ check       base miniport machine check wdk
 workload    base workload
 bench       base miniport vidsch vidmm-api machine sgpu image nt refkmd check workload bench wdk drydock-api
 report      base bench check miniport workload report vidmm-api wdk
-cli         zoo base nt bench report workload sgpu machine check miniport cli vidmm-api drydock-api wdk
+cli         zoo base nt image bench report workload sgpu machine check miniport cli vidmm-api drydock-api wdk
 "
 
 bad=0

@@ -15,5 +15,8 @@
 #include "wdm/rtl.h"
 #include "wdm/sync.h"
 #include "wdm/io.h"
+#include "wdm/bitmap.h"
+#include "wdm/strings.h"
+#include "wdm/system.h"
 
 #endif

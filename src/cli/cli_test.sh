@@ -43,7 +43,7 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run replay shrink check merge import gen ops bench rules explain; do
+for verb in run replay shrink check merge import gen ops bench rules explain imports; do
     expect 0 $verb --help
     prints "drydock $verb"
 done
@@ -316,6 +316,33 @@ prints '"TRANSFER"'
 prints '"varied"'
 expect 1 ops "$cases/first-page-in.case" --check
 expect 2 ops no-such-folder
+
+# What a driver image imports, and what of that is here.
+expect 0 imports --help
+prints 'drydock imports'
+expect 2 imports
+says "takes one driver image"
+expect 2 imports no-such.sys
+says "no-such.sys: No such file"
+printf 'MZ' >short.sys
+expect 2 imports short.sys
+says "short.sys: "
+if command -v clang >/dev/null && command -v lld-link >/dev/null; then
+    printf '#include <dispmprt.h>\nNTSTATUS DriverEntry(PDRIVER_OBJECT d, PUNICODE_STRING p)\n' >imports.c
+    printf '{ DbgPrintEx(0, 0, "x"); return DxgkInitialize(d, p, 0); }\n' >>imports.c
+    expect 0 cc -o imports.sys imports.c
+    expect 0 imports imports.sys
+    prints "DbgPrintEx  *bench has it"
+    prints "DxgkInitialize  *bench has it"
+    printf 'int KeWhatNobodyHas(void);\nint DriverEntry(void) { return KeWhatNobodyHas(); }\n' >lacks.c
+    expect 0 cc -o lacks.sys lacks.c
+    expect 1 imports lacks.sys
+    prints "KeWhatNobodyHas  *calling it is a finding"
+    expect 1 imports lacks.sys --json
+    prints '"missing_count": 1'
+else
+    echo "not tested without clang and lld-link: drydock imports of an image"
+fi
 
 [ "$failures" -eq 0 ] && echo "all as promised"
 exit "$((failures != 0))"

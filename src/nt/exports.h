@@ -50,9 +50,14 @@ const struct nt_export *nt_export_at(size_t index);
 
 /* The lists, each in the file whose services it names and ended by a row without a name. */
 #define NT_EXPORT_LISTS(X)                                                                         \
+    X(bitmap)                                                                                      \
     X(kernel)                                                                                      \
     X(pool)                                                                                        \
-    X(runtime)
+    X(runtime)                                                                                     \
+    X(system)                                                                                      \
+    X(text)                                                                                        \
+    X(unicode)                                                                                     \
+    X(wide_text)
 
 #define X(area) extern const struct nt_export nt_##area##_exports[];
 NT_EXPORT_LISTS(X)

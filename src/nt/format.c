@@ -1,6 +1,6 @@
 /*
- * Text of DbgPrint. Not the host's printf: the argument list has the driver's calling convention,
- * and the lengths are those of Windows.
+ * Text of DbgPrint and of the printf functions that the kernel exports. Not the host's printf: the
+ * argument list has the driver's calling convention, and the lengths are those of Windows.
  */
 #include "nt/nt_internal.h"
 
@@ -20,17 +20,40 @@ struct conversion {
 
 struct text {
     char *out;
-    size_t size;
-    size_t length;
+    WCHAR *wide_out; /* instead */
+    size_t size;     /* for text, without the zero */
+    size_t length;   /* so far */
+    size_t needed;   /* what it would be with room for all */
 };
+
+static size_t room_for(struct text *text, size_t length)
+{
+    size_t room = text->size - text->length;
+
+    text->needed += length;
+    return length < room ? length : room;
+}
 
 static void put(struct text *text, const char *from, size_t length)
 {
-    size_t room = text->size - 1 - text->length;
+    length = room_for(text, length);
+    for (size_t i = 0; i < length && text->wide_out; i++)
+        text->wide_out[text->length + i] = (UCHAR)from[i];
+    if (length && !text->wide_out)
+        memcpy(text->out + text->length, from, length);
+    text->length += length;
+}
 
-    if (length > room)
-        length = room;
-    memcpy(text->out + text->length, from, length);
+/* Characters outside of ASCII show as '?' where the text is narrow. */
+static void put_characters(struct text *text, const WCHAR *from, size_t length)
+{
+    length = room_for(text, length);
+    for (size_t i = 0; i < length; i++) {
+        if (text->wide_out)
+            text->wide_out[text->length + i] = from[i];
+        else
+            text->out[text->length + i] = from[i] < 0x80 ? (char)from[i] : '?';
+    }
     text->length += length;
 }
 
@@ -74,18 +97,19 @@ static size_t wide_length(const struct conversion *conversion, const WCHAR *stri
     return length;
 }
 
-/* Characters outside of ASCII show as '?'. */
 static void put_wide(struct text *text, const struct conversion *conversion, const WCHAR *from,
                      size_t length)
 {
-    char narrow[256];
-    size_t i;
+    size_t width = conversion->width > 0 ? (size_t)conversion->width : 0;
+    size_t padding = width > length ? width - length : 0;
+    bool is_left = strchr(conversion->flags, '-') != NULL;
 
-    if (length > sizeof narrow)
-        length = sizeof narrow;
-    for (i = 0; i < length; i++)
-        narrow[i] = from[i] < 0x80 ? (char)from[i] : '?';
-    put_padded(text, conversion, narrow, length);
+    if (is_left)
+        put_characters(text, from, length);
+    while (padding--)
+        put(text, " ", 1);
+    if (!is_left)
+        put_characters(text, from, length);
 }
 
 static void put_counted(struct text *text, const struct conversion *conversion,
@@ -198,9 +222,19 @@ static const char *parse(const char *format, struct conversion *conversion, nt_v
     return *format ? format + 1 : format;
 }
 
+/* s and c are of the text's own kind, S and C of the other one; l, w and h say so themselves. */
+static bool is_wide_string(const struct text *text, const struct conversion *conversion)
+{
+    bool is_other = conversion->letter == 'S' || conversion->letter == 'C';
+
+    if (conversion->is_wide || conversion->is_narrow)
+        return conversion->is_wide;
+    return is_other == !text->wide_out;
+}
+
 static void convert(struct text *text, struct conversion *conversion, nt_va_list *arguments)
 {
-    char character;
+    WCHAR character;
 
     switch (conversion->letter) {
     case 'd':
@@ -219,14 +253,14 @@ static void convert(struct text *text, struct conversion *conversion, nt_va_list
         break;
     case 'c':
     case 'C':
-        character = (char)NT_VA_ARG(*arguments, uint64_t);
-        put_padded(text, conversion, &character, 1);
+        character = (WCHAR)NT_VA_ARG(*arguments, uint64_t);
+        if (!is_wide_string(text, conversion))
+            character &= 0xff;
+        put_wide(text, conversion, &character, 1);
         break;
     case 'S':
-        conversion->is_wide = !conversion->is_narrow;
-        put_string(text, conversion, NT_VA_ARG(*arguments, const void *));
-        break;
     case 's':
+        conversion->is_wide = is_wide_string(text, conversion);
         put_string(text, conversion, NT_VA_ARG(*arguments, const void *));
         break;
     case 'Z':
@@ -249,9 +283,9 @@ static void convert(struct text *text, struct conversion *conversion, nt_va_list
     }
 }
 
-size_t nt_format(char *out, size_t size, const char *format, nt_va_list *arguments)
+size_t nt_print(char *out, size_t size, bool is_ended, const char *format, nt_va_list *arguments)
 {
-    struct text text = {out, size, 0};
+    struct text text = {.out = out, .size = is_ended && size ? size - 1 : size};
 
     while (*format) {
         size_t literal = strcspn(format, "%");
@@ -265,6 +299,40 @@ size_t nt_format(char *out, size_t size, const char *format, nt_va_list *argumen
             convert(&text, &conversion, arguments);
         }
     }
-    out[text.length] = 0;
-    return text.length;
+    if (text.length < size)
+        out[text.length] = 0;
+    return text.needed;
+}
+
+#define LONGEST_CONVERSION 48u /* between % and what follows its letter */
+
+size_t nt_print_wide(WCHAR *out, size_t size, bool is_ended, const WCHAR *format,
+                     nt_va_list *arguments)
+{
+    struct text text = {.wide_out = out, .size = is_ended && size ? size - 1 : size};
+
+    while (*format) {
+        char narrow[LONGEST_CONVERSION + 1] = {0};
+        struct conversion conversion;
+
+        if (*format != '%') {
+            put_characters(&text, format++, 1);
+            continue;
+        }
+        format++;
+        for (size_t i = 0; i < LONGEST_CONVERSION && format[i]; i++)
+            narrow[i] = format[i] < 0x80 ? (char)format[i] : '?';
+        format += parse(narrow, &conversion, arguments) - narrow;
+        convert(&text, &conversion, arguments);
+    }
+    if (text.length < size)
+        out[text.length] = 0;
+    return text.needed;
+}
+
+size_t nt_format(char *out, size_t size, const char *format, nt_va_list *arguments)
+{
+    size_t needed = nt_print(out, size, true, format, arguments);
+
+    return needed < size ? needed : size - 1;
 }

@@ -25,10 +25,18 @@ struct nt {
     uint64_t live_bytes;
     uint64_t allocation_count;
     uint64_t fail_at; /* allocation_count of the one to fail, 0 for none */
+
+    uint32_t rand_state; /* of the C run time's rand() */
+    uint64_t uuid_count;
+    uint64_t trace_providers; /* ever registered */
+    uint64_t process[8];      /* stands for the system process */
 };
 
 /* The one bound to this thread. A driver that runs without one is a mistake of its host. */
 struct nt *nt_current(void);
+
+/* What an image that asks for the service by name gets; NULL: there is none. */
+const void *nt_export_address(struct nt *nt, const char *name);
 
 /* Bug check codes that the services themselves raise. */
 #define NT_IRQL_NOT_GREATER_OR_EQUAL     0x09u
@@ -69,5 +77,13 @@ typedef va_list nt_va_list;
  * Always ends with 0; the result is the length of the text, cut to what fits.
  */
 size_t nt_format(char *out, size_t size, const char *format, nt_va_list *arguments);
+
+/*
+ * The same in characters of either kind; the result is the length with room for all. Ended: there is always
+ * a 0; else only where the text leaves room for it. A size of 0: only the length is wanted.
+ */
+size_t nt_print(char *out, size_t size, bool is_ended, const char *format, nt_va_list *arguments);
+size_t nt_print_wide(WCHAR *out, size_t size, bool is_ended, const WCHAR *format,
+                     nt_va_list *arguments);
 
 #endif
