@@ -7,7 +7,9 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "bench/cage.h"
 #include "bench/host.h"
+#include "bench/vigil.h"
 #include "image/image.h"
 #include "miniport/raw.h"
 #include "nt/boundary.h"
@@ -154,6 +156,16 @@ static void tell_lost_register(void *context, unsigned number)
     nt_report_missing(driver->nt, text);
 }
 
+static void tell_system_call(void *context, int number, uint64_t address)
+{
+    const struct driver_image *driver = context;
+    char place[160] = "", text[240];
+
+    driver_image_symbol(driver, address, place, sizeof place);
+    snprintf(text, sizeof text, "system call %d%s%s", number, place[0] ? " at " : "", place);
+    nt_report_missing(driver->nt, text);
+}
+
 /* The same in every run of a seed, and never the value that linkers leave there. */
 static uint64_t cookie_of(const struct driver_image *driver)
 {
@@ -206,6 +218,9 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     }
     nt_set_boundary(nt, driver->boundary);
     loaded = driver;
+    cage_set_teller(tell_system_call, driver);
+    if (vigil_is_kept())
+        cage_close();
     *out = driver;
     return true;
 
@@ -221,6 +236,7 @@ void driver_image_unload(struct driver_image *driver)
     if (!driver)
         return;
     if (loaded == driver) {
+        cage_set_teller(NULL, NULL);
         trap_remove(driver->nt);
         nt_set_boundary(driver->nt, NULL);
         loaded = NULL;
@@ -345,6 +361,7 @@ static void look(const char *path, struct traits *out)
     if (!nt || !driver_image_load(services, path, nt, &driver, out->error))
         return;
     nt_set_irql(nt, PASSIVE_LEVEL);
+    cage_close();
     status = driver_image_enter(driver, &data);
     if (NT_SUCCESS(status)) {
         out->version = data.Version;

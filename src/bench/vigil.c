@@ -83,6 +83,11 @@ void vigil_begin(struct vigil *vigil)
     catch_signals();
 }
 
+bool vigil_is_kept(void)
+{
+    return current != NULL;
+}
+
 void vigil_watch(struct check *check)
 {
     guards = check;

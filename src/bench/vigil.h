@@ -47,6 +47,9 @@ void vigil_release_memory(void *memory, size_t bytes);
 /* From now on, in this process; signals are caught the first time. NULL ends it. */
 void vigil_begin(struct vigil *vigil);
 
+/* Whether one is kept: then the process is there to run drivers, and may be lost. */
+bool vigil_is_kept(void);
+
 /* Who knows what guard pages are for; NULL: nobody. */
 void vigil_watch(struct check *check);
 

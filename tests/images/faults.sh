@@ -34,6 +34,7 @@ cat >"$work/faults" <<'TABLE'
 16 divide-by-zero crashed
 17 fail-fast driver
 18 no-instruction crashed
+20 system-call driver
 TABLE
 ddis="AddDevice StartDevice StopDevice RemoveDevice QueryAdapterInfo CreateProcess DestroyProcess
 CreateDevice DestroyDevice CreateContext DestroyContext CreateAllocation DestroyAllocation
