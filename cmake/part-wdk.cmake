@@ -35,7 +35,7 @@ wdk_compiler_test(layout-msvc-target layout_test clang c "${wdk_msvc};-std=gnu11
 wdk_compiler_test(layout-gcc-cxx layout_test g++ cxx "-std=c++17;-w" -D CHECK_ABSENT=ON)
 wdk_compiler_test(layout-msvc-target-cxx layout_test clang++ cxx "${wdk_msvc};-std=c++17;-w")
 
-set(wdk_strict -Wall -Wextra -Werror -Wno-unused-parameter -Wno-multichar)
+set(wdk_strict -Wall -Wextra -Werror -Wno-unused-parameter -Wno-multichar -Wno-pragma-pack)
 
 wdk_compiler_test(source-gcc source_test gcc c "-std=c11;${wdk_strict}")
 wdk_compiler_test(source-clang source_test clang c "-std=c11;${wdk_strict}")

@@ -35,5 +35,6 @@
 #include "d3dkmddi/callback_types.h"
 #include "d3dkmddi/callbacks.h"
 #include "d3dkmddi/functions.h"
+#include "d3dkmddi/power.h"
 
 #endif

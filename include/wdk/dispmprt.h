@@ -10,7 +10,12 @@
 #ifndef _DISPMPRT_H_
 #define _DISPMPRT_H_
 
+#include "acpiioct.h"
 #include "d3dkmddi.h"
+
+/* The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it ("_HID"). */
+#define DISPLAY_ADAPTER_HW_ID   0xffffffffu
+#define ACPI_METHOD_HARDWARE_ID 0x4449485fu
 
 struct _DXGKRNL_INTERFACE {
     ULONG Size;

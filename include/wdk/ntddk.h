@@ -2,6 +2,7 @@
 #ifndef _NTDDK_
 #define _NTDDK_
 
+#include "bugcodes.h"
 #include "wdm.h"
 
 #endif

@@ -97,8 +97,8 @@
 typedef void *PVOID, **PPVOID;
 typedef void *HANDLE, **PHANDLE;
 
-typedef char CHAR, *PCHAR, *PSTR;
-typedef const char *PCSTR, *PCSZ;
+typedef char CHAR, *PCHAR, *PCH, *PSTR;
+typedef const char *PCSTR, *PCCH, *PCSZ;
 typedef int16_t SHORT, *PSHORT;
 typedef int32_t LONG, *PLONG;
 typedef int64_t LONGLONG, *PLONGLONG;
@@ -120,6 +120,7 @@ typedef WCHAR *PWCHAR, *PWSTR, *PWCH, *LPWSTR;
 typedef const WCHAR *PCWSTR, *PCWCH, *LPCWSTR;
 
 typedef LONG NTSTATUS, *PNTSTATUS;
+typedef LONG HRESULT;
 typedef ULONG ACCESS_MASK, *PACCESS_MASK;
 typedef UCHAR KIRQL, *PKIRQL;
 typedef CHAR CCHAR;

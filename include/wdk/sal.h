@@ -29,6 +29,7 @@
 #define _Literal_
 #define _Maybenull_
 #define _Must_inspect_result_
+#define _Notliteral_
 #define _Notnull_
 #define _NullNull_terminated_
 #define _Null_terminated_

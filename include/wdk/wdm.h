@@ -18,5 +18,6 @@
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"
 #include "wdm/system.h"
+#include "wdm/irp.h"
 
 #endif

@@ -14,6 +14,11 @@ typedef int32_t BOOL, *PBOOL, *LPBOOL;
 typedef uint8_t BYTE, *PBYTE, *LPBYTE;
 typedef uint16_t WORD, *PWORD, *LPWORD;
 typedef uint32_t DWORD, *PDWORD, *LPDWORD;
+#define S_OK          ((HRESULT)0)
+#define E_FAIL        ((HRESULT)0x80004005)
+#define E_OUTOFMEMORY ((HRESULT)0x8007000E)
+#define E_INVALIDARG  ((HRESULT)0x80070057)
+
 typedef float FLOAT, *PFLOAT;
 typedef VOID *LPVOID;
 typedef const VOID *LPCVOID;
@@ -35,6 +40,12 @@ typedef struct _SIZE {
     LONG cx;
     LONG cy;
 } SIZE, *PSIZE, *LPSIZE;
+
+/* For images only: host source has functions of these names. */
+#if defined(_KERNEL_MODE) && !defined(NOMINMAX) && !defined(min)
+#define min(first, second) ((first) < (second) ? (first) : (second))
+#define max(first, second) ((first) > (second) ? (first) : (second))
+#endif
 
 #define LOBYTE(value) ((BYTE)((DWORD_PTR)(value)&0xff))
 #define HIBYTE(value) ((BYTE)(((DWORD_PTR)(value) >> 8) & 0xff))

@@ -6,6 +6,7 @@
  * misses, and asked again with an import library that has it.
  */
 #define _GNU_SOURCE
+#include "cli/cc_sources.h"
 #include "cli/cli.h"
 
 #include "nt/exports.h"
@@ -37,7 +38,7 @@ struct build {
     char folder[64]; /* of what is made on the way */
     char include[1024];
     const char *output, *entry;
-    bool compiles_only, is_loud;
+    bool compiles_only, is_loud, has_standard;
     struct command compile; /* what every source is compiled with */
     struct command link;    /* objects and libraries, in order */
     const char *sources[MAX_ARGUMENTS];
@@ -183,6 +184,8 @@ static void begin_compile(struct build *build)
         "-D_WIN32=1",
         "-DDRYDOCK=1",
         "-Wno-microsoft",
+        "-Wno-nonportable-include-path",
+        "-Wno-pragma-pack",
         "-Wno-unknown-pragmas",
         "-Wno-ignored-pragma-intrinsic",
         "-gdwarf-4",
@@ -193,6 +196,29 @@ static void begin_compile(struct build *build)
         add(&build->compile, always[i]);
 }
 
+/* Where headers are looked for: in the folders of the sources, and of -I. */
+static bool prepare(struct build *build)
+{
+    const char *paths[2 * MAX_ARGUMENTS];
+    struct cc_folders folders = {paths, 0};
+
+    for (size_t i = 0; i < build->source_count; i++) {
+        const char *slash = strrchr(build->sources[i], '/');
+
+        paths[folders.count++] =
+            slash ? text_of(build, "%.*s", (int)(slash - build->sources[i]) + 1, build->sources[i])
+                  : ".";
+    }
+    for (size_t i = 0; i < build->compile.count; i++) {
+        const char *word = build->compile.words[i];
+
+        if (strncmp(word, "-I", 2) == 0 && (word[2] || i + 1 < build->compile.count))
+            paths[folders.count++] = word[2] ? word + 2 : build->compile.words[++i];
+    }
+    return cc_write_overlay(build->folder, &folders) &&
+           cc_write_traces(build->folder, &folders, build->sources, build->source_count);
+}
+
 static bool compile(struct build *build, size_t number)
 {
     const char *source = build->sources[number];
@@ -201,9 +227,15 @@ static bool compile(struct build *build, size_t number)
                              ? build->output
                              : text_of(build, "%s/%zu.obj", build->folder, number);
 
+    add(&command, text_of(build, "-ivfsoverlay%s/overlay.yaml", build->folder));
+    add(&command, text_of(build, "-I%s", build->folder));
     add(&command, "-isystem");
     add(&command, build->include);
+    add(&command, "-isystem");
+    add(&command, text_of(build, "%s/crt", build->include));
     if (is_cplusplus(source)) {
+        if (!build->has_standard)
+            add(&command, "-std=c++17");
         add(&command, "-fno-rtti");
         add(&command, "-fno-threadsafe-statics");
     }
@@ -379,6 +411,8 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
                    ends_in(word, ".a")) {
             add(&build->link, word);
         } else {
+            if (strncmp(word, "-std=", 5) == 0)
+                build->has_standard = true;
             add(&build->compile, word);
             if ((strcmp(word, "-I") == 0 || strcmp(word, "-D") == 0 ||
                  strcmp(word, "-include") == 0 || strcmp(word, "-isystem") == 0 ||
@@ -402,9 +436,14 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
 
 static enum cli_status build_all(struct build *build)
 {
+    bool is_compiled = true;
+
+    if (!prepare(build))
+        return CLI_INTERNAL;
     for (size_t i = 0; i < build->source_count; i++)
-        if (!compile(build, i))
-            return CLI_USAGE;
+        is_compiled = compile(build, i) && is_compiled; /* all of them: each tells what is wrong */
+    if (!is_compiled)
+        return CLI_USAGE;
     if (build->compiles_only)
         return CLI_FINE;
     return link_image(build) ? CLI_FINE : CLI_USAGE;

@@ -344,5 +344,48 @@ else
     echo "not tested without clang and lld-link: drydock imports of an image"
 fi
 
+# Driver images from source: header names of any case, trace functions that a header declares, C++.
+if command -v clang >/dev/null && command -v lld-link >/dev/null && command -v llvm-dlltool >/dev/null; then
+    mkdir -p source/parts
+    cat >source/parts/Trace.h <<'END'
+// begin_wpp config
+// FUNC TRACE_IT{LEVEL=TRACE_LEVEL_ERROR, FLAGS=GENERAL}(MSG, ...);
+// FUNC MUST{LEVEL=TRACE_LEVEL_CRITICAL, FLAGS=GENERAL}(MUST_EXP);
+// end_wpp
+extern "C" int g_failures;
+#define WPP_CONTROL_GUIDS WPP_DEFINE_CONTROL_GUID(Own, (1, 2, 3, 4, 5), WPP_DEFINE_BIT(GENERAL))
+#define WPP_LEVEL_FLAGS_MUST_EXP_POST(LEVEL, FLAGS, EXP) \
+    , ((EXP) ? 0 : (g_failures += 1 + WPP_BIT_##FLAGS))
+END
+    cat >source/driver.cpp <<'END'
+#include <ntddk.h>
+#include <WppRecorder.h>
+#include <new>
+#include "TRACE.H"
+#include "driver.tmh"
+int g_failures;
+struct thing { thing() : value(3) {} int value; };
+extern "C" NTSTATUS DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    alignas(thing) unsigned char room[sizeof(thing)];
+    ULONG shown = 0;
+    WPP_INIT_TRACING(Driver, Path);
+    TRACE_IT("shown: %d", ++shown);
+    MUST(shown == 2);
+    WPP_CLEANUP(Driver);
+    return (new (room) thing())->value == 3 && g_failures == 1 ? STATUS_SUCCESS : NotThere(shown);
+}
+END
+    sed -i 's/^int g_failures/extern "C" NTSTATUS NotThere(ULONG);\n&/' source/driver.cpp
+    expect 0 cc -o driver.sys -Isource/parts source/driver.cpp
+    says 'imports what the bench does not have; a call is a finding: NotThere$'
+    [ -s driver.sys ] || fail "no image"
+    echo 'int broken(' >source/first.c
+    echo 'int also_broken(' >source/second.c
+    expect 2 cc -o none.sys source/first.c source/second.c
+    says second.c
+    [ ! -e none.sys ] || fail "an image of source that does not compile"
+fi
+
 [ "$failures" -eq 0 ] && echo "all as promised"
 exit "$((failures != 0))"

@@ -6,6 +6,23 @@
 #include <initguid.h>
 #include <ntddk.h>
 #include <dispmprt.h>
+#include <d3d12umddi.h>
+#include <dxgiformat.h>
+#include <ntverp.h>
+#include <wingdi.h>
+#include <WppRecorder.h>
+
+#include <pshpack4.h>
+struct sample_packed {
+    UCHAR Byte;
+    ULONG64 Word;
+};
+#include <poppack.h>
+C_ASSERT(sizeof(struct sample_packed) == 12);
+C_ASSERT(sizeof(IO_STACK_LOCATION) == 72);
+C_ASSERT(FIELD_OFFSET(IRP, CurrentStackLocation) == 0xb8 && sizeof(IRP) == 0xd0);
+C_ASSERT(sizeof(ACPI_EVAL_INPUT_BUFFER_COMPLEX) == 24 && sizeof(ACPI_EVAL_OUTPUT_BUFFER) == 20);
+C_ASSERT(DXGI_FORMAT_B8G8R8A8_UNORM == 87 && DXGI_FORMAT_B4G4R4A4_UNORM == 115);
 
 /* Most drivers leave the convention out: on Windows x64 there is one. See ntdef.h. */
 #ifdef SAMPLE_OMITS_CONVENTION

@@ -199,17 +199,23 @@ NTSYSAPI VOID NTAPI RtlCopyUnicodeString(PUNICODE_STRING DestinationString,
 NTSYSAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
 
 NTSYSAPI VOID NTAPI DbgBreakPoint(VOID);
+NTSYSAPI ULONG NTAPI DbgPrompt(PCCH Prompt, PCH Response, ULONG Length);
+NTKERNELAPI BOOLEAN NTAPI KdRefreshDebuggerNotPresent(VOID);
 NTSYSAPI ULONG NTAPI DbgPrint(PCSTR Format, ...);
 NTSYSAPI ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...);
 
 EXTERN_C_END
 
+#define DPFLTR_DEFAULT_ID    101
 #define DPFLTR_VIDEO_ID      16
 #define DPFLTR_IHVVIDEO_ID   78
 #define DPFLTR_ERROR_LEVEL   0
 #define DPFLTR_WARNING_LEVEL 1
 #define DPFLTR_TRACE_LEVEL   2
 #define DPFLTR_INFO_LEVEL    3
+/* There is no debugger here. */
+#define KD_DEBUGGER_ENABLED     FALSE
+#define KD_DEBUGGER_NOT_PRESENT TRUE
 #define KdPrint(arguments)   ((void)0)
 #define KdPrintEx(arguments) ((void)0)
 

@@ -1,0 +1,2 @@
+/* A part of string.h's declarations by another name. */
+#include "string.h"

@@ -1,0 +1,1 @@
+#pragma pack(push, 8)

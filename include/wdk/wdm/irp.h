@@ -1,0 +1,137 @@
+/*
+ * Requests to other drivers: packets, their stack locations, files and what is asked of devices.
+ *
+ * Place   include/wdk/wdm.
+ * Model   A display miniport sends requests, to a bus or to a device that helps it, and never gets one here.
+ *         Of the packet only the members that headers read have names.
+ * Source  Public documentation of IRP, IO_STACK_LOCATION and of the functions; the place of
+ *         CurrentStackLocation (0xb8 on x64) is public knowledge of debuggers.
+ */
+#ifndef WDM_IRP_H
+#define WDM_IRP_H
+
+#include "sync.h"
+#include "system.h"
+
+#define IRP_MJ_CREATE                  0x00
+#define IRP_MJ_CLOSE                   0x02
+#define IRP_MJ_READ                    0x03
+#define IRP_MJ_WRITE                   0x04
+#define IRP_MJ_DEVICE_CONTROL          0x0e
+#define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
+#define IRP_MJ_POWER                   0x16
+#define IRP_MJ_PNP                     0x1b
+
+typedef struct _IO_STACK_LOCATION {
+    UCHAR MajorFunction;
+    UCHAR MinorFunction;
+    UCHAR Flags;
+    UCHAR Control;
+    union {
+        struct {
+            ULONG Length;
+            DECLSPEC_ALIGN(8) ULONG Key;
+            LARGE_INTEGER ByteOffset;
+        } Read, Write;
+        struct {
+            ULONG OutputBufferLength;
+            DECLSPEC_ALIGN(8) ULONG InputBufferLength;
+            DECLSPEC_ALIGN(8) ULONG IoControlCode;
+            PVOID Type3InputBuffer;
+        } DeviceIoControl;
+        struct {
+            PVOID Argument1;
+            PVOID Argument2;
+            PVOID Argument3;
+            PVOID Argument4;
+        } Others;
+    } Parameters;
+    PDEVICE_OBJECT DeviceObject;
+    PFILE_OBJECT FileObject;
+    PVOID CompletionRoutine;
+    PVOID Context;
+} IO_STACK_LOCATION, *PIO_STACK_LOCATION;
+
+struct _IRP {
+    UCHAR Reserved1[0x30];
+    IO_STATUS_BLOCK IoStatus;
+    UCHAR Reserved2[0x78];
+    PIO_STACK_LOCATION CurrentStackLocation;
+    UCHAR Reserved3[0x10];
+};
+
+#define IoGetNextIrpStackLocation(irp)    ((irp)->CurrentStackLocation - 1)
+#define IoGetCurrentIrpStackLocation(irp) ((irp)->CurrentStackLocation)
+
+#define METHOD_BUFFERED   0
+#define METHOD_IN_DIRECT  1
+#define METHOD_OUT_DIRECT 2
+#define METHOD_NEITHER    3
+#define FILE_ANY_ACCESS   0
+#define FILE_READ_ACCESS  0x0001
+#define FILE_WRITE_ACCESS 0x0002
+#define CTL_CODE(DeviceType, Function, Method, Access)                                             \
+    (((DeviceType) << 16) | ((Access) << 14) | ((Function) << 2) | (Method))
+
+#define FILE_SHARE_READ              0x00000001
+#define FILE_SHARE_WRITE             0x00000002
+#define FILE_ATTRIBUTE_NORMAL        0x00000080
+#define FILE_NON_DIRECTORY_FILE      0x00000040
+#define FILE_SYNCHRONOUS_IO_NONALERT 0x00000020
+#define FILE_ALL_ACCESS              0x001f01ff
+
+typedef enum _DEVICE_REGISTRY_PROPERTY {
+    DevicePropertyDeviceDescription = 0x0,
+    DevicePropertyHardwareID = 0x1,
+    DevicePropertyCompatibleIDs = 0x2,
+    DevicePropertyBootConfiguration = 0x3,
+    DevicePropertyBootConfigurationTranslated = 0x4,
+    DevicePropertyClassName = 0x5,
+    DevicePropertyClassGuid = 0x6,
+    DevicePropertyDriverKeyName = 0x7,
+    DevicePropertyManufacturer = 0x8,
+    DevicePropertyFriendlyName = 0x9,
+    DevicePropertyLocationInformation = 0xa,
+    DevicePropertyPhysicalDeviceObjectName = 0xb,
+    DevicePropertyBusTypeGuid = 0xc,
+    DevicePropertyLegacyBusType = 0xd,
+    DevicePropertyBusNumber = 0xe,
+    DevicePropertyEnumeratorName = 0xf,
+    DevicePropertyAddress = 0x10,
+} DEVICE_REGISTRY_PROPERTY;
+
+EXTERN_C_START
+
+extern POBJECT_TYPE *IoFileObjectType;
+extern POBJECT_TYPE *PsThreadType;
+
+NTKERNELAPI PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT FileObject);
+NTKERNELAPI PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction,
+                                                    PDEVICE_OBJECT DeviceObject, PVOID Buffer,
+                                                    ULONG Length, PLARGE_INTEGER StartingOffset,
+                                                    PKEVENT Event, PIO_STATUS_BLOCK IoStatusBlock);
+NTKERNELAPI PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG IoControlCode,
+                                                     PDEVICE_OBJECT DeviceObject, PVOID InputBuffer,
+                                                     ULONG InputBufferLength, PVOID OutputBuffer,
+                                                     ULONG OutputBufferLength,
+                                                     BOOLEAN InternalDeviceIoControl, PKEVENT Event,
+                                                     PIO_STATUS_BLOCK IoStatusBlock);
+NTKERNELAPI NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp);
+NTKERNELAPI NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
+                                               DEVICE_REGISTRY_PROPERTY DeviceProperty,
+                                               ULONG BufferLength, PVOID PropertyBuffer,
+                                               PULONG ResultLength);
+NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByHandleWithTag(HANDLE Handle,
+                                                            ACCESS_MASK DesiredAccess,
+                                                            POBJECT_TYPE ObjectType,
+                                                            KPROCESSOR_MODE AccessMode, ULONG Tag,
+                                                            PVOID *Object, PVOID HandleInformation);
+NTKERNELAPI VOID NTAPI ObDereferenceObjectDeferDeleteWithTag(PVOID Object, ULONG Tag);
+NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
+
+EXTERN_C_END
+
+#define IoCallDriver(device, irp)               IofCallDriver((device), (irp))
+#define ObDereferenceObjectWithTag(object, tag) ObfDereferenceObjectWithTag((object), (tag))
+
+#endif
