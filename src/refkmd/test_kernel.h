@@ -240,7 +240,8 @@ static NTSTATUS test_start(struct test_kernel *kernel)
 static void test_create(struct test_kernel *kernel, PDRIVER_INITIALIZE driver_entry,
                         const struct machine_config *config, const struct sgpu_config *gpu_config)
 {
-    const struct nt_host host = {kernel, test_on_log, test_on_bug_check};
+    const struct nt_host host = {
+        .context = kernel, .log = test_on_log, .bug_check = test_on_bug_check};
 
     memset(kernel, 0, sizeof *kernel);
     test_current = kernel;
