@@ -416,6 +416,10 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after)
     report_leak_after(run, after, "mappings of the driver's device", count, bytes);
     report_leak_after(run, after, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
                       nt_pool_live_bytes(run->nt));
+    count = nt_mapping_count(run->nt, &bytes);
+    report_leak_after(run, after, "mappings of the driver's", count, bytes);
+    count = nt_held_list_count(run->nt, &bytes);
+    report_leak_after(run, after, "MDLs of the driver's with pages", count, bytes);
 }
 
 /*

@@ -101,6 +101,9 @@ enum run_fault {
     RUN_FAULT_ALL = 127,
 };
 
+/* Where pages guard the pool blocks of the driver: by itself behind an image's, else nowhere. */
+enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN };
+
 struct run_config {
     const char *driver;  /* "ref" */
     const char *profile; /* how it is judged (bench/profile.h); NULL: by default */
@@ -183,6 +186,7 @@ struct run_config {
 
     struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
+    enum run_pool_guard pool_guard;
     uint64_t fail_allocation; /* fail the n-th allocation of the manager from its start; 0: none */
     const struct run_tamper *tamper;
     /* Puts a layer of the caller's above all others, and gives it; the run destroys it. */

@@ -82,6 +82,21 @@ static bool start_adapter(struct run_assembly *run)
            run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
 }
 
+static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_image)
+{
+    switch (config->pool_guard) {
+    case RUN_POOL_AUTO:
+        return is_image ? NT_POOL_GUARD_END : NT_POOL_CHEAP;
+    case RUN_POOL_END:
+        return NT_POOL_GUARD_END;
+    case RUN_POOL_BEGIN:
+        return NT_POOL_GUARD_BEGIN;
+    case RUN_POOL_NONE:
+        break;
+    }
+    return NT_POOL_CHEAP;
+}
+
 bool run_raise_driver(struct run_assembly *run)
 {
     const struct nt_host nt_host = run_tell_kernel(run);
@@ -110,6 +125,7 @@ bool run_raise_driver(struct run_assembly *run)
     if (driver.has_model && !driver.has_model(&driver, run->config->model))
         return run_refuse(run, "driver '%s' is not of the %s model", run->config->driver,
                           run_model_name(run->config->model));
+    nt_pool_set_guard(run->nt, pool_guard(run->config, driver.image_path != NULL));
     if (driver.image_path) {
         if (!driver_image_load(&run->own.services, driver.image_path, run->nt, &run->image, why))
             return run_refuse(run, "%s", why);

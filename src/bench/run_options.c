@@ -111,6 +111,7 @@ static const struct run_option rows[] = {
     CHOICE(checks_content, "content", "none|full"),
     CHOICE(checks_rules, "rules", "none|full"),
     NUMBER(fail_allocation, "fail-allocation"),
+    CHOICE(pool_guard, "pool-guard", "auto|none|end|begin"),
     NONE(hashes_calls, "what the digest holds, nothing of the run"),
     NONE(reference, "a second run, to compare times with"),
     NONE(events, "what is written down"),

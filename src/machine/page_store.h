@@ -124,6 +124,7 @@ struct page_mapping {
     uint64_t first_page; /* when is_linear */
     uint64_t *pages;     /* when not */
     bool is_linear;
+    bool is_reserved; /* the addresses are the caller's */
 };
 
 /*
@@ -133,6 +134,13 @@ struct page_mapping {
 bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t count,
                     struct page_mapping *out_mapping);
 void page_store_unmap(struct page_store *store, struct page_mapping *mapping);
+
+/*
+ * The same in place of host addresses that the caller has reserved without access, count pages of them from
+ * this one on; unmapping leaves them so.
+ */
+bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t count,
+                       uint8_t *address, struct page_mapping *out_mapping);
 
 /* The page whose home in the arena the pointer lies in; false for any other pointer. */
 bool page_store_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page);

@@ -118,52 +118,77 @@ static uint64_t ascending_run(const uint64_t *pages, uint64_t count)
     return run;
 }
 
-bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t count,
-                    struct page_mapping *out_mapping)
+/* Shows the pages from address on, which is reserved. False: some may show. */
+static bool show(struct page_store *store, const uint64_t *pages, uint64_t count, uint8_t *address)
 {
-    struct page_mapping mapping = {.page_count = count};
-    uint8_t *address;
     uint64_t run;
 
-    memset(out_mapping, 0, sizeof *out_mapping);
-    if (count == 0)
-        return false;
-    if (ascending_run(pages, count) == count) {
-        mapping.is_linear = true;
-        mapping.first_page = pages[0];
-        mapping.address = page_home(store, pages[0]);
-        page_store_pin(store, pages[0], count);
-        *out_mapping = mapping;
-        return true;
-    }
-
-    mapping.pages = base_alloc_array(store->services, count, sizeof *pages);
-    if (!mapping.pages)
-        return false;
-    memcpy(mapping.pages, pages, count * sizeof *pages);
-    address = mmap(NULL, count * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
-    if (address == MAP_FAILED)
-        goto free_pages;
     for (uint64_t i = 0; i < count; i += run) {
         run = ascending_run(pages + i, count - i);
         assert_pages(store, pages[i], run);
         if (mmap(address + i * PAGE_BYTES, run * PAGE_BYTES, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store->arena_file,
                  (off_t)(pages[i] * PAGE_BYTES)) == MAP_FAILED)
-            goto unmap;
+            return false;
+    }
+    return true;
+}
+
+static void hide(uint8_t *address, uint64_t count)
+{
+    mmap(address, count * PAGE_BYTES, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t count,
+                       uint8_t *address, struct page_mapping *out_mapping)
+{
+    struct page_mapping mapping = {.page_count = count, .address = address, .is_reserved = true};
+
+    memset(out_mapping, 0, sizeof *out_mapping);
+    if (count == 0)
+        return false;
+    mapping.pages = base_alloc_array(store->services, count, sizeof *pages);
+    if (!mapping.pages)
+        return false;
+    memcpy(mapping.pages, pages, count * sizeof *pages);
+    if (!show(store, pages, count, address)) {
+        hide(address, count);
+        base_free_array(store->services, mapping.pages, count, sizeof *pages);
+        return false;
     }
     for (uint64_t i = 0; i < count; i++)
         page_store_pin(store, pages[i], 1);
-    mapping.address = address;
     *out_mapping = mapping;
     return true;
+}
 
-unmap:
-    munmap(address, count * PAGE_BYTES);
-free_pages:
-    base_free_array(store->services, mapping.pages, count, sizeof *pages);
-    return false;
+bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t count,
+                    struct page_mapping *out_mapping)
+{
+    uint8_t *address;
+
+    memset(out_mapping, 0, sizeof *out_mapping);
+    if (count == 0)
+        return false;
+    if (ascending_run(pages, count) == count) {
+        out_mapping->page_count = count;
+        out_mapping->is_linear = true;
+        out_mapping->first_page = pages[0];
+        out_mapping->address = page_home(store, pages[0]);
+        page_store_pin(store, pages[0], count);
+        return true;
+    }
+    address = mmap(NULL, count * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (address == MAP_FAILED)
+        return false;
+    if (!page_store_map_at(store, pages, count, address, out_mapping)) {
+        munmap(address, count * PAGE_BYTES);
+        return false;
+    }
+    out_mapping->is_reserved = false;
+    return true;
 }
 
 void page_store_unmap(struct page_store *store, struct page_mapping *mapping)
@@ -171,7 +196,10 @@ void page_store_unmap(struct page_store *store, struct page_mapping *mapping)
     if (mapping->is_linear) {
         page_store_unpin(store, mapping->first_page, mapping->page_count);
     } else if (mapping->address) {
-        munmap(mapping->address, mapping->page_count * PAGE_BYTES);
+        if (mapping->is_reserved)
+            hide(mapping->address, mapping->page_count);
+        else
+            munmap(mapping->address, mapping->page_count * PAGE_BYTES);
         for (uint64_t i = 0; i < mapping->page_count; i++)
             page_store_unpin(store, mapping->pages[i], 1);
         base_free_array(store->services, mapping->pages, mapping->page_count,

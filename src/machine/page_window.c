@@ -18,6 +18,7 @@ struct page_window {
     struct list link;
     struct page_store *store;
     uint64_t first_page;
+    uint64_t *pages; /* NULL: they follow each other from the first one on */
     uint64_t page_count;
     uint8_t *address;
     uint64_t block_count;
@@ -38,8 +39,40 @@ static void pin_block(struct page_window *window, uint64_t block)
     if (window->is_open[block])
         return;
     window->is_open[block] = 1;
-    page_store_pin(window->store, window->first_page + block * BLOCK_PAGES,
-                   block_pages(window, block));
+    if (!window->pages) {
+        page_store_pin(window->store, window->first_page + block * BLOCK_PAGES,
+                       block_pages(window, block));
+        return;
+    }
+    for (uint64_t i = 0; i < block_pages(window, block); i++)
+        page_store_pin(window->store, window->pages[block * BLOCK_PAGES + i], 1);
+}
+
+static void unpin_block(struct page_window *window, uint64_t block)
+{
+    if (!window->is_open[block])
+        return;
+    if (!window->pages) {
+        page_store_unpin(window->store, window->first_page + block * BLOCK_PAGES,
+                         block_pages(window, block));
+        return;
+    }
+    for (uint64_t i = 0; i < block_pages(window, block); i++)
+        page_store_unpin(window->store, window->pages[block * BLOCK_PAGES + i], 1);
+}
+
+/* Shows the pages of a list window's block. False: the host has no mapping left. */
+static bool show_block(struct page_window *window, uint64_t block)
+{
+    for (uint64_t i = 0; i < block_pages(window, block); i++) {
+        uint64_t at = block * BLOCK_PAGES + i;
+
+        if (mmap(window->address + at * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, window->store->arena_file,
+                 (off_t)(window->pages[at] * PAGE_BYTES)) == MAP_FAILED)
+            return false;
+    }
+    return true;
 }
 
 /* False when the address lies in an open block already: then the fault is not for us. */
@@ -50,6 +83,8 @@ static bool open_block(struct page_window *window, const uint8_t *pointer)
     if (window->is_open[block])
         return false;
     pin_block(window, block);
+    if (window->pages)
+        return show_block(window, block);
     if (mprotect(window->address + block * BLOCK_PAGES * PAGE_BYTES,
                  block_pages(window, block) * PAGE_BYTES, PROT_READ | PROT_WRITE) == 0)
         return true;
@@ -115,58 +150,95 @@ static void remove_handler(void)
         sigaction(SIGSEGV, &previous_action, NULL);
 }
 
-struct page_window *page_window_open(struct page_store *store, uint64_t first_page,
-                                     uint64_t page_count)
+static void free_window(struct page_window *window)
 {
-    const struct base_services *services = store->services;
+    const struct base_services *services = window->store->services;
+
+    if (window->pages)
+        base_free_array(services, window->pages, window->page_count, sizeof *window->pages);
+    if (window->is_open)
+        base_free(services, window->is_open, window->block_count);
+    base_free(services, window, sizeof *window);
+    remove_handler();
+}
+
+/* Without addresses yet, and on no list. */
+static struct page_window *create_window(struct page_store *store, uint64_t page_count)
+{
     struct page_window *window;
 
-    assert_pages(store, first_page, page_count);
     if (page_count == 0 || !install_handler())
         return NULL;
-    window = base_alloc(services, sizeof *window);
+    window = base_alloc(store->services, sizeof *window);
     if (!window) {
         remove_handler();
         return NULL;
     }
     window->store = store;
-    window->first_page = first_page;
     window->page_count = page_count;
     window->block_count = div_round_up(page_count, BLOCK_PAGES);
-    window->is_open = base_alloc(services, window->block_count);
-    if (!window->is_open)
-        goto free_window;
+    window->is_open = base_alloc(store->services, window->block_count);
+    if (!window->is_open) {
+        free_window(window);
+        return NULL;
+    }
+    return window;
+}
+
+struct page_window *page_window_open(struct page_store *store, uint64_t first_page,
+                                     uint64_t page_count)
+{
+    struct page_window *window;
+
+    assert_pages(store, first_page, page_count);
+    window = create_window(store, page_count);
+    if (!window)
+        return NULL;
+    window->first_page = first_page;
     window->address = mmap(NULL, page_count * PAGE_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
                            store->arena_file, (off_t)(first_page * PAGE_BYTES));
-    if (window->address == MAP_FAILED)
-        goto free_blocks;
+    if (window->address == MAP_FAILED) {
+        free_window(window);
+        return NULL;
+    }
     list_push_front(&windows, &window->link);
     return window;
+}
 
-free_blocks:
-    base_free(services, window->is_open, window->block_count);
-free_window:
-    base_free(services, window, sizeof *window);
-    remove_handler();
-    return NULL;
+struct page_window *page_window_open_list(struct page_store *store, const uint64_t *pages,
+                                          uint64_t page_count, uint8_t *address)
+{
+    struct page_window *window = create_window(store, page_count);
+
+    if (!window)
+        return NULL;
+    window->pages = base_alloc_array(store->services, page_count, sizeof *pages);
+    if (!window->pages) {
+        free_window(window);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < page_count; i++) {
+        assert_pages(store, pages[i], 1);
+        window->pages[i] = pages[i];
+    }
+    window->address = address;
+    list_push_front(&windows, &window->link);
+    return window;
 }
 
 void page_window_close(struct page_window *window)
 {
-    const struct base_services *services;
-
     if (!window)
         return;
-    services = window->store->services;
     list_remove(&window->link);
-    remove_handler();
-    munmap(window->address, window->page_count * PAGE_BYTES);
+    if (window->pages)
+        mmap(window->address, window->page_count * PAGE_BYTES, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    else
+        munmap(window->address, window->page_count * PAGE_BYTES);
     for (uint64_t block = 0; block < window->block_count; block++)
-        if (window->is_open[block])
-            page_store_unpin(window->store, window->first_page + block * BLOCK_PAGES,
-                             block_pages(window, block));
-    base_free(services, window->is_open, window->block_count);
-    base_free(services, window, sizeof *window);
+        unpin_block(window, block);
+    free_window(window);
 }
 
 uint8_t *page_window_address(const struct page_window *window)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -44,6 +45,42 @@ static void only_touched_pages_become_bytes(void **state)
     page_store_usage(store, &usage);
     assert_int_equal(usage.pinned_pages, 0);
     assert_true(page_store_check(store));
+    page_store_destroy(store);
+}
+
+static void a_list_of_scattered_pages_is_one_range(void **state)
+{
+    enum { PAGES = 100 };
+    struct page_store *store = page_store_create(base_services_libc(), 4096);
+    uint8_t *reserved = mmap(NULL, PAGES * PAGE_BYTES, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct page_store_usage usage;
+    struct page_window *window;
+    uint64_t pages[PAGES];
+
+    assert_ptr_not_equal(reserved, MAP_FAILED);
+    for (uint64_t i = 0; i < PAGES; i++) {
+        pages[i] = (i * 37 + 5) % 4096;
+        page_store_fill(store, pages[i] * PAGE_BYTES, PAGE_BYTES, (uint32_t)i);
+    }
+    window = page_window_open_list(store, pages, PAGES, reserved);
+    assert_non_null(window);
+    assert_ptr_equal(page_window_address(window), reserved);
+    assert_int_equal(reserved[99 * PAGE_BYTES + 4], 99);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.pinned_pages, 4); /* the last block, which is cut */
+    for (uint64_t i = 0; i < PAGES; i++) {
+        assert_int_equal(reserved[i * PAGE_BYTES], i);
+        reserved[i * PAGE_BYTES + 1] = 0x77;
+    }
+    for (uint64_t i = 0; i < PAGES; i++)
+        assert_int_equal(page_store_bytes(store, pages[i])[1], 0x77);
+    page_window_close(window);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.pinned_pages, 0);
+    assert_int_equal(mprotect(reserved, PAGES * PAGE_BYTES, PROT_READ), 0);
+    assert_int_equal(reserved[5 * PAGE_BYTES], 0); /* the caller's addresses, and nothing shows */
+    munmap(reserved, PAGES * PAGE_BYTES);
     page_store_destroy(store);
 }
 
@@ -127,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_elsewhere_go_to_the_handler_before),
         cmocka_unit_test(only_touched_pages_become_bytes),
+        cmocka_unit_test(a_list_of_scattered_pages_is_one_range),
         cmocka_unit_test(windows_may_overlap),
         cmocka_unit_test(a_whole_bar_maps_without_becoming_bytes),
     };

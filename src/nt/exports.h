@@ -52,6 +52,8 @@ const struct nt_export *nt_export_at(size_t index);
 #define NT_EXPORT_LISTS(X)                                                                         \
     X(bitmap)                                                                                      \
     X(kernel)                                                                                      \
+    X(mdl)                                                                                         \
+    X(memory)                                                                                      \
     X(pool)                                                                                        \
     X(runtime)                                                                                     \
     X(system)                                                                                      \

@@ -1,5 +1,6 @@
 #include "nt/boundary.h"
 #include "nt/exports.h"
+#include "nt/mapping.h"
 #include "nt/nt_internal.h"
 
 #include "base/assert.h"
@@ -40,6 +41,8 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt->host = *host;
     nt->irql = PASSIVE_LEVEL;
     nt_pool_init(nt);
+    list_init(&nt->mappings);
+    list_init(&nt->held_pages);
     return nt;
 }
 
@@ -49,7 +52,10 @@ void nt_destroy(struct nt *nt)
         return;
     if (current == nt)
         current = NULL;
+    nt_mappings_fini(nt);
+    nt_held_pages_fini(nt);
     nt_pool_fini(nt);
+    nt_pages_fini(&nt->pages);
     base_free(nt->services, nt, sizeof *nt);
 }
 
@@ -192,6 +198,11 @@ VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PT
             (unsigned long long)P1, (unsigned long long)P2, (unsigned long long)P3,
             (unsigned long long)P4);
     abort();
+}
+
+void nt_raise(NTSTATUS status)
+{
+    KeBugCheckEx(NT_KMODE_EXCEPTION_NOT_HANDLED, (ULONG)status, 0, 0, 0);
 }
 
 static void print(ULONG component, ULONG level, PCSTR format, nt_va_list *arguments)

@@ -77,6 +77,26 @@ uint32_t nt_held_lock_count(const struct nt *nt);
 
 /* ---- Pool --------------------------------------------------------------------------------- */
 
+/* Mappings that the driver has not ended, and MDLs whose pages it has not unlocked or given back. */
+uint64_t nt_mapping_count(const struct nt *nt, uint64_t *out_bytes);
+uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
+
+/* Where the pages lie that nobody may touch. Guards cost a few microseconds a block, and 4 KiB. */
+enum nt_pool_guard {
+    NT_POOL_CHEAP,       /* nowhere */
+    NT_POOL_GUARD_END,   /* behind the block's last byte (of 16): who writes too far faults */
+    NT_POOL_GUARD_BEGIN, /* before its first byte */
+};
+
+/* For what is allocated from now on; a kernel begins with NT_POOL_CHEAP. */
+void nt_pool_set_guard(struct nt *nt, enum nt_pool_guard guard);
+
+/*
+ * What a fault's address has to do with a block: "8 bytes behind pool block 12 (100 bytes, tag 'Gpu0')".
+ * False: nothing. May run in a signal handler.
+ */
+bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_t size);
+
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 

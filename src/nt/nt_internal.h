@@ -8,8 +8,10 @@
 
 #include "base/list.h"
 #include "nt/nt.h"
+#include "nt/pages.h"
 
-#define NT_POOL_BUCKETS 1024u
+#define NT_POOL_BUCKETS    1024u
+#define NT_POOL_REMEMBERED 1024u
 
 struct nt {
     const struct base_services *services;
@@ -25,6 +27,14 @@ struct nt {
     uint64_t live_bytes;
     uint64_t allocation_count;
     uint64_t fail_at; /* allocation_count of the one to fail, 0 for none */
+    enum nt_pool_guard pool_guard;
+    uint64_t guarded_blocks;                        /* blocks with pages of their own */
+    struct nt_pool_block freed[NT_POOL_REMEMBERED]; /* of those, the last ones to be freed */
+    uint64_t freed_count;
+
+    struct nt_pages pages;  /* host addresses of pool and mappings */
+    struct list mappings;   /* of struct nt_mapping */
+    struct list held_pages; /* of struct nt_held_pages: by MDLs */
 
     uint32_t rand_state; /* of the C run time's rand() */
     uint64_t uuid_count;
@@ -44,15 +54,48 @@ const void *nt_export_address(struct nt *nt, const char *name);
 #define NT_SPIN_LOCK_ALREADY_OWNED       0x0Fu
 #define NT_SPIN_LOCK_NOT_OWNED           0x10u
 #define NT_KMODE_EXCEPTION_NOT_HANDLED   0x1Eu
+#define NT_TARGET_MDL_TOO_SMALL          0x40u
+#define NT_PFN_LIST_CORRUPT              0x4Eu
+#define NT_SPECIAL_POOL_CORRUPTION       0xC1u
 #define NT_BAD_POOL_CALLER               0xC2u
+#define NT_SYSTEM_PTE_MISUSE             0xDAu
 #define NT_KERNEL_SECURITY_CHECK_FAILURE 0x139u
 
+/* First parameter of NT_PFN_LIST_CORRUPT. */
+#define NT_PFN_LIST_IS_WRONG 0x99u
+#define NT_PFN_NOT_LOCKED    0x07u /* unlocked more often than locked */
+
+/* First parameter of NT_SYSTEM_PTE_MISUSE. */
+#define NT_PTE_WRONG_COUNT   0x02u
+#define NT_PTE_WRONG_MAPPING 0x03u
+#define NT_PTE_WRONG_PAGE    0x04u
+#define NT_PTE_NOT_MAPPED    0x06u
+
+/* Fourth parameter of NT_SPECIAL_POOL_CORRUPTION. */
+#define NT_SPECIAL_POOL_NEARBY 0x23u
+#define NT_SPECIAL_POOL_BEHIND 0x24u
+
 /* First parameter of NT_BAD_POOL_CALLER. */
+#define NT_POOL_FREE_TWICE    0x07u
 #define NT_POOL_ALLOCATE_IRQL 0x08u
 #define NT_POOL_FREE_IRQL     0x09u
 #define NT_POOL_FREE_TAG      0x0Au
 #define NT_POOL_FREE_ADDRESS  0x46u
 #define NT_POOL_TAG_ZERO      0x9Bu
+
+/* The tag of who gives none: "None". */
+#define NT_POOL_NO_TAG 0x656e6f4eu
+
+/*
+ * The page of the machine that holds an address of the pool. False, and is_pool: there is no machine or no
+ * memory, or the block is a small one of a cheap pool.
+ */
+bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t *out_pfn);
+
+/* In a service: raises the exception of this status in the driver. */
+void nt_raise(NTSTATUS status) __attribute__((noreturn));
+
+void nt_held_pages_fini(struct nt *nt);
 
 void nt_pool_init(struct nt *nt);
 void nt_pool_fini(struct nt *nt);

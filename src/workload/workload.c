@@ -232,6 +232,8 @@ const struct workload_option_info workload_options[] = {
      "whether every call is judged by the rules of the contract"},
     {"resets", WORKLOAD_OPTION_CHOICE, "engine|adapter", 0, 0,
      "whether one engine may be reset alone"},
+    {"pool-guard", WORKLOAD_OPTION_CHOICE, "auto|none|end|begin", 0, 0,
+     "at which end of a pool block of the driver's a page lies that nobody may touch"},
     {"fail-allocation", WORKLOAD_OPTION_NUMBER, NULL, 1, UINT64_MAX,
      "which allocation of the memory manager fails, counted from its start"},
     {"timeout", WORKLOAD_OPTION_NUMBER, NULL, 1000, WORKLOAD_MAX_DURATION_NS,

@@ -87,6 +87,16 @@ typedef enum _LOCK_OPERATION {
 #define MM_ALLOCATE_PREFER_CONTIGUOUS         0x00000010u
 #define MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS 0x00000020u
 
+#define MM_COPY_MEMORY_PHYSICAL 0x1u
+#define MM_COPY_MEMORY_VIRTUAL  0x2u
+
+typedef struct _MM_COPY_ADDRESS {
+    union {
+        PVOID VirtualAddress;
+        PHYSICAL_ADDRESS PhysicalAddress;
+    };
+} MM_COPY_ADDRESS, *PMMCOPY_ADDRESS;
+
 /* Pool. */
 
 typedef enum _POOL_TYPE {
@@ -99,6 +109,21 @@ typedef enum _POOL_TYPE {
     NonPagedPoolNxCacheAligned = 516,
 } POOL_TYPE;
 
+/* Or'ed into a POOL_TYPE. */
+#define POOL_QUOTA_FAIL_INSTEAD_OF_RAISE 8
+#define POOL_RAISE_IF_ALLOCATION_FAILURE 16
+#define POOL_NX_ALLOCATION               512
+#define POOL_ZERO_ALLOCATION             1024
+
+typedef enum _EX_POOL_PRIORITY {
+    LowPoolPriority = 0,
+    NormalPoolPriority = 16,
+    HighPoolPriority = 32,
+} EX_POOL_PRIORITY;
+
+typedef struct _POOL_EXTENDED_PARAMETER POOL_EXTENDED_PARAMETER, *PPOOL_EXTENDED_PARAMETER;
+typedef const POOL_EXTENDED_PARAMETER *PCPOOL_EXTENDED_PARAMETER;
+
 typedef ULONG64 POOL_FLAGS;
 #define POOL_FLAG_USE_QUOTA         0x1u
 #define POOL_FLAG_UNINITIALIZED     0x2u
@@ -108,17 +133,41 @@ typedef ULONG64 POOL_FLAGS;
 #define POOL_FLAG_NON_PAGED         0x40u
 #define POOL_FLAG_NON_PAGED_EXECUTE 0x80u
 #define POOL_FLAG_PAGED             0x100u
+#define POOL_FLAG_SPECIAL_POOL      0x100000000u
 
 EXTERN_C_START
 
 NTKERNELAPI PVOID NTAPI ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
 NTKERNELAPI PVOID NTAPI ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
+NTKERNELAPI PVOID NTAPI ExAllocatePool3(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag,
+                                        PCPOOL_EXTENDED_PARAMETER ExtendedParameters,
+                                        ULONG ExtendedParametersCount);
+NTKERNELAPI PVOID NTAPI ExAllocatePool(POOL_TYPE PoolType, SIZE_T NumberOfBytes);
+NTKERNELAPI PVOID NTAPI ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes,
+                                                      ULONG Tag, EX_POOL_PRIORITY Priority);
+NTKERNELAPI PVOID NTAPI ExAllocatePoolWithQuotaTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes,
+                                                   ULONG Tag);
+NTKERNELAPI VOID NTAPI ExFreePool2(PVOID P, ULONG Tag, PCPOOL_EXTENDED_PARAMETER ExtendedParameters,
+                                   ULONG ExtendedParametersCount);
 NTKERNELAPI VOID NTAPI ExFreePoolWithTag(PVOID P, ULONG Tag);
 NTKERNELAPI VOID NTAPI ExFreePool(PVOID P);
 
 NTKERNELAPI PMDL NTAPI IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer,
                                      BOOLEAN ChargeQuota, PIRP Irp);
 NTKERNELAPI VOID NTAPI IoFreeMdl(PMDL Mdl);
+NTKERNELAPI VOID NTAPI IoBuildPartialMdl(PMDL SourceMdl, PMDL TargetMdl, PVOID VirtualAddress,
+                                         ULONG Length);
+NTKERNELAPI PMDL NTAPI MmAllocatePagesForMdl(PHYSICAL_ADDRESS LowAddress,
+                                             PHYSICAL_ADDRESS HighAddress,
+                                             PHYSICAL_ADDRESS SkipBytes, SIZE_T TotalBytes);
+NTKERNELAPI PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS LowAddress,
+                                                   PHYSICAL_ADDRESS HighAddress,
+                                                   PHYSICAL_ADDRESS SkipBytes, SIZE_T TotalBytes,
+                                                   MEMORY_CACHING_TYPE CacheType, ULONG IdealNode,
+                                                   ULONG Flags);
+NTKERNELAPI PVOID NTAPI MmMapLockedPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode);
+NTKERNELAPI NTSTATUS NTAPI MmProtectMdlSystemAddress(PMDL MemoryDescriptorList, ULONG NewProtect);
+NTKERNELAPI SIZE_T NTAPI MmSizeOfMdl(PVOID Base, SIZE_T Length);
 NTKERNELAPI VOID NTAPI MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList);
 NTKERNELAPI VOID NTAPI MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
                                            LOCK_OPERATION Operation);
@@ -146,7 +195,20 @@ NTKERNELAPI PVOID NTAPI MmAllocateContiguousMemorySpecifyCache(
 NTKERNELAPI VOID NTAPI MmFreeContiguousMemory(PVOID BaseAddress);
 NTKERNELAPI VOID NTAPI MmFreeContiguousMemorySpecifyCache(PVOID BaseAddress, SIZE_T NumberOfBytes,
                                                           MEMORY_CACHING_TYPE CacheType);
+NTKERNELAPI PVOID NTAPI MmAllocateContiguousMemorySpecifyCacheNode(
+    SIZE_T NumberOfBytes, PHYSICAL_ADDRESS LowestAcceptableAddress,
+    PHYSICAL_ADDRESS HighestAcceptableAddress, PHYSICAL_ADDRESS BoundaryAddressMultiple,
+    MEMORY_CACHING_TYPE CacheType, ULONG PreferredNode);
+NTKERNELAPI PVOID NTAPI MmAllocateContiguousNodeMemory(SIZE_T NumberOfBytes,
+                                                       PHYSICAL_ADDRESS LowestAcceptableAddress,
+                                                       PHYSICAL_ADDRESS HighestAcceptableAddress,
+                                                       PHYSICAL_ADDRESS BoundaryAddressMultiple,
+                                                       ULONG Protect, ULONG PreferredNode);
 NTKERNELAPI PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID BaseAddress);
+NTKERNELAPI PVOID NTAPI MmGetVirtualForPhysical(PHYSICAL_ADDRESS PhysicalAddress);
+NTKERNELAPI NTSTATUS NTAPI MmCopyMemory(PVOID TargetAddress, MM_COPY_ADDRESS SourceAddress,
+                                        SIZE_T NumberOfBytes, ULONG Flags,
+                                        PSIZE_T NumberOfBytesTransferred);
 NTKERNELAPI PVOID NTAPI MmMapIoSpace(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
                                      MEMORY_CACHING_TYPE CacheType);
 NTKERNELAPI PVOID NTAPI MmMapIoSpaceEx(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
@@ -168,6 +230,22 @@ NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG(volatile ULONG *Register, ULONG Valu
 NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG64(volatile ULONG64 *Register, ULONG64 Value);
 
 EXTERN_C_END
+
+FORCEINLINE PVOID ExAllocatePoolZero(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
+{
+    return ExAllocatePoolWithTag((POOL_TYPE)(PoolType | POOL_ZERO_ALLOCATION), NumberOfBytes, Tag);
+}
+
+FORCEINLINE PVOID ExAllocatePoolUninitialized(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
+{
+    return ExAllocatePoolWithTag(PoolType, NumberOfBytes, Tag);
+}
+
+FORCEINLINE PVOID ExAllocatePoolQuotaZero(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
+{
+    return ExAllocatePoolWithQuotaTag((POOL_TYPE)(PoolType | POOL_ZERO_ALLOCATION), NumberOfBytes,
+                                      Tag);
+}
 
 #define PAGE_NOACCESS     0x01u
 #define PAGE_READONLY     0x02u

@@ -1,0 +1,51 @@
+/*
+ * Mappings: kernel addresses that show pages of the machine.
+ *
+ * Place      nt, private. MDLs, device memory and contiguous memory are views of the machine's pages.
+ * Model      A mapping shows a list of pages one behind the other, at addresses that are never used a second
+ *            time (pages.h): who uses them when the mapping is gone, faults. Many pages are shown
+ *            when they are touched. Registers have one address each, which is not the mapping's own.
+ * Ownership  The kernel's; nt_mappings_fini() ends those that the driver left.
+ * Errors     NULL: the host has no memory or addresses, or nobody answers there.
+ * Units      Bytes; a page frame number is a bus address divided by 4096.
+ */
+#ifndef DRYDOCK_NT_MAPPING_H
+#define DRYDOCK_NT_MAPPING_H
+
+#include "base/list.h"
+#include "machine/machine.h"
+#include "machine/page_window.h"
+#include "nt/nt.h"
+
+enum nt_mapping_kind { NT_MAPPING_MDL, NT_MAPPING_IO, NT_MAPPING_CONTIGUOUS };
+
+struct nt_mapping {
+    struct list link; /* in nt->mappings */
+    enum nt_mapping_kind kind;
+    uint8_t *address; /* of the first page */
+    uint64_t page_count;
+    uint64_t *pfns;
+    struct page_store *store; /* NULL: registers */
+    struct page_mapping view; /* one of these two */
+    struct page_window *window;
+    const void *owner; /* the MDL */
+    uint64_t bytes;    /* of the request that made it */
+    uint64_t offset;   /* in the first page, where that begins */
+};
+
+struct nt_mapping *nt_map(struct nt *nt, enum nt_mapping_kind kind, const uint64_t *pfns,
+                          uint64_t count, uint64_t offset, uint64_t bytes, const void *owner);
+void nt_unmap(struct nt *nt, struct nt_mapping *mapping);
+void nt_mappings_fini(struct nt *nt);
+
+/* The one that begins there, or that the address lies in. */
+struct nt_mapping *nt_mapping_at(const struct nt *nt, const void *address);
+struct nt_mapping *nt_mapping_around(const struct nt *nt, const void *address);
+
+/*
+ * The page behind an address of the driver's: pool, a mapping, memory that the bench mapped for it. False:
+ * none, or none that is known.
+ */
+bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn);
+
+#endif
