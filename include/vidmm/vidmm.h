@@ -154,7 +154,7 @@ struct vidmm_config {
                                       context before an allocation of that goes (SUB-004) */
     bool frees_empty_tables;      /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging; /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
-    bool marks_paging_only; /* Resubmission is not set for clients' packets (SUB-008) */
+    bool marks_paging_only;      /* Resubmission is not set for clients' packets (SUB-008) */
     bool announces_idle;         /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
@@ -337,10 +337,11 @@ struct vidmm_statistics {
     uint64_t moved_out_bytes;
     uint64_t filled_bytes;
     uint64_t discarded_bytes;
-    uint64_t page_table_count; /* now */
-    uint64_t evicted_tables;   /* page tables that left to make room */
-    uint64_t moved_tables;     /* ... that got another place */
-    uint64_t compactions;      /* one piece was made by moving what lay in it */
+    uint64_t page_table_count;   /* now */
+    uint64_t evicted_tables;     /* page tables that left to make room */
+    uint64_t moved_tables;       /* ... that got another place */
+    uint64_t fallen_back_tables; /* ... of 64 KiB pages that became ones of 4 KiB pages (PT-040) */
+    uint64_t compactions;        /* one piece was made by moving what lay in it */
     uint64_t page_table_entries_written;
     uint64_t moved_bytes;       /* from a place in memory segments to another one */
     uint64_t trim_requests;     /* times that a process was asked to trim */

@@ -161,6 +161,28 @@ static void assert_plays_cleanly(struct workload *workload)
     finish(result);
 }
 
+/* S-14, single PTE: whoever writes the tables, and whatever is said of those that go. */
+static void a_range_falls_back_to_4k_entries(void **state)
+{
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical", "cpu"};
+
+    for (size_t i = 0; i < 2 * ARRAY_COUNT(modes); i++) {
+        struct workload *workload = load("sequences/S-14-64k-pages-single.case");
+        struct run_result *result;
+
+        set(workload, "page-tables", modes[i / 2]);
+        set(workload, "clear-page-tables", i % 2 ? "yes" : "no");
+        result = execute(workload, NULL);
+        assert_int_equal(result->outcome, RUN_CLEAN);
+        assert_int_equal(result->mismatches, 0);
+        assert_int_equal(result->statistics.fallen_back_tables, 1);
+        assert_true(result->rules.evaluated[RULE_PT_040] > 0);
+        assert_true(result->rules.evaluated[RULE_PT_039] > 0);
+        finish(result);
+        workload_free(workload);
+    }
+}
+
 /* Tables in system memory are pages at most, so the CPU writes only those of four levels and up. */
 static void every_number_of_levels_plays_cleanly(void **state)
 {
@@ -378,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_64k_pages),
+        cmocka_unit_test(a_range_falls_back_to_4k_entries),
         cmocka_unit_test(scratch_is_used_again_for_the_other_kind_of_leaf),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),

@@ -84,6 +84,7 @@ static json_t *paging_json(const struct vidmm_statistics *statistics)
     set(json, "moved_bytes", statistics->moved_bytes);
     set(json, "evicted_tables", statistics->evicted_tables);
     set(json, "moved_tables", statistics->moved_tables);
+    set(json, "fallen_back_tables", statistics->fallen_back_tables);
     set(json, "compactions", statistics->compactions);
     set(json, "trim_requests", statistics->trim_requests);
     set(json, "residency_requests", statistics->residency_requests);

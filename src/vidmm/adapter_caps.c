@@ -306,6 +306,7 @@ static NTSTATUS query_levels(struct caps_query *query)
         caps->root_is_resizable = true;
         caps->levels[1].index_bits = caps->va_bits - bits;
     }
+    caps->chooses_leaf_size = is_fixed && caps->has_64k_leaves && !caps->has_dual_pte;
     return STATUS_SUCCESS;
 }
 

@@ -35,7 +35,7 @@ struct vidmm_segment_caps {
     bool is_cache_coherent;
     bool uses_64kb_pages;
     bool is_pitch_aligned; /* before WDDM 2 */
-    uint64_t base; /* BaseAddress */
+    uint64_t base;         /* BaseAddress */
     uint64_t size;
     uint64_t commit_limit;
     uint64_t cpu_address; /* CpuTranslatedAddress; 0 when the CPU cannot see it */
@@ -86,6 +86,8 @@ struct vidmm_caps {
     uint32_t level_count;
     bool has_dual_pte; /* two tables to a level 1 entry; else one of 4 KiB or 64 KiB pages */
     bool has_64k_leaves;
+    bool
+        chooses_leaf_size; /* ... and one pointer to an entry of level 1, in a root that never grows */
     bool has_large_pages, allows_unaligned_large_pages;
     uint32_t leaf_64k_bytes;                          /* LeafPageTableSizeFor64KPagesInBytes */
     bool root_is_resizable;                           /* levels[1] then says the most bits */

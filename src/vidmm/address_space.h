@@ -3,7 +3,7 @@
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
  * Files      page_table.c, table_memory.c, table_burial.c, table_eviction.c, table_move.c,
- *            idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c,
+ *            table_fallback.c, idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c,
  *            physical_entries.c, compaction.c.
  */
 #ifndef VIDMM_ADDRESS_SPACE_H
@@ -41,7 +41,7 @@ struct page_table {
     bool is_shadowed;               /* its parent's entry maps a large page instead */
     bool is_detached;               /* out of the tree; a burial has it */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */
-    /* NULL at level 0. At level 1, where 64 KiB tables can stand beside, as many of those follow. */
+    /* NULL at level 0. At level 1, where 64 KiB tables can be, as many of those follow. */
     struct page_table **children;
     uint64_t child_count;
     uint64_t *physical; /* of a leaf: physical_entries.c; NULL: none was ever mapped there */
@@ -97,6 +97,9 @@ void page_tables_visit(struct address_space *space, page_table_visit *visit, voi
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
 uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level);
 
+/* Tables of 64 KiB pages stand beside the others, or in their place. */
+bool page_table_has_64k_leaves(const struct vidmm *vidmm);
+
 /* The table is about to leave memory (PT-037): no entries come with it. */
 void page_table_op_farewell(struct address_space *space, struct page_table *table,
                             DXGKARG_BUILDPAGINGBUFFER *args);
@@ -111,7 +114,8 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
 /*
  * Points entries for [va, ...) at pages [first_page, ...) of the allocation, as far as one table and
  * page_count go; returns how many. from_backing: at its backing store, else at its placement.
- * is_64k: in the 64 KiB table; va and pages are then multiples of 64 KiB.
+ * is_64k: in the 64 KiB table, if the range has not fallen back to 4 KiB (table_fallback.c); va and
+ * pages are then multiples of 64 KiB.
  */
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            struct vidmm_allocation *allocation, uint64_t first_page,
@@ -203,6 +207,11 @@ NTSTATUS table_move_create(struct address_space *space, struct page_table *table
                            struct table_move **out_move);
 void table_move_begin(struct table_move *move);
 void table_move_abandon(struct table_move *move);
+
+/* ---- 64 KiB tables that become 4 KiB ones (table_fallback.c) ------------------------------------------ */
+
+/* Queues what puts the 4 KiB leaf, which is in the tree, in the place of the 64 KiB one beside it. */
+NTSTATUS table_fallback_begin(struct address_space *space, struct page_table *table);
 
 /* ---- Growing roots (root_change.c) ----------------------------------------------------------------- */
 

@@ -298,13 +298,26 @@ bool mapping_is_64k(const struct mapping *mapping)
     return mapping->may_be_64k && segment && segment->unit_pages == PAGES_64K;
 }
 
-/* PT-038; alignment is that of the address, of the allocation and of the part of it. */
+/* It can be somewhere else than in segments of 64 KiB pages. */
+static bool can_be_in_4k_pages(const struct vidmm_allocation *allocation)
+{
+    for (unsigned i = 0; i < allocation->preference_count; i++) {
+        if (segment_by_id(allocation->vidmm, allocation->preference[i])->unit_pages == 1)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * PT-038; alignment is that of the address, of the allocation and of the part of it. Where there is no
+ * way back to 64 KiB entries, only what can be nowhere else has them.
+ */
 static bool may_be_64k(const struct mapping *mapping)
 {
     const struct vidmm_allocation *allocation = mapping->allocation;
 
-    return mapping->role == MAPPING_ORDINARY && allocation->vidmm->caps.has_64k_leaves &&
-           allocation->vidmm->caps.has_dual_pte &&
+    return mapping->role == MAPPING_ORDINARY && page_table_has_64k_leaves(allocation->vidmm) &&
+           (allocation->vidmm->caps.has_dual_pte || !can_be_in_4k_pages(allocation)) &&
            is_aligned(allocation->alignment, PAGE_BYTES_OF(PAGES_64K)) &&
            is_aligned(mapping->va / PAGE_BYTES | mapping->first_page | mapping->page_count,
                       PAGES_64K);
@@ -313,17 +326,9 @@ static bool may_be_64k(const struct mapping *mapping)
 /* Both kinds, unless the allocation can be nowhere but in segments of 64 KiB pages. */
 static unsigned mapping_leaves(const struct mapping *mapping)
 {
-    const struct vidmm_allocation *allocation = mapping->allocation;
-    unsigned kinds = LEAVES_64K;
-    unsigned i;
-
     if (!mapping->may_be_64k)
         return LEAVES_4K;
-    for (i = 0; i < allocation->preference_count; i++) {
-        if (segment_by_id(allocation->vidmm, allocation->preference[i])->unit_pages == 1)
-            kinds |= LEAVES_4K;
-    }
-    return kinds;
+    return LEAVES_64K | (can_be_in_4k_pages(mapping->allocation) ? LEAVES_4K : 0);
 }
 
 static NTSTATUS make_mapping_tables(void *subject)

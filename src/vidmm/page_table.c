@@ -29,6 +29,12 @@ uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level)
     return UINT64_C(1) << bits;
 }
 
+bool page_table_has_64k_leaves(const struct vidmm *vidmm)
+{
+    return vidmm->caps.has_64k_leaves &&
+           (vidmm->caps.has_dual_pte || vidmm->caps.chooses_leaf_size);
+}
+
 static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t va)
 {
     return (unsigned)((va / page_table_coverage(vidmm, level)) &
@@ -56,11 +62,10 @@ static void destroy_table(struct address_space *space, struct page_table *table)
     base_free(vidmm->services, table, sizeof *table);
 }
 
-/* Places for children of a table: two for an entry of level 1 that has two pointers. */
+/* Places for children of a table: two for an entry of level 1 that has, or chooses from, two kinds. */
 static uint64_t child_count(const struct vidmm *vidmm, unsigned level, uint64_t entry_count)
 {
-    return level == 1 && vidmm->caps.has_64k_leaves && vidmm->caps.has_dual_pte ? 2 * entry_count
-                                                                                : entry_count;
+    return level == 1 && page_table_has_64k_leaves(vidmm) ? 2 * entry_count : entry_count;
 }
 
 static NTSTATUS create_table(struct address_space *space, unsigned level, struct page_table *parent,
@@ -168,6 +173,32 @@ static NTSTATUS prepare_child(struct address_space *space, struct page_table *ta
     return STATUS_SUCCESS;
 }
 
+/*
+ * The leaf of an entry with one pointer: a 64 KiB one where the range starts with it, and only until a 4
+ * KiB one is needed (PT-040).
+ */
+static NTSTATUS prepare_one_leaf(struct address_space *space, struct page_table *table, uint64_t va,
+                                 unsigned kinds, struct list *fresh)
+{
+    unsigned index = table_index(space->vidmm, 1, va);
+    struct page_table *large = table->children[page_table_entries(space->vidmm, 1) + index];
+    bool falls_back = large && !table->children[index];
+    struct page_table *leaf;
+    NTSTATUS status;
+
+    if (!(kinds & LEAVES_4K))
+        return table->children[index] ? STATUS_SUCCESS
+                                      : prepare_child(space, table, va, true, fresh, &leaf);
+    status = prepare_child(space, table, va, false, fresh, &leaf);
+    if (!NT_SUCCESS(status) || !falls_back)
+        return status;
+    list_remove(&leaf->fresh);
+    status = table_fallback_begin(space, leaf);
+    if (!NT_SUCCESS(status))
+        destroy_table(space, leaf);
+    return status;
+}
+
 NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
                              unsigned kinds, struct list *fresh)
 {
@@ -184,6 +215,10 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
         while (NT_SUCCESS(status) && table->level > 1) {
             status = prepare_child(space, table, va, false, fresh, &child);
             table = child;
+        }
+        if (NT_SUCCESS(status) && vidmm->caps.chooses_leaf_size) {
+            status = prepare_one_leaf(space, table, va, kinds, fresh);
+            continue;
         }
         if (NT_SUCCESS(status) && (kinds & LEAVES_4K))
             status = prepare_child(space, table, va, false, fresh, &child);
@@ -369,8 +404,11 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
 static void set_pointer(const struct vidmm *vidmm, DXGK_PTE *entry, const struct page_table *child)
 {
     memset(entry, 0, sizeof *entry);
-    if (child && child->is_linked)
-        set_entry(entry, child->memory.segment, table_memory_device_page(vidmm, &child->memory));
+    if (!child || !child->is_linked)
+        return;
+    set_entry(entry, child->memory.segment, table_memory_device_page(vidmm, &child->memory));
+    if (child->is_64k && vidmm->caps.chooses_leaf_size)
+        entry->PageTablePageSize = DXGK_PTE_PAGE_TABLE_PAGE_64KB;
 }
 
 void page_table_op_farewell(struct address_space *space, struct page_table *table,
@@ -392,8 +430,12 @@ static void point(struct address_space *space, struct page_table *table,
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, parent, args);
     unsigned entries = (unsigned)page_table_entries(vidmm, parent->level);
     unsigned index = table->is_64k ? table->index - entries : table->index;
+    const struct page_table *child;
 
-    set_pointer(vidmm, &update->pPageTableEntries[0], parent->children[index]);
+    child = parent->children[index];
+    if (vidmm->caps.chooses_leaf_size && parent->level == 1 && !(child && child->is_linked))
+        child = parent->children[entries + index];
+    set_pointer(vidmm, &update->pPageTableEntries[0], child);
     if (update->pPageTableEntries64KB)
         set_pointer(vidmm, update->pPageTableEntries64KB, parent->children[entries + index]);
     set_range(vidmm, update, table->first_va, index, 1);
@@ -442,16 +484,19 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
 
 /*
  * The table for va and how many of its pages it holds from there, at most page_count. In a 64 KiB
- * table they have one entry to 16.
+ * table they have one entry to 16; *is_64k becomes false where a 4 KiB one has taken its place.
  */
 static uint64_t table_part(struct address_space *space, uint64_t va, uint64_t page_count,
-                           bool is_64k, struct page_table **out_table, unsigned *out_index)
+                           bool *is_64k, struct page_table **out_table, unsigned *out_index)
 {
     struct vidmm *vidmm = space->vidmm;
     unsigned index = table_index(vidmm, 0, va);
+    struct page_table *small = page_table_find(space, va);
 
-    *out_table = is_64k ? page_table_find_64k(space, va) : page_table_find(space, va);
-    *out_index = is_64k ? index / PAGES_64K : index;
+    if (vidmm->caps.chooses_leaf_size && small && small->is_linked)
+        *is_64k = false;
+    *out_table = *is_64k ? page_table_find_64k(space, va) : small;
+    *out_index = *is_64k ? index / PAGES_64K : index;
     return min_u64(page_count, page_table_entries(vidmm, 0) - index);
 }
 
@@ -549,7 +594,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     DXGK_PTE flags;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, is_64k, &table, &index);
+    uint64_t count = table_part(space, va, page_count, &is_64k, &table, &index);
 
     if (!from_backing &&
         can_be_large(space, table, va, allocation, first_page, page_count, driver_protection))
@@ -580,7 +625,8 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
     struct page_table *table;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, false, &table, &index);
+    bool is_64k = false;
+    uint64_t count = table_part(space, va, page_count, &is_64k, &table, &index);
     DXGK_PTE entry;
     uint64_t i;
 
@@ -622,7 +668,7 @@ uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t 
     struct page_table *table;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, is_64k, &table, &index);
+    uint64_t count = table_part(space, va, page_count, &is_64k, &table, &index);
 
     if (!table)
         return count;

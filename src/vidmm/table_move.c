@@ -57,7 +57,7 @@ static bool op_entries(struct table_move *move, const struct mapping *mapping, u
     uint64_t done = (*va - mapping->va) / PAGE_BYTES;
 
     if (!mapping->is_live || !allocation->entries_valid ||
-        mapping_is_64k(mapping) != move->table->is_64k)
+        (move->space->vidmm->caps.has_dual_pte && mapping_is_64k(mapping) != move->table->is_64k))
         return false;
     *va += PAGE_BYTES_OF(
         page_table_op_map(move->space, *va, allocation, mapping->first_page + done,
