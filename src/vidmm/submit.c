@@ -156,24 +156,14 @@ void device_free_if_done(struct vidmm_device *device)
     base_free(vidmm->services, device, sizeof *device);
 }
 
-/* The client's are destroyed. */
-static bool has_only_drivers_allocations(const struct vidmm_device *device)
-{
-    const struct vidmm_allocation *allocation;
-
-    list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link) {
-        if (!allocation->is_for_context)
-            return false;
-    }
-    return true;
-}
-
 void vidmm_device_destroy(struct vidmm_device *device)
 {
     struct vidmm *vidmm = device->vidmm;
+    const struct vidmm_allocation *allocation;
 
     ASSERT(list_is_empty(&device->contexts));
-    ASSERT(has_only_drivers_allocations(device));
+    list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link)
+        ASSERT(allocation->is_for_context); /* the client's are destroyed */
     ASSERT(!device->submission_count);
     openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
