@@ -431,6 +431,7 @@ void workload_builder_option(struct workload_builder *builder, const char *key, 
     struct workload_name *name;
     struct workload_option option;
     struct workload_error error;
+    char room[WORKLOAD_MAX_TEMPLATE + 1];
 
     if (!in_header(builder, "option"))
         return;
@@ -438,6 +439,7 @@ void workload_builder_option(struct workload_builder *builder, const char *key, 
         workload_builder_fail(builder, "%s", error.text);
         return;
     }
+    value = workload_option_as_kept(key, value, room);
     name = workload_builder_intern(builder, key, strlen(key));
     if (!name)
         return;

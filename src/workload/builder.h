@@ -10,6 +10,7 @@
 #define WORKLOAD_BUILDER_H
 
 #include "base/services.h"
+#include "workload/template.h"
 #include "workload/workload.h"
 
 /*
@@ -128,6 +129,9 @@ bool workload_grow(const struct base_services *services, void *array, uint32_t *
 
 /* Checks a value against the option table. */
 bool workload_check_option(const char *key, const char *value, struct workload_error *error);
+/* A value that was checked, as workloads keep it: itself, or written anew in room. */
+const char *workload_option_as_kept(const char *key, const char *value,
+                                    char room[WORKLOAD_MAX_TEMPLATE + 1]);
 
 /* True for an identifier: a letter or '_', then letters, digits, '_', '.', '-', '/'. */
 bool workload_is_identifier(const char *text, size_t length);

@@ -217,15 +217,26 @@ static void handle_name(struct parser *parser)
 
 static void handle_option(struct parser *parser)
 {
-    char key[WORKLOAD_MAX_NAME + 1], value[WORKLOAD_MAX_NAME + 1];
+    char key[WORKLOAD_MAX_NAME + 1], value[WORKLOAD_MAX_TEMPLATE + 1];
+    bool is_quoted = parser->has_quoted;
 
-    if (parser->words[0].length >= sizeof key || parser->words[1].length >= sizeof value) {
-        fail(parser, "an option's key or value is too long (expected at most %d characters)",
-             WORKLOAD_MAX_NAME);
+    if (parser->word_count != (is_quoted ? 1u : 2u)) {
+        fail(parser, "%s (expected: %s)",
+             parser->word_count > 1 ? "a word and a text" : "too few words",
+             parser->directive->syntax);
+        return;
+    }
+    if (parser->words[0].length >= sizeof key ||
+        (!is_quoted && parser->words[1].length >= sizeof value)) {
+        fail(parser,
+             "an option's key or value is too long (expected at most %d characters of a key and %d "
+             "of a value)",
+             WORKLOAD_MAX_NAME, WORKLOAD_MAX_TEMPLATE);
         return;
     }
     workload_builder_option(parser->builder, terminate(parser->words[0], key, sizeof key),
-                            terminate(parser->words[1], value, sizeof value));
+                            is_quoted ? parser->quoted
+                                      : terminate(parser->words[1], value, sizeof value));
 }
 
 /* Long enough for the builder to see that a name is too long. */
@@ -859,7 +870,7 @@ static const struct directive directives[] = {
     {"note", "note \"TEXT\"", 0, 0, 0, true, NULL, handle_note},
     {"step", "step NAME, or step \"TEXT\"", 0, 0, 1, true, NULL, handle_step},
     {"name", "name \"TEXT\"", 0, 0, 0, true, NULL, handle_name},
-    {"option", "option KEY VALUE", 0, 0, 2, false, NULL, handle_option},
+    {"option", "option KEY VALUE", 0, 0, 2, true, NULL, handle_option},
     {"process", "process NAME", 0, 0, 1, false, NULL, handle_process},
     {"device", "device NAME [process=P]", A(PROCESS), 0, 1, false, NULL, handle_device},
     {"context",
@@ -880,5 +891,5 @@ const struct directive *case_find_directive(struct word word)
 
 bool case_has_free_form(const struct directive *directive)
 {
-    return directive->handle == handle_step;
+    return directive->handle == handle_step || directive->handle == handle_option;
 }

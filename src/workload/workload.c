@@ -152,6 +152,11 @@ const struct workload_option_info workload_options[] = {
     {"profile", WORKLOAD_OPTION_NAME, NULL, 0, 0,
      "under which readings of the contract the driver is judged"},
     {"driver", WORKLOAD_OPTION_NAME, NULL, 0, 0, "which driver is loaded"},
+    {"gpu", WORKLOAD_OPTION_NAME, NULL, 0, 0, "which GPU the driver finds: sgpu, none"},
+    {"allocation-data", WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0,
+     "private data of allocations for drivers of other GPUs, field by field"},
+    {"context-data", WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0, "the same of contexts"},
+    {"command-data", WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0, "the same of command buffers"},
     {"dma-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one DMA buffer"},
     {"queue-depth", WORKLOAD_OPTION_NUMBER, NULL, 1, 65536,
      "submissions that a context may have in flight"},
@@ -370,6 +375,14 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
             value, MAX_NAME);
         return false;
     }
+    if (info->type == WORKLOAD_OPTION_TEMPLATE) {
+        struct workload_error why;
+
+        if (workload_template_check(value, &why))
+            return true;
+        workload_error_set(error, "option %s: %s", key, why.text);
+        return false;
+    }
     if (workload_parse_number(value, strlen(value), &number) && number >= info->min &&
         number <= info->max)
         return true;
@@ -377,6 +390,28 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
                        "option %s is '%.80s' (expected a number from %" PRIu64 " to %" PRIu64 ")",
                        key, value, info->min, info->max);
     return false;
+}
+
+const char *workload_option_as_kept(const char *key, const char *value,
+                                    char room[WORKLOAD_MAX_TEMPLATE + 1])
+{
+    const struct workload_option_info *info = find_option(key);
+    size_t length = 0;
+
+    if (info->type != WORKLOAD_OPTION_TEMPLATE)
+        return value;
+    for (const char *at = value; *at; at++) {
+        bool is_blank = *at == ' ' || *at == '\t' || *at == ',';
+
+        if (!is_blank)
+            room[length++] = *at;
+        else if (length && room[length - 1] != ',')
+            room[length++] = ',';
+    }
+    while (length && room[length - 1] == ',')
+        length--;
+    room[length] = '\0';
+    return room;
 }
 
 const char *workload_option(const struct workload *workload, const char *key)
@@ -422,11 +457,13 @@ bool workload_set_option(struct workload *workload, const char *key, const char 
 {
     struct workload_owned *owned = (struct workload_owned *)workload;
     struct workload_option option;
+    char room[WORKLOAD_MAX_TEMPLATE + 1];
     uint32_t i;
     bool ok;
 
     if (!workload_check_option(key, value, error))
         return false;
+    value = workload_option_as_kept(key, value, room);
     ok = append_string(owned, key, &option.key) && append_string(owned, value, &option.value) &&
          workload_grow(owned->services, &owned->options, &owned->option_room,
                        workload->option_count, 1, sizeof option);
