@@ -27,7 +27,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define LOOK_SECONDS 20 /* for DriverEntry to return */
+#define LOOK_SECONDS   20 /* for DriverEntry to return */
+#define GPU_NAME_BYTES 64
 
 struct missing {
     struct driver_image *driver;
@@ -333,6 +334,7 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 struct traits {
     bool is_known;
     ULONG version;
+    char gpu[GPU_NAME_BYTES]; /* "": it does not say */
     char error[DRIVER_IMAGE_ERROR_BYTES];
 };
 
@@ -346,6 +348,24 @@ static char last_error[DRIVER_IMAGE_ERROR_BYTES];
 const char *driver_image_error(void)
 {
     return last_error;
+}
+
+/* Which GPU it says it is for. */
+static void look_for_gpu(const struct driver_image *driver, char gpu[GPU_NAME_BYTES])
+{
+    struct image_export mark;
+    const char *text;
+
+    if (!image_find_export(driver->image, DRIVER_IMAGE_GPU_MARK, &mark) || mark.forwarder)
+        return;
+    text = (const char *)(uintptr_t)(image_base(driver->image) + mark.rva);
+    for (size_t i = 0; i + 1 < GPU_NAME_BYTES && image_contains(driver->image, (uintptr_t)text + i);
+         i++) {
+        gpu[i] = text[i];
+        if (!text[i])
+            return;
+    }
+    gpu[0] = '\0'; /* no name is that long */
 }
 
 static void look(const char *path, struct traits *out)
@@ -364,6 +384,7 @@ static void look(const char *path, struct traits *out)
     cage_close();
     status = driver_image_enter(driver, &data);
     if (NT_SUCCESS(status)) {
+        look_for_gpu(driver, out->gpu);
         out->version = data.Version;
         out->is_known = true;
     } else {
@@ -441,7 +462,10 @@ bool driver_image_find(const char *name, struct run_driver *out_driver)
     snprintf(last_error, sizeof last_error, "%s", last.traits.error);
     if (!last.traits.is_known || !wddm)
         return false;
-    *out_driver =
-        (struct run_driver){.name = name, .image_path = name, .wddm = wddm, .level = image_level};
+    *out_driver = (struct run_driver){.name = name,
+                                      .image_path = name,
+                                      .wddm = wddm,
+                                      .level = image_level,
+                                      .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
     return true;
 }

@@ -21,6 +21,12 @@
 
 struct driver_image;
 
+/*
+ * An export of this name is a text that says which GPU the driver is for, as run_config.gpu does. An image
+ * without it is played without a GPU model, unless the run says otherwise.
+ */
+#define DRIVER_IMAGE_GPU_MARK "DrydockGpu"
+
 #define DRIVER_IMAGE_ERROR_BYTES 1024
 
 bool driver_image_load(const struct base_services *services, const char *path, struct nt *nt,

@@ -50,6 +50,13 @@ bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_
     return true;
 }
 
+const char *run_driver_gpu(const struct run_driver *driver)
+{
+    if (driver->gpu)
+        return driver->gpu;
+    return driver->image_path || driver->entry ? RUN_GPU_NONE : RUN_GPU_DRYDOCK;
+}
+
 #define MAX_FINDERS 4
 
 static run_driver_finder *finders[MAX_FINDERS];

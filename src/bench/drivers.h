@@ -26,8 +26,15 @@ struct run_driver {
     bool (*level)(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                   unsigned *out_wddm);
     const char *image_path; /* of a driver that is a file; NULL: linked in */
-    unsigned wddm;          /* the one level of such a driver */
+    /* Of a driver that is linked in and is not the reference driver; level says what it is. */
+    DRIVER_INITIALIZE *entry;
+    unsigned wddm; /* the one level of an image */
+    /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */
+    const char *gpu;
 };
+
+/* The GPU that a run of the driver has where nothing else is asked for. */
+const char *run_driver_gpu(const struct run_driver *driver);
 
 /* False: it has none of that name. */
 typedef bool run_driver_finder(const char *name, struct run_driver *out_driver);

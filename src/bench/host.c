@@ -2,8 +2,6 @@
 
 #include "miniport/raw.h"
 
-#include <drydock/sgpu.h>
-
 #include <string.h>
 
 #define DPC_DELAY_MIN_NS 100u
@@ -368,7 +366,8 @@ NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *
     list->Version = 1;
     list->Revision = 1;
     list->Count = 2;
-    describe_range(&list->PartialDescriptors[0], machine_bar0_pa(machine), SGPU_BAR0_BYTES);
+    describe_range(&list->PartialDescriptors[0], machine_bar0_pa(machine),
+                   machine_register_bytes(machine));
     describe_range(list->PartialDescriptors + 1, machine_bar1_pa(machine),
                    machine_get_config(machine)->visible_bytes);
     machine_fork_rng(machine, DPC_RNG_STREAM, &host->rng);

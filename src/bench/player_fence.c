@@ -189,7 +189,7 @@ uint64_t player_put_signal(const struct player *player, const struct workload_op
     const struct player_fence *fence = op->offset ? &player->fences[op->offset - 1] : NULL;
     struct sgpu_packet_fence_signal *packet = at;
 
-    if (!fence || !fence->handle)
+    if (!fence || !fence->handle || player_is_bare(player))
         return 0;
     packet->header = SGPU_PACKET_HEADER(SGPU_OP_FENCE_SIGNAL, sizeof *packet / 4);
     packet->fence = fence->number;

@@ -178,9 +178,9 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
             status = player->request_status;
     } while (player_should_repeat(player, status, &attempts));
     player->is_asleep = NT_SUCCESS(status);
-    if (player->is_asleep)
+    if (player->is_asleep && !player_is_bare(player))
         sgpu_power_off(player->config.gpu, kinds[power].gpu);
-    else
+    if (!player->is_asleep)
         player_report(player, op_index, "power %s failed with status 0x%08x",
                       workload_power_name(power), (unsigned)status);
     if (!player->is_asleep)
@@ -193,7 +193,8 @@ void player_wake(struct player *player)
     if (!player->is_asleep)
         return; /* it could not fall asleep, which has been reported */
     player->is_asleep = false;
-    sgpu_power_on(player->config.gpu);
+    if (!player_is_bare(player))
+        sgpu_power_on(player->config.gpu);
     player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
     vidmm_power_up(player->vidmm);
     player->needs_pump = true;
@@ -214,6 +215,12 @@ static bool play_power(struct player *player, uint32_t op_index)
 /* How long an IOMMU takes to change its domain. */
 #define DOMAIN_SWITCH_NS 1000u
 
+static void watch_system_memory(struct player *player, bool is_watched)
+{
+    if (!player_is_bare(player))
+        sgpu_watch_system_memory(player->config.gpu, is_watched);
+}
+
 /* The window opens, and the machine goes on by itself while it is open. False: stopped. */
 static bool play_switch_domain(struct player *player, uint32_t op_index)
 {
@@ -231,10 +238,10 @@ static bool play_switch_domain(struct player *player, uint32_t op_index)
     if (NT_SUCCESS(status))
         status = player->request_status;
     if (NT_SUCCESS(status)) {
-        sgpu_watch_system_memory(player->config.gpu, true);
+        watch_system_memory(player, true);
         machine_run_until(player->machine, machine_now(player->machine) +
                                                (duration_ns ? duration_ns : DOMAIN_SWITCH_NS));
-        sgpu_watch_system_memory(player->config.gpu, false);
+        watch_system_memory(player, false);
         if (player->stop != PLAYER_NOT_STOPPED)
             return false; /* the board was pulled out meanwhile */
         status = vidmm_end_exclusive_access(player->vidmm);
@@ -280,7 +287,8 @@ static void removed(void *context)
     NTSTATUS status;
 
     player_tell_hang(player, 0);
-    sgpu_remove(player->config.gpu);
+    if (!player_is_bare(player))
+        sgpu_remove(player->config.gpu);
     player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_PULLED});
     status = vidmm_remove(player->vidmm);
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
@@ -326,11 +334,14 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
         play_remove(player, op_index);
         break;
     case WORKLOAD_OP_HANG:
+        if (player_is_bare(player))
+            break; /* what the driver runs, it runs */
         player_tell_hang(player, op->object);
         sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
         break;
     case WORKLOAD_OP_LOSE_INTERRUPT:
-        sgpu_lose_interrupt(player->config.gpu, op->object);
+        if (!player_is_bare(player))
+            sgpu_lose_interrupt(player->config.gpu, op->object);
         break;
     case WORKLOAD_OP_PREEMPT:
         vidmm_preempt(player->vidmm, op->object);

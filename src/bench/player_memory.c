@@ -114,13 +114,14 @@ static bool is_local(uint8_t segment)
 /* Tiles are a matter of WDDM 1: above it, drivers are not told when the CPU looks. */
 static bool is_tiled(const struct player *player, const struct workload_allocation *allocation)
 {
-    return !player->is_virtual &&
+    return !player->is_virtual && !player_is_bare(player) &&
            (allocation->flags & (WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED));
 }
 
 static bool has_rows(const struct player *player, const struct workload_allocation *allocation)
 {
-    return !player->is_virtual && (allocation->flags & WORKLOAD_ALLOCATION_ROWS);
+    return !player->is_virtual && !player_is_bare(player) &&
+           (allocation->flags & WORKLOAD_ALLOCATION_ROWS);
 }
 
 static uint64_t tiled_page(uint64_t page)
@@ -200,8 +201,8 @@ static struct sgpu_umd_allocation private_data_of(const struct player *player,
 }
 
 /* What is shared is opened in every device. */
-static bool open_in_other_devices(struct player *player, uint32_t id,
-                                  const struct sgpu_umd_allocation *data)
+static bool open_in_other_devices(struct player *player, uint32_t id, const void *data,
+                                  uint32_t bytes)
 {
     const struct workload_allocation *allocation = &player->workload->allocations[id];
 
@@ -215,7 +216,7 @@ static bool open_in_other_devices(struct player *player, uint32_t id,
             continue;
         do {
             status = vidmm_allocation_open(player->devices[i], player->allocations[id].handle, data,
-                                           sizeof *data);
+                                           bytes);
         } while (player_should_repeat(player, status, &attempts));
         if (!NT_SUCCESS(status))
             return false;
@@ -234,8 +235,12 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     (struct vidmm_device *, const void *, uint32_t, void *, struct vidmm_allocation **) =
         allocation->flags & WORKLOAD_ALLOCATION_PRIMARY ? vidmm_primary_create
                                                         : vidmm_allocation_create;
+    const void *told = &data;
+    uint32_t told_bytes = sizeof data, bare_bytes = 0;
+    uint8_t *bare_data = NULL;
     unsigned attempts = 0;
     NTSTATUS status;
+    bool is_open;
 
     if (player->oracle) {
         status = oracle_allocation_created(player->oracle, id, allocation->size, name);
@@ -248,15 +253,25 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         else if (has_rows(player, allocation))
             oracle_allocation_pitched(player->oracle, id, page_in_rows);
     }
+    if (player_is_bare(player)) {
+        if (!player_bare_allocation(player, allocation->size, data.flags, id, &bare_data,
+                                    &bare_bytes))
+            return player_stop_with(player, PLAYER_OBJECT,
+                                    "no memory for the private data of allocation '%s'", name);
+        told = bare_data;
+        told_bytes = bare_bytes;
+    }
     do {
         player_tell(player,
                     &(struct check_client_event){
                         .kind = CHECK_CLIENT_CREATE,
                         .is_primary = (allocation->flags & WORKLOAD_ALLOCATION_PRIMARY) != 0});
-        status = create(player->devices[allocation->device], &data, sizeof data,
+        status = create(player->devices[allocation->device], told, told_bytes,
                         (void *)(uintptr_t)(id + 1), &entry->handle);
         player_tell_of(player, CHECK_CLIENT_CREATED, entry->handle, status);
     } while (player_should_repeat(player, status, &attempts));
+    is_open = NT_SUCCESS(status) && open_in_other_devices(player, id, told, told_bytes);
+    base_free(player->services, bare_data, bare_bytes);
     if (!NT_SUCCESS(status)) {
         if (player->oracle)
             oracle_allocation_freed(player->oracle, id);
@@ -265,7 +280,7 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         return true;
     }
     player->live_handles[id] = entry->handle;
-    if (!open_in_other_devices(player, id, &data))
+    if (!is_open)
         player_report(player, op_index, "alloc %s cannot be opened in every device", name);
     if (player->is_virtual && !(allocation->flags & WORKLOAD_ALLOCATION_NOMAP)) {
         uint64_t bytes = vidmm_allocation_size(entry->handle);
@@ -354,10 +369,9 @@ bool player_play_free(struct player *player, uint32_t op_index)
 /* ---- CPU access ------------------------------------------------------------------------------------- */
 
 /* One piece of a locked allocation that is contiguous on the bus. */
-static bool access_piece(struct player *player, uint32_t op_index, uint64_t offset, uint64_t pa,
-                         uint64_t bytes, bool is_write, uint64_t tag)
+static bool access_piece(struct player *player, uint32_t op_index, uint32_t id, uint64_t offset,
+                         uint64_t pa, uint64_t bytes, bool is_write, uint64_t tag)
 {
-    uint32_t id = player_op(player, op_index)->object;
     struct machine_target target;
 
     if (!machine_bus_find(player->machine, pa, bytes, &target) || !target.store) {
@@ -377,11 +391,10 @@ static bool access_piece(struct player *player, uint32_t op_index, uint64_t offs
 }
 
 /* Reads or writes [offset, end) of a locked allocation, in pieces contiguous on the bus. */
-static void access_locked(struct player *player, uint32_t op_index, uint64_t offset, uint64_t end,
-                          bool is_write, uint64_t tag)
+static void access_locked(struct player *player, uint32_t op_index, uint32_t id, uint64_t offset,
+                          uint64_t end, bool is_write, uint64_t tag)
 {
-    const struct vidmm_allocation *handle =
-        player->allocations[player_op(player, op_index)->object].handle;
+    const struct vidmm_allocation *handle = player->allocations[id].handle;
 
     while (offset < end) {
         uint64_t page = offset / PAGE_BYTES;
@@ -400,30 +413,29 @@ static void access_locked(struct player *player, uint32_t op_index, uint64_t off
             pages = 1;
             bytes = PAGE_BYTES - in_page;
         }
-        if (!access_piece(player, op_index, offset, pa + in_page, bytes, is_write, tag))
+        if (!access_piece(player, op_index, id, offset, pa + in_page, bytes, is_write, tag))
             return;
         offset += bytes;
         tag += pages;
     }
 }
 
-bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
+/* Waits until nothing uses it, and locks it; STATUS_INVALID_HANDLE: it is not there. False: stopped. */
+static bool lock_allocation(struct player *player, uint32_t id, NTSTATUS *out_status)
 {
-    const struct workload_op *op = player_op(player, op_index);
-    struct player_allocation *entry = &player->allocations[op->object];
+    struct player_allocation *entry = &player->allocations[id];
     unsigned attempts = 0;
-    uint64_t tag = 0;
-    unsigned flags = is_tiled(player, &player->workload->allocations[op->object])
-                         ? VIDMM_LOCK_ACQUIRE_APERTURE
-                         : 0;
+    unsigned flags =
+        is_tiled(player, &player->workload->allocations[id]) ? VIDMM_LOCK_ACQUIRE_APERTURE : 0;
     NTSTATUS status;
 
+    *out_status = STATUS_INVALID_HANDLE;
     while (entry->waiting_count || entry->running_count) {
         if (!player_advance(player))
             return false;
     }
     if (!entry->handle)
-        return true; /* it could not be created, which has been reported */
+        return true;
     player_tell(player, &(struct check_client_event){
                             .kind = CHECK_CLIENT_LOCK,
                             .count = 1,
@@ -439,6 +451,45 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
         }
     }
     player_tell_of(player, CHECK_CLIENT_LOCKED, entry->handle, status);
+    *out_status = status;
+    return true;
+}
+
+static void unlock_allocation(struct player *player, uint32_t id)
+{
+    struct player_allocation *entry = &player->allocations[id];
+
+    player_tell_of(player, CHECK_CLIENT_UNLOCK, entry->handle, STATUS_SUCCESS);
+    vidmm_unlock(entry->handle);
+}
+
+bool player_write_locked(struct player *player, uint32_t op_index, const struct workload_ref *ref)
+{
+    uint64_t tag = ref->key ? ref->key : player_take_tags(player, ref->offset, ref->size);
+    NTSTATUS status;
+
+    if (player->is_asleep) /* who waited would wait for ever */
+        return true;
+    if (!lock_allocation(player, ref->allocation, &status))
+        return false;
+    if (!NT_SUCCESS(status))
+        return true;
+    access_locked(player, op_index, ref->allocation, ref->offset, ref->offset + ref->size, true,
+                  tag);
+    unlock_allocation(player, ref->allocation);
+    return true;
+}
+
+bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    uint64_t tag = 0;
+    NTSTATUS status;
+
+    if (!lock_allocation(player, op->object, &status))
+        return false;
+    if (!player->allocations[op->object].handle)
+        return true; /* it could not be created, which has been reported */
     if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
                       workload_allocation_name(player->workload, op->object), (unsigned)status);
@@ -446,9 +497,8 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     }
     if (is_write)
         tag = op->value ? op->value : player_take_tags(player, op->offset, op->size);
-    access_locked(player, op_index, op->offset, op->offset + op->size, is_write, tag);
-    player_tell_of(player, CHECK_CLIENT_UNLOCK, entry->handle, STATUS_SUCCESS);
-    vidmm_unlock(entry->handle);
+    access_locked(player, op_index, op->object, op->offset, op->offset + op->size, is_write, tag);
+    unlock_allocation(player, op->object);
     return true;
 }
 

@@ -10,6 +10,7 @@
  *            | player_fence.c        | fence lines                                                |
  *            | player_submit.c       | the way of a submission                                   |
  *            | player_ring.c         | command buffers (GpuMmu)                                  |
+ *            | player_bare.c         | private data and content without a GPU model               |
  *            | player_addresses.c    | addresses that the workload leaves free                   |
  *            | player_translations.c | page tables against the pte lines                         |
  *            | player_tell.c         | tells the checking layer what is asked of the manager     |
@@ -235,10 +236,31 @@ bool player_play_unmap(struct player *player, uint32_t op_index);
 bool player_play_page_table(struct player *player, uint32_t op_index);
 void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
+/*
+ * Writes a reference of a submission by the CPU, when nothing uses the allocation: with its key, or fresh
+ * names. What cannot be locked is left. False: stopped.
+ */
+bool player_write_locked(struct player *player, uint32_t op_index, const struct workload_ref *ref);
+
+/* ---- player_bare.c: without a GPU model ---------------------------------------------------------- */
+
+bool player_is_bare(const struct player *player);
+/* Private data by the run's templates, which the caller frees. False: there is none, or no memory. */
+bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
+                            uint8_t **out_data, uint32_t *out_bytes);
+bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
+                         uint32_t *out_bytes);
+/* Commands of a submission; 0 bytes: it has none. */
+uint64_t player_bare_command_bytes(const struct player *player);
+void player_bare_command(const struct player *player, uint32_t op_index, uint64_t token,
+                         uint8_t *out);
+/* The content that a line has the GPU write, before it is submitted. False: stopped. */
+bool player_bare_write(struct player *player, uint32_t op_index);
+
 /* ---- player_ring.c ----------------------------------------------------------------------------- */
 
 /* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
-uint64_t player_command_bytes(const struct workload_op *op);
+uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
 
 /* Makes the ring of a context; waits for it. STATUS_UNSUCCESSFUL: stopped. */
 NTSTATUS player_ring_open(struct player *player, struct player_context *context);

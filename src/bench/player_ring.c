@@ -11,8 +11,10 @@
 
 #define RING_BYTES (256 * KiB)
 
-uint64_t player_command_bytes(const struct workload_op *op)
+uint64_t player_command_bytes(const struct player *player, const struct workload_op *op)
 {
+    if (player_is_bare(player))
+        return player_bare_command_bytes(player);
     return sizeof(struct sgpu_packet_render) +
            (uint64_t)op->ref_count * sizeof(struct sgpu_render_ref) +
            (op->offset ? sizeof(struct sgpu_packet_fence_signal) : 0);
@@ -30,7 +32,8 @@ static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
         const struct workload_op *op = player_op(player, i);
 
         if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context)
-            longest = max_u64(longest, align_up(player_command_bytes(op), SGPU_SUBMIT_ALIGN));
+            longest =
+                max_u64(longest, align_up(player_command_bytes(player, op), SGPU_SUBMIT_ALIGN));
     }
     if (!longest)
         return 0;
@@ -46,27 +49,49 @@ static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint6
     player->needs_pump = true;
 }
 
-NTSTATUS player_ring_open(struct player *player, struct player_context *context)
+/* The ring's own numbers follow those of the case's allocations. */
+static NTSTATUS create_ring(struct player *player, struct player_context *context)
 {
     const struct sgpu_umd_allocation data = {
         .version = SGPU_UMD_VERSION,
         .flags = SGPU_UMD_CPU_VISIBLE | SGPU_UMD_PREFER_APERTURE,
-        .bytes = ring_bytes_for(player, context->id),
+        .bytes = context->ring_bytes,
     };
+    const void *told = &data;
+    uint32_t told_bytes = sizeof data, bare_bytes = 0;
+    uint8_t *bare_data = NULL;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    if (player_is_bare(player)) {
+        if (!player_bare_allocation(player, data.bytes, data.flags,
+                                    player->workload->allocation_count + context->id, &bare_data,
+                                    &bare_bytes))
+            return STATUS_NO_MEMORY;
+        told = bare_data;
+        told_bytes = bare_bytes;
+    }
+    do {
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
+        status = vidmm_allocation_create(player->devices[context->device], told, told_bytes, NULL,
+                                         &context->ring);
+        player_tell_of(player, CHECK_CLIENT_CREATED, context->ring, status);
+    } while (player_should_repeat(player, status, &attempts));
+    base_free(player->services, bare_data, bare_bytes);
+    return status;
+}
+
+NTSTATUS player_ring_open(struct player *player, struct player_context *context)
+{
     struct player_mapping *mapping = &context->ring_mapping;
     unsigned attempts = 0;
     uint64_t fence_value, va;
     NTSTATUS status;
 
-    if (!data.bytes)
+    context->ring_bytes = ring_bytes_for(player, context->id);
+    if (!context->ring_bytes)
         return STATUS_SUCCESS;
-    context->ring_bytes = data.bytes;
-    do {
-        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
-        status = vidmm_allocation_create(player->devices[context->device], &data, sizeof data, NULL,
-                                         &context->ring);
-        player_tell_of(player, CHECK_CLIENT_CREATED, context->ring, status);
-    } while (player_should_repeat(player, status, &attempts));
+    status = create_ring(player, context);
     if (!NT_SUCCESS(status))
         return status;
     do {
@@ -90,15 +115,16 @@ NTSTATUS player_ring_open(struct player *player, struct player_context *context)
     context->is_ring_resident = true;
 
     mapping->player = player;
-    va = player_choose_va(player, data.bytes);
+    va = player_choose_va(player, context->ring_bytes);
     do {
-        status = vidmm_map_gpu_va(player->processes[context->process], context->ring, 0, data.bytes,
-                                  va, 0, 0, player_mapping_done, mapping, &mapping->va);
+        status = vidmm_map_gpu_va(player->processes[context->process], context->ring, 0,
+                                  context->ring_bytes, va, 0, 0, player_mapping_done, mapping,
+                                  &mapping->va);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
         return status;
     mapping->process = context->process;
-    mapping->bytes = data.bytes;
+    mapping->bytes = context->ring_bytes;
     while (!mapping->is_ready) {
         if (!player_advance(player))
             return STATUS_UNSUCCESSFUL;

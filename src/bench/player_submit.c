@@ -28,16 +28,25 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
     /* Drivers of the IoMmu model have no context allocations. */
     bool may_save = !player->is_virtual || player->has_page_tables;
     uint32_t data_bytes = source->save.bytes && may_save ? sizeof data : 0;
+    const void *told = data_bytes ? &data : NULL;
+    uint32_t bare_bytes = 0;
+    uint8_t *bare_data = NULL;
     unsigned attempts = 0;
     NTSTATUS status;
 
     context->id = id;
     context->device = source->device;
     context->process = player->workload->devices[source->device].process;
+    if (player_is_bare(player)) {
+        player_bare_context(player, id, &bare_data, &bare_bytes);
+        told = bare_data;
+        data_bytes = bare_bytes;
+    }
     do {
-        status = vidmm_context_create(player->devices[source->device], source->node,
-                                      data_bytes ? &data : NULL, data_bytes, &context->handle);
+        status = vidmm_context_create(player->devices[source->device], source->node, told,
+                                      data_bytes, &context->handle);
     } while (player_should_repeat(player, status, &attempts));
+    base_free(player->services, bare_data, bare_bytes);
     if (!NT_SUCCESS(status) || !player->is_virtual)
         return status;
     return player_ring_open(player, context);
@@ -117,8 +126,9 @@ static NTSTATUS tell_oracle(struct player *player, struct submission *submission
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
-    if (!player->oracle || submission->is_told || (op->flags & WORKLOAD_SUBMIT_NULL))
-        return STATUS_SUCCESS; /* what does not run changes nothing */
+    if (!player->oracle || submission->is_told || (op->flags & WORKLOAD_SUBMIT_NULL) ||
+        player_is_bare(player))
+        return STATUS_SUCCESS; /* what does not run, or is not seen to, changes nothing */
     list = base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
     if (!list)
         return STATUS_NO_MEMORY;
@@ -168,6 +178,23 @@ static void submission_done(void *context, NTSTATUS status, uint64_t needed, uin
         release_residency(submission->player, submission);
 }
 
+/* The same for a driver whose commands are the run's template. */
+static NTSTATUS submit_virtual_bare(struct player *player, struct submission *submission)
+{
+    struct player_context *context = submission->context;
+    uint64_t bytes = player_bare_command_bytes(player);
+    uint8_t *command = bytes ? command_buffer(player, bytes) : NULL;
+
+    if (bytes && !command)
+        return STATUS_NO_MEMORY;
+    if (bytes)
+        player_bare_command(player, submission->op_index, submission->token, command);
+    if (!player_ring_write(player, context, submission->ring_start, command, bytes))
+        return STATUS_UNSUCCESSFUL;
+    return vidmm_submit_virtual(context->handle, context->ring_mapping.va + submission->ring_start,
+                                (uint32_t)bytes, submission_done, submission);
+}
+
 /* Writes the command buffer at ring_start and hands it over. */
 static NTSTATUS submit_virtual(struct player *player, struct submission *submission)
 {
@@ -176,7 +203,7 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
     struct player_context *context = submission->context;
     uint64_t bytes =
         sizeof(struct sgpu_packet_render) + op->ref_count * sizeof(struct sgpu_render_ref);
-    struct sgpu_packet_render *packet = command_buffer(player, player_command_bytes(op));
+    struct sgpu_packet_render *packet = command_buffer(player, player_command_bytes(player, op));
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
@@ -244,8 +271,9 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
 {
     const struct workload_op *op = player_op(player, submission->op_index);
     const struct workload_ref *refs = refs_of(player, submission);
+    uint64_t bare_bytes = player_bare_command_bytes(player);
     uint64_t bytes = sizeof(struct sgpu_umd_render) + op->ref_count * sizeof(struct sgpu_umd_ref);
-    struct sgpu_umd_render *render = command_buffer(player, bytes);
+    struct sgpu_umd_render *render = command_buffer(player, max_u64(bytes, bare_bytes));
     uint64_t tag = submission->first_key;
     struct vidmm_reference *list;
     NTSTATUS status;
@@ -280,6 +308,11 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
         };
     }
     mark_pieces(player, render);
+    if (player_is_bare(player)) {
+        bytes = bare_bytes;
+        if (bytes)
+            player_bare_command(player, submission->op_index, submission->token, (uint8_t *)render);
+    }
     status = tell_oracle(player, submission);
     if (NT_SUCCESS(status))
         status = vidmm_render(submission->context->handle, render, (uint32_t)bytes,
@@ -536,15 +569,16 @@ static bool hand_over(struct player *player, struct submission *submission)
 
     if (player->is_virtual && !submission->ring_bytes &&
         !player_ring_take(submission->context, submission,
-                          player_command_bytes(player_op(player, submission->op_index))))
+                          player_command_bytes(player, player_op(player, submission->op_index))))
         return false;
     vidmm_context_set_null_rendering(
         submission->context->handle,
         (player_op(player, submission->op_index)->flags & WORKLOAD_SUBMIT_NULL) != 0);
     submission->is_reported = false;
     submission->state = SUBMISSION_RUNNING;
-    status = player->is_virtual ? submit_virtual(player, submission)
-                                : submit_physical(player, submission);
+    status = !player->is_virtual      ? submit_physical(player, submission)
+             : player_is_bare(player) ? submit_virtual_bare(player, submission)
+                                      : submit_virtual(player, submission);
     if (!NT_SUCCESS(status)) {
         /* From the start: one that must run alone would wait for what this one holds resident. */
         submission->state = SUBMISSION_WAITING;
@@ -743,6 +777,8 @@ bool player_submit(struct player *player, uint32_t op_index)
         player->result->failed_submissions++;
         return true;
     }
+    if (player_is_bare(player) && !player_bare_write(player, op_index))
+        return false;
     submission = submission_create(player, op_index);
     if (!submission)
         return player_stop_with(player, PLAYER_OBJECT,

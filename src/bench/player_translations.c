@@ -440,8 +440,9 @@ static bool expected_translations(struct player *player, bool *out_has_lines,
     *out_list = NULL;
     *out_count = 0;
     workload_summarise(player->workload, &summary);
-    *out_has_lines = player->has_page_tables && (summary.op_counts[WORKLOAD_OP_PTE_MAP] +
-                                                 summary.op_counts[WORKLOAD_OP_PTE_UNMAP]);
+    *out_has_lines =
+        player->has_page_tables && !player_is_bare(player) &&
+        (summary.op_counts[WORKLOAD_OP_PTE_MAP] + summary.op_counts[WORKLOAD_OP_PTE_UNMAP]);
     if (!*out_has_lines)
         return true;
     if (!workload_expected_translations(player->workload, player->workload->op_count, out_list,
@@ -458,7 +459,7 @@ bool player_check_translations(struct player *player)
 
     if (!expected_translations(player, &has_lines, &list, &count))
         return false;
-    if (player->has_page_tables)
+    if (player->has_page_tables && !player_is_bare(player))
         check_mappings(player);
     for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);

@@ -14,7 +14,9 @@
  * nobody else's, and a leak has an owner. If the run ends where nothing can be taken down in order
  * (the driver stopped the machine, or something hangs for good), both memories are given up whole.
  */
+#include "bench/bare_device.h"
 #include "bench/driver_image.h"
+#include "bench/drivers.h"
 #include "bench/run_private.h"
 
 #include "base/assert.h"
@@ -190,6 +192,10 @@ static bool raise_hardware(struct run_assembly *run)
     if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
         return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
                           SGPU_MAX_NODES);
+    if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
+        return bare_registers_open(run->machine) || run_refuse(run, "no memory for the registers");
+    if (strcmp(config->gpu, RUN_GPU_DRYDOCK) != 0)
+        return run_refuse(run, "there is no GPU '%s' (expected sgpu or none)", config->gpu);
     run->gpu = sgpu_create(run->machine, &gpu_config);
     if (!run->gpu)
         return run_refuse(run, "no memory for the GPU");
@@ -203,10 +209,10 @@ static bool raise_oracle(struct run_assembly *run)
     uint64_t total = 0;
     NTSTATUS status;
 
-    if (!run->config->checks_content) {
-        sgpu_set_observer(run->gpu, run_tell_gpu(false), run);
+    if (run->gpu)
+        sgpu_set_observer(run->gpu, run_tell_gpu(run->config->checks_content), run);
+    if (!run->config->checks_content)
         return true;
-    }
     workload_summarise(run->workload, &summary);
     for (uint32_t i = 0; i < run->workload->allocation_count; i++)
         total += align_up(run->workload->allocations[i].size, PAGE_BYTES);
@@ -222,7 +228,6 @@ static bool raise_oracle(struct run_assembly *run)
     status = oracle_create(&config, &run->oracle);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory to follow the content of the run");
-    sgpu_set_observer(run->gpu, run_tell_gpu(true), run);
     return true;
 }
 
@@ -333,7 +338,8 @@ static void collect(struct run_assembly *run)
     struct hash digest;
 
     result->statistics = *vidmm_statistics(run->vidmm);
-    sgpu_get_statistics(run->gpu, &result->gpu);
+    if (run->gpu)
+        sgpu_get_statistics(run->gpu, &result->gpu);
     result->interrupts = machine_interrupt_count(run->machine);
     result->link_to_device_bytes = machine_link_to_device(run->machine)->carried_bytes;
     result->link_from_device_bytes = machine_link_from_device(run->machine)->carried_bytes;
@@ -538,6 +544,16 @@ static void settle_outcome(struct run_result *result)
     }
 }
 
+static void choose_gpu(struct run_config *config)
+{
+    struct run_driver driver;
+
+    /* A driver that is not there is told of when it is to be loaded. */
+    if (!config->gpu)
+        config->gpu =
+            run_find_driver(config->driver, &driver) ? run_driver_gpu(&driver) : RUN_GPU_DRYDOCK;
+}
+
 static void execute_once(const struct run_config *config, const struct workload *workload,
                          struct run_result *result)
 {
@@ -548,6 +564,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     memset(result, 0, sizeof *result);
     result->config = *config;
     run_config_resolve(&result->config, workload);
+    choose_gpu(&result->config);
     snprintf(result->case_name, sizeof result->case_name, "%s",
              workload->name[0] ? workload->name : workload->path);
     workload_summarise(workload, &summary);

@@ -29,6 +29,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define RUN_GPU_DRYDOCK     "sgpu"
+#define RUN_GPU_NONE        "none"
+#define RUN_ALLOCATION_DATA "size:u64,flags:u32,index:u32"
+
 /* What a run can follow: system memory, and what a case has alive at once. More is refused. */
 #define RUN_MAX_BYTES (UINT64_C(1) << 40)
 
@@ -105,7 +109,9 @@ enum run_fault {
 enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN };
 
 struct run_config {
-    const char *driver;  /* "ref" */
+    const char *driver; /* "ref" */
+    const char
+        *gpu; /* "sgpu", "none"; NULL: what the driver is for, none for an image that is silent */
     const char *profile; /* how it is judged (bench/profile.h); NULL: by default */
     enum run_model model;
     unsigned wddm; /* 11 is WDDM 1.1; 0: what the driver has for the model */
@@ -133,6 +139,11 @@ struct run_config {
     enum run_update_mode update_mode;
     bool has_tables_in_system_memory;
     struct run_mmu mmu;
+
+    /* Of drivers of other GPUs: private data of their user-mode halves (workload/template.h). */
+    const char *allocation_data; /* NULL: RUN_ALLOCATION_DATA */
+    const char *context_data;    /* NULL: none */
+    const char *command_data;    /* NULL: none */
 
     /* The manager. */
     uint64_t budget; /* local memory that each process should have resident; 0: no limit */

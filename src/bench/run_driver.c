@@ -5,6 +5,7 @@
  * busy, lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, deny,
  * and the one that a test adds. Where each stands in the order is told in docs/architecture.md.
  */
+#include "bench/bare_device.h"
 #include "bench/coverage.h"
 #include "bench/driver_image.h"
 #include "bench/drivers.h"
@@ -131,7 +132,9 @@ bool run_raise_driver(struct run_assembly *run)
             return run_refuse(run, "%s", why);
         wddm = driver.wddm;
     }
-    entry = driver.image_path ? NULL : run_driver_entry(run->config->model, &wddm);
+    entry = driver.image_path ? NULL
+            : driver.entry    ? driver.entry
+                              : run_driver_entry(run->config->model, &wddm);
     if (!driver.image_path && !entry)
         return run_refuse(run, "driver '%s' has no WDDM %u.%u for the %s model",
                           run->config->driver, wddm / 10, wddm % 10,
@@ -145,6 +148,12 @@ bool run_raise_driver(struct run_assembly *run)
         return run_refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
                           run->config->driver, (unsigned)data.Version);
     run->top = run->raw;
+    if (!run->gpu) {
+        status = bare_device_create(&run->own.services, run->machine, run->top, &run->bare);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the bare device");
+        run->top = run->bare;
+    }
     if (driver.wrap) {
         status = driver.wrap(&driver, &run->own.services, run->top, &layer);
         if (!NT_SUCCESS(status))
@@ -194,7 +203,7 @@ bool run_raise_driver(struct run_assembly *run)
             .guards_buffers = true,
             .enables_native_fences = run->config->native_fences != 0,
             .guarantees_one_buffer = run->config->guarantees_one_buffer,
-            .submission_alignment = SGPU_SUBMIT_ALIGN,
+            .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
             .remaps_dma = run->config->remaps_dma,
         };
 

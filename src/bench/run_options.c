@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "workload/template.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -43,6 +44,10 @@ _Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_CACHED_WINDOW == 1 << 6
 static const struct run_option rows[] = {
     SPECIAL(driver, RUN_OPTION_NAME, "driver"),
     SPECIAL(profile, RUN_OPTION_NAME, "profile"),
+    SPECIAL(gpu, RUN_OPTION_NAME, "gpu"),
+    SPECIAL(allocation_data, RUN_OPTION_NAME, "allocation-data"),
+    SPECIAL(context_data, RUN_OPTION_NAME, "context-data"),
+    SPECIAL(command_data, RUN_OPTION_NAME, "command-data"),
     CHOICE(model, "model", "physical|gpummu|iommu"),
     SPECIAL(wddm, RUN_OPTION_LEVEL, "wddm"),
     NUMBER(seed, "seed"),
@@ -260,7 +265,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 
 /* ---- To a case --------------------------------------------------------------------------------- */
 
-#define VALUE_BYTES 192
+#define VALUE_BYTES (WORKLOAD_MAX_TEMPLATE + 1)
 
 static void write_choice(const struct run_option *row, uint64_t number, char value[VALUE_BYTES])
 {
@@ -292,7 +297,8 @@ static void write_option(const struct run_option *row, const struct run_config *
     value[0] = '\0';
     switch (row->kind) {
     case RUN_OPTION_NAME:
-        if (strcmp(get_name(row, config), get_name(row, defaults)) != 0)
+        if (get_name(row, config) && (!get_name(row, defaults) ||
+                                      strcmp(get_name(row, config), get_name(row, defaults)) != 0))
             snprintf(value, VALUE_BYTES, "%s", get_name(row, config));
         return;
     case RUN_OPTION_LOCAL:

@@ -34,7 +34,7 @@ struct run_assembly {
     struct run_result *result;
     struct run_memory own, managers;
     struct machine *machine;
-    struct sgpu *gpu;
+    struct sgpu *gpu; /* NULL: the run has another GPU, or none */
     struct nt *nt;
     struct nt *previous_nt;
     struct driver_image *image; /* NULL: the driver is linked in */
@@ -45,6 +45,7 @@ struct run_assembly {
     struct platform platform;
     bool has_platform;
     struct miniport *raw, *trace, *deny, *top;
+    struct miniport *bare; /* bench/bare_device.h; NULL: the device is another one */
     bool is_added, is_started;
     struct vidmm_early_caps early;
     struct run_event_log events;

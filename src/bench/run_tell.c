@@ -6,6 +6,7 @@
  * the hardware.
  */
 #include "base/assert.h"
+#include "bench/bare_device.h"
 #include "bench/run_private.h"
 #include "miniport/raw.h"
 #include "bench/run_tables.h"
@@ -170,6 +171,14 @@ static bool find_local_behind(void *context, uint64_t address, uint64_t *out_add
 
     *out_address = target.address;
     return is_found;
+}
+
+static bool find_in_segment(void *context, const struct oracle_segment *segment, uint64_t offset,
+                            uint64_t bytes, struct page_store **out_store, uint64_t *out_address)
+{
+    const struct run_assembly *run = context;
+
+    return bare_device_resolve(run->bare, segment, offset, bytes, out_store, out_address);
 }
 
 static void on_oracle_report(void *context, const struct oracle_report *report)
@@ -363,17 +372,21 @@ void run_tell_oracle(struct run_assembly *run, struct oracle_config *config)
     config->context = run;
     config->report = on_oracle_report;
     config->system_page = run->config->remaps_dma ? find_system_page : NULL;
+    config->resolve = run->gpu ? NULL : find_in_segment;
 }
 
 void run_tell_check(struct run_assembly *run, struct check_config *config)
 {
     config->context = run;
-    config->patched_address = patched_address;
     config->report = on_finding;
     config->irql = driver_irql;
-    config->walk = walk_tables;
-    config->slot_page = find_slot_page;
-    config->slot_is_coherent = is_slot_coherent;
+    /* What only a model of the GPU can tell: without one, the rules behind it are not judged. */
+    if (run->gpu) {
+        config->patched_address = patched_address;
+        config->walk = walk_tables;
+        config->slot_page = find_slot_page;
+        config->slot_is_coherent = is_slot_coherent;
+    }
     config->read_page = read_device_page;
     config->bus_local = find_local_behind;
 }

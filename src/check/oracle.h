@@ -120,11 +120,11 @@ struct oracle_config {
     void *context;              /* of the functions below                  */
 
     /*
-     * The address in local of [offset, + bytes) of a memory segment; false when it is not
-     * there. Never asked about apertures. NULL: base + offset.
+     * The store (ram or local) and address in it of [offset, + bytes) of a memory segment; false when
+     * it is in neither. Never asked about apertures. NULL: base + offset in local.
      */
     bool (*resolve)(void *context, const struct oracle_segment *segment, uint64_t offset,
-                    uint64_t bytes, uint64_t *out_address);
+                    uint64_t bytes, struct page_store **out_store, uint64_t *out_address);
     /*
      * The page in ram of a system page as the device names it, in page-table entries, address
      * descriptor lists and dummy pages; false when it is none. NULL: the page itself.

@@ -91,12 +91,15 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
 static const char *describe_place(const struct oracle *oracle, struct page_store *store,
                                   uint64_t page, char text[PLACE_BYTES])
 {
-    for (unsigned i = 0; store && store == oracle->config.local && i < oracle->segment_count; i++) {
+    for (unsigned i = 0; store && i < oracle->segment_count; i++) {
         const struct oracle_segment *segment = &oracle->segments[i];
+        struct page_store *of_segment;
         uint64_t address;
 
-        if (segment->is_aperture || !oracle_segment_address(oracle, segment, 0, 0, &address) ||
-            page * PAGE_BYTES < address || page * PAGE_BYTES - address >= segment->size)
+        if (segment->is_aperture ||
+            !oracle_segment_address(oracle, segment, 0, 0, &of_segment, &address) ||
+            store != of_segment || page * PAGE_BYTES < address ||
+            page * PAGE_BYTES - address >= segment->size)
             continue;
         snprintf(text, PLACE_BYTES, "segment %u page 0x%llx", segment->id,
                  (unsigned long long)(page - address / PAGE_BYTES));

@@ -282,7 +282,8 @@ struct page_store *location_store(const struct oracle *oracle, uint64_t location
 
 /* The address in local memory of part of a memory segment; bytes may be 0. */
 bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
-                            uint64_t offset, uint64_t bytes, uint64_t *out_address);
+                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                            uint64_t *out_address);
 
 /* The location of a page of a store; LOCATION_UNKNOWN when it is none of ram or local. */
 uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page);

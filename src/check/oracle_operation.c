@@ -68,13 +68,16 @@ const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned 
 }
 
 bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
-                            uint64_t offset, uint64_t bytes, uint64_t *out_address)
+                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                            uint64_t *out_address)
 {
+    *out_store = oracle->config.local;
     *out_address = 0;
     if (offset > segment->size || bytes > segment->size - offset)
         return false;
     if (oracle->config.resolve)
-        return oracle->config.resolve(oracle->config.context, segment, offset, bytes, out_address);
+        return oracle->config.resolve(oracle->config.context, segment, offset, bytes, out_store,
+                                      out_address);
     *out_address = segment->base + offset;
     return true;
 }
@@ -83,6 +86,7 @@ bool oracle_segment_address(const struct oracle *oracle, const struct oracle_seg
 static uint64_t segment_location(const struct oracle *oracle, unsigned id, uint64_t offset)
 {
     const struct oracle_segment *segment = find_segment(oracle, id);
+    struct page_store *store;
     uint64_t address;
 
     if (!segment)
@@ -93,9 +97,9 @@ static uint64_t segment_location(const struct oracle *oracle, unsigned id, uint6
 
         return slot < aperture->slot_count ? aperture->slots[slot] : LOCATION_UNKNOWN;
     }
-    if (!oracle_segment_address(oracle, segment, offset, PAGE_BYTES, &address))
+    if (!oracle_segment_address(oracle, segment, offset, PAGE_BYTES, &store, &address))
         return LOCATION_UNKNOWN;
-    return location_in(oracle, oracle->config.local, address / PAGE_BYTES);
+    return location_in(oracle, store, address / PAGE_BYTES);
 }
 
 /* ---- Operations ---- */
@@ -222,6 +226,7 @@ static void set_from_segment(struct oracle *oracle, struct paging_operation *ope
                              uint64_t gpu_address, bool is_reordered)
 {
     const struct oracle_segment *segment = find_segment(oracle, id);
+    struct page_store *store;
     uint64_t address;
 
     if (!segment || gpu_address < segment->base)
@@ -236,11 +241,10 @@ static void set_from_segment(struct oracle *oracle, struct paging_operation *ope
         return;
     }
     if (!oracle_segment_address(oracle, segment, gpu_address - segment->base,
-                                operation->page_count * PAGE_BYTES, &address) ||
-        !location_in(oracle, oracle->config.local,
-                     address / PAGE_BYTES + operation->page_count - 1))
+                                operation->page_count * PAGE_BYTES, &store, &address) ||
+        !location_in(oracle, store, address / PAGE_BYTES + operation->page_count - 1))
         return;
-    operation->locations[0] = location_in(oracle, oracle->config.local, address / PAGE_BYTES);
+    operation->locations[0] = location_in(oracle, store, address / PAGE_BYTES);
 }
 
 static bool is_memory_segment(const struct oracle *oracle, unsigned id)

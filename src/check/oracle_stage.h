@@ -341,7 +341,7 @@ static void keep_report(void *context, const struct oracle_report *report)
 }
 
 static bool resolve(void *context, const struct oracle_segment *segment, uint64_t offset,
-                    uint64_t bytes, uint64_t *out_address)
+                    uint64_t bytes, struct page_store **out_store, uint64_t *out_address)
 {
     assert_int_equal(segment->id, 1);
     assert_int_equal(segment->base, SEGMENT_BASE);

@@ -132,6 +132,8 @@ struct machine_registers {
 };
 bool machine_set_registers(struct machine *machine, const struct machine_registers *registers,
                            void *context);
+/* Of BAR 0; 0: there are none. */
+uint64_t machine_register_bytes(const struct machine *machine);
 
 /*
  * A host pointer to [pa, pa + bytes), or NULL. RAM and BAR 1 read and write as memory. BAR 0 gives

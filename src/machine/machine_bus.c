@@ -139,6 +139,11 @@ bool machine_bus_write(struct machine *machine, uint64_t pa, const void *from, u
 
 /* ---- Registers ------------------------------------------------------------------------------ */
 
+uint64_t machine_register_bytes(const struct machine *machine)
+{
+    return machine->registers ? machine->registers->bytes : 0;
+}
+
 bool machine_set_registers(struct machine *machine, const struct machine_registers *registers,
                            void *context)
 {

@@ -6,6 +6,15 @@
  */
 #include "adapter.h"
 
+/*
+ * Which GPU the driver is for, in words for who plays it as an image: a bench cannot tell by looking. A driver
+ * for a board that a system finds by its bus needs nothing of the kind.
+ */
+#ifdef _WIN32
+extern const char DrydockGpu[];
+__declspec(dllexport) const char DrydockGpu[] = "sgpu";
+#endif
+
 /* What all levels have in common. */
 static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 {
