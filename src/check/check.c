@@ -114,7 +114,8 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
 
     seen.packet = packet;
-    check->ledger.has_gpu = true;
+    /* That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. */
+    check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG;
     if (packet) {
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
         if (event->kind == CHECK_GPU_QUEUED)
