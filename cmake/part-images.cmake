@@ -22,3 +22,10 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                                         $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR} few)
     set_tests_properties(images/faults PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
+
+# A driver without packets, without a GPU model.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/softcopy COMMAND ${CMAKE_SOURCE_DIR}/tests/images/softcopy.sh $<TARGET_FILE:drydock>
+                                          ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/softcopy PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()

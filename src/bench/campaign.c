@@ -115,12 +115,25 @@ static void repeat(const struct campaign_setup *setup, const struct workload *wo
     add_finding(record, "digest", text);
 }
 
+static void name_board(struct campaign_record *record, const char *option, const char *value)
+{
+    size_t used = strlen(record->board);
+
+    if (value)
+        snprintf(record->board + used, sizeof record->board - used, " --%s '%s'", option, value);
+}
+
 void campaign_name_record(const struct campaign_options *options, struct campaign_record *record)
 {
     bool is_default = !options->profile || strcmp(options->profile, RUN_PROFILE_DEFAULT) == 0;
 
     snprintf(record->driver, sizeof record->driver, "%s", options->driver);
     snprintf(record->profile, sizeof record->profile, "%s", is_default ? "" : options->profile);
+    record->board[0] = '\0';
+    name_board(record, "gpu", options->gpu);
+    name_board(record, "allocation-data", options->allocation_data);
+    name_board(record, "context-data", options->context_data);
+    name_board(record, "command-data", options->command_data);
 }
 
 static void play_workload(const struct campaign_options *options, uint64_t seed,
@@ -195,7 +208,9 @@ void campaign_replay_command(const struct campaign_record *record, char *out, si
                                  "--driver %s --model %s --first-seed %" PRIu64 " --seeds 1",
                                  record->driver, campaign_model_name(record->model), record->seed);
     if (record->profile[0] && used < out_bytes)
-        snprintf(out + used, out_bytes - used, " --profile %s", record->profile);
+        used += (size_t)snprintf(out + used, out_bytes - used, " --profile %s", record->profile);
+    if (used < out_bytes)
+        snprintf(out + used, out_bytes - used, "%s", record->board);
 }
 
 void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes)
@@ -212,6 +227,7 @@ uint64_t campaign_record_key(const struct campaign_record *record)
     hash_init(&hash, 0);
     hash_update(&hash, record->driver, strlen(record->driver));
     hash_update(&hash, record->profile, strlen(record->profile));
+    hash_update(&hash, record->board, strlen(record->board));
     hash_update(&hash, record->case_path, strlen(record->case_path));
     hash_update_u64(&hash, record->seed);
     hash_update_u64(&hash, record->model);

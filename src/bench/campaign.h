@@ -88,6 +88,8 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 #define CAMPAIGN_MAX_FINDINGS 3 /* texts kept of a run; all are counted */
 #define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
 #define CAMPAIGN_CASE_PATH    256
+#define CAMPAIGN_BOARD_TEXT   640
+#define CAMPAIGN_REPLAY_BYTES 2048 /* enough for every replay command */
 
 struct campaign_finding {
     char kind[16]; /* of the run's finding, or the outcome */
@@ -100,8 +102,10 @@ struct campaign_finding {
 struct campaign_record {
     uint64_t seed;
     char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
-    char driver[64];
+    char driver[256];
     char profile[32]; /* "": by default */
+    char
+        board[CAMPAIGN_BOARD_TEXT]; /* " --gpu none ...", as campaign_options say it; "": nothing */
     enum campaign_model model;
     unsigned wddm;
     enum campaign_outcome outcome;
@@ -117,7 +121,7 @@ struct campaign_record {
     struct rule_counts rules;          /* of its first playing */
 };
 
-/* Driver and profile, as a record has them. */
+/* Driver, profile and board, as a record has them. */
 void campaign_name_record(const struct campaign_options *options, struct campaign_record *record);
 
 /* The command that plays the item again, without "drydock ". */
@@ -129,6 +133,8 @@ uint64_t campaign_record_key(const struct campaign_record *record);
 struct campaign_options {
     const char *driver;
     const char *profile; /* bench/profile.h; NULL: by default */
+    /* As run_config's; NULL: what the case says, or what is so by default. */
+    const char *gpu, *allocation_data, *context_data, *command_data;
     enum campaign_model model;
     const struct workload *const *cases; /* borrowed; none: random operations */
     size_t case_count;

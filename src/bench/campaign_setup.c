@@ -707,6 +707,11 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->seed = seed;
     config->driver = options->driver;
     config->profile = profile_of(options)->name;
+    config->gpu = options->gpu ? options->gpu : config->gpu;
+    config->allocation_data =
+        options->allocation_data ? options->allocation_data : config->allocation_data;
+    config->context_data = options->context_data ? options->context_data : config->context_data;
+    config->command_data = options->command_data ? options->command_data : config->command_data;
     config->model = drawn.model;
     if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;

@@ -3,6 +3,7 @@
 #include "bench/campaign_shrink.h"
 #include "bench/profile.h"
 #include "report/campaign_report.h"
+#include "workload/builder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,10 @@
 
 enum {
     OPTION_DRIVER,
+    OPTION_GPU,
+    OPTION_ALLOCATION_DATA,
+    OPTION_CONTEXT_DATA,
+    OPTION_COMMAND_DATA,
     OPTION_MODEL,
     OPTION_PROFILE,
     OPTION_SEEDS,
@@ -37,6 +42,11 @@ enum {
 
 static const struct cli_option options[] = {
     [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
+    [OPTION_GPU] = {"gpu", 0, "NAME", "sgpu or none (what the driver is for; of an image: none)"},
+    [OPTION_ALLOCATION_DATA] = {"allocation-data", 0, "FIELDS",
+                                "private data of allocations, as \"size:u64 flags:u32\""},
+    [OPTION_CONTEXT_DATA] = {"context-data", 0, "FIELDS", "of contexts (none)"},
+    [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
     [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
     [OPTION_PROFILE] = {"profile", 'p', "NAME",
                         "readings, levels and hardships; list: which there are"},
@@ -138,6 +148,32 @@ static enum cli_status list_profiles(void)
     return CLI_FINE;
 }
 
+/* The options of the GPU, which are options of cases by the same names. */
+static bool get_board(const char *const *values, struct campaign_options *out)
+{
+    const struct {
+        int option;
+        const char **place;
+    } members[] = {
+        {OPTION_GPU, &out->gpu},
+        {OPTION_ALLOCATION_DATA, &out->allocation_data},
+        {OPTION_CONTEXT_DATA, &out->context_data},
+        {OPTION_COMMAND_DATA, &out->command_data},
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        struct workload_error error;
+
+        *members[i].place = values[members[i].option];
+        if (*members[i].place &&
+            !workload_check_option(options[members[i].option].name, *members[i].place, &error)) {
+            cli_error("%s", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool get_options(const struct cli_arguments *arguments, struct campaign_options *out)
 {
     const char *const *values = arguments->values;
@@ -150,6 +186,8 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
             return false;
         out->driver = values[OPTION_DRIVER];
     }
+    if (!get_board(values, out))
+        return false;
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &out->model)) {
         cli_error("option --model: unknown word '%s' (expected physical, gpummu, iommu, all)",
                   values[OPTION_MODEL]);

@@ -43,7 +43,7 @@ static json_t *text_json(const char *text)
 char *campaign_record_json(const struct campaign_record *record)
 {
     json_t *json = json_object(), *findings = json_array();
-    char digest[24], replay[512], *text;
+    char digest[24], replay[CAMPAIGN_REPLAY_BYTES], *text;
 
 #define X(name) json_object_set_new(json, #name, json_integer((json_int_t)record->name));
     COUNTS(X)
@@ -55,6 +55,8 @@ char *campaign_record_json(const struct campaign_record *record)
     json_object_set_new(json, "driver", text_json(record->driver));
     json_object_set_new(json, "profile",
                         text_json(record->profile[0] ? record->profile : RUN_PROFILE_DEFAULT));
+    if (record->board[0])
+        json_object_set_new(json, "board", text_json(record->board));
     json_object_set_new(json, "model", json_string(campaign_model_name(record->model)));
     json_object_set_new(json, "wddm", json_integer(record->wddm));
     json_object_set_new(json, "outcome", json_string(campaign_outcome_name(record->outcome)));
@@ -130,6 +132,7 @@ static bool parse_object(const json_t *json, struct campaign_record *record)
         !campaign_find_outcome(outcome, &record->outcome))
         return false;
     GET_TEXT(json, "profile", record->profile); /* older folders have none: by default */
+    GET_TEXT(json, "board", record->board); /* where something is said of it */
     if (strcmp(record->profile, RUN_PROFILE_DEFAULT) == 0)
         memset(record->profile, 0, sizeof record->profile);
     record->digest = strtoull(digest, NULL, 16);
@@ -277,6 +280,7 @@ static bool take_known(void *context, const struct campaign_record *record)
 static json_t *identity_json(const struct campaign_options *options)
 {
     json_t *json = json_object(), *cases = json_array();
+    struct campaign_record named;
 
     json_object_set_new(json, "driver", text_json(options->driver));
     json_object_set_new(json, "model", json_string(campaign_model_name(options->model)));
@@ -285,6 +289,9 @@ static json_t *identity_json(const struct campaign_options *options)
     json_object_set_new(json, "cases", cases);
     if (options->profile && strcmp(options->profile, RUN_PROFILE_DEFAULT) != 0)
         json_object_set_new(json, "profile", text_json(options->profile));
+    campaign_name_record(options, &named);
+    if (named.board[0])
+        json_object_set_new(json, "board", text_json(named.board));
     return json;
 }
 

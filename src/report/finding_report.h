@@ -70,7 +70,7 @@ size_t report_findings_of_run(const struct run_result *result, const struct repo
                               struct report_finding out[REPORT_RUN_FINDINGS]);
 
 /* The strings of a view that are not in the record: the command, and where the case is. */
-#define REPORT_RECORD_TEXT 1200
+#define REPORT_RECORD_TEXT 5120
 /* folder: where the campaign's findings are, NULL: nowhere. text is borrowed by the view. */
 struct report_finding report_finding_of_record(const struct campaign_record *record,
                                                unsigned finding, const char *folder,

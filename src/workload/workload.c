@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAME 63
+#define MAX_NAME 250 /* of an option: paths are names, too */
 
 /* Words -------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,38 @@
+#!/bin/sh
+# A driver image that says nothing of its GPU is played without a model of one: softcopy, which copies with the
+# CPU, is clean; with a mistake in it its content is not.
+#
+# Usage: softcopy.sh DRYDOCK SOURCE
+set -eu
+drydock=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+fail() {
+    echo "FAILED: $1"
+    cat "$work/log"
+    exit 1
+}
+"$drydock" cc -o "$work/softcopy.sys" "$source/tests/images/softcopy/softcopy.c"
+"$drydock" cc -DSOFTCOPY_MISTAKE=1 -o "$work/mistake.sys" "$source/tests/images/softcopy/softcopy.c"
+
+"$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/softcopy.sys" --model physical \
+    --no-out >"$work/log" 2>&1 || fail "evict-and-restore is not clean"
+grep -q "mismatches  *0$" "$work/log" || fail "mismatches"
+"$drydock" check --driver "$work/softcopy.sys" --gpu none --allocation-data "size:u64 flags:u32 index:u32" \
+    --seeds 20 -j 2 >"$work/log" 2>&1 || fail "a campaign has findings"
+
+if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/mistake.sys" --model physical \
+    --no-out >"$work/log" 2>&1; then
+    fail "the mistake is not found"
+fi
+grep -q "^error XFER-006" "$work/log" || fail "the mistake is not found as one of content"
+if "$drydock" check --driver "$work/softcopy.sys" --allocation-data "sice:u64" >"$work/log" 2>&1; then
+    fail "a template with an unknown name is taken"
+fi
+grep -q "'sice:u64'" "$work/log" || fail "the message does not name the word"
+echo "softcopy is clean, and its mistake is found"
