@@ -4,6 +4,8 @@
  */
 #include "bench/host.h"
 
+#include "bench/bare_device.h"
+
 #include <drydock/sgpu.h>
 
 #include <setjmp.h>
@@ -96,6 +98,7 @@ static void rig_open(struct rig *rig, uint64_t local_bytes)
     config.visible_bytes = local_bytes;
     rig->machine = machine_create(base_services_libc(), &config);
     assert_non_null(rig->machine);
+    assert_true(bare_registers_open(rig->machine));
     rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
     assert_non_null(rig->nt);
     assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
@@ -127,7 +130,7 @@ static void the_device_has_two_ranges_whatever_their_size(void **state)
     assert_int_equal(list->Count, 2);
     assert_int_equal(list->PartialDescriptors[0].u.Memory.Start.QuadPart,
                      machine_bar0_pa(rig.machine));
-    assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, SGPU_BAR0_BYTES);
+    assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, BARE_REGISTER_BYTES);
     assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemory);
     assert_int_equal((list->PartialDescriptors + 1)->u.Memory.Length, 256 * MiB);
     rig_close(&rig);

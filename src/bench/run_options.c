@@ -45,9 +45,9 @@ static const struct run_option rows[] = {
     SPECIAL(driver, RUN_OPTION_NAME, "driver"),
     SPECIAL(profile, RUN_OPTION_NAME, "profile"),
     SPECIAL(gpu, RUN_OPTION_NAME, "gpu"),
-    SPECIAL(allocation_data, RUN_OPTION_NAME, "allocation-data"),
-    SPECIAL(context_data, RUN_OPTION_NAME, "context-data"),
-    SPECIAL(command_data, RUN_OPTION_NAME, "command-data"),
+    SPECIAL(allocation_data, RUN_OPTION_TEMPLATE, "allocation-data"),
+    SPECIAL(context_data, RUN_OPTION_TEMPLATE, "context-data"),
+    SPECIAL(command_data, RUN_OPTION_TEMPLATE, "command-data"),
     CHOICE(model, "model", "physical|gpummu|iommu"),
     SPECIAL(wddm, RUN_OPTION_LEVEL, "wddm"),
     NUMBER(seed, "seed"),
@@ -234,6 +234,7 @@ static void read_option(const struct run_option *row, const struct workload *wor
         read_choice(row, value, config);
         break;
     case RUN_OPTION_NAME:
+    case RUN_OPTION_TEMPLATE:
         *(const char **)((char *)config + row->offset) = value;
         break;
     case RUN_OPTION_LEVEL:
@@ -297,6 +298,7 @@ static void write_option(const struct run_option *row, const struct run_config *
     value[0] = '\0';
     switch (row->kind) {
     case RUN_OPTION_NAME:
+    case RUN_OPTION_TEMPLATE:
         if (get_name(row, config) && (!get_name(row, defaults) ||
                                       strcmp(get_name(row, config), get_name(row, defaults)) != 0))
             snprintf(value, VALUE_BYTES, "%s", get_name(row, config));

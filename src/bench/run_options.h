@@ -17,6 +17,7 @@ enum run_option_kind {
     RUN_OPTION_NUMBER,
     RUN_OPTION_CHOICE, /* an enumeration or bool; words in the order of its values */
     RUN_OPTION_NAME,
+    RUN_OPTION_TEMPLATE,  /* of private data; a text, as a name */
     RUN_OPTION_LEVEL,     /* wddm: "3.0" is 30 */
     RUN_OPTION_SET,       /* bits; words from the lowest on */
     RUN_OPTION_LOCAL,     /* local-memory, and local-invisible for what is beyond visible_bytes */
