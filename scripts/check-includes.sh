@@ -12,7 +12,7 @@ vidsch      base miniport vidsch wdk
 vidmm       base miniport vidsch vidmm vidmm-api wdk
 machine     base machine
 sgpu        base machine sgpu drydock-api
-nt          base machine nt wdk
+nt          base machine image nt wdk
 image       base image
 refkmd      refkmd wdk drydock-api
 check       base miniport machine check wdk

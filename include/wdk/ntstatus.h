@@ -270,4 +270,25 @@
 #define STATUS_ACPI_INVALID_DATA                                           ((NTSTATUS)0xC014000F)
 #define STATUS_GRAPHICS_SESSION_TYPE_CHANGE_IN_PROGRESS                    ((NTSTATUS)0xC01E05E8)
 
+/* What the processor and the unwinder raise. */
+#define STATUS_GUARD_PAGE_VIOLATION                                        ((NTSTATUS)0x80000001)
+#define STATUS_DATATYPE_MISALIGNMENT                                       ((NTSTATUS)0x80000002)
+#define STATUS_BREAKPOINT                                                  ((NTSTATUS)0x80000003)
+#define STATUS_SINGLE_STEP                                                 ((NTSTATUS)0x80000004)
+#define STATUS_IN_PAGE_ERROR                                               ((NTSTATUS)0xC0000006)
+#define STATUS_NONCONTINUABLE_EXCEPTION                                    ((NTSTATUS)0xC0000025)
+#define STATUS_INVALID_DISPOSITION                                         ((NTSTATUS)0xC0000026)
+#define STATUS_UNWIND                                                      ((NTSTATUS)0xC0000027)
+#define STATUS_BAD_STACK                                                   ((NTSTATUS)0xC0000028)
+#define STATUS_INVALID_UNWIND_TARGET                                       ((NTSTATUS)0xC0000029)
+#define STATUS_ARRAY_BOUNDS_EXCEEDED                                       ((NTSTATUS)0xC000008C)
+#define STATUS_FLOAT_DIVIDE_BY_ZERO                                        ((NTSTATUS)0xC000008E)
+#define STATUS_FLOAT_INEXACT_RESULT                                        ((NTSTATUS)0xC000008F)
+#define STATUS_FLOAT_INVALID_OPERATION                                     ((NTSTATUS)0xC0000090)
+#define STATUS_FLOAT_OVERFLOW                                              ((NTSTATUS)0xC0000091)
+#define STATUS_FLOAT_UNDERFLOW                                             ((NTSTATUS)0xC0000093)
+#define STATUS_INTEGER_DIVIDE_BY_ZERO                                      ((NTSTATUS)0xC0000094)
+#define STATUS_STACK_OVERFLOW                                              ((NTSTATUS)0xC00000FD)
+#define STATUS_ASSERTION_FAILURE                                           ((NTSTATUS)0xC0000420)
+
 #endif

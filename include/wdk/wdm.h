@@ -11,6 +11,7 @@
 #ifndef _WDM_H_
 #define _WDM_H_
 
+#include "wdm/exception.h"
 #include "wdm/memory.h"
 #include "wdm/rtl.h"
 #include "wdm/sync.h"

@@ -218,6 +218,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
         goto unload;
     }
     nt_set_boundary(nt, driver->boundary);
+    nt_set_image(nt, driver->image, driver->file);
     loaded = driver;
     cage_set_teller(tell_system_call, driver);
     if (vigil_is_kept())
@@ -239,6 +240,7 @@ void driver_image_unload(struct driver_image *driver)
     if (loaded == driver) {
         cage_set_teller(NULL, NULL);
         trap_remove(driver->nt);
+        nt_set_image(driver->nt, NULL, NULL);
         nt_set_boundary(driver->nt, NULL);
         loaded = NULL;
     }

@@ -35,6 +35,31 @@ static void on_bug_check(void *context, uint32_t code, const uint64_t parameters
     longjmp(run->bug_check, 1);
 }
 
+static void on_crash(void *context, const struct nt_crash *crash)
+{
+    struct run_assembly *run = context;
+    const uint64_t *parameters = crash->parameters;
+    struct run_finding *finding = run_result_report(
+        run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+        "the driver stopped the machine: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx): %s",
+        crash->bug_check, (unsigned long long)parameters[0], (unsigned long long)parameters[1],
+        (unsigned long long)parameters[2], (unsigned long long)parameters[3], crash->what);
+
+    if (finding)
+        run_result_explain(finding, crash->state);
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
+/* The guard pages of the checking layer, which tell a rule. */
+static bool owns_address(void *context, const void *address)
+{
+    struct run_assembly *run = context;
+    struct finding finding;
+
+    return run->check && check_explain_address(run->check, address, &finding);
+}
+
 /* What the driver calls an error it found in what it was asked to do, or in itself. */
 static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
 {
@@ -350,8 +375,12 @@ static void on_missing(void *context, const char *name)
 
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
-    return (struct nt_host){
-        .context = run, .log = on_driver_log, .bug_check = on_bug_check, .missing = on_missing};
+    return (struct nt_host){.context = run,
+                            .log = on_driver_log,
+                            .bug_check = on_bug_check,
+                            .missing = on_missing,
+                            .crash = on_crash,
+                            .owns_address = owns_address};
 }
 
 struct vidmm_events run_tell_manager(struct run_assembly *run)

@@ -153,6 +153,9 @@ struct image_function {
 /* The entry of the function table that covers address. False: none does, a leaf function has none. */
 bool image_function_at(const struct image *image, uint64_t address, struct image_function *out);
 
+/* Where that entry lies in the loaded image's own table; 0: none does. */
+uint64_t image_function_entry_at(const struct image *image, uint64_t address);
+
 enum image_symbol_kind {
     IMAGE_SYMBOL_COFF,    /* of the symbol table that mingw-w64 and lld leave in the file */
     IMAGE_SYMBOL_EXPORT,  /* the nearest export before */

@@ -197,11 +197,11 @@ bool image_read_functions(struct image *image, struct image_error *error)
     return true;
 }
 
-bool image_function_of_rva(const struct image *image, uint64_t rva, struct image_function *out)
+/* The index of the entry that covers rva; function_count: none does. */
+static uint32_t find_function(const struct image *image, uint64_t rva, struct image_function *out)
 {
     uint32_t low = 0, high = image->function_count;
 
-    memset(out, 0, sizeof *out);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         struct image_function function =
@@ -213,8 +213,28 @@ bool image_function_of_rva(const struct image *image, uint64_t rva, struct image
             low = middle + 1;
         } else {
             *out = function;
-            return true;
+            return middle;
         }
     }
-    return false;
+    return image->function_count;
+}
+
+bool image_function_of_rva(const struct image *image, uint64_t rva, struct image_function *out)
+{
+    memset(out, 0, sizeof *out);
+    return find_function(image, rva, out) < image->function_count;
+}
+
+uint64_t image_function_entry_at(const struct image *image, uint64_t address)
+{
+    struct image_function function;
+    uint32_t index;
+
+    if (!image_contains(image, address))
+        return 0;
+    index = find_function(image, address - image_base(image), &function);
+    return index == image->function_count ? 0
+                                          : image_base(image) +
+                                                image->directories[IMAGE_FUNCTIONS].rva +
+                                                (uint64_t)FUNCTION_BYTES * index;
 }

@@ -4,7 +4,7 @@
  * What is the same for all is one processor: the bench has one thread of the host, and what runs on it
  * is found without an argument, because the code below is reached from code that has none to give.
  */
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, REG_RIP */
 #include "nt/boundary.h"
 
 #include "base/assert.h"
@@ -14,6 +14,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_FIBERS 1
@@ -37,9 +38,9 @@ enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
 
 /* What the code of this file and the assembly share; the assembly knows the offsets. */
 struct processor {
-    uint64_t kernel_sp;               /* 0: where the next entry begins */
-    uint64_t bench_sp;                /* 8: where the next service begins */
-    struct boundary_registers *frame; /* 16: of the innermost service */
+    uint64_t kernel_sp;         /* 0: where the next entry begins */
+    uint64_t bench_sp;          /* 8: where the next service begins */
+    struct boundary_call *call; /* 16: the innermost service */
 };
 
 struct boundary_thread {
@@ -83,7 +84,19 @@ struct boundary {
 };
 
 /* The layout is known to the assembly. */
-_Static_assert(offsetof(struct processor, bench_sp) == 8 && offsetof(struct processor, frame) == 16,
+_Static_assert(offsetof(struct processor, bench_sp) == 8 && offsetof(struct processor, call) == 16,
+               "known to the assembly");
+_Static_assert(offsetof(struct boundary_call, outer) == 240 &&
+                   offsetof(struct boundary_call, outer_kernel_sp) == 248 &&
+                   offsetof(struct boundary_call, kernel_sp) == 256 &&
+                   offsetof(struct boundary_call, function) == 264 &&
+                   offsetof(struct boundary_call, note) == 272 &&
+                   sizeof(struct boundary_call) == 288,
+               "known to the assembly");
+_Static_assert(offsetof(struct boundary_state, rip) == 128 &&
+                   offsetof(struct boundary_state, flags) == 136 &&
+                   offsetof(struct boundary_state, vector) == 144 &&
+                   offsetof(struct boundary_state, mxcsr) == 400,
                "known to the assembly");
 _Static_assert(offsetof(struct boundary_registers, rsp) == 64 &&
                    offsetof(struct boundary_registers, xmm) == 80 &&
@@ -99,6 +112,9 @@ void boundary_leave(void) __attribute__((visibility("hidden")));
 void boundary_swap(uint64_t *out_sp, uint64_t sp) __attribute__((visibility("hidden")));
 void boundary_load(const struct boundary_registers *registers, uint64_t rax)
     __attribute__((visibility("hidden"), noreturn));
+void boundary_load_all(const struct boundary_state *state)
+    __attribute__((visibility("hidden"), noreturn));
+extern const char boundary_returned[] __attribute__((visibility("hidden")));
 void boundary_report_lost(uint64_t number) __attribute__((visibility("hidden"), used));
 
 #if defined(__x86_64__)
@@ -137,6 +153,7 @@ __asm__(
     "  movq %rbx, %r12\n  movq %rbx, %r13\n  movq %rbx, %r14\n  movq %rbx, %r15\n"
     "  cld\n"
     "  call *%r10\n"
+    ".hidden boundary_returned\n.globl boundary_returned\nboundary_returned:\n"
     "  cld\n"
     "  movq 8+boundary_processor(%rip), %rsp\n"
     "  movq boundary_mark(%rip), %r11\n"
@@ -174,7 +191,7 @@ __asm__(
     "boundary_leave:\n"
     "  movq %rsp, %rax\n"
     "  movq 8+boundary_processor(%rip), %rsp\n"
-    "  subq $272, %rsp\n"
+    "  subq $288, %rsp\n"
     "  movq %rbx, (%rsp)\n   movq %rbp, 8(%rsp)\n  movq %rsi, 16(%rsp)\n  movq %rdi, 24(%rsp)\n"
     "  movq %r12, 32(%rsp)\n movq %r13, 40(%rsp)\n movq %r14, 48(%rsp)\n  movq %r15, 56(%rsp)\n"
     "  leaq 8(%rax), %r11\n  movq %r11, 64(%rsp)\n"
@@ -186,6 +203,8 @@ __asm__(
     "  movq 16+boundary_processor(%rip), %r11\n  movq %r11, 240(%rsp)\n"
     "  movq 0+boundary_processor(%rip), %r11\n   movq %r11, 248(%rsp)\n"
     "  movq %rax, 256(%rsp)\n"
+    "  movq %r10, 264(%rsp)\n"
+    "  movq $0, 272(%rsp)\n"
     "  movq %rsp, 16+boundary_processor(%rip)\n"
     "  movq %rax, 0+boundary_processor(%rip)\n"
     "  movq %rsp, %rbx\n"
@@ -228,6 +247,32 @@ __asm__(
     "  movq 64(%r11), %rsp\n"
     "  jmpq *72(%r11)\n"
     ".size boundary_load, . - boundary_load\n"
+
+    /* Goes on with all registers (rdi). */
+    ".hidden boundary_load_all\n.globl boundary_load_all\n"
+    ".type boundary_load_all, @function\n"
+    "boundary_load_all:\n"
+    "  movups 144(%rdi), %xmm0\n   movups 160(%rdi), %xmm1\n  movups 176(%rdi), %xmm2\n"
+    "  movups 192(%rdi), %xmm3\n   movups 208(%rdi), %xmm4\n  movups 224(%rdi), %xmm5\n"
+    "  movups 240(%rdi), %xmm6\n   movups 256(%rdi), %xmm7\n  movups 272(%rdi), %xmm8\n"
+    "  movups 288(%rdi), %xmm9\n   movups 304(%rdi), %xmm10\n movups 320(%rdi), %xmm11\n"
+    "  movups 336(%rdi), %xmm12\n  movups 352(%rdi), %xmm13\n movups 368(%rdi), %xmm14\n"
+    "  movups 384(%rdi), %xmm15\n"
+    "  ldmxcsr 400(%rdi)\n"
+    "  subq $40, %rsp\n"
+    "  movq 128(%rdi), %rax\n movq %rax, (%rsp)\n"
+    "  movq %cs, %rax\n       movq %rax, 8(%rsp)\n"
+    "  movq 136(%rdi), %rax\n movq %rax, 16(%rsp)\n"
+    "  movq 32(%rdi), %rax\n  movq %rax, 24(%rsp)\n"
+    "  movq %ss, %rax\n       movq %rax, 32(%rsp)\n"
+    "  movq (%rdi), %rax\n    movq 8(%rdi), %rcx\n   movq 16(%rdi), %rdx\n"
+    "  movq 24(%rdi), %rbx\n  movq 40(%rdi), %rbp\n  movq 48(%rdi), %rsi\n"
+    "  movq 64(%rdi), %r8\n   movq 72(%rdi), %r9\n   movq 80(%rdi), %r10\n"
+    "  movq 88(%rdi), %r11\n  movq 96(%rdi), %r12\n  movq 104(%rdi), %r13\n"
+    "  movq 112(%rdi), %r14\n movq 120(%rdi), %r15\n"
+    "  movq 56(%rdi), %rdi\n"
+    "  iretq\n"
+    ".size boundary_load_all, . - boundary_load_all\n"
 
     ".section .rodata\n.balign 8\n"
     "boundary_mark: .quad 0x5f9d3a6b7c41e820\n"
@@ -433,32 +478,129 @@ void boundary_switch(struct boundary_thread *to)
 
 /* ---- Who called ----------------------------------------------------------------------------------- */
 
-/* A service's frame, as the assembly lays it out. */
-struct service_frame {
-    struct boundary_registers registers;
-    struct boundary_registers *outer;
-    uint64_t outer_kernel_sp;
-    uint64_t kernel_sp;
-};
-
 struct boundary_registers *boundary_caller(const struct boundary *boundary)
 {
     (void)boundary;
-    return boundary_processor.frame;
+    return boundary_processor.call ? &boundary_processor.call->registers : NULL;
+}
+
+struct boundary_call *boundary_innermost_call(const struct boundary *boundary)
+{
+    (void)boundary;
+    return boundary_processor.call;
 }
 
 #ifdef HAS_BOUNDARY
+bool boundary_is_return(uint64_t address)
+{
+    return address == (uintptr_t)boundary_returned;
+}
+
+/* As if these calls, and what they called, had returned. */
+static void give_up_calls(uint64_t rsp)
+{
+    while (boundary_processor.call && boundary_processor.call->registers.rsp <= rsp) {
+        const struct boundary_call *call = boundary_processor.call;
+
+        boundary_processor.kernel_sp = call->outer_kernel_sp;
+        boundary_processor.bench_sp = (uintptr_t)(call + 1);
+        boundary_processor.call = call->outer;
+    }
+}
+
 void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
                      uint64_t rax)
 {
     (void)boundary;
-    while (boundary_processor.frame && boundary_processor.frame->rsp <= registers->rsp) {
-        const struct service_frame *frame = (const void *)boundary_processor.frame;
-
-        boundary_processor.kernel_sp = frame->outer_kernel_sp;
-        boundary_processor.frame = frame->outer;
-    }
+    give_up_calls(registers->rsp);
     boundary_load(registers, rax);
+}
+
+void boundary_continue(struct boundary *boundary, const struct boundary_state *state)
+{
+    (void)boundary;
+    give_up_calls(state->general[4]);
+    boundary_load_all(state);
+}
+
+/* ---- Interrupts ----------------------------------------------------------------------------------- */
+
+static const int register_places[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                        REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                        REG_R12, REG_R13, REG_R14, REG_R15};
+
+void boundary_state_of_signal(const void *signal, struct boundary_state *out)
+{
+    const ucontext_t *from = signal;
+
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < 16; i++)
+        out->general[i] = (uint64_t)from->uc_mcontext.gregs[register_places[i]];
+    out->rip = (uint64_t)from->uc_mcontext.gregs[REG_RIP];
+    out->flags = (uint64_t)from->uc_mcontext.gregs[REG_EFL];
+    if (!from->uc_mcontext.fpregs)
+        return;
+    memcpy(out->vector, from->uc_mcontext.fpregs->_xmm, sizeof out->vector);
+    out->mxcsr = from->uc_mcontext.fpregs->mxcsr;
+}
+
+static struct boundary_registers preserved_of(const struct boundary_state *state)
+{
+    const uint64_t *general = state->general;
+    struct boundary_registers registers = {.rbx = general[3],
+                                           .rbp = general[5],
+                                           .rsi = general[6],
+                                           .rdi = general[7],
+                                           .r12 = general[12],
+                                           .r13 = general[13],
+                                           .r14 = general[14],
+                                           .r15 = general[15],
+                                           .rsp = general[4],
+                                           .rip = state->rip};
+
+    memcpy(registers.xmm, state->vector[6], sizeof registers.xmm);
+    return registers;
+}
+
+#define FLAGS_OF_A_CALL                                                                            \
+    UINT64_C(0x40500)   /* trap, direction, alignment: off where a function begins */
+#define LIVE_BELOW 512u /* of a stack that was interrupted: its red zone and more */
+
+void boundary_interrupt(struct boundary *boundary, void *signal,
+                        void (*function)(struct boundary_call *call, const void *data),
+                        const void *data, size_t bytes)
+{
+    greg_t *registers = ((ucontext_t *)signal)->uc_mcontext.gregs;
+    uint64_t rsp = (uint64_t)registers[REG_RSP], base = boundary_processor.bench_sp;
+    struct boundary_state state;
+    bool is_on_kernel_stack =
+        boundary_is_on_stack(boundary, rsp) || boundary_is_beyond_stack(boundary, rsp);
+    struct boundary_call *call;
+    uint8_t *copy;
+
+    boundary_state_of_signal(signal, &state);
+    if (!base || (!is_on_kernel_stack && rsp < base && base - rsp < BENCH_STACK))
+        base = rsp - LIVE_BELOW;
+    call = (struct boundary_call *)(uintptr_t)align_down(base, 16) - 1;
+    copy = (uint8_t *)(uintptr_t)align_down((uintptr_t)call - bytes, 16);
+    *call = (struct boundary_call){.registers = preserved_of(&state),
+                                   .outer = boundary_processor.call,
+                                   .outer_kernel_sp = boundary_processor.kernel_sp,
+                                   .kernel_sp = boundary_processor.kernel_sp};
+    if (boundary_is_on_stack(boundary, rsp))
+        call->kernel_sp = rsp;
+    else if (!is_on_kernel_stack)
+        call->registers.rsp = 0; /* the bench was: whatever is gone on with, this is given up */
+    memcpy(copy, data, bytes);
+    boundary_processor.call = call;
+    boundary_processor.kernel_sp = call->kernel_sp;
+    boundary_processor.bench_sp = (uintptr_t)copy;
+    registers[REG_RIP] = (greg_t)(uintptr_t)function;
+    registers[REG_RDI] = (greg_t)(uintptr_t)call;
+    registers[REG_RSI] = (greg_t)(uintptr_t)copy;
+    registers[REG_RSP] = (greg_t)(uintptr_t)(copy - 8);
+    registers[REG_EFL] &= ~(greg_t)FLAGS_OF_A_CALL;
+    *(uint64_t *)(void *)(copy - 8) = 0;
 }
 #endif
 

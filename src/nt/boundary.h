@@ -89,12 +89,40 @@ struct boundary_registers {
 /* In a service: the caller in the image, of the innermost call; NULL: none, the bench runs on its own. */
 struct boundary_registers *boundary_caller(const struct boundary *boundary);
 
+/* One call out of the image that is under way, on the bench's stack. */
+struct boundary_call {
+    struct boundary_registers registers; /* of the caller */
+    struct boundary_call *outer;         /* the call in which the image was called; NULL: none */
+    uint64_t outer_kernel_sp, kernel_sp;
+    const void *function; /* of the bench; NULL: none was called, it was interrupted */
+    void *note;           /* NULL; for who serves the call */
+    uint64_t unused;
+};
+
+/* The last one of the running thread; NULL: none. */
+struct boundary_call *boundary_innermost_call(const struct boundary *boundary);
+
+/* Whether a function of the image that returns to this address returns to the bench. */
+bool boundary_is_return(uint64_t address);
+
 /*
  * In a service or where the innermost call has been abandoned: gives the calls up to the one with this
  * kernel stack pointer up, and goes on in the image with these registers and rax. Does not return.
  */
 void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
                      uint64_t rax) __attribute__((noreturn));
+
+/* All registers that a program has, the general ones by their numbers: rax, rcx, rdx, rbx, rsp... */
+struct boundary_state {
+    uint64_t general[16];
+    uint64_t rip, flags;
+    uint8_t vector[16][16];
+    uint32_t mxcsr;
+};
+
+/* The same with all registers, for where the image was interrupted. */
+void boundary_continue(struct boundary *boundary, const struct boundary_state *state)
+    __attribute__((noreturn));
 
 /*
  * Behind a longjmp() of the bench out of the driver: the first thread runs, on the bench's own stack,
@@ -107,6 +135,17 @@ void boundary_abandon(struct boundary *boundary);
 /* Whether the address is on a kernel stack of the running thread, or on the pages around it. */
 bool boundary_is_on_stack(const struct boundary *boundary, uint64_t address);
 bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address);
+
+void boundary_state_of_signal(const void *signal, struct boundary_state *out);
+
+/*
+ * When the signal's handler returns, goes on with function(call, data) on the bench's stack, as if the
+ * image had called it where it was interrupted; the registers there are the caller's. data is copied to
+ * that stack. The function never returns: it ends in boundary_continue(), boundary_resume() or outside.
+ */
+void boundary_interrupt(struct boundary *boundary, void *signal,
+                        void (*function)(struct boundary_call *call, const void *data),
+                        const void *data, size_t bytes);
 
 /* How deep kernel stacks have been, over all threads; looks at what was written to. */
 size_t boundary_deepest_stack(const struct boundary *boundary);

@@ -66,6 +66,13 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary)
     nt->boundary = boundary;
 }
 
+void nt_set_image(struct nt *nt, const struct image *image, const char *name)
+{
+    nt->image = image;
+    nt->image_name = name;
+    nt->first_thread = image && nt->boundary ? boundary_current_thread(nt->boundary) : NULL;
+}
+
 void *nt_driver_function(struct nt *nt, const void *function)
 {
     return nt->boundary ? boundary_entry(nt->boundary, function) : (void *)(uintptr_t)function;

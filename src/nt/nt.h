@@ -32,6 +32,14 @@
 
 struct nt;
 
+/* How a driver ended the machine. */
+struct nt_crash {
+    uint32_t bug_check;
+    uint64_t parameters[4];
+    const char *what;  /* "access violation: reading 0x0 at mygpu.sys!Foo+0x1f" */
+    const char *state; /* registers and frames of the image, in lines; may be "" */
+};
+
 struct nt_host {
     void *context;
     /* A line of DbgPrint or DbgPrintEx, borrowed. NULL: nobody reads. */
@@ -40,6 +48,13 @@ struct nt_host {
     void (*bug_check)(void *context, uint32_t code, const uint64_t parameters[4]);
     /* The driver called an import that there is none of. It gets STATUS_NOT_IMPLEMENTED. NULL: nobody cares. */
     void (*missing)(void *context, const char *name);
+    /*
+     * The same as bug_check for what was no call of KeBugCheckEx: a fault, an exception that nobody
+     * handled. Must not return. NULL: bug_check is called.
+     */
+    void (*crash)(void *context, const struct nt_crash *crash);
+    /* Whether a fault at this address tells the host something: then it goes to its own handler. */
+    bool (*owns_address)(void *context, const void *address);
 };
 
 /* Machine may be NULL for a driver without registers. */
@@ -53,6 +68,13 @@ struct nt *nt_bind(struct nt *nt);
 /* ---- Images --------------------------------------------------------------------------------- */
 
 struct boundary;
+struct image;
+
+/*
+ * The driver is this image, borrowed like its name: its exceptions are dispatched by its tables. NULL: they
+ * are not. Behind nt_set_boundary().
+ */
+void nt_set_image(struct nt *nt, const struct image *image, const char *name);
 
 /* The driver is an image behind this boundary, which is borrowed; NULL: it is linked in. */
 void nt_set_boundary(struct nt *nt, struct boundary *boundary);

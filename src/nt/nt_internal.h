@@ -18,6 +18,9 @@ struct nt {
     struct machine *machine;
     struct nt_host host;
     struct boundary *boundary; /* NULL: the driver is linked in */
+    const struct image *image; /* the same */
+    const char *image_name;
+    const struct boundary_thread *first_thread; /* of the boundary: none of the driver's */
     KIRQL irql;
     uint32_t held_locks;
 

@@ -1,32 +1,8 @@
 /*
- * Runtime: what the compiler and the headers make calls of. The image has a convention of its own, so the
- * functions of the C library stand behind one of the same work each.
+ * Runtime: what the compiler and the headers make calls of.
  */
+#include "nt/direct.h"
 #include "nt/exports.h"
-
-#include <ntdef.h>
-
-#include <string.h>
-
-static void *NTAPI copy(void *destination, const void *source, SIZE_T bytes)
-{
-    return memcpy(destination, source, bytes);
-}
-
-static void *NTAPI move(void *destination, const void *source, SIZE_T bytes)
-{
-    return memmove(destination, source, bytes);
-}
-
-static void *NTAPI set(void *destination, int fill, SIZE_T bytes)
-{
-    return memset(destination, fill, bytes);
-}
-
-static int NTAPI compare(const void *first, const void *second, SIZE_T bytes)
-{
-    return memcmp(first, second, bytes);
-}
 
 /* rax says how much stack the caller is about to take: every page of it is touched, from above. */
 #if defined(__x86_64__)
@@ -52,13 +28,13 @@ __asm__(
 #endif
 
 const struct nt_export nt_runtime_exports[] = {
-    NT_DIRECT("memcpy", copy),
-    NT_DIRECT("RtlCopyMemory", copy),
-    NT_DIRECT("memmove", move),
-    NT_DIRECT("RtlMoveMemory", move),
-    NT_DIRECT("memset", set),
-    NT_DIRECT("memcmp", compare),
 #if defined(__x86_64__)
+    NT_DIRECT("memcpy", direct_copy),
+    NT_DIRECT("RtlCopyMemory", direct_copy),
+    NT_DIRECT("memmove", direct_move),
+    NT_DIRECT("RtlMoveMemory", direct_move),
+    NT_DIRECT("memset", direct_set),
+    NT_DIRECT("memcmp", direct_compare),
     NT_DIRECT("__chkstk", nt_check_stack),
 #endif
     {0},

@@ -3,6 +3,7 @@
  * files. Trace providers register and write without effect, as they do while no session listens.
  */
 #include "nt/boundary.h"
+#include "nt/exception.h"
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
 
@@ -186,10 +187,12 @@ VOID NTAPI KeBugCheck(ULONG Code)
     KeBugCheckEx(Code, 0, 0, 0, 0);
 }
 
-/* No debugger listens: the breakpoint is the unhandled exception that it would be. */
+/* No debugger listens: unless the driver handles it, the machine stops. */
 VOID NTAPI DbgBreakPoint(VOID)
 {
-    KeBugCheckEx(NT_KMODE_EXCEPTION_NOT_HANDLED, (ULONG)0x80000003, 0, 0, 0);
+    EXCEPTION_RECORD record = {.ExceptionCode = STATUS_BREAKPOINT, .NumberParameters = 1};
+
+    exception_raise(nt_current(), &record);
 }
 
 /* The run ends with the bug check, and nobody collects dumps. */

@@ -146,7 +146,7 @@ static void bug_checks_and_breakpoints_stop_the_machine(void **state)
     assert_false(KeRegisterBugCheckReasonCallback(&record, NULL, KbCallbackSecondaryDumpData,
                                                   (PUCHAR) "test"));
     assert_stops(kernel, KeBugCheck(0xE2), 0xE2, 0);
-    assert_stops(kernel, DbgBreakPoint(), 0x1E, 0x80000003);
+    assert_stops(kernel, DbgBreakPoint(), 0x1E, UINT64_C(0xffffffff80000003));
     assert_true(KeDeregisterBugCheckReasonCallback(&record));
     assert_false(KeDeregisterBugCheckReasonCallback(&record));
 }

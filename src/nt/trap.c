@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/trap.h"
 
+#include "nt/exception.h"
 #include "nt/nt_internal.h"
 
 #include "base/bits.h"
@@ -20,9 +21,7 @@
 #define MAX_INSTRUCTION  15
 #define MAX_ACCESS_BYTES 64
 #define FAST_FAIL        0x29
-#define ASSERTION        0x2c
-#define NT_ASSERTION_FAILURE                                                                       \
-    UINT64_C(0xffffffffc0000420) /* STATUS_ASSERTION_FAILURE, as a parameter */
+#define SIGNAL_STACK     (64 * 1024)
 
 #if defined(__x86_64__)
 
@@ -42,7 +41,7 @@ struct hook {
 static struct {
     struct nt *nt;
     struct trap_config config;
-    struct hook segv, step;
+    struct hook segv, step, other[3];
     ZydisDecoder decoder;
     struct access access;
     uint64_t count;
@@ -266,9 +265,6 @@ static void stop_if_asked(const ucontext_t *state, const struct instruction *ins
     if (number == FAST_FAIL)
         KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE,
                      (ULONG_PTR)state->uc_mcontext.gregs[REG_RCX] & 0xffffffff, 0, 0, 0);
-    if (number == ASSERTION)
-        KeBugCheckEx(NT_KMODE_EXCEPTION_NOT_HANDLED, NT_ASSERTION_FAILURE,
-                     (ULONG_PTR)state->uc_mcontext.gregs[REG_RIP], 0, 0);
 }
 
 static bool emulate(ucontext_t *state)
@@ -307,15 +303,40 @@ static void on_segv(int signal, siginfo_t *info, void *context)
             return;
         }
     }
-    pass_on(&trap.segv.before, signal, info, context);
+    if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
+        pass_on(&trap.segv.before, signal, info, context);
 }
 
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
     if (trap.access.is_pending)
         end_access(context);
-    else
+    else if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
         pass_on(&trap.step.before, signal, info, context);
+}
+
+static const int other_signals[] = {SIGBUS, SIGFPE, SIGILL};
+
+static void on_other(int signal, siginfo_t *info, void *context)
+{
+    const struct hook *hook = trap.other;
+
+    for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
+        if (other_signals[i] == signal)
+            hook = &trap.other[i];
+    if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
+        pass_on(&hook->before, signal, info, context);
+}
+
+/* A kernel stack is small, and may be used up: handlers need one of their own. */
+static void give_signal_stack(void)
+{
+    static char memory[SIGNAL_STACK];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    stack_t now;
+
+    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE))
+        sigaltstack(&stack, NULL);
 }
 
 /* Once for as long as it stays: who has been installed since passes on to it. */
@@ -346,8 +367,11 @@ bool trap_install(struct nt *nt, const struct trap_config *config)
         return false;
     trap.nt = nt;
     trap.config = *config;
+    give_signal_stack();
     take(&trap.segv, SIGSEGV, on_segv);
     take(&trap.step, SIGTRAP, on_trap);
+    for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
+        take(&trap.other[i], other_signals[i], on_other);
     return true;
 }
 
@@ -357,6 +381,8 @@ void trap_remove(struct nt *nt)
         return;
     give_back(&trap.segv, SIGSEGV, on_segv);
     give_back(&trap.step, SIGTRAP, on_trap);
+    for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
+        give_back(&trap.other[i], other_signals[i], on_other);
     trap.nt = NULL;
 }
 

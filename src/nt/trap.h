@@ -2,8 +2,9 @@
  * Trap: what the processor refuses to a driver here and would do for it in a kernel.
  *
  * Place      nt. Installed while a driver image is loaded.
- * Model      Three kinds of faults of a driver's instruction are answered; all others go to the
- *            handler that was there before.
+ * Model      Three kinds of faults of a driver's instruction are answered here; of all others of an
+ *            image exceptions are made (exception.h), and what is none of an image's goes to the handler
+ *            that was there before.
  *
  *            Registers. A mapping of the device's BAR 0 is memory that must not be touched. An
  *            instruction that does, whatever it is, is decoded for what it reads and writes there;

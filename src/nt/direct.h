@@ -1,0 +1,27 @@
+/*
+ * Direct: what an image calls so often that it does not pass the boundary: memcpy and its like.
+ *
+ * Place      nt. Exported by runtime.c; known to exceptions.
+ * Model      They run on the image's stack, are leaf functions, and touch memory only. So an address that
+ *            a driver should not have passed faults in them as if they were a part of the image. What they
+ *            do to registers is fixed: rsi is in r10, rdi in r11, and nothing is pushed.
+ */
+#ifndef DRYDOCK_NT_DIRECT_H
+#define DRYDOCK_NT_DIRECT_H
+
+#include <ntdef.h>
+
+#if defined(__x86_64__)
+void *NTAPI direct_copy(void *destination, const void *source, SIZE_T bytes);
+void *NTAPI direct_move(void *destination, const void *source, SIZE_T bytes);
+void *NTAPI direct_set(void *destination, int fill, SIZE_T bytes);
+int NTAPI direct_compare(const void *first, const void *second, SIZE_T bytes);
+
+/* Writes to every page what is there. Services may call it: faults are those of who called the service. */
+void NTAPI direct_touch(volatile void *memory, SIZE_T bytes);
+
+/* Where they lie. */
+extern const char direct_begin[], direct_end[];
+#endif
+
+#endif

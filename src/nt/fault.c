@@ -1,0 +1,246 @@
+/*
+ * Faults: what the processor refuses to an image becomes an exception or a bug check.
+ *
+ * The signal's handler only looks whose fault it is, and notes it. What is made of it happens when the
+ * handler has returned, on the bench's stack, like a service that the image called.
+ */
+#define _GNU_SOURCE /* REG_RIP */
+#include "nt/exception_internal.h"
+
+#include "base/bits.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+#define ERROR_WRITE   0x2 /* of a page fault's error code */
+#define ERROR_FETCH   0x10
+#define KERNEL_HALF   UINT64_C(0xffff800000000000)
+#define DOUBLE_FAULT  8
+#define NOT_PRESENT   2 /* parameter 4 of bug check 0x50: no page table entry */
+#define INT_ASSERTION 0x2ccd
+
+struct fault {
+    struct nt *nt;
+    struct boundary_state state;
+    int signal, code;
+    uint64_t address, error;
+};
+
+enum access { ACCESS_READ = 0, ACCESS_WRITE = 1, ACCESS_EXECUTE = 8 };
+
+static enum access access_of(const struct fault *fault)
+{
+    return fault->error & ERROR_FETCH   ? ACCESS_EXECUTE
+           : fault->error & ERROR_WRITE ? ACCESS_WRITE
+                                        : ACCESS_READ;
+}
+
+static const char *verb_of(enum access access)
+{
+    return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes to" : "executes";
+}
+
+/* ---- Bug checks ----------------------------------------------------------------------------------- */
+
+/* what: a sentence with the address in it, and where the image is behind it. */
+static void __attribute__((noreturn))
+stop(const struct fault *fault, uint32_t bug_check, uint64_t second, uint64_t third,
+     uint64_t fourth, const char *what)
+{
+    const uint64_t parameters[4] = {fault->address, second, third, fourth};
+    char text[480], where[200];
+
+    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
+    snprintf(text, sizeof text, "the driver %s 0x%" PRIx64 "%s, at %s", verb_of(access_of(fault)),
+             fault->address, what, where);
+    exception_crash(fault->nt, &fault->state, bug_check, parameters, text);
+}
+
+static void __attribute__((noreturn)) stop_of_stack(const struct fault *fault)
+{
+    const uint64_t parameters[4] = {DOUBLE_FAULT, fault->address, 0, fault->state.rip};
+    char text[320], where[200];
+
+    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
+    snprintf(text, sizeof text,
+             "the driver needs more than the %u KiB of a kernel stack (double fault), at %s",
+             BOUNDARY_KERNEL_STACK / 1024, where);
+    exception_crash(fault->nt, &fault->state, NT_UNEXPECTED_KERNEL_MODE_TRAP, parameters, text);
+}
+
+/* Page faults that no handler is asked about. */
+static void stop_if_fatal(const struct fault *fault)
+{
+    const struct image_section *section = image_section_at(fault->nt->image, fault->address);
+    enum access access = access_of(fault);
+    uint64_t rip = fault->state.rip;
+    char text[80];
+
+    if (fault->nt->irql >= DISPATCH_LEVEL) {
+        snprintf(text, sizeof text, ", which is not there, at IRQL %u", fault->nt->irql);
+        stop(fault, NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL, fault->nt->irql, access, rip, text);
+    }
+    if (fault->code == SEGV_ACCERR && access == ACCESS_EXECUTE)
+        stop(fault, NT_ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY, 0, 0, 0, ", which is data");
+    if (access == ACCESS_WRITE && section && !section->is_writable)
+        stop(fault, NT_ATTEMPTED_WRITE_TO_READONLY_MEMORY, 0, 0, 0,
+             " of its own image, in a section that is not writable");
+    if (fault->address >= KERNEL_HALF || fault->code == SEGV_ACCERR)
+        stop(fault, NT_PAGE_FAULT_IN_NONPAGED_AREA, (uint64_t)access * 2, rip, NOT_PRESENT,
+             ", which nobody may touch");
+}
+
+/* ---- Exceptions ----------------------------------------------------------------------------------- */
+
+static void fill_page_fault(const struct fault *fault, EXCEPTION_RECORD *record)
+{
+    bool is_canonical = fault->code != SI_KERNEL;
+
+    record->ExceptionCode = STATUS_ACCESS_VIOLATION;
+    record->NumberParameters = 2;
+    record->ExceptionInformation[0] = is_canonical ? (ULONG_PTR)access_of(fault) : 0;
+    record->ExceptionInformation[1] = is_canonical ? fault->address : UINT64_MAX;
+}
+
+/* "int 2ch": the compiler's own assertion. */
+static bool is_assertion(const struct fault *fault)
+{
+    uint64_t rip = fault->state.rip;
+
+    return fault->code == SI_KERNEL && image_contains(fault->nt->image, rip) &&
+           image_contains(fault->nt->image, rip + 1) &&
+           *(const uint16_t *)(uintptr_t)rip == INT_ASSERTION;
+}
+
+static NTSTATUS arithmetic_status(int code)
+{
+    switch (code) {
+    case FPE_INTDIV:
+        return STATUS_INTEGER_DIVIDE_BY_ZERO;
+    case FPE_INTOVF:
+        return STATUS_INTEGER_OVERFLOW;
+    case FPE_FLTDIV:
+        return STATUS_FLOAT_DIVIDE_BY_ZERO;
+    case FPE_FLTOVF:
+        return STATUS_FLOAT_OVERFLOW;
+    case FPE_FLTUND:
+        return STATUS_FLOAT_UNDERFLOW;
+    case FPE_FLTRES:
+        return STATUS_FLOAT_INEXACT_RESULT;
+    default:
+        return STATUS_FLOAT_INVALID_OPERATION;
+    }
+}
+
+static void fill_record(struct fault *fault, EXCEPTION_RECORD *record)
+{
+    switch (fault->signal) {
+    case SIGFPE:
+        record->ExceptionCode = arithmetic_status(fault->code);
+        break;
+    case SIGILL:
+        record->ExceptionCode = STATUS_ILLEGAL_INSTRUCTION;
+        break;
+    case SIGTRAP:
+        record->ExceptionCode = STATUS_SINGLE_STEP;
+        if (fault->code == TRAP_TRACE)
+            break;
+        record->ExceptionCode = STATUS_BREAKPOINT;
+        record->NumberParameters = 1;
+        fault->state.rip--; /* int3 is told as where it is, not behind it */
+        break;
+    case SIGBUS:
+        record->ExceptionCode =
+            fault->code == BUS_ADRALN ? STATUS_DATATYPE_MISALIGNMENT : STATUS_IN_PAGE_ERROR;
+        break;
+    default:
+        if (is_assertion(fault))
+            record->ExceptionCode = STATUS_ASSERTION_FAILURE;
+        else
+            fill_page_fault(fault, record);
+    }
+    record->ExceptionAddress = (PVOID)(uintptr_t)fault->state.rip;
+}
+
+static void on_fault(struct boundary_call *call, const void *data)
+{
+    struct fault fault = *(const struct fault *)data;
+    struct boundary *boundary = fault.nt->boundary;
+    bool is_page_fault = fault.signal == SIGSEGV && fault.code != SI_KERNEL;
+    EXCEPTION_RECORD record = {0};
+
+    if (is_page_fault && boundary_is_beyond_stack(boundary, fault.address))
+        stop_of_stack(&fault);
+    fill_record(&fault, &record);
+    /* A service did for the image what it asked for: it happens to the image. */
+    if (exception_is_direct(fault.state.rip) && !call->registers.rsp && call->outer) {
+        call = call->outer;
+        record.ExceptionAddress = (PVOID)(uintptr_t)call->registers.rip;
+        fault.state.rip = call->registers.rip;
+        fault.state.general[IMAGE_RSP] = call->registers.rsp;
+    }
+    if (is_page_fault)
+        stop_if_fatal(&fault);
+    if (!boundary_is_on_stack(boundary, fault.state.general[IMAGE_RSP]))
+        exception_crash_unhandled(fault.nt, &fault.state, &record);
+    if (call->registers.rsp && call->function)
+        exception_raise_at(fault.nt, call, &record);
+    exception_dispatch(fault.nt, call, &record, &fault.state);
+}
+
+/* ---- Signals -------------------------------------------------------------------------------------- */
+
+/* The bench fails while it serves the image: whoever reads of it wants to know where the image was. */
+static void tell_caller(const struct nt *nt)
+{
+    static char text[2048];
+    static const char heading[] = "the driver was in:";
+    size_t length = exception_backtrace(nt, NULL, text, sizeof text - 1);
+
+    if (!length)
+        return;
+    text[length++] = '\n';
+    if (write(STDERR_FILENO, heading, sizeof heading - 1) < 0 ||
+        write(STDERR_FILENO, text, length) < 0)
+        return;
+}
+
+bool exception_take_fault(struct nt *nt, int signal, const void *information, void *context)
+{
+    const siginfo_t *info = information;
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t rsp = (uint64_t)registers[REG_RSP], rip = (uint64_t)registers[REG_RIP];
+    bool is_page_fault = signal == SIGSEGV && info->si_code != SI_KERNEL;
+    struct fault fault = {
+        .nt = nt, .signal = signal, .code = info->si_code, .error = (uint64_t)registers[REG_ERR]};
+
+    if (!nt->image || info->si_code <= 0)
+        return false;
+    fault.address = is_page_fault ? (uintptr_t)info->si_addr : 0;
+    if (is_page_fault && nt->host.owns_address &&
+        nt->host.owns_address(nt->host.context, info->si_addr))
+        return false;
+    if (!boundary_is_on_stack(nt->boundary, rsp) && !boundary_is_beyond_stack(nt->boundary, rsp) &&
+        !(is_page_fault && boundary_is_beyond_stack(nt->boundary, fault.address)) &&
+        !image_contains(nt->image, rip) && !exception_is_direct(rip)) {
+        tell_caller(nt);
+        return false;
+    }
+    boundary_state_of_signal(context, &fault.state);
+    boundary_interrupt(nt->boundary, context, on_fault, &fault, sizeof fault);
+    return true;
+}
+
+#else
+
+bool exception_take_fault(struct nt *nt, int signal, const void *info, void *context)
+{
+    return false;
+}
+
+#endif
