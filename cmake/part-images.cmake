@@ -29,3 +29,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                                           ${CMAKE_SOURCE_DIR})
     set_tests_properties(images/softcopy PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
+
+# A test that compiles a driver with the program beside it.
+if(TARGET nt_exception_test AND TARGET drydock)
+    add_dependencies(nt_exception_test drydock)
+endif()

@@ -40,10 +40,11 @@ static void on_crash(void *context, const struct nt_crash *crash)
     struct run_assembly *run = context;
     const uint64_t *parameters = crash->parameters;
     struct run_finding *finding = run_result_report(
-        run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-        "the driver stopped the machine: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx): %s",
-        crash->bug_check, (unsigned long long)parameters[0], (unsigned long long)parameters[1],
-        (unsigned long long)parameters[2], (unsigned long long)parameters[3], crash->what);
+        run->result, RUN_FINDING_CRASHED, 0, machine_now(run->machine),
+        "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx): %s",
+        where_it_runs(), crash->bug_check, (unsigned long long)parameters[0],
+        (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+        (unsigned long long)parameters[3], crash->what);
 
     if (finding)
         run_result_explain(finding, crash->state);

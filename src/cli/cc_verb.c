@@ -176,7 +176,6 @@ static void begin_compile(struct build *build)
         "-fms-compatibility",
         "-fms-compatibility-version=19.29",
         "-fno-exceptions",
-        "-fasync-exceptions", /* __try sees faults too, not only calls that raise */
         "-fno-stack-protector",
         "-D_KERNEL_MODE=1",
         "-D_AMD64_=1",

@@ -77,6 +77,7 @@ static bool is_place(const struct image *image, const uint8_t *symbol, uint32_t 
 {
     uint32_t value = read_u32(symbol + 8), section = read_u16(symbol + 12);
     unsigned type = read_u16(symbol + 14), class = symbol[16];
+    const char *name;
     size_t length;
 
     if ((class != CLASS_EXTERNAL && class != CLASS_STATIC) || section == 0 ||
@@ -84,8 +85,11 @@ static bool is_place(const struct image *image, const uint8_t *symbol, uint32_t 
         return false;
     if (class == CLASS_STATIC && type != TYPE_FUNCTION && symbol[17])
         return false; /* the section itself */
-    if (!coff_name(image, symbol, &length) || length == 0)
+    name = coff_name(image, symbol, &length);
+    if (!name || length == 0)
         return false;
+    if (class == CLASS_STATIC && type != TYPE_FUNCTION && name[0] == '$')
+        return false; /* a label of the compiler in the middle of a function ("$ehgcr_0_67") */
     *rva = image->sections[section - 1].rva + value;
     *rank = type != TYPE_FUNCTION     ? RANK_DATA
             : class == CLASS_EXTERNAL ? RANK_FUNCTION

@@ -490,6 +490,14 @@ struct boundary_call *boundary_innermost_call(const struct boundary *boundary)
     return boundary_processor.call;
 }
 
+void boundary_drop_call(struct boundary *boundary)
+{
+    (void)boundary;
+    ASSERT(boundary_processor.call->outer);
+    boundary_processor.call = boundary_processor.call->outer;
+    boundary_processor.kernel_sp = boundary_processor.call->kernel_sp;
+}
+
 #ifdef HAS_BOUNDARY
 bool boundary_is_return(uint64_t address)
 {

@@ -102,6 +102,9 @@ struct boundary_call {
 /* The last one of the running thread; NULL: none. */
 struct boundary_call *boundary_innermost_call(const struct boundary *boundary);
 
+/* The innermost call has been abandoned for good: the one around it is the innermost. Not the last one. */
+void boundary_drop_call(struct boundary *boundary);
+
 /* Whether a function of the image that returns to this address returns to the bench. */
 bool boundary_is_return(uint64_t address);
 

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_FRAMES 24u
+#define MOST_FRAMES 4096u
+#define MOST_LINES  24u
 #define STATE_BYTES 4096u
 
 /* ---- Text ----------------------------------------------------------------------------------------- */
@@ -81,25 +82,45 @@ const char *exception_name_status(NTSTATUS status)
 
 /* ---- Frames --------------------------------------------------------------------------------------- */
 
+/* A recursion is told once. */
+static void add_repeats(struct text *text, unsigned *repeats)
+{
+    if (*repeats)
+        add(text, "\n  ... %u more of it", *repeats);
+    *repeats = 0;
+}
+
 static void add_frames(const struct nt *nt, struct text *text, const struct boundary_call *call,
                        struct image_context context)
 {
-    for (unsigned number = 0; number < MOST_FRAMES;) {
+    unsigned repeats = 0, lines = 0;
+    uint64_t last_rip = 0;
+
+    for (unsigned number = 0; number < MOST_FRAMES && lines < MOST_LINES; number++) {
         struct image_frame frame;
         char name[200];
 
-        if (boundary_is_return(context.rip)) {
+        if (number && context.rip == last_rip) {
+            repeats++;
+        } else if (boundary_is_return(context.rip)) {
+            add_repeats(text, &repeats);
             call = call ? call->outer : NULL;
             if (!call)
                 return;
             add(text, "\n  -- the bench");
             exception_context_of_registers(&call->registers, &context);
-            number++;
+            last_rip = 0;
+            lines++;
             continue;
+        } else {
+            add_repeats(text, &repeats);
+            exception_name_address(nt, context.rip, name, sizeof name);
+            add(text, "\n  #%u %s", number, name);
+            lines++;
         }
-        exception_name_address(nt, context.rip, name, sizeof name);
-        add(text, "\n  #%u %s", number++, name);
+        last_rip = context.rip;
         if (!exception_step(nt, &context, &frame)) {
+            add_repeats(text, &repeats);
             add(text, "\n  -- what is below is no frame of the image");
             return;
         }
@@ -159,9 +180,9 @@ void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t
     if (state && nt->image) {
         const struct boundary_call *call = boundary_innermost_call(nt->boundary);
 
-        add_registers(&text, state);
         exception_context_of_state(state, &context);
         add_frames(nt, &text, call, context);
+        add_registers(&text, state);
     }
     if (nt->host.crash)
         nt->host.crash(nt->host.context, &crash);

@@ -180,6 +180,7 @@ static void on_fault(struct boundary_call *call, const void *data)
     /* A service did for the image what it asked for: it happens to the image. */
     if (exception_is_direct(fault.state.rip) && !call->registers.rsp && call->outer) {
         call = call->outer;
+        boundary_drop_call(boundary);
         record.ExceptionAddress = (PVOID)(uintptr_t)call->registers.rip;
         fault.state.rip = call->registers.rip;
         fault.state.general[IMAGE_RSP] = call->registers.rsp;

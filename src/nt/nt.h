@@ -37,7 +37,7 @@ struct nt_crash {
     uint32_t bug_check;
     uint64_t parameters[4];
     const char *what;  /* "access violation: reading 0x0 at mygpu.sys!Foo+0x1f" */
-    const char *state; /* registers and frames of the image, in lines; may be "" */
+    const char *state; /* frames of the image and registers, in lines; may be "" */
 };
 
 struct nt_host {

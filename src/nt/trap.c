@@ -7,6 +7,7 @@
 
 #include "nt/exception.h"
 #include "nt/nt_internal.h"
+#include "nt/processor.h"
 
 #include "base/bits.h"
 
@@ -367,6 +368,7 @@ bool trap_install(struct nt *nt, const struct trap_config *config)
         return false;
     trap.nt = nt;
     trap.config = *config;
+    processor_install();
     give_signal_stack();
     take(&trap.segv, SIGSEGV, on_segv);
     take(&trap.step, SIGTRAP, on_trap);

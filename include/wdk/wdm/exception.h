@@ -2,9 +2,10 @@
  * Structured exceptions: what __try, __except and __finally stand on, and who raises.
  *
  * Place   include/wdk/wdm.
- * Model   __try is the compiler's: clang for the Windows x64 target with -fasync-exceptions, which
- *         drydock cc sets, or MSVC. A native build has none; there every exception is unhandled.
- *         Records have the layout that is documented for x64.
+ * Model   __try is the compiler's: MSVC's, or clang's for the Windows x64 target. Clang looks at calls
+ *         only: a fault in the __try block itself is not covered, one in a function that it calls is.
+ *         From version 17 on, -fasync-exceptions covers both. A native build has no __try; there every
+ *         exception is unhandled. Records have the layout that is documented for x64.
  */
 #ifndef WDM_EXCEPTION_H
 #define WDM_EXCEPTION_H
@@ -31,12 +32,12 @@ int __cdecl _abnormal_termination(void);
 #ifdef __cplusplus
 }
 #endif
-#define GetExceptionCode        _exception_code
-#define exception_code          _exception_code
-#define GetExceptionInformation (struct _EXCEPTION_POINTERS *)_exception_info
-#define exception_info          (struct _EXCEPTION_POINTERS *)_exception_info
-#define AbnormalTermination     _abnormal_termination
-#define abnormal_termination    _abnormal_termination
+#define GetExceptionCode          _exception_code
+#define exception_code            _exception_code
+#define GetExceptionInformation() ((struct _EXCEPTION_POINTERS *)_exception_info())
+#define exception_info()          ((struct _EXCEPTION_POINTERS *)_exception_info())
+#define AbnormalTermination       _abnormal_termination
+#define abnormal_termination      _abnormal_termination
 #endif
 
 typedef struct _EXCEPTION_RECORD {

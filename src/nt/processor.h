@@ -1,0 +1,27 @@
+/*
+ * Processor: the kernel's structure of the running processor, where an image reads it: at gs.
+ *
+ * Place      nt. Set up by trap.c with the rest of what an image finds in place of a processor.
+ * Model      gs points to a KPCR; compilers and public headers inline the reads of it:
+ *
+ *                gs:[0x18]    the structure itself
+ *                gs:[0x20]    the KPRCB, which begins at 0x180
+ *                gs:[0x184]   the processor's number, a byte; gs:[0x1a4] the same, 32 bits
+ *                gs:[0x188]   the running thread (KeGetCurrentThread)
+ *
+ *            All else in it is zero. There is one processor, so there is one structure, and one for all
+ *            kernels of the process; it stays when the image is gone, for nothing else here uses gs.
+ * Errors     False: the system does not let gs be set; an image that reads it faults.
+ * Source     Published descriptions of the x64 KPCR and KPRCB.
+ */
+#ifndef DRYDOCK_NT_PROCESSOR_H
+#define DRYDOCK_NT_PROCESSOR_H
+
+#include <stdbool.h>
+
+bool processor_install(void);
+
+/* The thread that runs, as the driver knows it (a PKTHREAD). */
+void processor_set_thread(void *thread);
+
+#endif
