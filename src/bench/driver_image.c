@@ -268,7 +268,7 @@ bool driver_image_symbol(const struct driver_image *driver, uint64_t address, ch
 
     if (!driver || !image_symbol_at(driver->image, address, &symbol))
         return false;
-    snprintf(text, size, "%s!%s+0x%llx", driver->file, symbol.name,
+    snprintf(text, size, "%s!%.80s+0x%llx", driver->file, symbol.name,
              (unsigned long long)symbol.offset);
     return true;
 }

@@ -11,7 +11,7 @@
  * for a board that a system finds by its bus needs nothing of the kind.
  */
 #ifdef _WIN32
-extern const char DrydockGpu[];
+__declspec(dllexport) extern const char DrydockGpu[];
 __declspec(dllexport) const char DrydockGpu[] = "sgpu";
 #endif
 
