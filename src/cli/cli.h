@@ -58,7 +58,7 @@ struct cli_verb {
 };
 
 extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench,
-    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink, cli_cc, cli_imports;
+    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink, cli_cc, cli_imports, cli_new;
 
 /* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
 void cli_add_zoo(void);

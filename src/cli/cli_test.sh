@@ -387,5 +387,33 @@ END
     [ ! -e none.sys ] || fail "an image of source that does not compile"
 fi
 
+# A driver to begin from.
+expect 2 new
+says "takes one name"
+expect 2 new 9lives
+says "is no name for a driver"
+expect 2 new "my gpu"
+says "it has a ' '"
+expect 0 new My-gpu
+prints 'make check'
+for file in My-gpu.c Makefile CMakeLists.txt My-gpu.case .github/workflows/drydock.yml; do
+    [ -s "My-gpu/$file" ] || fail "drydock new made no $file"
+done
+! grep -rqi -e softcopy -e '@[A-Z]*@' My-gpu || fail "a word of the template is left"
+expect 2 new My-gpu
+says "there already, and nothing is overwritten"
+expect 0 new --cpp mygpu
+[ -s mygpu/mygpu.cpp ] || fail "no C++ source"
+if command -v clang >/dev/null && command -v lld-link >/dev/null && command -v llvm-dlltool >/dev/null; then
+    for folder in My-gpu mygpu; do
+        make -C $folder DRYDOCK="$drydock" SEEDS=10 $folder.sys check >out 2>err ||
+            fail "make check of a new driver"
+        prints "findings  0 runs, 0 causes"
+        [ ! -s err ] || fail "a new driver does not build quietly"
+    done
+    make -C mygpu DRYDOCK="$drydock" mistake >out 2>err && fail "the mistake is not found"
+    prints "error XFER-006"
+fi
+
 [ "$failures" -eq 0 ] && echo "all as promised"
 exit "$((failures != 0))"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct cli_verb *const verbs[] = {
-    &cli_run, &cli_replay, &cli_shrink, &cli_check,   &cli_merge, &cli_import, &cli_gen,
-    &cli_ops, &cli_zoo,    &cli_rules,  &cli_explain, &cli_bench, &cli_cc,     &cli_imports};
+    &cli_run, &cli_replay, &cli_shrink,  &cli_check, &cli_merge, &cli_import,  &cli_gen, &cli_ops,
+    &cli_zoo, &cli_rules,  &cli_explain, &cli_bench, &cli_cc,    &cli_imports, &cli_new};
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
 
 static void print_help(FILE *out)

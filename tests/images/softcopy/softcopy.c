@@ -12,6 +12,7 @@
  *            kernel's only while it calls: their page numbers go into the records.
  * Data       An allocation's private data is what a run without GPU model gives by default:
  *            size:u64,flags:u32,index:u32. Commands are none, and what comes is not looked at.
+ * Language   C11 and C++17 alike: `drydock new` makes a driver of its own out of it.
  * Mistakes   SOFTCOPY_MISTAKE 1: a transfer from local memory leaves out its last page.
  * Source     contract.md; rules are named where they are kept.
  */
@@ -116,7 +117,7 @@ struct opening {
     struct allocation *allocation;
 };
 
-DRIVER_INITIALIZE DriverEntry;
+EXTERN_C DRIVER_INITIALIZE DriverEntry;
 
 static void *take(SIZE_T bytes)
 {
@@ -261,7 +262,7 @@ static void report(struct softcopy *adapter, UINT ordinal)
 /* At the level of the device's interrupt, where completions are told of (FENCE-005). */
 static BOOLEAN NTAPI complete_oldest(PVOID context)
 {
-    const struct node_call *call = context;
+    const struct node_call *call = (const struct node_call *)context;
     struct node *node = &call->adapter->nodes[call->node];
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
@@ -277,7 +278,7 @@ static BOOLEAN NTAPI complete_oldest(PVOID context)
 
 static BOOLEAN NTAPI report_preemption(PVOID context)
 {
-    const struct node_call *call = context;
+    const struct node_call *call = (const struct node_call *)context;
 
     report(call->adapter, call->node);
     return TRUE;
@@ -295,7 +296,7 @@ static void synchronize(struct softcopy *adapter, PKSYNCHRONIZE_ROUTINE routine,
 /* One submission a node and DPC: so others get their turn, and a preemption finds some to drop. */
 static VOID NTAPI DpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
 {
-    struct softcopy *adapter = MiniportDeviceContext;
+    struct softcopy *adapter = (struct softcopy *)MiniportDeviceContext;
     BOOLEAN is_more = FALSE;
     UINT i;
 
@@ -329,8 +330,8 @@ static BOOLEAN NTAPI InterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_U
 /* Keeps SUB-001 to SUB-006: at DISPATCH_LEVEL, and it may not fail. */
 static NTSTATUS NTAPI SubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMAND args)
 {
-    struct softcopy *adapter = hAdapter;
-    const struct context *context = args->hContext;
+    struct softcopy *adapter = (struct softcopy *)hAdapter;
+    const struct context *context = (const struct context *)args->hContext;
     struct node *node = &adapter->nodes[context ? context->node : args->NodeOrdinal];
     struct submission *submission;
 
@@ -351,7 +352,7 @@ static NTSTATUS NTAPI SubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
 static NTSTATUS NTAPI PreemptCommand(IN_CONST_HANDLE hAdapter,
                                      IN_CONST_PDXGKARG_PREEMPTCOMMAND args)
 {
-    struct softcopy *adapter = hAdapter;
+    struct softcopy *adapter = (struct softcopy *)hAdapter;
     struct node *node = &adapter->nodes[args->NodeOrdinal];
 
     KeAcquireSpinLockAtDpcLevel(&adapter->lock);
@@ -367,7 +368,7 @@ static NTSTATUS NTAPI PreemptCommand(IN_CONST_HANDLE hAdapter,
 static NTSTATUS NTAPI QueryCurrentFence(IN_CONST_HANDLE hAdapter,
                                         INOUT_PDXGKARG_QUERYCURRENTFENCE args)
 {
-    const struct softcopy *adapter = hAdapter;
+    const struct softcopy *adapter = (const struct softcopy *)hAdapter;
 
     args->CurrentFence = adapter->nodes[args->NodeOrdinal].completed_fence;
     return STATUS_SUCCESS;
@@ -376,7 +377,7 @@ static NTSTATUS NTAPI QueryCurrentFence(IN_CONST_HANDLE hAdapter,
 /* The last fence submitted counts as completed (TDR-006), and nothing is touched any more. */
 static NTSTATUS NTAPI ResetFromTimeout(IN_CONST_HANDLE hAdapter)
 {
-    struct softcopy *adapter = hAdapter;
+    struct softcopy *adapter = (struct softcopy *)hAdapter;
     UINT i;
 
     for (i = 0; i < NODES; i++) {
@@ -411,7 +412,7 @@ static struct command *begin_command(DXGKARG_BUILDPAGINGBUFFER *args, enum comma
                                      UINT64 list_length)
 {
     UINT64 bytes = COMMAND_BYTES + list_length * sizeof(UINT64);
-    struct command *command = args->pDmaBuffer;
+    struct command *command = (struct command *)args->pDmaBuffer;
 
     if (!command || bytes > args->DmaSize)
         return NULL;
@@ -584,7 +585,7 @@ static NTSTATUS NTAPI BuildPagingBuffer(IN_CONST_HANDLE hAdapter,
 static NTSTATUS NTAPI Render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
     UINT64 bytes = COMMAND_BYTES + (UINT64)args->AllocationListSize * sizeof(UINT64);
-    struct command *command = args->pDmaBuffer;
+    struct command *command = (struct command *)args->pDmaBuffer;
     UINT used = 0;
     UINT i;
 
@@ -641,7 +642,7 @@ static NTSTATUS create_one(DXGK_ALLOCATIONINFO *info)
     RtlCopyMemory(&data, info->pPrivateDriverData, sizeof data);
     if (!data.size)
         return STATUS_INVALID_PARAMETER;
-    allocation = take(sizeof *allocation);
+    allocation = (struct allocation *)take(sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
     allocation->size = data.size;
@@ -705,7 +706,7 @@ static NTSTATUS NTAPI DestroyAllocation(IN_CONST_HANDLE hAdapter,
 static NTSTATUS NTAPI DescribeAllocation(IN_CONST_HANDLE hAdapter,
                                          INOUT_PDXGKARG_DESCRIBEALLOCATION args)
 {
-    const struct allocation *allocation = args->hAllocation;
+    const struct allocation *allocation = (const struct allocation *)args->hAllocation;
 
     UNREFERENCED_PARAMETER(hAdapter);
     args->Width = (UINT)smaller_of(allocation->size, MAXULONG);
@@ -723,8 +724,9 @@ static NTSTATUS NTAPI DescribeAllocation(IN_CONST_HANDLE hAdapter,
 static NTSTATUS open_one(const struct softcopy *adapter, DXGK_OPENALLOCATIONINFO *info)
 {
     DXGKARGCB_GETHANDLEDATA query = {info->hAllocation, DXGK_HANDLE_ALLOCATION, {{{0}}}};
-    struct allocation *allocation = adapter->dxgkrnl.DxgkCbGetHandleData(&query);
-    struct opening *opening = allocation ? take(sizeof *opening) : NULL;
+    struct allocation *allocation =
+        (struct allocation *)adapter->dxgkrnl.DxgkCbGetHandleData(&query);
+    struct opening *opening = allocation ? (struct opening *)take(sizeof *opening) : NULL;
 
     if (!opening)
         return allocation ? STATUS_NO_MEMORY : STATUS_INVALID_HANDLE;
@@ -736,7 +738,7 @@ static NTSTATUS open_one(const struct softcopy *adapter, DXGK_OPENALLOCATIONINFO
 /* All of them or none. */
 static NTSTATUS NTAPI OpenAllocation(IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_OPENALLOCATION args)
 {
-    const struct device *device = hDevice;
+    const struct device *device = (const struct device *)hDevice;
     NTSTATUS status = STATUS_SUCCESS;
     UINT opened;
 
@@ -763,12 +765,12 @@ static NTSTATUS NTAPI CloseAllocation(IN_CONST_HANDLE hDevice,
 
 static NTSTATUS NTAPI CreateDevice(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREATEDEVICE args)
 {
-    struct device *device = take(sizeof *device);
+    struct device *device = (struct device *)take(sizeof *device);
 
     args->hDevice = device;
     if (!device)
         return STATUS_NO_MEMORY;
-    device->adapter = hAdapter;
+    device->adapter = (struct softcopy *)hAdapter;
     return STATUS_SUCCESS;
 }
 
@@ -780,8 +782,9 @@ static NTSTATUS NTAPI DestroyDevice(IN_CONST_HANDLE hDevice)
 
 static NTSTATUS NTAPI CreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREATECONTEXT args)
 {
-    const struct device *device = hDevice;
-    struct context *context = args->NodeOrdinal < NODES ? take(sizeof *context) : NULL;
+    const struct device *device = (const struct device *)hDevice;
+    struct context *context =
+        args->NodeOrdinal < NODES ? (struct context *)take(sizeof *context) : NULL;
 
     args->hContext = context;
     if (!context)
@@ -832,7 +835,7 @@ static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
 static NTSTATUS query_segments(const struct softcopy *adapter,
                                const DXGKARG_QUERYADAPTERINFO *query)
 {
-    DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+    DXGK_QUERYSEGMENTOUT3 *out = (DXGK_QUERYSEGMENTOUT3 *)query->pOutputData;
     DXGK_SEGMENTDESCRIPTOR3 *descriptor = out->pSegmentDescriptor;
 
     out->NbSegment = 2;
@@ -864,7 +867,7 @@ static NTSTATUS NTAPI QueryAdapterInfo(IN_CONST_HANDLE hAdapter,
                    : STATUS_BUFFER_TOO_SMALL;
     if (query->Type == DXGKQAITYPE_QUERYSEGMENT3)
         return query->pOutputData && query->OutputDataSize >= sizeof(DXGK_QUERYSEGMENTOUT3)
-                   ? query_segments(hAdapter, query)
+                   ? query_segments((const struct softcopy *)hAdapter, query)
                    : STATUS_BUFFER_TOO_SMALL;
     return STATUS_NOT_SUPPORTED;
 }
@@ -928,7 +931,7 @@ static NTSTATUS map(struct softcopy *adapter, UINT64 address, UINT64 bytes, UCHA
     physical.QuadPart = (LONGLONG)address;
     status = adapter->dxgkrnl.DxgkCbMapMemory(adapter->dxgkrnl.DeviceHandle, physical, (ULONG)bytes,
                                               FALSE, FALSE, MmNonCached, &mapped);
-    *out = mapped;
+    *out = (UCHAR *)mapped;
     return status;
 }
 
@@ -958,7 +961,8 @@ static NTSTATUS map_all(struct softcopy *adapter, UINT64 system_bytes)
         if (NT_SUCCESS(status))
             adapter->view_count++;
     }
-    adapter->slots = NT_SUCCESS(status) ? take(APERTURE_PAGES * sizeof *adapter->slots) : NULL;
+    adapter->slots =
+        NT_SUCCESS(status) ? (UINT64 *)take(APERTURE_PAGES * sizeof *adapter->slots) : NULL;
     return NT_SUCCESS(status) && !adapter->slots ? STATUS_NO_MEMORY : status;
 }
 
@@ -968,7 +972,7 @@ static NTSTATUS NTAPI StartDevice(IN_CONST_PVOID MiniportDeviceContext,
                                   OUT_PULONG NumberOfVideoPresentSources,
                                   OUT_PULONG NumberOfChildren)
 {
-    struct softcopy *adapter = MiniportDeviceContext;
+    struct softcopy *adapter = (struct softcopy *)MiniportDeviceContext;
     DXGK_DEVICE_INFO info;
     NTSTATUS status;
 
@@ -993,7 +997,7 @@ static NTSTATUS NTAPI StartDevice(IN_CONST_PVOID MiniportDeviceContext,
 
 static NTSTATUS NTAPI StopDevice(IN_CONST_PVOID MiniportDeviceContext)
 {
-    unmap_all(MiniportDeviceContext);
+    unmap_all((struct softcopy *)MiniportDeviceContext);
     return STATUS_SUCCESS;
 }
 
@@ -1002,7 +1006,7 @@ static NTSTATUS NTAPI SetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULO
                                     IN_DEVICE_POWER_STATE DevicePowerState,
                                     IN_POWER_ACTION ActionType)
 {
-    struct softcopy *adapter = MiniportDeviceContext;
+    struct softcopy *adapter = (struct softcopy *)MiniportDeviceContext;
 
     UNREFERENCED_PARAMETER(DeviceUid);
     UNREFERENCED_PARAMETER(ActionType);

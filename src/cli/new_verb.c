@@ -1,0 +1,228 @@
+/*
+ * new: a folder with a driver that works, to begin from.
+ *
+ * The driver is softcopy, under another name: one source for the tests, for `drydock new` and for the reader.
+ * The files are found beside the program where it is installed, or in the source that it was built from.
+ */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES 40
+
+enum { OPTION_CPP };
+
+/* What the templates' words become. */
+struct project {
+    char name[NAME_BYTES + 1];
+    char identifier[NAME_BYTES + 1]; /* the name in C */
+    char macro[NAME_BYTES + 1];      /* the same in capitals */
+    char source[NAME_BYTES + 8];     /* file name of the driver */
+    const char *folder;
+};
+
+struct template
+{
+    const char *installed; /* below share/drydock/new */
+    const char *built;     /* below the source */
+    const char *made;      /* %s: the project's name; NULL: its source */
+};
+
+static const struct template templates[] = {
+    {"miniport.c", "tests/images/softcopy/softcopy.c", NULL},
+    {"Makefile", "templates/new/Makefile", "Makefile"},
+    {"CMakeLists.txt", "templates/new/CMakeLists.txt", "CMakeLists.txt"},
+    {"driver.case", "templates/new/driver.case", "%s.case"},
+    {"drydock.yml", "templates/new/drydock.yml", ".github/workflows/drydock.yml"},
+};
+
+static bool name_project(const char *path, bool is_cplusplus, struct project *project)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+
+    if (!length || length > NAME_BYTES || !isalpha((unsigned char)name[0])) {
+        cli_error(
+            "new: '%s' is no name for a driver (expected a letter, then letters, digits, - or "
+            "_, %d at most)",
+            name, NAME_BYTES);
+        return false;
+    }
+    for (size_t i = 0; i <= length; i++) {
+        if (name[i] && !isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_') {
+            cli_error("new: '%s' is no name for a driver: it has a '%c'", name, name[i]);
+            return false;
+        }
+        project->name[i] = name[i];
+        project->identifier[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
+        project->macro[i] = (char)toupper((unsigned char)project->identifier[i]);
+    }
+    snprintf(project->source, sizeof project->source, "%s.%s", name, is_cplusplus ? "cpp" : "c");
+    project->folder = path;
+    return true;
+}
+
+/* The text of a template, to be freed; NULL with a message. */
+static char *read_template(const struct template *template)
+{
+    char program[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    FILE *file = NULL;
+    char *text = NULL;
+    size_t size = 0;
+
+    if (length > 0) {
+        program[length] = '\0';
+        *strrchr(program, '/') = '\0';
+        snprintf(path, sizeof path, "%s/../share/drydock/new/%s", program, template->installed);
+        file = fopen(path, "r");
+    }
+    if (!file) {
+        snprintf(path, sizeof path, "%s/%s", DRYDOCK_SOURCE_DIR, template->built);
+        file = fopen(path, "r");
+    }
+    if (!file) {
+        cli_error("new: %s is neither beside the program nor where it was built from",
+                  template->installed);
+        return NULL;
+    }
+    if (getdelim(&text, &size, '\0', file) < 0) {
+        cli_error("new: cannot read %s", path);
+        free(text);
+        text = NULL;
+    }
+    fclose(file);
+    return text;
+}
+
+/* Which word of the templates begins here, and what it becomes; NULL: none. */
+static const char *find_word(const struct project *project, const char *at, size_t *out_length)
+{
+    const char *const words[][2] = {
+        {"@NAME@", project->name},         {"@IDENTIFIER@", project->identifier},
+        {"@MACRO@", project->macro},       {"@SOURCE@", project->source},
+        {"softcopy", project->identifier}, {"SOFTCOPY", project->macro},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        *out_length = strlen(words[i][0]);
+        if (strncmp(at, words[i][0], *out_length) == 0)
+            return words[i][1];
+    }
+    return NULL;
+}
+
+static bool write_file(const struct project *project, const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wx");
+
+    if (!file) {
+        cli_error("new: cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    while (*text) {
+        size_t length;
+        const char *word = find_word(project, text, &length);
+
+        if (word)
+            fputs(word, file);
+        else
+            fputc(*text, file);
+        text += word ? length : 1;
+    }
+    if (fclose(file) == 0)
+        return true;
+    cli_error("new: cannot write %s: %s", path, strerror(errno));
+    return false;
+}
+
+/* The folders that a path lies in, below the project's. */
+static bool make_folders(char *path, size_t from)
+{
+    for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+        bool is_made;
+
+        *slash = '\0';
+        is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        if (!is_made)
+            cli_error("new: cannot make %s: %s", path, strerror(errno));
+        *slash = '/';
+        if (!is_made)
+            return false;
+    }
+    return true;
+}
+
+static bool make_file(const struct project *project, const struct template *template)
+{
+    char path[PATH_MAX];
+    char made[NAME_BYTES + 64];
+    char *text = read_template(template);
+    bool is_made = false;
+
+    if (!text)
+        return false;
+    snprintf(made, sizeof made, "%s", template->made ? template->made : project->source);
+    if (strncmp(made, "%s", 2) == 0)
+        snprintf(made, sizeof made, "%s%s", project->name, template->made + 2);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", project->folder, made) < sizeof path &&
+        make_folders(path, strlen(project->folder) + 1))
+        is_made = write_file(project, path, text);
+    free(text);
+    return is_made;
+}
+
+static enum cli_status new_project(const struct cli_arguments *arguments)
+{
+    struct project project;
+
+    if (arguments->rest_count != 1) {
+        cli_error("new takes one name (drydock new --help)");
+        return CLI_USAGE;
+    }
+    if (!name_project(arguments->rest[0], arguments->values[OPTION_CPP] != NULL, &project))
+        return CLI_USAGE;
+    if (mkdir(project.folder, 0777) != 0) {
+        cli_error(errno == EEXIST ? "new: %s is there already, and nothing is overwritten"
+                                  : "new: cannot make %s",
+                  project.folder);
+        return CLI_USAGE;
+    }
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
+        if (!make_file(&project, &templates[i]))
+            return CLI_USAGE;
+    printf("%s is a driver that works. Next:\n"
+           "  cd %s\n"
+           "  make            # %s.sys\n"
+           "  make check      # a case and a campaign: nothing is found\n"
+           "  make mistake    # with a mistake in it: something is\n",
+           project.folder, project.folder, project.name);
+    return CLI_FINE;
+}
+
+static const struct cli_option options[] = {
+    [OPTION_CPP] = {"cpp", 0, NULL, "the driver's source is a C++ file"},
+    {NULL, 0, NULL, NULL},
+};
+
+const struct cli_verb cli_new = {
+    .name = "new",
+    .usage = "[--cpp] NAME",
+    .summary = "Makes a folder with a small driver that works, to begin from",
+    .details =
+        "The driver registers, reports a segment and an aperture and builds paging buffers that "
+        "it\n"
+        "carries out with the CPU. Beside it: a Makefile and a CMakeLists.txt, a case, and a\n"
+        "workflow for continuous integration. An existing folder is left alone.",
+    .options = options,
+    .repeated_option = -1,
+    .run = new_project,
+};
