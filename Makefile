@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: run build test deps debug mingw format check-format clean
+.PHONY: install run build test deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -32,6 +32,9 @@ format:
 
 check-format:
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+
+install: build
+	cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
 	rm -rf build

@@ -1,0 +1,48 @@
+#!/bin/sh
+# An installation is used as others would: the library by CMake and by pkg-config, the program from where it is,
+# and a new driver's own CMake build.
+#
+# Usage: install_test.sh CMAKE BUILD SOURCE SANITIZERS
+set -eu
+cmake=$1
+build=$2
+source=$3
+[ -z "$4" ] || { echo "skipped: a library with sanitizers is not for others"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+run() {
+    "$@" >"$work/log" 2>&1 || { echo "FAILED: $*"; cat "$work/log"; exit 1; }
+}
+run "$cmake" --install "$build" --prefix "$work/first"
+mv "$work/first" "$work/prefix" # an installed tree may be moved
+prefix=$work/prefix
+
+run "$cmake" -S "$source/tests/install/uses-vidmm" -B "$work/uses" -DCMAKE_PREFIX_PATH="$prefix"
+run "$cmake" --build "$work/uses"
+run "$work/uses/uses_vidmm"
+
+if command -v pkg-config >/dev/null; then
+    run "$cmake" --install "$build" --prefix "$work/second"
+    PKG_CONFIG_PATH=$(dirname "$(find "$work/second" -name vidmm.pc)")
+    export PKG_CONFIG_PATH
+    run cc -o "$work/uses-pc" $(pkg-config --cflags vidmm) "$source/tests/install/uses-vidmm/main.c" \
+        $(pkg-config --libs vidmm)
+    run "$work/uses-pc"
+fi
+
+cd "$work"
+run "$prefix/bin/drydock" new mygpu
+if command -v clang >/dev/null && command -v lld-link >/dev/null && command -v llvm-dlltool >/dev/null; then
+    sed -i 's/SEEDS 200/SEEDS 10/' mygpu/CMakeLists.txt
+    run "$cmake" -S mygpu -B mygpu-build -DCMAKE_PREFIX_PATH="$prefix"
+    run "$cmake" --build mygpu-build
+    run ctest --test-dir mygpu-build --no-tests=error
+    grep -q "100% tests passed, 0 tests failed out of 2" "$work/log" || { cat "$work/log"; exit 1; }
+    # Nothing of the source tree was looked at.
+    run "$prefix/bin/drydock" cc --verbose -o again.sys mygpu/mygpu.c
+    ! grep -q "$source" "$work/log" || { echo "FAILED: the source tree is used"; exit 1; }
+else
+    echo "not tested without clang and lld: a driver built with the installed program"
+fi
+echo "the installation works"
