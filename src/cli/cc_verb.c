@@ -261,7 +261,7 @@ static bool write_definitions(const char *path, const char *module, const char *
     for (size_t i = 0; i < count; i++)
         fprintf(file, " %s\n", names[i]);
     for (size_t i = 0; !names && (row = nt_export_at(i)) != NULL; i++)
-        fprintf(file, " %s%s\n", row->name, row->kind == NT_EXPORT_VARIABLE ? " DATA" : "");
+        fprintf(file, " %s%s\n", row->name, row->kind == NT_EXPORT_VARIABLE ? " CONSTANT" : "");
     return fclose(file) == 0;
 }
 
