@@ -193,7 +193,7 @@ void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t
 
 static void describe(const struct nt *nt, const EXCEPTION_RECORD *record, struct text *text)
 {
-    char where[200];
+    char where[200], block[128];
 
     exception_name_address(nt, (uintptr_t)record->ExceptionAddress, where, sizeof where);
     add(text, "%s (0x%08x) that nobody handles", exception_name_status(record->ExceptionCode),
@@ -207,6 +207,8 @@ static void describe(const struct nt *nt, const EXCEPTION_RECORD *record, struct
             add(text, ", %s an address that is none", verb);
         else
             add(text, ", %s 0x%" PRIx64, verb, (uint64_t)record->ExceptionInformation[1]);
+        if (nt_pool_explain(nt, (const void *)record->ExceptionInformation[1], block, sizeof block))
+            add(text, " (%s)", block);
     }
     add(text, ", at %s", where);
 }

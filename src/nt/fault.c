@@ -53,11 +53,14 @@ stop(const struct fault *fault, uint32_t bug_check, uint64_t second, uint64_t th
      uint64_t fourth, const char *what)
 {
     const uint64_t parameters[4] = {fault->address, second, third, fourth};
-    char text[480], where[200];
+    char text[600], where[200], block[128];
+    bool is_pool =
+        nt_pool_explain(fault->nt, (const void *)(uintptr_t)fault->address, block, sizeof block);
 
     exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
-    snprintf(text, sizeof text, "the driver %s 0x%" PRIx64 "%s, at %s", verb_of(access_of(fault)),
-             fault->address, what, where);
+    snprintf(text, sizeof text, "the driver %s 0x%" PRIx64 "%s%s%s%s, at %s",
+             verb_of(access_of(fault)), fault->address, is_pool ? " (" : "", is_pool ? block : "",
+             is_pool ? ")" : "", what, where);
     exception_crash(fault->nt, &fault->state, bug_check, parameters, text);
 }
 

@@ -190,9 +190,9 @@ VOID NTAPI MmProbeAndLockPages(PMDL Mdl, KPROCESSOR_MODE Mode, LOCK_OPERATION Op
     if (nt->irql > DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)Mdl, nt->irql, 0, 0);
     if (!fill_pfns(nt, Mdl))
-        nt_raise(STATUS_ACCESS_VIOLATION);
+        ExRaiseStatus(STATUS_ACCESS_VIOLATION);
     if (!hold(nt, Mdl, page_count(Mdl)))
-        nt_raise(STATUS_INSUFFICIENT_RESOURCES);
+        ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
     Mdl->Process = NULL;
     Mdl->MdlFlags |= MDL_PAGES_LOCKED;
     if (Operation != IoReadAccess)

@@ -150,7 +150,7 @@ static void lists_describe_pool_and_parts_of_others(void **state)
     IoFreeMdl(mdl);
     mdl = IoAllocateMdl((PVOID)(uintptr_t)0x10000, 8, FALSE, FALSE, NULL);
     assert_stops(kernel, MmProbeAndLockPages(mdl, UserMode, IoReadAccess), 0x1E,
-                 (ULONG)STATUS_ACCESS_VIOLATION);
+                 (uint64_t)(int64_t)STATUS_ACCESS_VIOLATION);
     IoFreeMdl(mdl);
     ExFreePool(block);
 }

@@ -207,11 +207,6 @@ VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PT
     abort();
 }
 
-void nt_raise(NTSTATUS status)
-{
-    KeBugCheckEx(NT_KMODE_EXCEPTION_NOT_HANDLED, (ULONG)status, 0, 0, 0);
-}
-
 static void print(ULONG component, ULONG level, PCSTR format, nt_va_list *arguments)
 {
     struct nt *nt = nt_current();

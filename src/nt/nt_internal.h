@@ -95,9 +95,6 @@ const void *nt_export_address(struct nt *nt, const char *name);
  */
 bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t *out_pfn);
 
-/* In a service: raises the exception of this status in the driver. */
-void nt_raise(NTSTATUS status) __attribute__((noreturn));
-
 void nt_held_pages_fini(struct nt *nt);
 
 void nt_pool_init(struct nt *nt);

@@ -241,7 +241,7 @@ static void *allocate(struct nt *nt, uint64_t bytes, uint32_t tag, bool is_paged
 static void *or_raise(void *memory, bool raises)
 {
     if (!memory && raises)
-        nt_raise(STATUS_INSUFFICIENT_RESOURCES);
+        ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
     return memory;
 }
 
@@ -264,7 +264,7 @@ PVOID NTAPI ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag)
 
     if (!is_lawful(Flags)) {
         if (raises)
-            nt_raise(STATUS_INVALID_PARAMETER);
+            ExRaiseStatus(STATUS_INVALID_PARAMETER);
         return NULL;
     }
     return or_raise(allocate(nt_current(), NumberOfBytes, Tag, (Flags & POOL_FLAG_PAGED) != 0,

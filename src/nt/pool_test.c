@@ -181,7 +181,7 @@ static void flags_and_variants_do_what_they_say(void **state)
     nt_pool_fail_at(kernel->nt, 1);
     assert_stops(kernel,
                  ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RAISE_ON_FAILURE, 32, TEST_TAG), 0x1E,
-                 (ULONG)STATUS_INSUFFICIENT_RESOURCES);
+                 (uint64_t)(int64_t)STATUS_INSUFFICIENT_RESOURCES);
 }
 
 int main(void)
