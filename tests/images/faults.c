@@ -81,6 +81,12 @@ static void do_fault(void)
     volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
     block[64] = 1;
     ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
+#elif FAULT == 21 /* write through a mapping that is gone */
+    const PHYSICAL_ADDRESS low = {.QuadPart = 0}, high = {.QuadPart = MAXLONGLONG};
+    MDL *list = MmAllocatePagesForMdlEx(low, high, low, 2 * PAGE_SIZE, MmCached, 0);
+    volatile UCHAR *view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
+    MmUnmapLockedPages((PVOID)(ULONG_PTR)view, list);
+    view[PAGE_SIZE] = 1;
 #elif FAULT == 20 /* ask the system what no driver may */
     __asm__ volatile("syscall" : : "a"(39) : "rcx", "r11", "memory");
 #else

@@ -31,10 +31,13 @@ cat >"$work/faults" <<'TABLE'
 11 level-left-raised PB-030
 12 lock-kept PB-030
 13 free-twice driver
+14 use-after-free crashed
 16 divide-by-zero crashed
 17 fail-fast driver
 18 no-instruction crashed
+19 behind-a-block crashed
 20 system-call driver
+21 stale-mapping crashed
 TABLE
 ddis="AddDevice StartDevice StopDevice RemoveDevice QueryAdapterInfo CreateProcess DestroyProcess
 CreateDevice DestroyDevice CreateContext DestroyContext CreateAllocation DestroyAllocation
