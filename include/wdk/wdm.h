@@ -15,6 +15,8 @@
 #include "wdm/memory.h"
 #include "wdm/rtl.h"
 #include "wdm/sync.h"
+#include "wdm/lock.h"
+#include "wdm/clock.h"
 #include "wdm/io.h"
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"

@@ -6,6 +6,7 @@
 
 #define DPC_DELAY_MIN_NS 100u
 #define DPC_DELAY_MAX_NS 600u
+#define UNMASK_DELAY_NS  100u
 #define DPC_RNG_STREAM   0x647063u /* "dpc" */
 
 /* ---- Loading --------------------------------------------------------------------------------------- */
@@ -160,12 +161,22 @@ static void notify_interrupt(struct miniport_host *base,
         vidmm_notify_interrupt(host->vidmm, data);
 }
 
+static void tell_manager(void *context)
+{
+    struct bench_host *host = context;
+
+    if (host->vidmm)
+        vidmm_notify_dpc(host->vidmm);
+}
+
 static void notify_dpc(struct miniport_host *base)
 {
     struct bench_host *host = host_from(base);
 
-    if (host->vidmm)
-        vidmm_notify_dpc(host->vidmm);
+    if (nt_is_amid_call(host->nt))
+        nt_defer(host->nt, &host->late_notice, tell_manager, host);
+    else
+        tell_manager(host);
 }
 
 static void run_dpc(void *context)
@@ -174,6 +185,11 @@ static void run_dpc(void *context)
 
     KIRQL irql;
 
+    if (nt_irql(host->nt) >= DISPATCH_LEVEL) {
+        machine_schedule(host->machine, &host->dpc, machine_now(host->machine) + DPC_DELAY_MIN_NS,
+                         run_dpc, host);
+        return;
+    }
     host->is_dpc_queued = false;
     host->dpc_count++;
     if (!host->miniport)
@@ -197,7 +213,7 @@ static bool queue_dpc(struct miniport_host *base)
     return true;
 }
 
-/* One thread runs everything, so nothing else runs at device IRQL while the routine does. */
+/* One processor runs everything, so nothing else runs at device IRQL while the routine does. */
 static NTSTATUS synchronize_execution(struct miniport_host *base, PKSYNCHRONIZE_ROUTINE routine,
                                       PVOID context, ULONG message, BOOLEAN *return_value)
 {
@@ -282,7 +298,7 @@ static void update_done(void *context, NTSTATUS status, uint64_t needed, uint64_
     wait->status = status;
 }
 
-/* The driver's thread sleeps here while the machine runs on; there is no other thread. */
+/* The thread that called the driver sleeps here while the machine runs on. */
 static NTSTATUS update_context_allocation(struct miniport_host *base,
                                           const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
 {
@@ -292,7 +308,7 @@ static NTSTATUS update_context_allocation(struct miniport_host *base,
 
     if (!host->vidmm)
         return STATUS_INVALID_PARAMETER;
-    if (!vidmm_can_wait(host->vidmm)) {
+    if (!vidmm_can_wait(host->vidmm) || nt_is_amid_call(host->nt)) {
         status = vidmm_context_allocation_update(host->vidmm, update, NULL, NULL);
         return status == STATUS_PENDING ? STATUS_SUCCESS : status;
     }
@@ -337,6 +353,19 @@ static const struct miniport_host_ops host_ops = {
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
+static void line_asserted(void *context);
+
+static void unmask(void *context)
+{
+    struct bench_host *host = context;
+
+    if (nt_irql(host->nt) >= NT_DEVICE_IRQL)
+        machine_schedule(host->machine, &host->unmask, machine_now(host->machine) + UNMASK_DELAY_NS,
+                         unmask, host);
+    else if (host->miniport)
+        machine_set_interrupt_handler(host->machine, line_asserted, host);
+}
+
 static void line_asserted(void *context)
 {
     struct bench_host *host = context;
@@ -344,6 +373,11 @@ static void line_asserted(void *context)
 
     if (!host->miniport)
         return;
+    if (nt_irql(host->nt) >= NT_DEVICE_IRQL) {
+        machine_set_interrupt_handler(host->machine, NULL, NULL);
+        unmask(host);
+        return;
+    }
     irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
     host->miniport->ops->interrupt(host->miniport, 0);
     nt_set_irql(host->nt, irql);
@@ -379,6 +413,8 @@ void host_fini(struct bench_host *host)
     struct mapped_memory *mapped, *following;
 
     machine_cancel(host->machine, &host->dpc);
+    machine_cancel(host->machine, &host->unmask);
+    nt_cancel_deferred(host->nt, &host->late_notice);
     machine_set_interrupt_handler(host->machine, NULL, NULL);
     list_for_each_safe (mapped, following, &host->mappings, struct mapped_memory, link)
         end_mapping(host, mapped);

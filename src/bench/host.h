@@ -6,6 +6,9 @@
  * Model      A driver's DxgkDdiInterruptRoutine runs when the machine raises its line. A deferred
  *            procedure call that it queues is an event of the machine, some hundred nanoseconds
  *            later (HOST_LATE_DPC_NS where it may be late), how many is the seed's choice; several requests before it ran are one.
+ *            While the driver stalls at a raised level, what is not above it comes later. What the
+ *            manager does behind DxgkCbNotifyDpc waits until no call of the driver is under way that
+ *            waits, and no thread of the driver's own runs.
  *            GetDeviceInformation describes the two ranges of the machine's bus that the GPU
  *            answers: registers, then the window on local memory.
  *
@@ -34,6 +37,8 @@ struct bench_host {
     struct rng rng;
     struct machine_event dpc;
     bool is_dpc_queued;
+    struct machine_event unmask;    /* of the interrupt, that the driver's level keeps out */
+    struct nt_deferred late_notice; /* of DxgkCbNotifyDpc, that came amid a call of the driver */
     uint64_t dpc_delay_ns; /* at most; set behind host_init() where it is not to be usual */
     struct list mappings;  /* of MapMemory */
     CM_RESOURCE_LIST *resources;

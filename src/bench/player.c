@@ -350,11 +350,11 @@ bool player_play(struct player *player)
     }
     player->op_index = op_count;
     /* A board that is pulled out asleep is not woken for it; any other is, as the end of a case. */
-    if (!player->removal.is_scheduled)
+    if (!player->removal.is_scheduled && !player->late_removal.is_queued)
         player_wake(player);
     if (!wait_idle(player))
         return false;
-    while (player->removal.is_scheduled) {
+    while (player->removal.is_scheduled || player->late_removal.is_queued) {
         if (!player_advance(player))
             return false;
     }
@@ -471,6 +471,8 @@ void player_destroy(struct player *player)
     player_stop_watchdog(player);
     player_stop_preemptions(player);
     machine_cancel(player->machine, &player->removal);
+    if (player->config.nt)
+        nt_cancel_deferred(player->config.nt, &player->late_removal);
     if (player->contexts)
         player_abandon_submissions(player);
     for (uint32_t i = 0; player->allocations && i < workload->allocation_count; i++) {

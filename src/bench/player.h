@@ -39,12 +39,14 @@
 #include "base/list.h"
 #include "check/check.h"
 #include "check/oracle.h"
+#include "nt/nt.h"
 
 struct player_config {
     const struct run_config *run;
     const struct workload *workload;
     struct machine *machine;
     struct sgpu *gpu;
+    struct nt *nt; /* the driver's kernel; NULL: nobody asks */
     struct vidmm *vidmm;
     struct oracle *oracle; /* NULL: content is not checked */
     struct check *check;   /* NULL: rules are not checked; told what the application does */

@@ -40,7 +40,8 @@ static void look(void *context)
 {
     struct player *player = context;
 
-    vidmm_watch(player->vidmm, machine_now(player->machine));
+    if (!player->config.nt || !nt_is_amid_call(player->config.nt))
+        vidmm_watch(player->vidmm, machine_now(player->machine));
     schedule_look(player);
 }
 
@@ -284,8 +285,13 @@ static void play_stop(struct player *player, uint32_t op_index)
 static void removed(void *context)
 {
     struct player *player = context;
+    struct nt *nt = player->config.nt;
     NTSTATUS status;
 
+    if (nt && nt_is_amid_call(nt)) {
+        nt_defer(nt, &player->late_removal, removed, player);
+        return;
+    }
     player_tell_hang(player, 0);
     if (!player_is_bare(player))
         sgpu_remove(player->config.gpu);

@@ -163,7 +163,8 @@ struct player {
     const void *request_name;
 
     struct machine_event watchdog;
-    struct machine_event removal; /* of a `remove` line */
+    struct machine_event removal;    /* of a `remove` line */
+    struct nt_deferred late_removal; /* that came amid a call of the driver */
     struct player_preemptions preemptions;
     bool is_asleep; /* the GPU, since a `power` line */
 

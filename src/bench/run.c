@@ -297,6 +297,7 @@ static bool raise_player(struct run_assembly *run)
         .workload = run->workload,
         .machine = run->machine,
         .gpu = run->gpu,
+        .nt = run->nt,
         .vidmm = run->vidmm,
         .oracle = run->oracle,
         .check = run->check,
@@ -415,6 +416,13 @@ static void report_leak(struct run_assembly *run, const char *what, uint64_t cou
     report_leak_after(run, "everything was destroyed", what, count, bytes);
 }
 
+static void report_leftover(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine), "%s", text);
+}
+
 void run_report_driver_leaks(struct run_assembly *run, const char *after)
 {
     uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
@@ -426,6 +434,7 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after)
     report_leak_after(run, after, "mappings of the driver's", count, bytes);
     count = nt_held_list_count(run->nt, &bytes);
     report_leak_after(run, after, "MDLs of the driver's with pages", count, bytes);
+    nt_for_each_leftover(run->nt, report_leftover, run);
 }
 
 /*
@@ -517,6 +526,8 @@ static void lower_hardware(struct run_assembly *run)
 /* Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole. */
 static void give_everything_up(struct run_assembly *run)
 {
+    if (run->nt)
+        nt_end_threads(run->nt);
     miniport_destroy(run->top);
     lower_check(run, false);
     driver_image_unload(run->image);
@@ -597,6 +608,8 @@ static void execute_once(const struct run_config *config, const struct workload 
         }
     } else {
         miniport_raw_abandon();
+        if (run->nt)
+            nt_abandon(run->nt);
         driver_image_abandon(run->image);
         if (run->has_events)
             run_event_log_close(&run->events);

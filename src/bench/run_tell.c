@@ -374,6 +374,22 @@ static void on_missing(void *context, const char *name)
                       name);
 }
 
+static void on_misuse(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s", text);
+}
+
+static void on_deadlock(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s", text);
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
     return (struct nt_host){.context = run,
@@ -381,7 +397,9 @@ struct nt_host run_tell_kernel(struct run_assembly *run)
                             .bug_check = on_bug_check,
                             .missing = on_missing,
                             .crash = on_crash,
-                            .owns_address = owns_address};
+                            .owns_address = owns_address,
+                            .misuse = on_misuse,
+                            .deadlock = on_deadlock};
 }
 
 struct vidmm_events run_tell_manager(struct run_assembly *run)

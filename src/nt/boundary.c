@@ -24,6 +24,7 @@
 #endif
 #endif
 #ifdef HAS_FIBERS
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -338,8 +339,13 @@ static void thread_fini(struct boundary_thread *thread)
     thread->boundary->deepest = max_u64(thread->boundary->deepest, depth_of(thread));
     list_remove(&thread->link);
     munmap(thread->kernel_stack, KERNEL_MAPPING);
-    if (thread->bench_stack)
+    if (thread->bench_stack) {
+#ifdef HAS_FIBERS
+        /* Frames that were never left have marked it, and the next mapping may lie here. */
+        __asan_unpoison_memory_region(thread->bench_stack, BENCH_MAPPING);
+#endif
         munmap(thread->bench_stack, BENCH_MAPPING);
+    }
 }
 
 size_t boundary_deepest_stack(const struct boundary *boundary)

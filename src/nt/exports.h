@@ -61,7 +61,18 @@ const struct nt_export *nt_export_at(size_t index);
     X(system)                                                                                      \
     X(text)                                                                                        \
     X(unicode)                                                                                     \
-    X(wide_text)
+    X(wide_text)                                                                                   \
+    X(object)                                                                                      \
+    X(event)                                                                                       \
+    X(thread)                                                                                      \
+    X(spin_lock)                                                                                   \
+    X(mutex)                                                                                       \
+    X(resource)                                                                                    \
+    X(dpc)                                                                                         \
+    X(timer)                                                                                       \
+    X(work)                                                                                        \
+    X(clock)                                                                                       \
+    X(interlocked)
 
 #define X(area) extern const struct nt_export nt_##area##_exports[];
 NT_EXPORT_LISTS(X)

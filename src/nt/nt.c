@@ -43,6 +43,8 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt_pool_init(nt);
     list_init(&nt->mappings);
     list_init(&nt->held_pages);
+    nt_objects_init(nt);
+    nt_scheduler_init(nt);
     return nt;
 }
 
@@ -50,6 +52,7 @@ void nt_destroy(struct nt *nt)
 {
     if (!nt)
         return;
+    nt_scheduler_fini(nt);
     if (current == nt)
         current = NULL;
     nt_mappings_fini(nt);
@@ -63,6 +66,7 @@ void nt_destroy(struct nt *nt)
 
 void nt_set_boundary(struct nt *nt, struct boundary *boundary)
 {
+    nt_end_threads(nt);
     nt->boundary = boundary;
 }
 
@@ -84,7 +88,7 @@ void nt_report_missing(struct nt *nt, const char *name)
         nt->host.missing(nt->host.context, name);
 }
 
-/* ---- IRQL and spin locks ------------------------------------------------------------------ */
+/* ---- IRQL -------------------------------------------------------------------------------- */
 
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
 {
@@ -131,67 +135,6 @@ VOID NTAPI KeLowerIrql(KIRQL NewIrql)
     nt_set_irql(nt, NewIrql);
 }
 
-VOID NTAPI KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
-{
-    *SpinLock = 0;
-}
-
-static void acquire(struct nt *nt, PKSPIN_LOCK lock)
-{
-    if (*lock)
-        KeBugCheckEx(NT_SPIN_LOCK_ALREADY_OWNED, (ULONG_PTR)lock, 0, 0, 0);
-    *lock = 1;
-    nt->held_locks++;
-}
-
-static void release(struct nt *nt, PKSPIN_LOCK lock)
-{
-    if (!*lock)
-        KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
-    *lock = 0;
-    nt->held_locks--;
-}
-
-KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
-{
-    struct nt *nt = nt_current();
-    KIRQL before = nt->irql;
-
-    if (before > DISPATCH_LEVEL)
-        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)SpinLock, before, 0, 0);
-    nt->irql = DISPATCH_LEVEL;
-    acquire(nt, SpinLock);
-    return before;
-}
-
-VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
-{
-    struct nt *nt = nt_current();
-
-    if (nt->irql != DISPATCH_LEVEL)
-        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    release(nt, SpinLock);
-    nt->irql = NewIrql;
-}
-
-VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
-{
-    struct nt *nt = nt_current();
-
-    if (nt->irql < DISPATCH_LEVEL)
-        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    acquire(nt, SpinLock);
-}
-
-VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
-{
-    struct nt *nt = nt_current();
-
-    if (nt->irql < DISPATCH_LEVEL)
-        KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    release(nt, SpinLock);
-}
-
 /* ---- Bug check and debug output ----------------------------------------------------------- */
 
 VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PTR P3, ULONG_PTR P4)
@@ -199,6 +142,7 @@ VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PT
     struct nt *nt = nt_current();
     const uint64_t parameters[4] = {P1, P2, P3, P4};
 
+    nt_stop_from_thread(nt, BugCheckCode, parameters);
     if (nt->host.bug_check)
         nt->host.bug_check(nt->host.context, BugCheckCode, parameters);
     fprintf(stderr, "nt: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx)\n", BugCheckCode,
@@ -259,11 +203,6 @@ const struct nt_export nt_kernel_exports[] = {
     NT_SERVICE(KeGetCurrentIrql),
     NT_SERVICE(KfRaiseIrql),
     NT_SERVICE(KeLowerIrql),
-    NT_SERVICE(KeInitializeSpinLock),
-    NT_SERVICE(KeAcquireSpinLockRaiseToDpc),
-    NT_SERVICE(KeReleaseSpinLock),
-    NT_SERVICE(KeAcquireSpinLockAtDpcLevel),
-    NT_SERVICE(KeReleaseSpinLockFromDpcLevel),
     NT_SERVICE(KeBugCheckEx),
     NT_SERVICE(DbgPrint),
     NT_SERVICE(DbgPrintEx),

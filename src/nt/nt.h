@@ -9,8 +9,9 @@
  *            each thread, and nt_bind() sets it: before every call into a driver, if a process
  *            runs several. This is the only mutable global of the bench.
  *            IRQL is a number that the host raises before it calls a driver where the contract
- *            says so; spin locks raise it too. There is one thread, so a spin lock that is held
+ *            says so; spin locks raise it too. There is one processor, so a spin lock that is held
  *            when it is acquired is a deadlock.
+ *            Threads of the driver and what waits: scheduler.h.
  *            A driver that breaks a rule of these services is stopped by a bug check, with the
  *            code and parameters of the documented one.
  * Ownership  nt_create() gives the kernel; services, machine and host are borrowed for its life.
@@ -22,6 +23,7 @@
 #ifndef DRYDOCK_NT_NT_H
 #define DRYDOCK_NT_NT_H
 
+#include "base/list.h"
 #include "base/services.h"
 #include "machine/machine.h"
 
@@ -55,6 +57,13 @@ struct nt_host {
     void (*crash)(void *context, const struct nt_crash *crash);
     /* Whether a fault at this address tells the host something: then it goes to its own handler. */
     bool (*owns_address)(void *context, const void *address);
+    /*
+     * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a sentence.
+     * It goes on. NULL: nobody cares.
+     */
+    void (*misuse)(void *context, const char *text);
+    /* A thread waits for what cannot come: who waits for what, since when. Must not return, like bug_check. */
+    void (*deadlock)(void *context, const char *text);
 };
 
 /* Machine may be NULL for a driver without registers. */
@@ -84,6 +93,36 @@ void *nt_driver_function(struct nt *nt, const void *function);
 
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+/*
+ * A call of the driver waits, or a thread of the driver's own runs: the bench must not begin anything
+ * else with the driver now, other than interrupts and DPCs.
+ */
+bool nt_is_amid_call(const struct nt *nt);
+
+/* Runs function(context) as an event of the machine, as soon as nothing is amid. Zeroed memory, or one that was
+ * cancelled or has run; a second time before it has run is one with the first. */
+struct nt_deferred {
+    struct list link;
+    void (*function)(void *context);
+    void *context;
+    bool is_queued;
+};
+void nt_defer(struct nt *nt, struct nt_deferred *deferred, void (*function)(void *context),
+              void *context);
+void nt_cancel_deferred(struct nt *nt, struct nt_deferred *deferred);
+
+/* Behind the driver's last call: what of it still runs, is set, is queued or is not closed, a sentence each. */
+void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char *text),
+                          void *context);
+
+/* Threads end where they stand. Also done by nt_set_boundary() and nt_destroy(). */
+void nt_end_threads(struct nt *nt);
+
+/* Behind a longjmp() out of the run: no call is under way, and time has ended. */
+void nt_abandon(struct nt *nt);
 
 /* ---- IRQL --------------------------------------------------------------------------------- */
 

@@ -8,7 +8,9 @@
 
 #include "base/list.h"
 #include "nt/nt.h"
+#include "nt/object.h"
 #include "nt/pages.h"
+#include "nt/scheduler.h"
 
 #define NT_POOL_BUCKETS    1024u
 #define NT_POOL_REMEMBERED 1024u
@@ -23,6 +25,11 @@ struct nt {
     const struct boundary_thread *first_thread; /* of the boundary: none of the driver's */
     KIRQL irql;
     uint32_t held_locks;
+
+    struct nt_scheduler scheduler;
+    struct list objects; /* of struct nt_object */
+    struct nt_handle *handles;
+    uint32_t handle_count;
 
     struct list blocks;                      /* of struct pool_header, oldest first */
     struct list by_address[NT_POOL_BUCKETS]; /* the same ones */
@@ -52,17 +59,30 @@ struct nt *nt_current(void);
 const void *nt_export_address(struct nt *nt, const char *name);
 
 /* Bug check codes that the services themselves raise. */
-#define NT_IRQL_NOT_GREATER_OR_EQUAL     0x09u
-#define NT_IRQL_NOT_LESS_OR_EQUAL        0x0Au
-#define NT_SPIN_LOCK_ALREADY_OWNED       0x0Fu
-#define NT_SPIN_LOCK_NOT_OWNED           0x10u
-#define NT_KMODE_EXCEPTION_NOT_HANDLED   0x1Eu
-#define NT_TARGET_MDL_TOO_SMALL          0x40u
-#define NT_PFN_LIST_CORRUPT              0x4Eu
-#define NT_SPECIAL_POOL_CORRUPTION       0xC1u
-#define NT_BAD_POOL_CALLER               0xC2u
-#define NT_SYSTEM_PTE_MISUSE             0xDAu
-#define NT_KERNEL_SECURITY_CHECK_FAILURE 0x139u
+#define NT_APC_INDEX_MISMATCH                  0x01u
+#define NT_IRQL_NOT_GREATER_OR_EQUAL           0x09u
+#define NT_IRQL_NOT_LESS_OR_EQUAL              0x0Au
+#define NT_MAXIMUM_WAIT_OBJECTS_EXCEEDED       0x0Cu
+#define NT_SPIN_LOCK_ALREADY_OWNED             0x0Fu
+#define NT_SPIN_LOCK_NOT_OWNED                 0x10u
+#define NT_THREAD_NOT_MUTEX_OWNER              0x11u
+#define NT_KMODE_EXCEPTION_NOT_HANDLED         0x1Eu
+#define NT_SYSTEM_EXIT_OWNED_MUTEX             0x39u
+#define NT_TARGET_MDL_TOO_SMALL                0x40u
+#define NT_NO_PAGES_AVAILABLE                  0x4Du
+#define NT_PFN_LIST_CORRUPT                    0x4Eu
+#define NT_ATTEMPTED_SWITCH_FROM_DPC           0xB8u
+#define NT_MUTEX_ALREADY_OWNED                 0xBFu
+#define NT_SPECIAL_POOL_CORRUPTION             0xC1u
+#define NT_BAD_POOL_CALLER                     0xC2u
+#define NT_TIMER_OR_DPC_INVALID                0xC7u
+#define NT_SYSTEM_PTE_MISUSE                   0xDAu
+#define NT_WORKER_THREAD_RETURNED_AT_BAD_IRQL  0xE1u
+#define NT_RESOURCE_NOT_OWNED                  0xE3u
+#define NT_WORKER_INVALID                      0xE4u
+#define NT_ACTIVE_EX_WORKER_THREAD_TERMINATION 0xE9u
+#define NT_KERNEL_SECURITY_CHECK_FAILURE       0x139u
+#define NT_THREAD_TERMINATE_HELD_MUTEX         0x4000008Au
 
 /* First parameter of NT_PFN_LIST_CORRUPT. */
 #define NT_PFN_LIST_IS_WRONG 0x99u

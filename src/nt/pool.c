@@ -364,6 +364,7 @@ VOID NTAPI ExFreePoolWithTag(PVOID P, ULONG Tag)
     if (Tag && Tag != header->tag)
         KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_FREE_TAG, (ULONG_PTR)P, header->tag, Tag);
     check_slack(header);
+    nt_memory_freed(nt, P, header->bytes);
     destroy(nt, header);
 }
 

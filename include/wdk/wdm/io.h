@@ -8,7 +8,7 @@
 
 #include "base.h"
 
-typedef struct _OBJECT_TYPE *POBJECT_TYPE;
+typedef struct _OBJECT_TYPE OBJECT_TYPE, *POBJECT_TYPE;
 typedef struct _PCI_DEVICE_PRESENCE_PARAMETERS *PPCI_DEVICE_PRESENCE_PARAMETERS;
 
 typedef NTSTATUS NTAPI DRIVER_INITIALIZE(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
@@ -216,6 +216,10 @@ NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK 
                                                      POBJECT_TYPE ObjectType,
                                                      KPROCESSOR_MODE AccessMode, PVOID *Object,
                                                      PVOID HandleInformation);
+NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByPointer(PVOID Object, ACCESS_MASK DesiredAccess,
+                                                      POBJECT_TYPE ObjectType,
+                                                      KPROCESSOR_MODE AccessMode);
+NTKERNELAPI LONG_PTR NTAPI ObfReferenceObject(PVOID Object);
 NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObject(PVOID Object);
 
 NTSYSAPI NTSTATUS NTAPI ZwOpenKey(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
@@ -231,6 +235,10 @@ NTKERNELAPI NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject,
 
 EXTERN_C_END
 
+#define ObReferenceObject(object)   ObfReferenceObject(object)
 #define ObDereferenceObject(object) ObfDereferenceObject(object)
+
+extern POBJECT_TYPE *PsThreadType;
+extern POBJECT_TYPE *ExEventObjectType;
 
 #endif
