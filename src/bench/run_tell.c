@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *where_it_runs(void)
+static const char *where_it_runs(const struct run_assembly *run)
 {
+    static char text[32];
     const char *ddi = miniport_raw_running();
+    uint32_t thread = run->nt ? nt_running_thread(run->nt) : 0;
 
-    return ddi ? ddi : "code of its own";
+    snprintf(text, sizeof text, "its thread %u", thread);
+    return thread ? text : ddi ? ddi : "code of its own";
 }
 
 static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
@@ -28,7 +31,7 @@ static void on_bug_check(void *context, uint32_t code, const uint64_t parameters
     run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
                       "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, "
                       "0x%llx, 0x%llx)",
-                      where_it_runs(), code, (unsigned long long)parameters[0],
+                      where_it_runs(run), code, (unsigned long long)parameters[0],
                       (unsigned long long)parameters[1], (unsigned long long)parameters[2],
                       (unsigned long long)parameters[3]);
     run->has_stopped_machine = true;
@@ -370,22 +373,24 @@ static void on_missing(void *context, const char *name)
     struct run_assembly *run = context;
 
     run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "in %s the driver calls %s, which the bench does not have", where_it_runs(),
-                      name);
+                      "in %s the driver calls %s, which the bench does not have",
+                      where_it_runs(run), name);
 }
 
 static void on_misuse(void *context, const char *text)
 {
     struct run_assembly *run = context;
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s", text);
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "in %s: %s",
+                      where_it_runs(run), text);
 }
 
 static void on_deadlock(void *context, const char *text)
 {
     struct run_assembly *run = context;
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s", text);
+    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "in %s: %s",
+                      where_it_runs(run), text);
     run->has_stopped_machine = true;
     longjmp(run->bug_check, 1);
 }

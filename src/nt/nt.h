@@ -102,6 +102,9 @@ void nt_report_missing(struct nt *nt, const char *name);
  */
 bool nt_is_amid_call(const struct nt *nt);
 
+/* The number of the driver's thread that runs, or did when it stopped the machine; 0: a call of the driver. */
+uint32_t nt_running_thread(const struct nt *nt);
+
 /* Runs function(context) as an event of the machine, as soon as nothing is amid. Zeroed memory, or one that was
  * cancelled or has run; a second time before it has run is one with the first. */
 struct nt_deferred {

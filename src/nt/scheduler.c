@@ -261,6 +261,11 @@ bool nt_is_first_thread(const struct nt *nt)
     return nt->scheduler.current == &nt->scheduler.first;
 }
 
+uint32_t nt_running_thread(const struct nt *nt)
+{
+    return nt->scheduler.stop.thread ? nt->scheduler.stop.thread : nt->scheduler.current->number;
+}
+
 static void take_turn(void *context);
 
 static void make_ready(struct nt_thread *thread, uint64_t time_ns)
@@ -676,6 +681,7 @@ void nt_stop_from_thread(struct nt *nt, uint32_t code, const uint64_t parameters
     if (nt_is_first_thread(nt))
         return;
     nt->scheduler.stop.is_pending = true;
+    nt->scheduler.stop.thread = nt->scheduler.current->number;
     nt->scheduler.stop.is_deadlock = false;
     nt->scheduler.stop.code = code;
     memcpy(nt->scheduler.stop.parameters, parameters, sizeof nt->scheduler.stop.parameters);
@@ -687,6 +693,7 @@ void nt_deadlock(struct nt *nt, const char *text)
 {
     if (!nt_is_first_thread(nt)) {
         nt->scheduler.stop.is_pending = nt->scheduler.stop.is_deadlock = true;
+        nt->scheduler.stop.thread = nt->scheduler.current->number;
         snprintf(nt->scheduler.stop.text, sizeof nt->scheduler.stop.text, "%s", text);
         for (;;)
             leave(nt);
@@ -792,6 +799,7 @@ void nt_abandon(struct nt *nt)
     nt->scheduler.current = &nt->scheduler.first;
     nt->scheduler.depth = 0;
     nt->scheduler.stop.is_pending = false;
+    nt->scheduler.stop.thread = 0;
 }
 
 void nt_scheduler_init(struct nt *nt)

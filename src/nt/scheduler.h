@@ -195,6 +195,7 @@ struct nt_scheduler {
     uint32_t look_count;
     struct {
         bool is_pending, is_deadlock;
+        uint32_t thread;
         uint32_t code;
         uint64_t parameters[4];
         char text[1024];

@@ -282,6 +282,7 @@ static void a_bug_check_of_a_thread_happens_on_the_first_one(void **state)
     KeInitializeEvent(&go, NotificationEvent, FALSE);
     assert_stops(NT_ATTEMPTED_SWITCH_FROM_DPC, test_join(test_thread(wait_at_dispatch, NULL)));
     assert_true(nt_is_first_thread(test.nt) && test.misuse_count == 1);
+    assert_int_equal(nt_running_thread(test.nt), 1);
     nt_abandon(test.nt);
     test_end();
     test_begin(2);
