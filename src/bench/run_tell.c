@@ -45,7 +45,7 @@ static void on_crash(void *context, const struct nt_crash *crash)
     struct run_finding *finding = run_result_report(
         run->result, RUN_FINDING_CRASHED, 0, machine_now(run->machine),
         "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx): %s",
-        where_it_runs(), crash->bug_check, (unsigned long long)parameters[0],
+        where_it_runs(run), crash->bug_check, (unsigned long long)parameters[0],
         (unsigned long long)parameters[1], (unsigned long long)parameters[2],
         (unsigned long long)parameters[3], crash->what);
 

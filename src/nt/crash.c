@@ -184,8 +184,10 @@ void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t
         add_frames(nt, &text, call, context);
         add_registers(&text, state);
     }
-    if (nt->host.crash)
+    if (nt->host.crash) {
+        nt_crash_from_thread(nt, &crash);
         nt->host.crash(nt->host.context, &crash);
+    }
     fprintf(stderr, "nt: %s%s\n", what, lines);
     KeBugCheckEx(bug_check, parameters[0], parameters[1], parameters[2], parameters[3]);
     __builtin_trap();

@@ -7,6 +7,7 @@
 
 #include "nt/boundary.h"
 #include "nt/nt_internal.h"
+#include "nt/processor.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -285,6 +286,8 @@ static void stop_run(struct nt *nt)
     nt->scheduler.stop.is_pending = false;
     if (nt->scheduler.stop.is_deadlock)
         nt_deadlock(nt, nt->scheduler.stop.text);
+    if (nt->scheduler.stop.crash)
+        nt->host.crash(nt->host.context, nt->scheduler.stop.crash);
     KeBugCheckEx(nt->scheduler.stop.code, nt->scheduler.stop.parameters[0],
                  nt->scheduler.stop.parameters[1], nt->scheduler.stop.parameters[2],
                  nt->scheduler.stop.parameters[3]);
@@ -301,11 +304,13 @@ static void give_turn(struct nt *nt, struct nt_thread *thread)
     scheduler->home = boundary_current_thread(boundary);
     for (;;) {
         scheduler->current = thread;
+        processor_set_thread(thread);
         thread->state = NT_RUNNING;
         nt->irql = thread->irql;
         boundary_switch(thread->stack);
         thread->irql = nt->irql;
         scheduler->current = from;
+        processor_set_thread(from);
         if (scheduler->stop.is_pending)
             stop_run(nt);
         if (thread->state != NT_STALLING)
@@ -689,6 +694,12 @@ void nt_stop_from_thread(struct nt *nt, uint32_t code, const uint64_t parameters
         leave(nt);
 }
 
+void nt_crash_from_thread(struct nt *nt, const struct nt_crash *crash)
+{
+    nt->scheduler.stop.crash = crash;
+    nt_stop_from_thread(nt, crash->bug_check, crash->parameters);
+}
+
 void nt_deadlock(struct nt *nt, const char *text)
 {
     if (!nt_is_first_thread(nt)) {
@@ -819,6 +830,7 @@ void nt_scheduler_init(struct nt *nt)
         machine_fork_rng(nt->machine, RNG_STREAM, &scheduler->rng);
     scheduler->first = (struct nt_thread){.nt = nt, .state = NT_RUNNING, .priority = 8};
     scheduler->current = &scheduler->first;
+    processor_set_thread(&scheduler->first);
     nt_dispatcher_init(&scheduler->first, NT_THREAD, 0);
     nt_object_init(nt, &scheduler->first.object, &nt_thread_type, &scheduler->first);
     scheduler->first.object.is_held = true;

@@ -176,6 +176,7 @@ void nt_deadlock(struct nt *nt, const char *text) __attribute__((noreturn));
 
 /* On a thread of the driver: the bug check happens on the first one. Returns there. */
 void nt_stop_from_thread(struct nt *nt, uint32_t code, const uint64_t parameters[4]);
+void nt_crash_from_thread(struct nt *nt, const struct nt_crash *crash);
 
 /* ---- Life ----------------------------------------------------------------------------------------- */
 
@@ -198,6 +199,7 @@ struct nt_scheduler {
         uint32_t thread;
         uint32_t code;
         uint64_t parameters[4];
+        const struct nt_crash *crash; /* NULL: a bug check */
         char text[1024];
     } stop;
 
