@@ -155,6 +155,14 @@ struct campaign_options {
 void campaign_play(const struct campaign_options *options, uint64_t seed, size_t case_index,
                    struct campaign_record *out_record);
 
+/*
+ * Gives the item's case with its whole setup as options: driver, profile, board, seed, faults and all
+ * else. `drydock replay` plays it with the record's digest. A case that the record names has to be among
+ * those of the options. NULL: a line in error.
+ */
+struct workload *campaign_case(const struct campaign_options *options,
+                               const struct campaign_record *record, struct workload_error *error);
+
 /* ---- Summary ------------------------------------------------------------------------------------ */
 
 #define CAMPAIGN_MAX_CAUSES 64

@@ -1,67 +1,22 @@
 /*
- * The smallest case of a cause: what the seed drew, with the setup as options of the case, so that it stands
- * alone.
+ * The smallest case of a cause: its case with the setup as options (campaign_case()), cut down.
  */
 #include "bench/campaign_shrink.h"
 
 #include "bench/trial.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TRY_SECONDS  5
 #define HUNG_SECONDS 1 /* a run of a campaign takes milliseconds */
-
-/* A copy of the case, or what the seed draws. NULL: the text is in error. */
-static struct workload *workload_of(const struct campaign_options *options,
-                                    const struct campaign_record *record,
-                                    struct workload_error *error)
-{
-    struct workload *workload = NULL;
-    size_t size;
-    char *text;
-
-    if (!record->case_path[0]) {
-        campaign_draw_workload(record->seed, &workload, error);
-        return workload;
-    }
-    snprintf(error->text, sizeof error->text, "%s: no case of this campaign", record->case_path);
-    for (size_t i = 0; i < options->case_count; i++) {
-        if (strcmp(options->cases[i]->path, record->case_path) != 0)
-            continue;
-        if (!workload_print(options->cases[i], &text, &size, error))
-            return NULL;
-        workload_parse(text, size, record->case_path, &workload, error);
-        free(text);
-        return workload;
-    }
-    return NULL;
-}
-
-static struct workload *case_of(const struct campaign_options *options,
-                                const struct campaign_record *record, struct workload_error *error)
-{
-    struct campaign_options of_record = *options;
-    struct workload *workload = workload_of(options, record, error);
-    struct campaign_setup setup;
-
-    if (!workload)
-        return NULL;
-    of_record.model = record->model;
-    campaign_draw_setup(&of_record, record->seed, workload, &setup);
-    if (run_config_to_options(&setup.config, workload, error))
-        return workload;
-    workload_free(workload);
-    return NULL;
-}
 
 bool campaign_try_again(const struct campaign_options *options,
                         const struct campaign_record *record, double seconds,
                         struct run_result *out_result)
 {
     struct workload_error error;
-    struct workload *workload = case_of(options, record, &error);
+    struct workload *workload = campaign_case(options, record, &error);
     struct run_config config;
     bool is_played;
 
@@ -81,7 +36,7 @@ static bool shrink(const struct campaign_options *options, const struct campaign
                    struct workload_shrink_result *out_result, struct workload_error *error)
 {
     struct repro_shrink limited = *how;
-    struct workload *workload = case_of(options, record, error);
+    struct workload *workload = campaign_case(options, record, error);
     bool is_done;
 
     *out = NULL;

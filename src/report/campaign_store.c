@@ -132,7 +132,7 @@ static bool parse_object(const json_t *json, struct campaign_record *record)
         !campaign_find_outcome(outcome, &record->outcome))
         return false;
     GET_TEXT(json, "profile", record->profile); /* older folders have none: by default */
-    GET_TEXT(json, "board", record->board); /* where something is said of it */
+    GET_TEXT(json, "board", record->board);     /* where something is said of it */
     if (strcmp(record->profile, RUN_PROFILE_DEFAULT) == 0)
         memset(record->profile, 0, sizeof record->profile);
     record->digest = strtoull(digest, NULL, 16);
@@ -427,19 +427,45 @@ void campaign_store_close(struct campaign_store *store)
     free(store);
 }
 
-/* For people, and the case that a seed draws, for editing. */
+/*
+ * The case that a seed draws, with its setup: to be played alone, and for editing. A driver whose name no
+ * option can have (a path with blanks) has none: then why says so, and nothing is written.
+ */
+static bool write_case(const struct campaign_record *record, const char *name, bool *out_is_written,
+                       struct workload_error *why)
+{
+    const struct campaign_options options = {
+        .driver = record->driver,
+        .profile = record->profile[0] ? record->profile : NULL,
+        .model = record->model,
+    };
+    struct workload *workload = campaign_case(&options, record, why);
+    bool is_fine;
+
+    *out_is_written = workload != NULL;
+    is_fine = !workload || workload_save(workload, name, why);
+    workload_free(workload);
+    return is_fine;
+}
+
+/* For people; of random operations also the case. */
 static bool write_finding(struct campaign_store *store, const struct campaign_record *record,
                           char error[512])
 {
     struct report_finding views[CAMPAIGN_MAX_FINDINGS];
-    char name[640], text[REPORT_RECORD_TEXT];
+    char name[640], case_name[640], text[REPORT_RECORD_TEXT];
     struct workload_error why;
-    struct workload *drawn;
+    bool has_case = false;
     FILE *file;
-    bool is_fine;
 
     snprintf(name, sizeof name, "%s/findings/%s-%" PRIu64 ".txt", store->path,
              campaign_model_name(record->model), record->seed);
+    snprintf(case_name, sizeof case_name, "%s/findings/%s-%" PRIu64 ".case", store->path,
+             campaign_model_name(record->model), record->seed);
+    if (!record->case_path[0] && !write_case(record, case_name, &has_case, &why)) {
+        snprintf(error, 512, "%.500s", why.text);
+        return false;
+    }
     file = fopen(name, record->case_path[0] ? "a" : "w");
     if (!file)
         return fail(error, "cannot write", name);
@@ -447,23 +473,13 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
         views[i] = report_finding_of_record(record, i, store->path, text);
     report_finding_list(file, views, record->finding_count);
     fprintf(file, "%" PRIu64 " findings in this run\n", record->finding_total);
-    if (!record->case_path[0])
-        fprintf(file,
-                "  of the case alone: drydock check %s/findings/%s-%" PRIu64
-                ".case --driver %s --model %s --first-seed %" PRIu64 " --seeds 1\n",
-                store->path, campaign_model_name(record->model), record->seed, record->driver,
-                campaign_model_name(record->model), record->seed);
+    if (has_case)
+        fprintf(file, "  of the case alone: drydock replay %s\n", case_name);
+    else if (!record->case_path[0])
+        fprintf(file, "  its case cannot be written: %s\n", why.text);
     if (record->detail[0])
         fprintf(file, "\n%s\n", record->detail); /* whole */
-    is_fine = fclose(file) == 0 || fail(error, "cannot write", name);
-    if (!is_fine || record->case_path[0] || !campaign_draw_workload(record->seed, &drawn, &why))
-        return is_fine;
-    memcpy(name + strlen(name) - 3, "case", 5);
-    is_fine = workload_save(drawn, name, &why);
-    if (!is_fine)
-        snprintf(error, 512, "%.500s", why.text);
-    workload_free(drawn);
-    return is_fine;
+    return fclose(file) == 0 || fail(error, "cannot write", name);
 }
 
 bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum attribute_type { TYPE_WORD, TYPE_NUMBER };
 
@@ -144,10 +145,7 @@ static void parse_line(struct parser *parser, const char *at, const char *end)
     parser->directive = NULL;
     parser->word_count = 0;
     parser->present = 0;
-    parser->numbers[ATTR_SAVE] = parser->numbers[ATTR_NODE] = parser->numbers[ATTR_SIZE] =
-        parser->numbers[ATTR_ALIGN] = 0;
-    parser->numbers[ATTR_OFFSET] = parser->numbers[ATTR_KEY] = parser->numbers[ATTR_DURATION] = 0;
-    parser->numbers[ATTR_DRIVER_PROTECTION] = 0;
+    memset(parser->numbers, 0, sizeof parser->numbers); /* what a line leaves out is 0 */
     parser->has_quoted = false;
     parser->list_open = false;
     parser->list_count = 0;

@@ -2,6 +2,7 @@
  * The case format: what is read, what is refused and with which words, and that writing a
  * workload and reading it again changes nothing.
  */
+#include "workload/template.h"
 #include "workload/workload.h"
 #include "workload/builder.h"
 #include "workload/file.h"
@@ -468,6 +469,48 @@ static void assert_refused(const void *data, size_t size, const char *message)
         fail_msg("%s\n  instead of  %s", error.text, message);
 }
 
+static void what_a_line_leaves_out_is_zero_whatever_stood_above_it(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "process p\ndevice d process=p\ncontext c device=d\n"
+                                      "alloc a size=64K\n"
+                                      "hang 0 after=7\nhang 1\n"
+                                      "fence 3 create process=p value=9\nfence 4 create process=p\n"
+                                      "write a offset=4K size=8K key=5\nwrite a\n");
+    unsigned hangs = 0, creates = 0, writes = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        const struct workload_op *op = &workload->ops[i];
+
+        if (op->kind == WORKLOAD_OP_HANG)
+            assert_int_equal(op->value, hangs++ ? 0 : 7);
+        else if (op->kind == WORKLOAD_OP_FENCE_CREATE)
+            assert_int_equal(op->value, creates++ ? 0 : 9);
+        else if (op->kind == WORKLOAD_OP_WRITE)
+            assert_int_equal(op->offset, writes++ ? 0 : 4096);
+    }
+    assert_int_equal(hangs + creates + writes, 6);
+    workload_free(workload);
+}
+
+static void an_option_may_be_a_long_set_of_words(void **state)
+{
+    static const char all[] =
+        "probes,page-lists,pool,start,context-allocations,preemptions,late-dpcs";
+    char text[WORKLOAD_MAX_TEMPLATE + 64];
+    struct workload *workload;
+
+    (void)state;
+    snprintf(text, sizeof text, "drydock-case 1\noption faults %s\nalloc a size=1\n", all);
+    workload = parse(text);
+    assert_string_equal(workload_option(workload, "faults"), all);
+    workload_free(workload);
+    memset(text, 'x', sizeof text);
+    memcpy(text, "drydock-case 1\noption driver ", 29);
+    assert_refused(text, sizeof text, "t.case:2: an option's key or value is too long");
+}
+
 static void what_is_no_case_file_is_refused(void **state)
 {
     char *line;
@@ -747,6 +790,8 @@ int main(void)
         cmocka_unit_test(no_difference_is_overlooked),
         cmocka_unit_test(each_wrong_line_is_refused_by_name),
         cmocka_unit_test(what_is_no_case_file_is_refused),
+        cmocka_unit_test(what_a_line_leaves_out_is_zero_whatever_stood_above_it),
+        cmocka_unit_test(an_option_may_be_a_long_set_of_words),
         cmocka_unit_test(too_many_references_are_refused_and_the_most_survive),
         cmocka_unit_test(random_workloads_survive_writing_and_reading),
         cmocka_unit_test(damaged_text_never_breaks_the_parser),

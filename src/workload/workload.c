@@ -326,8 +326,8 @@ static bool is_name(const char *value)
     size_t length = strlen(value);
 
     return length && length <= MAX_NAME &&
-           strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/-") ==
-               length;
+           strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "_.:/@+=~,-") == length;
 }
 
 bool workload_option_has(const struct workload *workload, const char *key, const char *word)
@@ -371,8 +371,9 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
         if (is_name(value))
             return true;
         workload_error_set(
-            error, "option %s is '%.80s' (expected letters, digits and _ . : / -, at most %d)", key,
-            value, MAX_NAME);
+            error,
+            "option %s is '%.80s' (expected letters, digits and _ . : / @ + = ~ , -, at most %d)",
+            key, value, MAX_NAME);
         return false;
     }
     if (info->type == WORKLOAD_OPTION_TEMPLATE) {
