@@ -49,6 +49,33 @@ static bool has_run(const struct run_result *result)
     return result->submissions > 0;
 }
 
+static uint64_t calls(const struct run_result *result, const char *ddi)
+{
+    for (unsigned i = 0; i < result->ddi_count; i++) {
+        if (strcmp(result->ddi_names[i], ddi) == 0)
+            return result->ddi_calls[i];
+    }
+    return 0;
+}
+
+/* The early caps are what says that it may be remapped, or the run is refused. */
+static bool has_switched(const struct run_result *result)
+{
+    return result->config.remaps_dma && calls(result, "DxgkDdiBeginExclusiveAccess") == 2 &&
+           calls(result, "DxgkDdiEndExclusiveAccess") == 2;
+}
+
+static bool was_removed(const struct run_result *result)
+{
+    return result->driver_heard_of_removal && result->aborted_submissions > 0;
+}
+
+/* The wait has ended, for the run has, and not by a value: the case expects none. */
+static bool was_cancelled(const struct run_result *result)
+{
+    return result->statistics.timeouts > 0 && calls(result, "DxgkDdiUpdateMonitoredValues") > 0;
+}
+
 static struct run_result *play(const struct failing_case *failing, uint64_t n)
 {
     struct workload *workload = test_load(failing->name);
@@ -109,6 +136,22 @@ static void native_fences(void **state)
                                      .is_used = has_fences});
 }
 
+static void waits_that_are_given_up(void **state)
+{
+    fail_each(&(struct failing_case){.name = "native-fence-wait-given-up.case",
+                                     .is_used = was_cancelled});
+}
+
+static void exclusive_access(void **state)
+{
+    fail_each(&(struct failing_case){.name = "domain-switch.case", .is_used = has_switched});
+}
+
+static void a_surprise_removal(void **state)
+{
+    fail_each(&(struct failing_case){.name = "surprise-removal.case", .is_used = was_removed});
+}
+
 static void updates_of_context_allocations(void **state)
 {
     fail_each(&(struct failing_case){.name = "sequences/S-20-context-allocation.case",
@@ -139,9 +182,15 @@ static void host_apertures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(native_fences), cmocka_unit_test(updates_of_context_allocations),
-        cmocka_unit_test(preemptions),   cmocka_unit_test(resets),
-        cmocka_unit_test(the_watchdog),  cmocka_unit_test(host_apertures),
+        cmocka_unit_test(native_fences),
+        cmocka_unit_test(updates_of_context_allocations),
+        cmocka_unit_test(preemptions),
+        cmocka_unit_test(resets),
+        cmocka_unit_test(the_watchdog),
+        cmocka_unit_test(host_apertures),
+        cmocka_unit_test(waits_that_are_given_up),
+        cmocka_unit_test(exclusive_access),
+        cmocka_unit_test(a_surprise_removal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
