@@ -138,7 +138,7 @@ static void native_fences(void **state)
 
 static void waits_that_are_given_up(void **state)
 {
-    fail_each(&(struct failing_case){.name = "native-fence-wait-given-up.case",
+    fail_each(&(struct failing_case){.name = "sequences/FENCE-014-wait-given-up.case",
                                      .is_used = was_cancelled});
 }
 

@@ -289,6 +289,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
         .is_matched = true,
     };
+    DXGK_SUBMITCOMMANDFLAGS flags = is_virtual ? by_address->Flags : plain->Flags;
     struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
     struct check_context *owner;
 
@@ -306,8 +307,10 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         return NULL;
     owner = seen.is_paging ? NULL : check_find_context(ledger, seen.context);
     if (owner && owner->preempted) {
-        owner->preempted--;
         seen.may_be_back = true;
+        /* A switch to the context goes ahead of what comes back, and is none of it unless it says so. */
+        if (!flags.ContextSwitch || flags.Resubmission)
+            owner->preempted--;
     }
     seen.number = ++ledger->packets_submitted;
     *packet = seen;

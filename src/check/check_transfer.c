@@ -129,6 +129,23 @@ static void begin_epoch(struct check *check, struct transfer_watch *watch)
     watch->is_repeat = false;
 }
 
+/* What waits behind the packets that an engine's reset ended goes on where it was. */
+static bool has_ended_paging(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_RESETENGINE *arg = call->arg.reset_engine;
+    const struct check_packet *packet;
+
+    if (!NT_SUCCESS(call->status))
+        return true; /* and the adapter is reset */
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->is_paging && packet->node == arg->NodeOrdinal &&
+            packet->state == CHECK_SUBMITTED &&
+            check_fence_reached(packet->fence, arg->LastAbortedFenceId))
+            return true;
+    }
+    return false;
+}
+
 /* A packet that used the allocation, and is not finished; NULL: none is known. */
 static const struct check_packet *find_user(const struct check_ledger *ledger,
                                             struct check_allocation *allocation)
@@ -711,8 +728,13 @@ static void after(struct check *check, void *state, const struct check_call *cal
             allocation->movement.has_range = false;
         break;
     }
-    case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_ResetEngine:
+        if (has_ended_paging(check, call))
+            begin_epoch(check, watch);
+        else
+            check_ledger(check)->movement_epoch++;
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:
     case MINIPORT_DDI_StopDevice:
     case MINIPORT_DDI_NotifySurpriseRemoval:

@@ -279,6 +279,26 @@ static void a_transfer_that_a_reset_ended_is_not_pending(void **state)
     free(rig);
 }
 
+/* The engine is reset for a packet of a client: no part of the transfer was lost, and it goes on. */
+static void a_transfer_that_a_reset_did_not_hit_goes_on(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    HANDLE allocation;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    allocation = rig_create_allocation(rig, NULL);
+    arg = part(allocation, 0, 16384);
+    rig_build(rig, &arg);
+    rig_reset_engine(rig);
+    arg = part(allocation, 16384, BYTES - 16384);
+    rig_build(rig, &arg);
+    rig_expect_silence(rig, RULE_XFER_007);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void leave_busily(struct rig *rig, bool is_idle)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = enter(rig_create_allocation(rig, NULL));
@@ -864,6 +884,7 @@ int main(void)
         RULE_PAIR(SLT_006),
         RULE_PAIR(PB_011),
         cmocka_unit_test(a_transfer_that_a_reset_ended_is_not_pending),
+        cmocka_unit_test(a_transfer_that_a_reset_did_not_hit_goes_on),
         cmocka_unit_test(an_allocation_in_use_is_not_idle),
         cmocka_unit_test(commands_that_the_GPU_cannot_read_break_a_rule),
     };
