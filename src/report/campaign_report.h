@@ -14,7 +14,8 @@
  *            is cut off when the folder is opened again. The lines of several folders may be put
  *            together in any order. rules.json is written every 256 items and at the end: "runs" in it
  *            says how many it counts.
- * Ownership  A store is given by open() and ended by close(). Texts given are freed with free().
+ * Ownership  A store is given by open() and ended by close(), and borrows the options meanwhile. Texts
+ *            given are freed with free().
  * Errors     bool and one line in the caller's text.
  */
 #ifndef DRYDOCK_REPORT_CAMPAIGN_REPORT_H

@@ -161,6 +161,7 @@ struct campaign_store {
     uint64_t rule_runs, rule_runs_saved; /* counted in rules; of them, what the file has */
     uint64_t *keys;                      /* open addressing, 0: free */
     size_t key_count, key_room;
+    struct campaign_options options; /* its names are the caller's */
 };
 
 static uint64_t key_of(uint64_t seed, const char *case_path)
@@ -363,6 +364,7 @@ bool campaign_store_open(const char *path, const struct campaign_options *option
     snprintf(error, 512, "no memory");
     if (!store)
         return false;
+    store->options = *options;
     if ((size_t)snprintf(store->path, sizeof store->path, "%s", path) >= sizeof store->path) {
         snprintf(error, 512, "the name of the folder is too long");
         goto free_store;
@@ -428,20 +430,28 @@ void campaign_store_close(struct campaign_store *store)
 }
 
 /*
- * The case that a seed draws, with its setup: to be played alone, and for editing. A driver whose name no
- * option can have (a path with blanks) has none: then why says so, and nothing is written.
+ * The case that a seed draws, with its setup: to be played alone, and for editing. There is none of a
+ * driver whose name no option can have (a path with blanks), nor of a board that was said to another
+ * campaign (`drydock merge`): then why says so, and nothing is written.
  */
-static bool write_case(const struct campaign_record *record, const char *name, bool *out_is_written,
-                       struct workload_error *why)
+static bool write_case(const struct campaign_store *store, const struct campaign_record *record,
+                       const char *name, bool *out_is_written, struct workload_error *why)
 {
-    const struct campaign_options options = {
-        .driver = record->driver,
-        .profile = record->profile[0] ? record->profile : NULL,
-        .model = record->model,
-    };
-    struct workload *workload = campaign_case(&options, record, why);
+    struct campaign_options options = store->options;
+    struct campaign_record named;
+    struct workload *workload;
     bool is_fine;
 
+    *out_is_written = false;
+    options.driver = record->driver;
+    options.profile = record->profile[0] ? record->profile : NULL;
+    options.model = record->model;
+    campaign_name_record(&options, &named);
+    if (strcmp(named.board, record->board) != 0) {
+        snprintf(why->text, sizeof why->text, "its board is known as%.400s only", record->board);
+        return true;
+    }
+    workload = campaign_case(&options, record, why);
     *out_is_written = workload != NULL;
     is_fine = !workload || workload_save(workload, name, why);
     workload_free(workload);
@@ -462,7 +472,7 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
              campaign_model_name(record->model), record->seed);
     snprintf(case_name, sizeof case_name, "%s/findings/%s-%" PRIu64 ".case", store->path,
              campaign_model_name(record->model), record->seed);
-    if (!record->case_path[0] && !write_case(record, case_name, &has_case, &why)) {
+    if (!record->case_path[0] && !write_case(store, record, case_name, &has_case, &why)) {
         snprintf(error, 512, "%.500s", why.text);
         return false;
     }
