@@ -36,7 +36,9 @@ struct pool_header {
     uint32_t tag;
     bool is_paged;
     bool is_guarded;
-} __attribute__((aligned(16))); /* and so is what follows, as the kernel promises */
+};
+
+_Static_assert(sizeof(struct pool_header) % 16 == 0, "what follows is aligned to 16 bytes");
 
 static struct list *bucket_of(struct nt *nt, const void *memory)
 {
