@@ -19,7 +19,7 @@ struct _OBJECT_TYPE {
 };
 
 static OBJECT_TYPE thread_type = {&nt_thread_type}, event_type = {&nt_event_type};
-POBJECT_TYPE thread_type_pointer = &thread_type, event_type_pointer = &event_type;
+static POBJECT_TYPE thread_type_pointer = &thread_type, event_type_pointer = &event_type;
 POBJECT_TYPE *PsThreadType = &thread_type_pointer, *ExEventObjectType = &event_type_pointer;
 
 void nt_objects_init(struct nt *nt)
@@ -208,7 +208,8 @@ const struct nt_export nt_object_exports[] = {
     NT_SERVICE(ObfReferenceObject),
     NT_SERVICE(ObfDereferenceObject),
     {"ObDereferenceObject", (const void *)ObfDereferenceObject, NT_EXPORT_SERVICE, NULL},
-    NT_VARIABLE(PsThreadType),
-    NT_VARIABLE(ExEventObjectType),
+    /* Drivers declare pointers to these: what the import is bound to is the pointer's value. */
+    {"PsThreadType", &thread_type_pointer, NT_EXPORT_VARIABLE, NULL},
+    {"ExEventObjectType", &event_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {0},
 };
