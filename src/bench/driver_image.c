@@ -374,11 +374,17 @@ static void look(const char *path, struct traits *out)
 {
     const struct base_services *services = base_services_libc();
     const struct nt_host host = {0};
-    struct nt *nt = nt_create(services, NULL, &host);
+    struct machine_config config;
     struct driver_image *driver;
     DRIVER_INITIALIZATION_DATA data;
     NTSTATUS status;
+    struct nt *nt;
 
+    /* Of which nothing is used but its time: DriverEntry may make threads and timers. */
+    machine_config_defaults(&config, 1);
+    config.ram_bytes = 4 * MiB;
+    config.local_bytes = config.visible_bytes = config.aperture_bytes = 0;
+    nt = nt_create(services, machine_create(services, &config), &host);
     nt_bind(nt);
     if (!nt || !driver_image_load(services, path, nt, &driver, out->error))
         return;
