@@ -131,6 +131,7 @@
 #define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
+#define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* no promise that such entries are not cached */
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
@@ -252,7 +253,8 @@ struct sgpu_save_area {
  * 4 KiB, whatever its size.
  *
  * Each node caches translations. A cached translation lives until TLB_FLUSH removes it or the
- * hardware replaces it; entries that were not valid are never cached.
+ * hardware replaces it; entries that were not valid are never cached. With STRAP_MAY_CACHE_INVALID
+ * that is how this revision of the chip does it, and no promise to software.
  */
 #define SGPU_VA_BITS        48 /* at most, and of an ordinary board */
 #define SGPU_LEVELS         4  /* of an ordinary board */

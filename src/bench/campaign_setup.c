@@ -247,20 +247,10 @@ static bool has_raw_entries(const struct workload *workload)
     return false;
 }
 
-static bool has_tiles(const struct workload *workload)
-{
-    for (uint32_t i = 0; i < workload->op_count; i++) {
-        if (workload->ops[i].kind == WORKLOAD_OP_TILE_MAP)
-            return true;
-    }
-    return false;
-}
-
 /*
  * Tables of more than a page, which 2 and 3 levels have, are in local memory (PT-006), where the
  * processor does not write them. Where a leaf table has entries of one size, a case that writes
- * entries of its own would ask for two in one table. With a root that grows (2 levels) the manager puts
- * its mappings as low as it can, also that of a whole tile pool: there a case may want a tile.
+ * entries of its own would ask for two in one table.
  */
 static void draw_mmu(struct rng *rng, const struct workload *workload, struct run_config *config)
 {
@@ -270,8 +260,6 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->levels = levels[rng_below(rng, ARRAY_COUNT(levels))];
     if ((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
         (mmu->levels == 2 || mmu->levels == 3))
-        mmu->levels = 0;
-    if (mmu->levels == 2 && has_tiles(workload))
         mmu->levels = 0;
     mmu->has_plain_entries = rng_chance(rng, 1, 8) && !has_raw_entries(workload);
     mmu->pages_64k = (enum run_pages_64k)rng_below(rng, 3);
@@ -284,6 +272,7 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->clears_tables = rng_chance(rng, 1, 4);
     mmu->has_idle_updates = rng_chance(rng, 1, 4);
     mmu->frees_tables = rng_chance(rng, 1, 2);
+    mmu->may_cache_invalid = rng_chance(rng, 1, 4);
 }
 
 static void draw_level_and_tables(const struct campaign_options *options, uint64_t seed,
@@ -571,10 +560,11 @@ static void describe_tables(struct campaign_setup *setup)
         config->has_tables_in_system_memory ? ", tables in system memory" : "");
     if (mmu->levels)
         say(setup, ", %u levels", mmu->levels);
-    say(setup, "%s%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
+    say(setup, "%s%s%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
         pages_64k[mmu->pages_64k], mmu->has_large_pages ? ", large pages" : "",
         mmu->clears_tables ? ", tables cleared" : "", mmu->frees_tables ? ", tables freed" : "",
-        mmu->has_idle_updates ? ", idle updates" : "");
+        mmu->has_idle_updates ? ", idle updates" : "",
+        mmu->may_cache_invalid ? ", cached invalid entries" : "");
 }
 
 static void describe_board(struct campaign_setup *setup)

@@ -30,7 +30,8 @@ uint32_t run_mmu_straps(const struct run_mmu *mmu)
     return pages_64k[mmu->pages_64k] | (mmu->has_plain_entries ? SGPU_STRAP_PLAIN_ENTRIES : 0) |
            (mmu->has_large_pages ? SGPU_STRAP_LARGE_PAGES : 0) |
            (mmu->clears_tables ? SGPU_STRAP_CLEAR_TABLES : 0) |
-           (mmu->has_idle_updates ? SGPU_STRAP_IDLE_UPDATES : 0);
+           (mmu->has_idle_updates ? SGPU_STRAP_IDLE_UPDATES : 0) |
+           (mmu->may_cache_invalid ? SGPU_STRAP_MAY_CACHE_INVALID : 0);
 }
 
 void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEVELS])

@@ -20,9 +20,10 @@ struct run_mmu {
     bool has_plain_entries; /* no zero, read-only, no-execute, cache-coherent */
     enum run_pages_64k pages_64k;
     bool has_large_pages;
-    bool frees_tables;     /* the manager's: tables go with the last mapping in their range */
-    bool clears_tables;    /* ExplicitPageTableInvalidation */
-    bool has_idle_updates; /* PageTableUpdateRequireAddressSpaceIdle */
+    bool frees_tables;      /* the manager's: tables go with the last mapping in their range */
+    bool clears_tables;     /* ExplicitPageTableInvalidation */
+    bool has_idle_updates;  /* PageTableUpdateRequireAddressSpaceIdle */
+    bool may_cache_invalid; /* no InvalidTlbEntriesNotCached */
 };
 
 /* The board: SGPU_STRAP_* to add, and the index bits of its levels. */

@@ -71,7 +71,7 @@ static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter
     }
 }
 
-/* Keeps PT-003, PT-005 and TLB-005: the manual says that entries not valid are not cached. */
+/* Keeps PT-003, PT-005 and TLB-005: most boards promise that entries not valid are not cached. */
 NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
                                    const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -98,7 +98,7 @@ NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,
         (adapter->straps & SGPU_STRAP_TABLES_IN_COPY) != 0;
     caps->DualPteSupported = (adapter->straps & SGPU_STRAP_64K_DUAL) != 0;
     caps->LeafPageTableSizeFor64KPagesInBytes = leaf_bytes_64k(adapter);
-    caps->InvalidTlbEntriesNotCached = 1;
+    caps->InvalidTlbEntriesNotCached = !(adapter->straps & SGPU_STRAP_MAY_CACHE_INVALID);
     caps->PageTableUpdateMode = update_mode(adapter);
     caps->VirtualAddressBitCount = adapter->va_bits;
     caps->PageTableLevelCount = adapter->level_count;

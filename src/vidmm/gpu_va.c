@@ -13,6 +13,9 @@
  */
 #include "vidmm/private.h"
 
+/* Of a root that grows: pools are not larger, and the root is small that reaches behind it. */
+#define LOW_PRIVILEGED_END (UINT64_C(2) << 30)
+
 static NTSTATUS range_result(enum range_status status)
 {
     switch (status) {
@@ -394,6 +397,68 @@ static NTSTATUS make_tables(struct vidmm_process *process, uint64_t bytes,
     return status;
 }
 
+/*
+ * Addresses for mappings that no client knows of (tile.c): the uppermost eighth, or, under a root that
+ * would have to reach there, the first ones. No client's range is there. False: there are no such
+ * mappings.
+ */
+static bool privileged_range(const struct address_space *space, uint64_t *out_start,
+                             uint64_t *out_end)
+{
+    const struct vidmm_caps *caps = &space->vidmm->caps;
+    uint64_t limit = UINT64_C(1) << caps->va_bits;
+
+    if (!caps->has_page_tables || caps->update_mode != DXGK_PAGETABLEUPDATE_GPU_VIRTUAL ||
+        caps->update_requires_idle)
+        return false;
+    *out_start = caps->root_is_resizable ? space->ranges_start : limit - limit / 8;
+    *out_end = caps->root_is_resizable ? min_u64(LOW_PRIVILEGED_END, limit / 8) : limit;
+    return true;
+}
+
+static bool touches_privileged(const struct address_space *space, uint64_t va, uint64_t bytes)
+{
+    uint64_t start, end;
+
+    return privileged_range(space, &start, &end) && va < end && (va >= start || bytes > start - va);
+}
+
+/* The addresses that the caller has chosen. */
+static NTSTATUS take_chosen(struct address_space *space, uint64_t va, uint64_t bytes,
+                            uint64_t owner)
+{
+    if (touches_privileged(space, va, bytes))
+        return STATUS_INVALID_PARAMETER;
+    return range_result(range_allocator_take_at(&space->ranges, va, bytes, owner));
+}
+
+/*
+ * The upper half: callers that choose addresses themselves mostly choose low ones. Not with a root that
+ * would have to reach there.
+ */
+static NTSTATUS take_any(struct address_space *space, uint64_t bytes, enum mapping_role role,
+                         uint64_t owner, uint64_t *out_va)
+{
+    const struct vidmm *vidmm = space->vidmm;
+    struct range_request request = {.size = bytes, .owner = owner};
+    uint64_t start, end;
+
+    request.alignment = mapping_alignment(vidmm, bytes);
+    if (!vidmm->caps.root_is_resizable)
+        request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
+    if (privileged_range(space, &start, &end)) {
+        if (role == MAPPING_PRIVILEGED) {
+            request.window_low = start;
+            request.window_high = end;
+        } else if (vidmm->caps.root_is_resizable) {
+            request.window_low = end;
+        } else {
+            request.window_high = start;
+        }
+    }
+    return range_result(range_allocator_take(&space->ranges, &request, out_va));
+}
+
 static NTSTATUS create_mapping(struct vidmm_process *process, struct vidmm_allocation *allocation,
                                uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
                                uint64_t driver_protection, enum mapping_role role, vidmm_done done,
@@ -419,23 +484,8 @@ static NTSTATUS create_mapping(struct vidmm_process *process, struct vidmm_alloc
     mapping = base_alloc(vidmm->services, sizeof *mapping);
     if (!mapping)
         return STATUS_NO_MEMORY;
-    if (va) {
-        status = range_result(
-            range_allocator_take_at(&space->ranges, va, bytes, (uint64_t)(uintptr_t)mapping));
-    } else {
-        struct range_request request = {0};
-
-        /*
-         * The upper half: callers that choose addresses themselves mostly choose low ones. Not with
-         * a root that would have to reach there.
-         */
-        request.size = bytes;
-        request.alignment = mapping_alignment(vidmm, bytes);
-        if (!vidmm->caps.root_is_resizable)
-            request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
-        request.owner = (uint64_t)(uintptr_t)mapping;
-        status = range_result(range_allocator_take(&space->ranges, &request, &va));
-    }
+    status = va ? take_chosen(space, va, bytes, (uint64_t)(uintptr_t)mapping)
+                : take_any(space, bytes, role, (uint64_t)(uintptr_t)mapping, &va);
     if (!NT_SUCCESS(status))
         goto free_mapping;
     list_init(&mapping->fresh);
@@ -788,7 +838,8 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     if (!NT_SUCCESS(status))
         return status;
     status = STATUS_INVALID_PARAMETER;
-    if (va < process->space.ranges_start)
+    if (va < process->space.ranges_start ||
+        touches_privileged(&process->space, va, PAGE_BYTES_OF(page_count)))
         goto free_update;
     update->is_map = true;
     update->segment = segment;

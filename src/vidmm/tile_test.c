@@ -272,6 +272,33 @@ static void bad_arguments_are_refused(void **state)
     rig_free(rig);
 }
 
+/* Nobody's range is where pools have their own mapping; what the manager chooses is below. */
+static void addresses_of_pools_are_kept_from_clients(void **state)
+{
+    const uint64_t end = UINT64_C(1) << RIG_VA_BITS, start = end - end / 8;
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct rig_object pool;
+    uint64_t va;
+
+    rig_object(rig, 64, 1, &pool);
+    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, 2 * PAGE_BYTES,
+                                      start - PAGE_BYTES, 0, 0, NULL, NULL, &va),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_map_physical(rig->process, end - PAGE_BYTES, 0, 0, 1, 0, NULL, NULL),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, PAGE_BYTES,
+                                      start - PAGE_BYTES, 0, 0, NULL, NULL, &va),
+                     STATUS_SUCCESS);
+    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, 64 * PAGE_BYTES, 0, 0, 0,
+                                      NULL, NULL, &va),
+                     STATUS_SUCCESS);
+    assert_true(va + 64 * PAGE_BYTES <= start);
+    rig_drain(rig);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +307,7 @@ int main(void)
         cmocka_unit_test(updates_wait_for_work_and_are_counted),
         cmocka_unit_test(copies_run_on_a_companion_of_the_context),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(addresses_of_pools_are_kept_from_clients),
     };
 
     return cmocka_run_group_tests_name("vidmm/tile", tests, NULL, NULL);

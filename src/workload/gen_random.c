@@ -503,6 +503,12 @@ static uint32_t random_protection(struct random *r)
     return rng_chance(r->rng, 1, 2) ? WORKLOAD_PROTECT_NO_EXECUTE : 0;
 }
 
+/* Half of what has no mapping of its own has the same unique protection wherever it is mapped (PT-029). */
+static uint64_t driver_protection_of(const struct live *live, uint64_t otherwise)
+{
+    return live->nomap && live->id % 2 ? UINT64_C(1) << 63 | live->id : otherwise;
+}
+
 static void random_map(struct random *r)
 {
     struct live *live = &r->live[below(r, r->live_count)];
@@ -515,14 +521,15 @@ static void random_map(struct random *r)
         return;
     }
     if (live->nomap && !live->is_mapped) {
-        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, random_protection(r), 0);
+        workload_builder_map(r->builder, live->id, WORKLOAD_VA_AUTO, 0, 0, random_protection(r),
+                             driver_protection_of(live, 0));
         live->is_mapped = true;
         return;
     }
     live->mapped_va = fresh_va(r, count * PAGE_BYTES);
     workload_builder_map(r->builder, live->id, live->mapped_va, offset,
                          min_u64(count * PAGE_BYTES, live->size - offset), random_protection(r),
-                         live->mapped_va / PAGE_BYTES % 64);
+                         driver_protection_of(live, live->mapped_va / PAGE_BYTES % 64));
 }
 
 static void random_pte(struct random *r)
