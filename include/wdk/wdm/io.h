@@ -233,12 +233,12 @@ NTKERNELAPI NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject,
                                                    ULONG DevInstKeyType, ACCESS_MASK DesiredAccess,
                                                    PHANDLE DeviceRegKey);
 
+extern POBJECT_TYPE *PsThreadType;
+extern POBJECT_TYPE *ExEventObjectType;
+
 EXTERN_C_END
 
 #define ObReferenceObject(object)   ObfReferenceObject(object)
 #define ObDereferenceObject(object) ObfDereferenceObject(object)
-
-extern POBJECT_TYPE *PsThreadType;
-extern POBJECT_TYPE *ExEventObjectType;
 
 #endif
