@@ -618,8 +618,28 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
 }
 #endif
 
+/* Behind a longjmp() from the stack of one thread to that of another, of which the sanitizer knows nothing. */
+static void after_jump(const struct boundary_thread *from, const struct boundary_thread *to)
+{
+#ifdef HAS_FIBERS
+    uintptr_t end = (uintptr_t)__builtin_frame_address(0), start = end - BENCH_STACK;
+
+    if (from == to)
+        return;
+    __sanitizer_start_switch_fiber(NULL, to->bench_bottom, to->bench_bytes);
+    __sanitizer_finish_switch_fiber(to->fake_stack, NULL, NULL);
+    /* What was below when it was left. */
+    start = max_u64(start, (uintptr_t)to->bench_bottom);
+    __asan_unpoison_memory_region((const void *)start, end - start);
+#else
+    (void)from;
+    (void)to;
+#endif
+}
+
 void boundary_abandon(struct boundary *boundary)
 {
+    after_jump(boundary->current ? boundary->current : &boundary->first, &boundary->first);
     boundary->current = &boundary->first;
     boundary_processor =
         (struct processor){.kernel_sp = kernel_stack_end(&boundary->first) + ARGUMENT_BYTES};

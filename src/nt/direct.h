@@ -11,6 +11,16 @@
 
 #include <ntdef.h>
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Whether the address is in __chkstk, where it touches the stack: it has a convention of its own, and has
+ * pushed two registers there.
+ */
+bool direct_is_probe(uint64_t address);
+#define DIRECT_PROBE_PUSHED 16
+
 #if defined(__x86_64__)
 void *NTAPI direct_copy(void *destination, const void *source, SIZE_T bytes);
 void *NTAPI direct_move(void *destination, const void *source, SIZE_T bytes);
@@ -20,7 +30,7 @@ int NTAPI direct_compare(const void *first, const void *second, SIZE_T bytes);
 /* Writes to every page what is there. Services may call it: faults are those of who called the service. */
 void NTAPI direct_touch(volatile void *memory, SIZE_T bytes);
 
-/* Where they lie. */
+/* Where the others lie. */
 extern const char direct_begin[], direct_end[];
 #endif
 

@@ -161,6 +161,8 @@ bool exception_step(const struct nt *nt, struct image_context *context, struct i
         context->general[6] = context->general[10];
         context->general[7] = context->general[11];
     }
+    if (direct_is_probe(context->rip))
+        context->general[IMAGE_RSP] += DIRECT_PROBE_PUSHED;
     /* Elsewhere the image has called what is no code. */
     return step_leaf(nt, context);
 }

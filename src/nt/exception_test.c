@@ -426,6 +426,64 @@ static void threads_have_a_bug_check_of_their_own(void **state)
     end(state);
 }
 
+/* ---- Guards of compilers -------------------------------------------------------------------------- */
+
+static uint64_t sum_of_bytes(uint64_t first, unsigned count)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        sum += (uint8_t)(first + i);
+    return sum;
+}
+
+static void assert_guards_work(const char *probe)
+{
+    assert_runs(1, 21, 105, "");
+    assert_runs(2, 9, (int)sum_of_bytes(9, 10000), "");
+    assert_runs(3, 32, 'x', "");
+    assert_runs(5, 0, 0, "printed");
+    assert_crashes(4, 0, 0x7F, probe);
+}
+
+static void probes_cookies_and_flow_guards_of_clang_work(void **state)
+{
+    if (!build("-fstack-protector-all -Xclang -cfguard", "guarded", other_path)) {
+        print_message("skipped: no clang, lld-link or llvm-dlltool here, or no drydock beside\n");
+        skip();
+    }
+    load(other_path);
+    assert_guards_work("too_large");
+    assert_crashes(3, 64, 0x139, "");
+    assert_int_equal(fixture.crash.parameters[0], 2);
+    end(state);
+}
+
+/* Compiled as its comment says. */
+static void drivers_of_mingw_have_the_same(void **state)
+{
+    static const char build_line[] =
+        "printf 'LIBRARY ntoskrnl.exe\\nEXPORTS\\nDbgPrint\\nExRaiseStatus\\n' >%s.def && "
+        "x86_64-w64-mingw32-dlltool -d %s.def -l %s.lib && "
+        "x86_64-w64-mingw32-gcc -O2 -nostdlib -DMINGW -o %s %s/tests/images/guarded.c %s.lib -lgcc "
+        "-Wl,--subsystem,native,--entry,DriverEntry,--dynamicbase; "
+        "result=$?; rm -f %s.def %s.lib; exit $result";
+    char command[1024], *path = other_path;
+
+    if (!has("x86_64-w64-mingw32-gcc") || !has("x86_64-w64-mingw32-dlltool")) {
+        print_message("skipped: no mingw-w64 here\n");
+        skip();
+    }
+    snprintf(path, sizeof other_path, "/tmp/drydock-exception-%d-mingw.sys", (int)getpid());
+    snprintf(command, sizeof command, build_line, path, path, path, path, DRYDOCK_SOURCE_DIR, path,
+             path, path);
+    assert_int_equal(system(command), 0);
+    load(path);
+    assert_guards_work("___chkstk_ms"); /* of its own library, which cannot be unwound */
+    assert_crashes(6, 0, 0x1E, "DriverEntry");
+    end(state);
+}
+
 static int build_drivers(void **state)
 {
     if (!build("", "exceptions", sys_path))
@@ -433,12 +491,19 @@ static int build_drivers(void **state)
     return 0;
 }
 
+/* Of each test its own. */
+static int remove_other(void **state)
+{
+    if (other_path[0])
+        unlink(other_path);
+    other_path[0] = '\0';
+    return end(state);
+}
+
 static int remove_drivers(void **state)
 {
     if (sys_path[0])
         unlink(sys_path);
-    if (other_path[0])
-        unlink(other_path);
     return 0;
 }
 
@@ -461,6 +526,8 @@ int main(void)
         TEST(a_backtrace_tells_where_a_service_was_called),
         TEST(threads_have_a_bug_check_of_their_own),
 #undef TEST
+        cmocka_unit_test_teardown(probes_cookies_and_flow_guards_of_clang_work, remove_other),
+        cmocka_unit_test_teardown(drivers_of_mingw_have_the_same, remove_other),
     };
 
     return cmocka_run_group_tests(tests, build_drivers, remove_drivers);

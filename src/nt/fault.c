@@ -12,17 +12,17 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
 
-#define ERROR_WRITE   0x2 /* of a page fault's error code */
-#define ERROR_FETCH   0x10
-#define KERNEL_HALF   UINT64_C(0xffff800000000000)
-#define DOUBLE_FAULT  8
-#define NOT_PRESENT   2 /* parameter 4 of bug check 0x50: no page table entry */
-#define INT_ASSERTION 0x2ccd
+#define ERROR_WRITE  0x2 /* of a page fault's error code */
+#define ERROR_FETCH  0x10
+#define KERNEL_HALF  UINT64_C(0xffff800000000000)
+#define DOUBLE_FAULT 8
+#define NOT_PRESENT  2 /* parameter 4 of bug check 0x50: no page table entry */
 
 struct fault {
     struct nt *nt;
@@ -113,11 +113,12 @@ static void fill_page_fault(const struct fault *fault, EXCEPTION_RECORD *record)
 /* "int 2ch": the compiler's own assertion. */
 static bool is_assertion(const struct fault *fault)
 {
+    static const uint8_t instruction[] = {0xcd, 0x2c};
     uint64_t rip = fault->state.rip;
 
     return fault->code == SI_KERNEL && image_contains(fault->nt->image, rip) &&
            image_contains(fault->nt->image, rip + 1) &&
-           *(const uint16_t *)(uintptr_t)rip == INT_ASSERTION;
+           memcmp((const void *)(uintptr_t)rip, instruction, sizeof instruction) == 0;
 }
 
 static NTSTATUS arithmetic_status(int code)

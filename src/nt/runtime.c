@@ -23,9 +23,21 @@ __asm__(
     "  testq %rcx, (%rcx)\n"
     "  popq %rax\n  popq %rcx\n"
     "  ret\n"
+    ".globl nt_check_stack_end\n.hidden nt_check_stack_end\nnt_check_stack_end:\n"
     ".size nt_check_stack, . - nt_check_stack\n");
 /* clang-format on */
+
+extern const char nt_check_stack_end[] __attribute__((visibility("hidden")));
 #endif
+
+bool direct_is_probe(uint64_t address)
+{
+#if defined(__x86_64__)
+    return address >= (uintptr_t)nt_check_stack && address < (uintptr_t)nt_check_stack_end;
+#else
+    return false;
+#endif
+}
 
 const struct nt_export nt_runtime_exports[] = {
 #if defined(__x86_64__)

@@ -19,6 +19,10 @@
  *            one processor of the bench. Port and machine register access, halting: reported, reads
  *            give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
  * Limits     One kernel a process. An access to registers costs two signals, some microseconds.
+ *            The time stamp counter (rdtsc) is the host's, so a driver that decides by it is not
+ *            deterministic. Linux can refuse it, but only to all code of the thread, and the C library's
+ *            clocks, which the bench reads, would be refused too; switching at every crossing of the
+ *            boundary would cost two system calls each time.
  *            An instruction that reaches a page of registers and another page at once is not answered.
  * Source     Public architecture manuals; bug check 0x139's documentation.
  */

@@ -576,17 +576,6 @@ static NTSTATUS NOINLINE processor(ULONG64 argument)
     return KeGetCurrentIrql() == before ? 0 : 5;
 }
 
-/* Two readings and what is between them; the rest of the time stands still. */
-static NTSTATUS NOINLINE counter(ULONG64 *out)
-{
-    unsigned aux;
-
-    out[0] = __builtin_ia32_rdtsc();
-    out[1] = __builtin_ia32_rdtsc();
-    out[2] = __builtin_ia32_rdtscp(&aux);
-    return (NTSTATUS)aux;
-}
-
 NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
 {
     ULONG64 argument = (ULONG64)RegistryPath;
@@ -664,8 +653,6 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
         return restores();
     case 70:
         return processor(argument);
-    case 71:
-        return counter((ULONG64 *)argument);
     default:
         return STATUS_INVALID_PARAMETER;
     }
