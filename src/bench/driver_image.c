@@ -380,9 +380,8 @@ static void look(const char *path, struct traits *out)
     NTSTATUS status;
     struct nt *nt;
 
-    /* Of which nothing is used but its time: DriverEntry may make threads and timers. */
+    /* DriverEntry may make threads and timers, and take memory. */
     machine_config_defaults(&config, 1);
-    config.ram_bytes = 4 * MiB;
     config.local_bytes = config.visible_bytes = config.aperture_bytes = 0;
     nt = nt_create(services, machine_create(services, &config), &host);
     nt_bind(nt);

@@ -8,6 +8,8 @@
 #include <dispmprt.h>
 #include <d3d12umddi.h>
 #include <dxgiformat.h>
+#include <ntintsafe.h>
+#include <ntstrsafe.h>
 #include <ntverp.h>
 #include <wingdi.h>
 #include <WppRecorder.h>
@@ -39,6 +41,26 @@ extern "C" {
 #endif
 
 DRIVER_INITIALIZE DriverEntry;
+
+/* Sizes that do not fit, and text that is cut. */
+NTSTATUS SampleSafeHeaders(char *text, WCHAR *wide, SIZE_T length);
+NTSTATUS SampleSafeHeaders(char *text, WCHAR *wide, SIZE_T length)
+{
+    ULONG bytes;
+    NTSTATUS status = RtlSizeTToULong(length, &bytes);
+
+    if (NT_SUCCESS(status))
+        status = RtlULongMult(bytes, sizeof(WCHAR), &bytes);
+    if (NT_SUCCESS(status))
+        status = RtlStringCbCopyA(text, bytes, "sample");
+    if (NT_SUCCESS(status))
+        status = RtlStringCbCatW(wide, bytes, wide);
+#ifdef _WIN32
+    if (NT_SUCCESS(status))
+        status = RtlStringCbPrintfA(text, bytes, "%d", 3);
+#endif
+    return status;
+}
 
 static DXGKDDI_ADD_DEVICE SampleAddDevice;
 static DXGKDDI_START_DEVICE SampleStartDevice;
