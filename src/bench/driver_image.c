@@ -336,6 +336,7 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 struct traits {
     bool is_known;
     ULONG version;
+    bool is_physical;         /* commands hold physical addresses, whatever the version */
     char gpu[GPU_NAME_BYTES]; /* "": it does not say */
     char error[DRIVER_IMAGE_ERROR_BYTES];
 };
@@ -393,6 +394,8 @@ static void look(const char *path, struct traits *out)
     if (NT_SUCCESS(status)) {
         look_for_gpu(driver, out->gpu);
         out->version = data.Version;
+        out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
+                           (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
         out->is_known = true;
     } else {
         snprintf(out->error, sizeof out->error,
@@ -439,15 +442,23 @@ static bool looks_like_path(const char *name)
     return strchr(name, '/') || (length > 4 && strcasecmp(name + length - 4, ".sys") == 0);
 }
 
-/* A driver of WDDM 1 is of the physical model; one of WDDM 2 may be of both others. */
-static bool image_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
-                        unsigned *out_wddm)
+static bool physical_level(const struct run_driver *driver, unsigned index,
+                           enum run_model *out_model, unsigned *out_wddm)
+{
+    *out_wddm = driver->wddm;
+    *out_model = RUN_PHYSICAL;
+    return index == 0;
+}
+
+/* A driver that is given virtual addresses may be of either model. */
+static bool virtual_level(const struct run_driver *driver, unsigned index,
+                          enum run_model *out_model, unsigned *out_wddm)
 {
     static const enum run_model models[] = {RUN_GPUMMU, RUN_IOMMU};
 
     *out_wddm = driver->wddm;
-    *out_model = driver->wddm < 20 ? RUN_PHYSICAL : models[index % ARRAY_COUNT(models)];
-    return index < (driver->wddm < 20 ? 1 : ARRAY_COUNT(models));
+    *out_model = models[index % ARRAY_COUNT(models)];
+    return index < ARRAY_COUNT(models);
 }
 
 bool driver_image_find(const char *name, struct run_driver *out_driver)
@@ -469,10 +480,11 @@ bool driver_image_find(const char *name, struct run_driver *out_driver)
     snprintf(last_error, sizeof last_error, "%s", last.traits.error);
     if (!last.traits.is_known || !wddm)
         return false;
-    *out_driver = (struct run_driver){.name = name,
-                                      .image_path = name,
-                                      .wddm = wddm,
-                                      .level = image_level,
-                                      .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
+    *out_driver =
+        (struct run_driver){.name = name,
+                            .image_path = name,
+                            .wddm = wddm,
+                            .level = last.traits.is_physical ? physical_level : virtual_level,
+                            .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
     return true;
 }

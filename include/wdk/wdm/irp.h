@@ -103,7 +103,6 @@ typedef enum _DEVICE_REGISTRY_PROPERTY {
 EXTERN_C_START
 
 extern POBJECT_TYPE *IoFileObjectType;
-extern POBJECT_TYPE *PsThreadType;
 
 NTKERNELAPI PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT FileObject);
 NTKERNELAPI PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction,
