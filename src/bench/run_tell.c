@@ -439,9 +439,9 @@ void run_tell_check(struct run_assembly *run, struct check_config *config)
         config->walk = walk_tables;
         config->slot_page = find_slot_page;
         config->slot_is_coherent = is_slot_coherent;
+        config->bus_local = find_local_behind; /* else segments may lie in system memory, too */
     }
     config->read_page = read_device_page;
-    config->bus_local = find_local_behind;
 }
 
 const struct sgpu_observer *run_tell_gpu(bool follows_content)
