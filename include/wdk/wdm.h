@@ -22,5 +22,7 @@
 #include "wdm/strings.h"
 #include "wdm/system.h"
 #include "wdm/irp.h"
+#include "wdm/device.h"
+#include "wdm/registry.h"
 
 #endif

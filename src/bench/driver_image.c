@@ -219,6 +219,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     }
     nt_set_boundary(nt, driver->boundary);
     nt_set_image(nt, driver->image, driver->file);
+    nt_set_registrar(nt, (const void *)DxgkInitialize);
     loaded = driver;
     cage_set_teller(tell_system_call, driver);
     if (vigil_is_kept())

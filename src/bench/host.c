@@ -41,7 +41,9 @@ NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 
 NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data)
 {
-    static WCHAR path[] = {'\\', 'd', 'r', 'y', 'd', 'o', 'c', 'k', 0};
+    static const char key[] =
+        "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock";
+    static WCHAR path[sizeof key];
     UNICODE_STRING registry_path = {
         .Length = sizeof path - sizeof path[0],
         .MaximumLength = sizeof path,
@@ -50,6 +52,8 @@ NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *
     DRIVER_OBJECT driver = {.registered = out_data};
     NTSTATUS status;
 
+    for (size_t i = 0; i < sizeof key; i++)
+        path[i] = (WCHAR)key[i];
     memset(out_data, 0, sizeof *out_data);
     status = entry(&driver, &registry_path);
     if (NT_SUCCESS(status) && !driver.has_registered)

@@ -53,10 +53,13 @@ const struct nt_export *nt_export_at(size_t index);
     X(debug)                                                                                       \
     X(bitmap)                                                                                      \
     X(exception)                                                                                   \
+    X(device)                                                                                      \
     X(kernel)                                                                                      \
     X(mdl)                                                                                         \
     X(memory)                                                                                      \
     X(pool)                                                                                        \
+    X(registry)                                                                                    \
+    X(registry_query)                                                                              \
     X(runtime)                                                                                     \
     X(system)                                                                                      \
     X(text)                                                                                        \

@@ -45,6 +45,7 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     list_init(&nt->held_pages);
     nt_objects_init(nt);
     nt_scheduler_init(nt);
+    list_init(&nt->symbolic_links);
     return nt;
 }
 
@@ -55,6 +56,8 @@ void nt_destroy(struct nt *nt)
     nt_scheduler_fini(nt);
     if (current == nt)
         current = NULL;
+    nt_registry_fini(nt);
+    nt_files_fini(nt);
     nt_mappings_fini(nt);
     nt_held_pages_fini(nt);
     nt_pool_fini(nt);

@@ -91,6 +91,9 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 /* How the bench calls a function that the driver gave. NULL: no memory, or none was given. */
 void *nt_driver_function(struct nt *nt, const void *function);
 
+/* What the graphics kernel's device gives to a driver that asks for the function that registers it. */
+void nt_set_registrar(struct nt *nt, const void *function);
+
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
 

@@ -12,6 +12,8 @@
 #include "nt/pages.h"
 #include "nt/scheduler.h"
 
+#include <wdm/device.h>
+
 #define NT_POOL_BUCKETS    1024u
 #define NT_POOL_REMEMBERED 1024u
 
@@ -45,6 +47,11 @@ struct nt {
     struct nt_pages pages;  /* host addresses of pool and mappings */
     struct list mappings;   /* of struct nt_mapping */
     struct list held_pages; /* of struct nt_held_pages: by MDLs */
+
+    struct nt_key *registry;       /* NULL: nobody asked */
+    struct list symbolic_links;    /* that the driver made */
+    const void *registrar;         /* what registers a driver: DxgkInitialize */
+    DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
 
     uint32_t rand_state; /* of the C run time's rand() */
     uint64_t uuid_count;
@@ -115,6 +122,11 @@ const void *nt_export_address(struct nt *nt, const char *name);
  */
 bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t *out_pfn);
 
+/* In a service: raises the exception of this status in the driver. */
+void nt_raise(NTSTATUS status) __attribute__((noreturn));
+
+void nt_registry_fini(struct nt *nt);
+void nt_files_fini(struct nt *nt);
 void nt_held_pages_fini(struct nt *nt);
 
 void nt_pool_init(struct nt *nt);

@@ -1,0 +1,290 @@
+/*
+ * Devices and requests to them, as far as a display miniport needs them: that of the graphics kernel, through
+ * which the WDK's static library registers a driver, and those that a driver creates.
+ *
+ * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an internal
+ * device control request for the address of the function that registers, and calls that. The codes
+ * are known from published drivers that register or filter the same way: 0x23003F for drivers of
+ * Windows 7 and before, 0x230047 since Windows 8, 0x230043 for display-only drivers.
+ */
+#include "nt/boundary.h"
+#include "nt/exports.h"
+#include "nt/nt_internal.h"
+#include "nt/object.h"
+
+#include <wdm/device.h>
+
+#include <string.h>
+
+#define REQUEST_TAG 0x20707249u /* "Irp " */
+#define DEVICE_TAG  0x69766544u /* "Devi" */
+#define LINK_TAG    0x6b6e694cu /* "Link" */
+
+#define IOCTL_REGISTER              0x23003Fu
+#define IOCTL_REGISTER_DISPLAY_ONLY 0x230043u
+#define IOCTL_REGISTER_WIN8         0x230047u
+
+static bool is_text(PCUNICODE_STRING string, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (string->Length != length * sizeof(WCHAR))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (RtlUpcaseUnicodeChar(string->Buffer[i]) != RtlUpcaseUnicodeChar((UCHAR)text[i]))
+            return false;
+    }
+    return true;
+}
+
+void nt_set_registrar(struct nt *nt, const void *function)
+{
+    nt->registrar = function;
+}
+
+/* ---- Services ------------------------------------------------------------------------------- */
+
+/* The graphics kernel is there already; no other driver is. */
+NTSTATUS NTAPI ZwLoadDriver(PUNICODE_STRING Service)
+{
+    return is_text(Service, "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\DXGKrnl")
+               ? STATUS_SUCCESS
+               : STATUS_OBJECT_NAME_NOT_FOUND;
+}
+
+NTSTATUS NTAPI ZwUnloadDriver(PUNICODE_STRING Service)
+{
+    return ZwLoadDriver(Service);
+}
+
+/* ---- The graphics kernel's device ----------------------------------------------------------- */
+
+struct _FILE_OBJECT {
+    struct nt_object object;
+};
+
+static void destroy_file(struct nt *nt, struct nt_object *object)
+{
+    FILE_OBJECT *file = container_of(object, FILE_OBJECT, object);
+
+    base_free(nt->services, file, sizeof *file);
+}
+
+static const struct nt_object_type file_type = {"file object", destroy_file};
+
+void nt_files_fini(struct nt *nt)
+{
+    struct nt_object *object, *following;
+
+    list_for_each_safe (object, following, &nt->objects, struct nt_object, link) {
+        if (object->type == &file_type) {
+            list_remove(&object->link);
+            destroy_file(nt, object);
+        }
+    }
+}
+
+static DEVICE_OBJECT *graphics_device(struct nt *nt)
+{
+    nt->graphics_device.Type = 3; /* IO_TYPE_DEVICE */
+    nt->graphics_device.Size = sizeof nt->graphics_device;
+    nt->graphics_device.StackSize = 1;
+    return &nt->graphics_device;
+}
+
+NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access,
+                                        PFILE_OBJECT *File, PDEVICE_OBJECT *Device)
+{
+    struct nt *nt = nt_current();
+    FILE_OBJECT *file;
+
+    *File = NULL;
+    *Device = NULL;
+    if (!is_text(Name, "\\Device\\DxgKrnl"))
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    file = base_alloc(nt->services, sizeof *file);
+    if (!file)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    nt_object_init(nt, &file->object, &file_type, file);
+    *File = file;
+    *Device = graphics_device(nt);
+    return STATUS_SUCCESS;
+}
+
+PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
+{
+    return graphics_device(nt_current());
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+struct request {
+    IRP irp;
+    IO_STACK_LOCATION location; /* the one that the called driver gets */
+    PVOID out;
+    PKEVENT event;
+    PIO_STATUS_BLOCK result;
+};
+
+PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOID In, ULONG InBytes,
+                                         PVOID Out, ULONG OutBytes, BOOLEAN IsInternal,
+                                         PKEVENT Event, PIO_STATUS_BLOCK Result)
+{
+    struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
+
+    if (!request)
+        return NULL;
+    request->irp.CurrentStackLocation = &request->location + 1;
+    request->location.MajorFunction =
+        IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL;
+    request->location.Parameters.DeviceIoControl.IoControlCode = Code;
+    request->location.Parameters.DeviceIoControl.InputBufferLength = InBytes;
+    request->location.Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
+    request->location.Parameters.DeviceIoControl.Type3InputBuffer = In;
+    request->location.DeviceObject = Device;
+    request->out = Out;
+    request->event = Event;
+    request->result = Result;
+    return &request->irp;
+}
+
+/* The function that registers, as the driver may call it. */
+static NTSTATUS give_registrar(struct nt *nt, const struct request *request)
+{
+    const void *function = nt->registrar;
+
+    if (!request->out ||
+        request->location.Parameters.DeviceIoControl.OutputBufferLength < sizeof function)
+        return STATUS_BUFFER_TOO_SMALL;
+    if (!function)
+        return STATUS_INVALID_DEVICE_STATE;
+    if (nt->boundary)
+        function = boundary_service(nt->boundary, function);
+    if (!function)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    memcpy(request->out, &function, sizeof function);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, const struct request *request)
+{
+    if (device != &nt->graphics_device ||
+        request->location.MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    switch (request->location.Parameters.DeviceIoControl.IoControlCode) {
+    case IOCTL_REGISTER:
+    case IOCTL_REGISTER_WIN8:
+        return give_registrar(nt, request);
+    case IOCTL_REGISTER_DISPLAY_ONLY:
+        nt_report_missing(nt, "DxgkInitializeDisplayOnlyDriver");
+        return STATUS_NOT_SUPPORTED;
+    default:
+        return STATUS_INVALID_DEVICE_REQUEST;
+    }
+}
+
+/* Nothing is pending here: the request is complete when the call returns, and gone. */
+NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    struct nt *nt = nt_current();
+    struct request *request = container_of(Irp, struct request, irp);
+    PKEVENT event = request->event;
+    NTSTATUS status = serve(nt, Device, request);
+
+    if (request->result) {
+        request->result->Status = status;
+        request->result->Information = NT_SUCCESS(status) ? sizeof(void *) : 0;
+    }
+    ExFreePoolWithTag(request, REQUEST_TAG);
+    if (event)
+        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+    return status;
+}
+
+/* ---- The driver's own ----------------------------------------------------------------------- */
+
+/* Nobody opens it, so none of its functions is called; its extension is the driver's to use. */
+NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNICODE_STRING Name,
+                              DEVICE_TYPE Type, ULONG Characteristics, BOOLEAN IsExclusive,
+                              PDEVICE_OBJECT *Device)
+{
+    DEVICE_OBJECT *device =
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *device + ExtensionBytes, DEVICE_TAG);
+
+    *Device = NULL;
+    if (!device)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    device->Type = 3;
+    device->Size = (USHORT)(sizeof *device + ExtensionBytes);
+    device->DriverObject = Driver;
+    device->Flags = DO_DEVICE_INITIALIZING;
+    device->Characteristics = Characteristics;
+    device->DeviceType = Type;
+    device->StackSize = 1;
+    device->DeviceExtension = ExtensionBytes ? device + 1 : NULL;
+    *Device = device;
+    return STATUS_SUCCESS;
+}
+
+VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
+{
+    ExFreePoolWithTag(Device, DEVICE_TAG);
+}
+
+/* In the pool, so that one that is left is a leak. */
+struct symbolic_link {
+    struct list link;
+    UNICODE_STRING name;
+};
+
+static struct symbolic_link *find_link(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct symbolic_link *link;
+
+    list_for_each (link, &nt->symbolic_links, struct symbolic_link, link) {
+        if (RtlEqualUnicodeString(&link->name, name, TRUE))
+            return link;
+    }
+    return NULL;
+}
+
+NTSTATUS NTAPI IoCreateSymbolicLink(PUNICODE_STRING Name, PUNICODE_STRING Device)
+{
+    struct nt *nt = nt_current();
+    struct symbolic_link *link;
+
+    if (find_link(nt, Name))
+        return STATUS_OBJECT_NAME_COLLISION;
+    link = ExAllocatePool2(POOL_FLAG_PAGED, sizeof *link + Name->Length, LINK_TAG);
+    if (!link)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    link->name = (UNICODE_STRING){Name->Length, Name->Length, (PWSTR)(link + 1)};
+    memcpy(link + 1, Name->Buffer, Name->Length);
+    list_push_back(&nt->symbolic_links, &link->link);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI IoDeleteSymbolicLink(PUNICODE_STRING Name)
+{
+    struct symbolic_link *link = find_link(nt_current(), Name);
+
+    if (!link)
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    list_remove(&link->link);
+    ExFreePoolWithTag(link, LINK_TAG);
+    return STATUS_SUCCESS;
+}
+
+const struct nt_export nt_device_exports[] = {
+    NT_SERVICE(ZwLoadDriver),
+    NT_SERVICE(ZwUnloadDriver),
+    NT_SERVICE(IoGetDeviceObjectPointer),
+    NT_SERVICE(IoGetRelatedDeviceObject),
+    NT_SERVICE(IoBuildDeviceIoControlRequest),
+    NT_SERVICE(IofCallDriver),
+    NT_SERVICE(IoCreateDevice),
+    NT_SERVICE(IoDeleteDevice),
+    NT_SERVICE(IoCreateSymbolicLink),
+    NT_SERVICE(IoDeleteSymbolicLink),
+    {0},
+};

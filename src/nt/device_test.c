@@ -1,0 +1,103 @@
+#include "nt/test_kernel.h"
+
+static NTSTATUS NTAPI register_driver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PVOID data)
+{
+    return STATUS_SUCCESS;
+}
+
+/* Step by step what the static library does. */
+static void drivers_register_through_the_device_of_the_graphics_kernel(void **state)
+{
+    struct test_kernel *kernel = *state;
+    UNICODE_STRING service = U("\\Registry\\Machine\\System\\CurrentControlSet\\Services\\DXGKrnl");
+    UNICODE_STRING name = U("\\Device\\DxgKrnl");
+    static const ULONG codes[] = {0x23003F, 0x230047};
+
+    nt_set_registrar(kernel->nt, (const void *)register_driver);
+    for (int i = 0; i < 2; i++) {
+        PFILE_OBJECT file;
+        PDEVICE_OBJECT device;
+        IO_STATUS_BLOCK result = {.Status = STATUS_PENDING};
+        PVOID function = NULL;
+        KEVENT event;
+        PIRP irp;
+
+        assert_int_equal(ZwLoadDriver(&service), STATUS_SUCCESS);
+        assert_int_equal(IoGetDeviceObjectPointer(&name, FILE_ALL_ACCESS, &file, &device),
+                         STATUS_SUCCESS);
+        KeInitializeEvent(&event, NotificationEvent, FALSE);
+        irp = IoBuildDeviceIoControlRequest(codes[i], device, NULL, 0, &function, sizeof function,
+                                            TRUE, &event, &result);
+        assert_non_null(irp);
+        assert_int_equal(IofCallDriver(device, irp), STATUS_SUCCESS);
+        assert_int_equal(result.Status, STATUS_SUCCESS);
+        assert_int_equal(result.Information, sizeof function);
+        assert_int_not_equal(KeReadStateEvent(&event), 0);
+        assert_ptr_equal(function, (void *)register_driver);
+        ObDereferenceObject(file);
+    }
+    assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
+}
+
+static NTSTATUS ask(ULONG code, PDEVICE_OBJECT device, ULONG room, BOOLEAN is_internal)
+{
+    PVOID function;
+
+    return IofCallDriver(device, IoBuildDeviceIoControlRequest(code, device, NULL, 0, &function,
+                                                               room, is_internal, NULL, NULL));
+}
+
+static void other_requests_are_refused(void **state)
+{
+    struct test_kernel *kernel = *state;
+    UNICODE_STRING name = U("\\Device\\DxgKrnl"), other = U("\\Device\\Video0");
+    PFILE_OBJECT file;
+    PDEVICE_OBJECT device;
+
+    assert_int_equal(IoGetDeviceObjectPointer(&other, 0, &file, &device),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_null(file);
+    assert_int_equal(ZwLoadDriver(&other), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(IoGetDeviceObjectPointer(&name, 0, &file, &device), STATUS_SUCCESS);
+    assert_ptr_equal(IoGetRelatedDeviceObject(file), device);
+    assert_int_equal(ask(0x23003F, device, 8, TRUE), STATUS_INVALID_DEVICE_STATE);
+    nt_set_registrar(kernel->nt, (const void *)register_driver);
+    assert_int_equal(ask(0x23003F, device, 4, TRUE), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(0x23003F, device, 8, FALSE), STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(ask(0x230000, device, 8, TRUE), STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(ask(0x230043, device, 8, TRUE), STATUS_NOT_SUPPORTED);
+    assert_string_equal(kernel->missing, "DxgkInitializeDisplayOnlyDriver");
+    /* teardown: the file object that is left is freed */
+}
+
+static void drivers_have_devices_and_links(void **state)
+{
+    struct test_kernel *kernel = *state;
+    UNICODE_STRING link = U("\\DosDevices\\MyGpu"), same = U("\\DOSDEVICES\\MYGPU");
+    UNICODE_STRING device_name = U("\\Device\\MyGpu");
+    PDEVICE_OBJECT device;
+
+    assert_int_equal(IoCreateDevice(NULL, 64, &device_name, FILE_DEVICE_VIDEO, 0, FALSE, &device),
+                     STATUS_SUCCESS);
+    assert_int_equal(device->DeviceType, FILE_DEVICE_VIDEO);
+    memset(device->DeviceExtension, 1, 64);
+    assert_int_equal(ask(0x23003F, device, 8, TRUE), STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(IoCreateSymbolicLink(&link, &device_name), STATUS_SUCCESS);
+    assert_int_equal(IoCreateSymbolicLink(&same, &device_name), STATUS_OBJECT_NAME_COLLISION);
+    assert_int_equal(nt_pool_live_blocks(kernel->nt), 2);
+    assert_int_equal(IoDeleteSymbolicLink(&same), STATUS_SUCCESS);
+    assert_int_equal(IoDeleteSymbolicLink(&same), STATUS_OBJECT_NAME_NOT_FOUND);
+    IoDeleteDevice(device);
+    assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(drivers_register_through_the_device_of_the_graphics_kernel),
+        KERNEL_TEST(other_requests_are_refused),
+        KERNEL_TEST(drivers_have_devices_and_links),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
