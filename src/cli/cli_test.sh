@@ -340,6 +340,22 @@ if command -v clang >/dev/null && command -v lld-link >/dev/null; then
     prints "KeWhatNobodyHas  *calling it is a finding"
     expect 1 imports lacks.sys --json
     prints '"missing_count": 1'
+
+    # A driver that registers by the device of the graphics kernel, as the WDK's static library does.
+    objects=
+    for file in "$cases"/../src/refkmd/*.c; do
+        case $file in *_test.c) continue ;; esac
+        expect 0 cc -c -DDxgkInitialize=LibraryInitialize -I"$cases/../include" -I"$cases/../src" \
+            "$file" -o "$(basename "$file" .c).obj"
+        objects="$objects $(basename "$file" .c).obj"
+    done
+    # shellcheck disable=SC2086
+    expect 0 cc -o library.sys --entry RefKmdDriverEntryGpuMmu "$cases/../tests/images/displib.c" $objects
+    expect 0 imports library.sys
+    if grep -q DxgkInitialize out; then
+        fail "the library imports DxgkInitialize"
+    fi
+    expect 0 run "$cases/first-page-in.case" --model gpummu --driver ./library.sys --gpu sgpu --no-out
 else
     echo "not tested without clang and lld-link: drydock imports of an image"
 fi
