@@ -51,6 +51,7 @@ const struct nt_export *nt_export_at(size_t index);
 /* The lists, each in the file whose services it names and ended by a row without a name. */
 #define NT_EXPORT_LISTS(X)                                                                         \
     X(debug)                                                                                       \
+    X(device_property)                                                                             \
     X(bitmap)                                                                                      \
     X(exception)                                                                                   \
     X(device)                                                                                      \

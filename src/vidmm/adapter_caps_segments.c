@@ -613,7 +613,8 @@ static NTSTATUS check_together(struct caps_query *query)
     if (agp_count > 1)
         return fail_paging(query, "BANK-006", "pSegmentDescriptor[*].Flags.Agp", agp_count,
                            "at most one AGP segment");
-    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && aperture_count != 1)
+    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && query->caps->is_virtual &&
+        aperture_count != 1)
         return fail_paging(query, "SEG-016", "pSegmentDescriptor[*].Flags.Aperture", aperture_count,
                            "exactly one aperture segment");
     if (paging_segment > caps->segment_count ||
