@@ -70,7 +70,7 @@ if(DRYDOCK_BENCH)
     drydock_module(refkmd DEPS nt)
     drydock_module(check DEPS base miniport machine)
     drydock_module(workload DEPS base vidmm LIBS zstd m)
-    drydock_module(bench DEPS base miniport vidmm vidsch machine sgpu image nt refkmd check workload LIBS m)
+    drydock_module(bench DEPS base miniport vidmm vidsch machine sgpu image nt refkmd check workload LIBS m ${CMAKE_DL_LIBS})
     drydock_module(report DEPS base bench LIBS jansson)
 
     # The planted defects stand beside the sources: nothing but the command line knows them.

@@ -357,6 +357,20 @@ static const struct miniport_host_ops host_ops = {
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
+bool host_interrupt(struct bench_host *host, uint32_t message)
+{
+    KIRQL irql;
+
+    if (!host->miniport)
+        return true;
+    if (nt_irql(host->nt) >= NT_DEVICE_IRQL)
+        return false;
+    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
+    host->miniport->ops->interrupt(host->miniport, message);
+    nt_set_irql(host->nt, irql);
+    return true;
+}
+
 static void line_asserted(void *context);
 
 static void unmask(void *context)
@@ -373,18 +387,11 @@ static void unmask(void *context)
 static void line_asserted(void *context)
 {
     struct bench_host *host = context;
-    KIRQL irql;
 
-    if (!host->miniport)
+    if (host_interrupt(host, 0))
         return;
-    if (nt_irql(host->nt) >= NT_DEVICE_IRQL) {
-        machine_set_interrupt_handler(host->machine, NULL, NULL);
-        unmask(host);
-        return;
-    }
-    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
-    host->miniport->ops->interrupt(host->miniport, 0);
-    nt_set_irql(host->nt, irql);
+    machine_set_interrupt_handler(host->machine, NULL, NULL);
+    unmask(host);
 }
 
 NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt)

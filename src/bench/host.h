@@ -62,6 +62,12 @@ void host_set_miniport(struct bench_host *host, struct miniport *miniport);
 void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
 
 /*
+ * Runs the driver's interrupt routine for a message, at the device's level; nothing without a miniport. False:
+ * the processor is at that level already, and it has to come later.
+ */
+bool host_interrupt(struct bench_host *host, uint32_t message);
+
+/*
  * Runs a linked-in driver's entry point and copies the table that it registers. The driver's
  * status, or STATUS_DEVICE_NOT_READY when it succeeded without registering.
  */

@@ -45,8 +45,9 @@ struct player_config {
     const struct run_config *run;
     const struct workload *workload;
     struct machine *machine;
-    struct sgpu *gpu;
-    struct nt *nt; /* the driver's kernel; NULL: nobody asks */
+    struct sgpu *gpu;          /* NULL: another one, or none */
+    struct gpu_plugin *plugin; /* that other one */
+    struct nt *nt;             /* the driver's kernel; NULL: nobody asks */
     struct vidmm *vidmm;
     struct oracle *oracle; /* NULL: content is not checked */
     struct check *check;   /* NULL: rules are not checked; told what the application does */

@@ -5,6 +5,7 @@
 #include "bench/player_private.h"
 
 #include "base/assert.h"
+#include "bench/gpu_plugin.h"
 #include "sgpu/sgpu.h"
 
 /* How often the manager is told the time, in parts of its time-out. */
@@ -181,6 +182,8 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
     player->is_asleep = NT_SUCCESS(status);
     if (player->is_asleep && !player_is_bare(player))
         sgpu_power_off(player->config.gpu, kinds[power].gpu);
+    if (player->is_asleep && player->config.plugin)
+        gpu_plugin_power(player->config.plugin, false);
     if (!player->is_asleep)
         player_report(player, op_index, "power %s failed with status 0x%08x",
                       workload_power_name(power), (unsigned)status);
@@ -196,6 +199,8 @@ void player_wake(struct player *player)
     player->is_asleep = false;
     if (!player_is_bare(player))
         sgpu_power_on(player->config.gpu);
+    if (player->config.plugin)
+        gpu_plugin_power(player->config.plugin, true);
     player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
     vidmm_power_up(player->vidmm);
     player->needs_pump = true;
@@ -295,6 +300,8 @@ static void removed(void *context)
     player_tell_hang(player, 0);
     if (!player_is_bare(player))
         sgpu_remove(player->config.gpu);
+    if (player->config.plugin)
+        gpu_plugin_power(player->config.plugin, false);
     player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_PULLED});
     status = vidmm_remove(player->vidmm);
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)

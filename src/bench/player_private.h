@@ -251,10 +251,12 @@ bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags
                             uint8_t **out_data, uint32_t *out_bytes);
 bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
                          uint32_t *out_bytes);
-/* Commands of a submission; 0 bytes: it has none. */
-uint64_t player_bare_command_bytes(const struct player *player);
-void player_bare_command(const struct player *player, uint32_t op_index, uint64_t token,
-                         uint8_t *out);
+/* Whether the GPU tells what client's work touches: its model has a user-mode half that makes commands. */
+bool player_follows_work(const struct player *player);
+/* Commands of a submission; 0 bytes: it has none. False: no memory. */
+uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op);
+bool player_bare_command(struct player *player, const struct submission *submission, uint8_t *out,
+                         uint64_t bytes);
 /* The content that a line has the GPU write, before it is submitted. False: stopped. */
 bool player_bare_write(struct player *player, uint32_t op_index);
 
@@ -279,6 +281,11 @@ bool player_ring_write(struct player *player, struct player_context *context, ui
 NTSTATUS player_context_open(struct player *player, uint32_t id);
 bool player_context_close(struct player *player, struct player_context *context);
 bool player_submit(struct player *player, uint32_t op_index);
+/*
+ * The key of a reference that is written: the case's, or the next fresh names. Called for the
+ * references in order, with *tag starting at submission->first_key.
+ */
+uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag);
 /* Starts and ends what can be; true if anything was. */
 bool player_pump(struct player *player);
 bool player_wait_context(struct player *player, struct player_context *context);

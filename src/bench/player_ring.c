@@ -14,7 +14,7 @@
 uint64_t player_command_bytes(const struct player *player, const struct workload_op *op)
 {
     if (player_is_bare(player))
-        return player_bare_command_bytes(player);
+        return player_bare_command_bytes(player, op);
     return sizeof(struct sgpu_packet_render) +
            (uint64_t)op->ref_count * sizeof(struct sgpu_render_ref) +
            (op->offset ? sizeof(struct sgpu_packet_fence_signal) : 0);

@@ -87,11 +87,7 @@ static void *command_buffer(struct player *player, uint64_t bytes)
     return player->command;
 }
 
-/*
- * The key of a reference that is written: the case's, or the next fresh names. Called for the
- * references in order, with *tag starting at submission->first_key.
- */
-static uint64_t key_of(const struct workload_ref *ref, uint64_t *tag)
+uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag)
 {
     uint64_t first = align_down(ref->offset, PAGE_BYTES);
     uint64_t key;
@@ -127,7 +123,7 @@ static NTSTATUS tell_oracle(struct player *player, struct submission *submission
     NTSTATUS status;
 
     if (!player->oracle || submission->is_told || (op->flags & WORKLOAD_SUBMIT_NULL) ||
-        player_is_bare(player))
+        (player_is_bare(player) && !player_follows_work(player)))
         return STATUS_SUCCESS; /* what does not run, or is not seen to, changes nothing */
     list = base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
     if (!list)
@@ -137,7 +133,7 @@ static NTSTATUS tell_oracle(struct player *player, struct submission *submission
             .allocation = refs[i].allocation,
             .offset = refs[i].offset,
             .bytes = refs[i].size,
-            .key = key_of(&refs[i], &tag),
+            .key = player_key_of(&refs[i], &tag),
             .is_read = (refs[i].access & WORKLOAD_ACCESS_READ) != 0,
             .is_written = (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0,
         };
@@ -182,15 +178,17 @@ static void submission_done(void *context, NTSTATUS status, uint64_t needed, uin
 static NTSTATUS submit_virtual_bare(struct player *player, struct submission *submission)
 {
     struct player_context *context = submission->context;
-    uint64_t bytes = player_bare_command_bytes(player);
+    uint64_t bytes = player_bare_command_bytes(player, player_op(player, submission->op_index));
     uint8_t *command = bytes ? command_buffer(player, bytes) : NULL;
+    NTSTATUS status;
 
-    if (bytes && !command)
+    if (bytes && (!command || !player_bare_command(player, submission, command, bytes)))
         return STATUS_NO_MEMORY;
-    if (bytes)
-        player_bare_command(player, submission->op_index, submission->token, command);
     if (!player_ring_write(player, context, submission->ring_start, command, bytes))
         return STATUS_UNSUCCESSFUL;
+    status = tell_oracle(player, submission);
+    if (!NT_SUCCESS(status))
+        return status;
     return vidmm_submit_virtual(context->handle, context->ring_mapping.va + submission->ring_start,
                                 (uint32_t)bytes, submission_done, submission);
 }
@@ -225,7 +223,7 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
         packet->refs[i] = (struct sgpu_render_ref){
             .address = mapping->va + (refs[i].offset - mapping->offset),
             .bytes = refs[i].size,
-            .key = key_of(&refs[i], &tag),
+            .key = player_key_of(&refs[i], &tag),
             .flags = access_flags(&refs[i]),
             .index = i,
         };
@@ -271,7 +269,7 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
 {
     const struct workload_op *op = player_op(player, submission->op_index);
     const struct workload_ref *refs = refs_of(player, submission);
-    uint64_t bare_bytes = player_bare_command_bytes(player);
+    uint64_t bare_bytes = player_is_bare(player) ? player_bare_command_bytes(player, op) : 0;
     uint64_t bytes = sizeof(struct sgpu_umd_render) + op->ref_count * sizeof(struct sgpu_umd_ref);
     struct sgpu_umd_render *render = command_buffer(player, max_u64(bytes, bare_bytes));
     uint64_t tag = submission->first_key;
@@ -303,17 +301,19 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
             .flags = access_flags(&refs[i]),
             .offset = refs[i].offset,
             .bytes = refs[i].size,
-            .key = key_of(&refs[i], &tag),
+            .key = player_key_of(&refs[i], &tag),
             .index = i,
         };
     }
     mark_pieces(player, render);
+    status = STATUS_SUCCESS;
     if (player_is_bare(player)) {
         bytes = bare_bytes;
-        if (bytes)
-            player_bare_command(player, submission->op_index, submission->token, (uint8_t *)render);
+        if (bytes && !player_bare_command(player, submission, (uint8_t *)render, bytes))
+            status = STATUS_NO_MEMORY;
     }
-    status = tell_oracle(player, submission);
+    if (NT_SUCCESS(status))
+        status = tell_oracle(player, submission);
     if (NT_SUCCESS(status))
         status = vidmm_render(submission->context->handle, render, (uint32_t)bytes,
                               submission->allocation_count, list, submission_done, submission);
@@ -777,7 +777,8 @@ bool player_submit(struct player *player, uint32_t op_index)
         player->result->failed_submissions++;
         return true;
     }
-    if (player_is_bare(player) && !player_bare_write(player, op_index))
+    if (player_is_bare(player) && !player_follows_work(player) &&
+        !player_bare_write(player, op_index))
         return false;
     submission = submission_create(player, op_index);
     if (!submission)

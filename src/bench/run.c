@@ -161,6 +161,7 @@ static bool raise_hardware(struct run_assembly *run)
     };
     struct machine_config machine_config;
     struct workload_summary summary;
+    char why[GPU_PLUGIN_ERROR_BYTES];
 
     workload_summarise(run->workload, &summary);
     if (summary.peak_live_bytes > RUN_MAX_BYTES || config->ram_bytes > RUN_MAX_BYTES)
@@ -194,8 +195,14 @@ static bool raise_hardware(struct run_assembly *run)
                           SGPU_MAX_NODES);
     if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
         return bare_registers_open(run->machine) || run_refuse(run, "no memory for the registers");
+    if (gpu_plugin_is_path(config->gpu))
+        return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
+               run_refuse(run, "%s", why);
     if (strcmp(config->gpu, RUN_GPU_DRYDOCK) != 0)
-        return run_refuse(run, "there is no GPU '%s' (expected sgpu or none)", config->gpu);
+        return run_refuse(run,
+                          "there is no GPU '%s' (expected sgpu, none, or the path of a model: "
+                          "./mygpu.so)",
+                          config->gpu);
     run->gpu = sgpu_create(run->machine, &gpu_config);
     if (!run->gpu)
         return run_refuse(run, "no memory for the GPU");
@@ -211,6 +218,11 @@ static bool raise_oracle(struct run_assembly *run)
 
     if (run->gpu)
         sgpu_set_observer(run->gpu, run_tell_gpu(run->config->checks_content), run);
+    if (run->plugin) {
+        const struct gpu_plugin_observer observer = run_tell_plugin(run);
+
+        gpu_plugin_set_observer(run->plugin, &observer);
+    }
     if (!run->config->checks_content)
         return true;
     workload_summarise(run->workload, &summary);
@@ -298,6 +310,7 @@ static bool raise_player(struct run_assembly *run)
         .machine = run->machine,
         .gpu = run->gpu,
         .nt = run->nt,
+        .plugin = run->plugin,
         .vidmm = run->vidmm,
         .oracle = run->oracle,
         .check = run->check,
@@ -515,6 +528,7 @@ static void lower_hardware(struct run_assembly *run)
     oracle_destroy(run->oracle);
     if (run->gpu)
         sgpu_destroy(run->gpu);
+    gpu_plugin_unload(run->plugin);
     if (run->machine) {
         report_leak(run, "system pages", machine_allocated_pages(run->machine),
                     machine_allocated_pages(run->machine) * PAGE_BYTES);
@@ -534,6 +548,7 @@ static void give_everything_up(struct run_assembly *run)
     nt_bind(run->previous_nt);
     if (run->has_platform)
         platform_fini(&run->platform);
+    gpu_plugin_unload(run->plugin);
     machine_destroy(run->machine);
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);

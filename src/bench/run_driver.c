@@ -117,6 +117,8 @@ bool run_raise_driver(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    if (run->plugin)
+        gpu_plugin_set_host(run->plugin, &run->host);
     if (run->config->faults & RUN_FAULT_LATE_DPCS)
         run->host.dpc_delay_ns = HOST_LATE_DPC_NS;
     if (run->config->profile && !run_find_profile(run->config->profile))

@@ -15,6 +15,7 @@
 #ifndef DRYDOCK_BENCH_RUN_PRIVATE_H
 #define DRYDOCK_BENCH_RUN_PRIVATE_H
 
+#include "bench/gpu_plugin.h"
 #include "bench/host.h"
 #include "bench/platform.h"
 #include "bench/player.h"
@@ -34,7 +35,8 @@ struct run_assembly {
     struct run_result *result;
     struct run_memory own, managers;
     struct machine *machine;
-    struct sgpu *gpu; /* NULL: the run has another GPU, or none */
+    struct sgpu *gpu;          /* NULL: the run has another GPU, or none */
+    struct gpu_plugin *plugin; /* that other one */
     struct nt *nt;
     struct nt *previous_nt;
     struct driver_image *image; /* NULL: the driver is linked in */
@@ -79,5 +81,6 @@ struct vidmm_events run_tell_manager(struct run_assembly *run);
 void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
 void run_tell_check(struct run_assembly *run, struct check_config *config);
 const struct sgpu_observer *run_tell_gpu(bool follows_content);
+struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run);
 
 #endif

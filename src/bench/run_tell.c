@@ -310,6 +310,43 @@ static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t v
     return run_tables_walk(((struct run_assembly *)context)->gpu, is_system, root, va, out_walk);
 }
 
+/* A model tells of leaves, whatever its tables look like. */
+static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t va,
+                        struct check_gpu_walk *out_walk)
+{
+    const struct run_assembly *run = context;
+    const struct drydock_gpu_place place = {.is_local = !is_system, .address = root};
+    struct drydock_gpu_translation translation = {0};
+
+    memset(out_walk, 0, sizeof *out_walk);
+    if (!gpu_plugin_model(run->plugin)
+             ->translate(gpu_plugin_device(run->plugin), place, va, &translation))
+        return false;
+    out_walk->entries[0] = (struct check_gpu_entry){
+        .is_read = true,
+        .is_valid = translation.is_valid,
+        .is_system = !translation.at.is_local,
+        .is_zero = translation.is_zero,
+        .is_read_only = translation.is_read_only,
+        .is_no_execute = translation.is_no_execute,
+        .address = translation.at.address,
+        .protection = translation.protection,
+    };
+    return true;
+}
+
+static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                            const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine),
+                      "the GPU faulted on node %u, fence %u: %s at 0x%llx", node, fence, text,
+                      (unsigned long long)address);
+    if (run->player)
+        player_note_fault(run->player);
+}
+
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
 {
     tell_check(context,
@@ -441,6 +478,8 @@ void run_tell_check(struct run_assembly *run, struct check_config *config)
         config->slot_is_coherent = is_slot_coherent;
         config->bus_local = find_local_behind; /* else segments may lie in system memory, too */
     }
+    if (run->plugin && gpu_plugin_model(run->plugin)->translate)
+        config->walk = walk_plugin;
     config->read_page = read_device_page;
 }
 
@@ -469,4 +508,17 @@ const struct sgpu_observer *run_tell_gpu(bool follows_content)
     };
 
     return follows_content ? &observer : &faults_only;
+}
+
+struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run)
+{
+    struct gpu_plugin_observer observer = {.context = run, .fault = on_plugin_fault};
+
+    if (run->config->checks_content) {
+        observer.begin = on_render_begin;
+        observer.read = on_render_read;
+        observer.write = on_render_write;
+        observer.end = on_render_end;
+    }
+    return observer;
 }

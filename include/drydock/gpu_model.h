@@ -1,0 +1,176 @@
+/*
+ * GPU models as plug-ins: a shared object that plays the hardware of somebody's driver.
+ *
+ * Place      Public. Includes the C library only. A model is one shared object, loaded with
+ *            `drydock run --gpu ./model.so` (run option `gpu`); docs/gpu-models.md is the way through,
+ *            examples/gpu/tutorial.c the shortest model, examples/gpu/sdma.c a real packet format.
+ * Model      The bench has memory, a clock, an interrupt line and a driver. The model has registers and
+ *            engines. The driver reaches the model by BAR 0: every access, inlined volatile ones of
+ *            images too, is a call of read_register or write_register. The model reaches
+ *            memory by the functions of struct drydock_gpu_host, makes time pass by schedule(), and
+ *            interrupts the driver by raise_interrupt().
+ *
+ *            What the engines of the model do to memory they do at once, in the callback of the event that
+ *            ends a packet. Content stays symbolic where it is moved by copy() and fill(): use those for
+ *            bulk, read and write for packets, tables and fences.
+ *
+ *            Local memory is volatile as the driver's segment flags say; the bench takes it away in sleeps
+ *            and resets, and the model need not.
+ *
+ *            The user-mode half, functions from allocation_data on, is the driver's client: what
+ *            D3D's user-mode driver would send. With commands, lines of a case that write and read become the
+ *            author's own commands, and the engine must tell by begin_work() ... end_work() what it touched,
+ *            so that content is followed through the GPU. Without commands, the CPU writes what a line
+ *            has the GPU write, as in runs without a model.
+ * Ownership  The table is the model's, constant, and good until the object is unloaded. The host's table
+ *            and its context are good from create() until destroy() returns. Buffers are borrowed for a call.
+ * Errors     NULL from create(): no memory; the run is refused. What a driver does wrong is never an
+ *            error of the model: report_fault().
+ * Threads    One. No function of the host may be called from another thread, nor from a signal handler.
+ *            A model has no state outside what create() gave: several live side by side, and a run repeats
+ *            exactly, so that no clock but now() and no random number but seed is used.
+ * Units      Bytes and nanoseconds of the virtual clock. Addresses of system memory are the device's
+ *            (bus addresses); of local memory, offsets from its start.
+ */
+#ifndef DRYDOCK_GPU_MODEL_H
+#define DRYDOCK_GPU_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DRYDOCK_GPU_MODEL_API 1u
+
+/* ---- What the model is given -------------------------------------------------------------------- */
+
+/* A piece of memory: of the system, by bus address, or of the board, by offset. */
+struct drydock_gpu_place {
+    bool is_local;
+    uint64_t address;
+};
+
+struct drydock_gpu_board {
+    uint64_t local_bytes;
+    uint64_t visible_bytes; /* of them, behind BAR 1 */
+    uint64_t system_bytes;
+    uint64_t local_bytes_per_second; /* speeds that a packet's time may be made of */
+    uint64_t link_bytes_per_second;
+    uint64_t seed;
+};
+
+struct drydock_gpu_host {
+    void *context; /* first argument of every function */
+
+    /* -- Time -- */
+    uint64_t (*now)(void *context);
+    /* Calls fn(argument) once, after_ns from now. False: no memory. */
+    bool (*schedule)(void *context, uint64_t after_ns, void (*fn)(void *argument), void *argument);
+    /* Those of schedule() with this argument that have not come do not come any more. */
+    void (*cancel)(void *context, void *argument);
+
+    /* -- Interrupts: signalled by message; the routine of the driver runs a little later, once each -- */
+    void (*raise_interrupt)(void *context, uint32_t message);
+
+    /* -- Memory. False: nothing answers at some of it, and nothing was done (out: ones) -- */
+    bool (*read)(void *context, struct drydock_gpu_place from, void *out, uint64_t bytes);
+    bool (*write)(void *context, struct drydock_gpu_place to, const void *from, uint64_t bytes);
+    /* Ranges must not overlap. The longest that answers as one: pages of the system are single. */
+    bool (*copy)(void *context, struct drydock_gpu_place to, struct drydock_gpu_place from,
+                 uint64_t bytes);
+    bool (*fill)(void *context, struct drydock_gpu_place to, uint32_t pattern, uint64_t bytes);
+
+    /* -- What the bench wants to know -- */
+    /* The engine has stopped. text: one line without a full stop. */
+    void (*report_fault)(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                         const char *text);
+
+    /*
+     * Work of the client whose token the commands carry (struct drydock_gpu_work): begins; reads
+     * and writes pieces of reference number `index`, ascending from offset 0 of the reference without a gap;
+     * ends. write_work() writes the content itself: page i from the reference's first on takes the
+     * content named key + i.
+     */
+    void (*begin_work)(void *context, uint64_t token, uint32_t node);
+    bool (*read_work)(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                      struct drydock_gpu_place at, uint64_t bytes);
+    bool (*write_work)(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                       struct drydock_gpu_place at, uint64_t bytes, uint64_t key);
+    void (*end_work)(void *context, uint64_t token);
+};
+
+/* ---- What the model gives ----------------------------------------------------------------------- */
+
+enum drydock_gpu_power {
+    DRYDOCK_GPU_POWER_ON,
+    DRYDOCK_GPU_POWER_OFF, /* registers are not asked, interrupts not delivered */
+};
+
+/* The entry of a page of 4096 bytes. */
+struct drydock_gpu_translation {
+    bool is_valid, is_read_only, is_no_execute, is_zero;
+    struct drydock_gpu_place at; /* of the page that holds the address */
+    uint64_t protection;         /* the driver's own bits (DriverProtection) */
+};
+
+/* For the user-mode half. */
+struct drydock_gpu_allocation {
+    uint64_t bytes;
+    uint32_t flags; /* SGPU_UMD_* of drydock/sgpu.h */
+    uint32_t index;
+};
+
+struct drydock_gpu_reference {
+    uint32_t
+        allocation; /* place in the list of allocations that DxgkDdiRender gets (physical model) */
+    uint64_t va;    /* GPU virtual address of its first byte (GpuMmu); else 0 */
+    uint64_t offset, bytes; /* of the allocation */
+    uint64_t key;           /* of what is written */
+    bool is_read, is_written;
+};
+
+struct drydock_gpu_work {
+    uint64_t token;
+    uint64_t duration_ns;
+    uint32_t reference_count;
+    const struct drydock_gpu_reference *references;
+};
+
+/* Functions get what create() gave as first argument. Those that are marked may be NULL. */
+struct drydock_gpu_model {
+    uint32_t api_version;    /* DRYDOCK_GPU_MODEL_API */
+    const char *name;        /* a word for messages */
+    uint64_t register_bytes; /* of BAR 0, whole pages of 4096 */
+
+    void *(*create)(const struct drydock_gpu_host *host, const struct drydock_gpu_board *board);
+    void (*destroy)(void *gpu);
+    /* As if it had just been made: after power comes back, and when the board is pulled out. */
+    void (*reset)(void *gpu);
+    void (*power)(void *gpu, enum drydock_gpu_power power);               /* may be NULL */
+    uint64_t (*read_register)(void *gpu, uint64_t offset, unsigned size); /* 1, 2, 4 or 8 bytes */
+    void (*write_register)(void *gpu, uint64_t offset, unsigned size, uint64_t value);
+
+    /*
+     * What the tables say now, past all caches. root: where the driver's root page table is. False: the
+     * model does not know such a table. May be NULL: translations are not looked at. The bench compares
+     * them with what it asked for, so that a driver's memory segments must have offsets of local memory as
+     * their BaseAddress.
+     */
+    bool (*translate)(void *gpu, struct drydock_gpu_place root, uint64_t va,
+                      struct drydock_gpu_translation *out);
+
+    /* ---- The user-mode half; each may be NULL: templates of the run serve. ----
+     * They write at most room bytes and return how many there are; more than room: called again with
+     * so much. */
+    uint32_t (*allocation_data)(void *gpu, const struct drydock_gpu_allocation *allocation,
+                                void *out, uint32_t room);
+    uint32_t (*context_data)(void *gpu, uint32_t node, void *out, uint32_t room);
+    uint32_t (*commands)(void *gpu, const struct drydock_gpu_work *work, void *out, uint32_t room);
+};
+
+/*
+ * The one symbol of the object. NULL: the model cannot serve this version. The bench refuses a table
+ * with another api_version than it asked for.
+ */
+#define DRYDOCK_GPU_MODEL_ENTRY "drydock_gpu_model"
+const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version);
+
+#endif

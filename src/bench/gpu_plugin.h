@@ -1,0 +1,59 @@
+/*
+ * GPU plug-in: the hardware of a run is a shared object (include/drydock/gpu_model.h).
+ *
+ * Place      bench. Answers BAR 0 for the machine; calls the model, and is called by it.
+ * Model      Everything that the model wants to happen later is an event of the machine: what it scheduled,
+ *            and its interrupts, which come HOST latency after they were raised, in order. Without power
+ *            registers read as ones and neither comes.
+ * Ownership  gpu_plugin_load() gives it; it borrows the machine. Observer and host are borrowed until it
+ *            is unloaded; they may be set later than it is loaded.
+ * Errors     False and a sentence that names the file.
+ */
+#ifndef DRYDOCK_BENCH_GPU_PLUGIN_H
+#define DRYDOCK_BENCH_GPU_PLUGIN_H
+
+#include "bench/host.h"
+#include "machine/machine.h"
+
+#include <drydock/gpu_model.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gpu_plugin;
+
+#define GPU_PLUGIN_ERROR_BYTES 400
+
+/* A name with a slash in it, or that ends in ".so". */
+bool gpu_plugin_is_path(const char *name);
+
+bool gpu_plugin_load(const struct base_services *services, const char *path,
+                     struct machine *machine, struct gpu_plugin **out,
+                     char error[GPU_PLUGIN_ERROR_BYTES]);
+/* NULL is fine. */
+void gpu_plugin_unload(struct gpu_plugin *plugin);
+
+/* What the model tells. A store of NULL is not told of. */
+struct gpu_plugin_observer {
+    void *context;
+    void (*fault)(void *context, uint32_t node, uint32_t fence, uint64_t address, const char *text);
+    void (*begin)(void *context, uint64_t token, uint32_t node);
+    void (*read)(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                 struct page_store *store, uint64_t address, uint64_t bytes);
+    void (*write)(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                  struct page_store *store, uint64_t address, uint64_t bytes);
+    void (*end)(void *context, uint64_t token);
+};
+/* Functions may be NULL. */
+void gpu_plugin_set_observer(struct gpu_plugin *plugin, const struct gpu_plugin_observer *observer);
+
+/* Whose interrupt routine is called; NULL: nobody's. */
+void gpu_plugin_set_host(struct gpu_plugin *plugin, struct bench_host *host);
+
+void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on);
+
+/* For its user-mode half and its translations. */
+const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin);
+void *gpu_plugin_device(const struct gpu_plugin *plugin);
+
+#endif
