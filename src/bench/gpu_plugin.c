@@ -392,8 +392,14 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
     plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
-    if (!plugin->object)
-        refuse(error, path, dlerror());
+    if (!plugin->object) {
+        const char *why = dlerror();
+        size_t length = strlen(full);
+
+        /* It mostly names the file itself. */
+        refuse(error, path,
+               strncmp(why, full, length) == 0 && why[length] == ':' ? why + length + 2 : why);
+    }
     if (!plugin->object || !find_model(plugin, path, error))
         goto unload;
     plugin->gpu = plugin->model->create(&plugin->interface, &board);

@@ -110,8 +110,8 @@ enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN
 
 struct run_config {
     const char *driver; /* "ref" */
-    const char
-        *gpu; /* "sgpu", "none"; NULL: what the driver is for, none for an image that is silent */
+    const char *
+        gpu; /* "sgpu", "none", a path; NULL: what the driver is for, none for an image that is silent */
     const char *profile; /* how it is judged (bench/profile.h); NULL: by default */
     enum run_model model;
     unsigned wddm; /* 11 is WDDM 1.1; 0: what the driver has for the model */

@@ -42,7 +42,8 @@ enum {
 
 static const struct cli_option options[] = {
     [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
-    [OPTION_GPU] = {"gpu", 0, "NAME", "sgpu or none (what the driver is for; of an image: none)"},
+    [OPTION_GPU] = {"gpu", 0, "NAME",
+                    "sgpu, none, or a model: ./mygpu.so (the driver's; of an image: none)"},
     [OPTION_ALLOCATION_DATA] = {"allocation-data", 0, "FIELDS",
                                 "private data of allocations, as \"size:u64 flags:u32\""},
     [OPTION_CONTEXT_DATA] = {"context-data", 0, "FIELDS", "of contexts (none)"},
