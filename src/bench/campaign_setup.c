@@ -338,7 +338,7 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     config->inits_by_driver_handle = rng_chance(&rng, 1, 2);
 }
 
-/* U1: which of the two, where the profile accepts both. */
+/* Which of several readings the driver follows, where the profile accepts more than one (U1, SEG-017). */
 static void draw_reading(uint64_t seed, const struct check_profile *profile,
                          struct run_config *config)
 {
@@ -348,6 +348,9 @@ static void draw_reading(uint64_t seed, const struct check_profile *profile,
     config->lowers_dma_size = profile->wants_dma_size_lowered || rng_chance(&rng, 1, 4);
     if (profile->wants_dma_size_unchanged)
         config->lowers_dma_size = false;
+    /* The boards of the reference driver have such a segment in front of the aperture segment. */
+    if (profile->wants_host_aperture_last)
+        config->has_host_aperture = false;
 }
 
 /* What only some levels have, or only one model. */
