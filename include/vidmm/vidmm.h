@@ -121,6 +121,12 @@ struct vidmm_events {
      */
     void (*trim)(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
                  uint64_t bytes);
+    /*
+     * An instance of a renamed allocation (vidmm_allocation_instance()) is no more, while the allocation is:
+     * its place and its pages are free. NULL: the one that it was made with. Nothing may be called from here.
+     */
+    void (*instance_ended)(void *context, struct vidmm_allocation *allocation,
+                           const void *instance);
 };
 
 #define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)
@@ -146,6 +152,7 @@ struct vidmm_config {
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool pins_anywhere;            /* Overlay, Capture: not only in the last 20 % (ALLOC-014) */
+    bool renames;                  /* a lock with VIDMM_LOCK_DISCARD need not wait (ALLOC-022) */
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
     bool guarantees_one_buffer;    /* a command buffer is translated into one DMA buffer or refused:
                                       DxgkDdiRender must not ask for another one (PATCH-014) */
@@ -353,6 +360,7 @@ struct vidmm_statistics {
     uint64_t timeouts;
     uint64_t engine_resets;
     uint64_t adapter_resets;
+    uint64_t renames;          /* locks that gave another instance */
     uint64_t lost_allocations; /* by resets */
     uint64_t lost_bytes;
 };
@@ -450,12 +458,31 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
  * the driver may have it in another one: through a swizzling range where it is in memory, else in system
  * memory, where what the driver does not mark Swizzled is linear. Below WDDM 2.0 only; later drivers are
  * not asked. What is marked Swizzled is always locked that way. IGNORE_SYNC: do not wait for work that
- * uses it; STATUS_INVALID_PARAMETER for what is marked Swizzled (SWZ-009).
+ * uses it; STATUS_INVALID_PARAMETER for what is marked Swizzled (SWZ-009). DISCARD: the content is not
+ * needed any more. With vidmm_config.renames, and below WDDM 2.0, an allocation that work uses is then
+ * renamed rather than waited for: from now on it is another instance, in system memory at first, of
+ * undefined content, and the old one stays where it is for the work that was submitted before. The driver
+ * is not asked: it sees one hAllocation paged in at several places. At most MaximumRenamingListLength
+ * instances exist at once, if that is not 0; what would be one more, or finds no memory, waits. Not
+ * renamed are primaries, overlays and captures, what has been opened in another device, and what is
+ * locked through a swizzling range.
  */
 #define VIDMM_LOCK_ACQUIRE_APERTURE (1u << 0)
 #define VIDMM_LOCK_IGNORE_SYNC      (1u << 1)
+#define VIDMM_LOCK_DISCARD          (1u << 2)
 NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags);
 void vidmm_unlock(struct vidmm_allocation *allocation);
+
+/*
+ * Which instance of the allocation calls are about now: a name without a meaning, of no other living
+ * object; NULL: the one that it was made with. It changes in vidmm_lock_with() only.
+ */
+const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation);
+/*
+ * From inside DxgkDdiBuildPagingBuffer: which instance of its hAllocation the operation is about. Also
+ * NULL when it is about no allocation of a client.
+ */
+const void *vidmm_paging_instance(const struct vidmm *vidmm);
 
 /* CPU physical address of a page of a locked allocation. */
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);

@@ -49,6 +49,8 @@ enum stream {
     STREAM_RESERVED,
     STREAM_CONTEXTS,
     STREAM_FENCES,
+    STREAM_RENAMES,
+    STREAM_DISCARDS,
 };
 
 static const char *const model_names[] = {
@@ -104,7 +106,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     static const char *const kinds[] = {"tiles",  "incidents", "power", "saves",
                                         "wishes", "tiled",     "rows",  "pinned"};
     struct rng rng;
-    char settings[13 + ARRAY_COUNT(kinds)][40];
+    char settings[14 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
     uint64_t processes, contexts;
 
@@ -132,6 +134,9 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     /* Few drivers have native fences, and for the others the lines are nothing. */
     snprintf(settings[12 + ARRAY_COUNT(kinds)], sizeof settings[0], "fences=%s",
              rng_chance(&rng, 3, 4) ? "yes" : "no");
+    stream_of(seed, STREAM_DISCARDS, &rng);
+    snprintf(settings[13 + ARRAY_COUNT(kinds)], sizeof settings[0], "discards=%s",
+             rng_chance(&rng, 1, 4) ? "yes" : "no");
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         pointers[i] = settings[i];
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
@@ -374,6 +379,8 @@ static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
         config->render_piece_refs = 1 + (unsigned)rng_below(&rng, 4);
         config->splits_dma_buffers = rng_chance(&rng, 1, 2);
     }
+    stream_of(seed, STREAM_RENAMES, &rng);
+    config->renames = config->model == RUN_PHYSICAL && rng_chance(&rng, 1, 2);
     stream_of(seed, STREAM_BUSY, &rng);
     config->is_busy_until_idle = rng_chance(&rng, 1, 4);
     stream_of(seed, STREAM_BUDGET, &rng);
@@ -609,6 +616,8 @@ static void describe_board(struct campaign_setup *setup)
     if (config->render_piece_refs)
         say(setup, ", %s after %u references",
             config->splits_dma_buffers ? "split" : "may be split", config->render_piece_refs);
+    if (config->renames)
+        say(setup, ", renames");
     if (config->aperture_bytes)
         say(setup, ", aperture %" PRIu64 " KiB", config->aperture_bytes / KiB);
     if (config->budget)

@@ -420,27 +420,58 @@ static void access_locked(struct player *player, uint32_t op_index, uint32_t id,
     }
 }
 
-/* Waits until nothing uses it, and locks it; STATUS_INVALID_HANDLE: it is not there. False: stopped. */
-static bool lock_allocation(struct player *player, uint32_t id, NTSTATUS *out_status)
+/* What it held is not needed any more, and what it is now may be another instance than it was. */
+static bool tell_discard(struct player *player, uint32_t id, const void *former)
+{
+    const struct vidmm_allocation *handle = player->allocations[id].handle;
+    const void *instance = vidmm_allocation_instance(handle), *name = handle;
+
+    if (instance == former) {
+        if (player->oracle)
+            oracle_content_lost(player->oracle, id);
+        return true;
+    }
+    player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_RENAMED,
+                                                     .count = 1,
+                                                     .allocations = &name,
+                                                     .instance = instance});
+    if (!player->oracle || NT_SUCCESS(oracle_allocation_renamed(player->oracle, id, instance)))
+        return true;
+    return player_stop_with(player, PLAYER_OBJECT,
+                            "no room to follow the content of another instance of '%s'",
+                            workload_allocation_name(player->workload, id));
+}
+
+/*
+ * Waits until nothing uses it, or with is_discard until the manager gives another instance, and locks it;
+ * STATUS_INVALID_HANDLE: it is not there. False: stopped.
+ */
+static bool lock_allocation(struct player *player, uint32_t id, bool is_discard,
+                            NTSTATUS *out_status)
 {
     struct player_allocation *entry = &player->allocations[id];
+    bool may_rename = is_discard && player->config.run->renames && !player->is_virtual;
     unsigned attempts = 0;
     unsigned flags =
         is_tiled(player, &player->workload->allocations[id]) ? VIDMM_LOCK_ACQUIRE_APERTURE : 0;
+    const void *instance;
     NTSTATUS status;
 
     *out_status = STATUS_INVALID_HANDLE;
-    while (entry->waiting_count || entry->running_count) {
+    while (entry->waiting_count || (entry->running_count && !may_rename)) {
         if (!player_advance(player))
             return false;
     }
     if (!entry->handle)
         return true;
+    flags |= is_discard ? VIDMM_LOCK_DISCARD : 0;
+    instance = vidmm_allocation_instance(entry->handle);
     player_tell(player, &(struct check_client_event){
                             .kind = CHECK_CLIENT_LOCK,
                             .count = 1,
                             .allocations = (const void *const *)&entry->handle,
-                            .wants_aperture = (flags & VIDMM_LOCK_ACQUIRE_APERTURE) != 0});
+                            .wants_aperture = (flags & VIDMM_LOCK_ACQUIRE_APERTURE) != 0,
+                            .discards = is_discard});
     for (;;) {
         status = vidmm_lock_with(entry->handle, flags);
         if (status == STATUS_GRAPHICS_ALLOCATION_BUSY) {
@@ -450,6 +481,8 @@ static bool lock_allocation(struct player *player, uint32_t id, NTSTATUS *out_st
             break;
         }
     }
+    if (NT_SUCCESS(status) && is_discard && !tell_discard(player, id, instance))
+        return false;
     player_tell_of(player, CHECK_CLIENT_LOCKED, entry->handle, status);
     *out_status = status;
     return true;
@@ -470,7 +503,7 @@ bool player_write_locked(struct player *player, uint32_t op_index, const struct 
 
     if (player->is_asleep) /* who waited would wait for ever */
         return true;
-    if (!lock_allocation(player, ref->allocation, &status))
+    if (!lock_allocation(player, ref->allocation, false, &status))
         return false;
     if (!NT_SUCCESS(status))
         return true;
@@ -486,7 +519,8 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     uint64_t tag = 0;
     NTSTATUS status;
 
-    if (!lock_allocation(player, op->object, &status))
+    if (!lock_allocation(player, op->object, is_write && (op->flags & WORKLOAD_WRITE_DISCARD),
+                         &status))
         return false;
     if (!player->allocations[op->object].handle)
         return true; /* it could not be created, which has been reported */

@@ -430,6 +430,14 @@ static bool references_are_alive(const struct player *player, const struct submi
     return true;
 }
 
+/* It has not run. When it is tried again, an allocation may be another instance than it was. */
+static void forget_told(struct player *player, struct submission *submission)
+{
+    if (submission->is_told && player->config.run->renames)
+        oracle_submission_cancelled(player->oracle, submission->token);
+    submission->is_told &= !player->config.run->renames;
+}
+
 /*
  * What a failure of the manager means: another try, another try alone, or the end of this
  * submission. The submission is not with the manager. In the physical model the manager itself
@@ -445,6 +453,7 @@ static void submission_refused(struct player *player, struct submission *submiss
     if (!references_are_alive(player, submission)) {
         submission_failed(player, submission, status);
     } else if (player_should_repeat(player, status, &submission->attempts)) {
+        forget_told(player, submission);
         player->needs_pump = true;
     } else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && player->is_virtual &&
                !submission->is_alone && (others || player->alone)) {

@@ -264,6 +264,7 @@ static bool raise_manager(struct run_assembly *run)
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,
         .splits_dma_buffers = config->splits_dma_buffers,
+        .renames = config->renames,
         .guarantees_one_buffer = config->guarantees_one_buffer,
         .inits_contexts_by_driver_handle = config->inits_by_driver_handle,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,

@@ -172,6 +172,7 @@ struct run_config {
     bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
     unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
     bool splits_dma_buffers;      /* at every one of them */
+    bool renames;                 /* physical: on writes with discard (ALLOC-022) */
     bool guarantees_one_buffer;   /* a command buffer goes into one DMA buffer or is refused */
     bool inits_by_driver_handle;  /* INIT_CONTEXT_RESOURCE (C10) */
     uint64_t aperture_piece_bytes; /* of one map operation; 0: any */

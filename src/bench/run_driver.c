@@ -195,6 +195,13 @@ bool run_raise_driver(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the layer that lends page lists");
     run->top = layer;
+    run->instances = run_tell_instances(run);
+    if (run->config->renames) {
+        status = instances_create_below(&run->instances, &run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer of the one handle");
+        run->top = layer;
+    }
     if (run->config->checks_rules) {
         const struct run_profile *profile =
             run_find_profile(run->config->profile ? run->config->profile : RUN_PROFILE_DEFAULT);
@@ -232,6 +239,12 @@ bool run_raise_driver(struct run_assembly *run)
         status = oracle_layer_create(run->oracle, run->top, &layer);
         if (!NT_SUCCESS(status))
             return run_refuse(run, "no memory for the oracle's layer");
+        run->top = layer;
+    }
+    if (run->config->renames) {
+        status = instances_create_above(&run->instances, &run->own.services, run->top, &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer of instances");
         run->top = layer;
     }
     status = miniport_trace_create(&run->own.services, run->top, &layer);

@@ -105,6 +105,7 @@ static const struct run_option rows[] = {
     CHOICE(skips_paging_patch, "paging-patch", "yes|no"),
     CHOICE(marks_paging_only, "resubmission", "all|paging"),
     NUMBER(render_piece_refs, "render-piece"),
+    CHOICE(renames, "rename", "no|yes"),
     CHOICE(splits_dma_buffers, "dma-split", "needed|always"),
     CHOICE(guarantees_one_buffer, "dma-contract", "multipass|guaranteed"),
     CHOICE(inits_by_driver_handle, "context-handle", "kernel|driver"),

@@ -17,6 +17,7 @@
 
 #include "bench/gpu_plugin.h"
 #include "bench/host.h"
+#include "bench/instances.h"
 #include "bench/platform.h"
 #include "bench/player.h"
 #include "bench/run.h"
@@ -48,6 +49,7 @@ struct run_assembly {
     bool has_platform;
     struct miniport *raw, *trace, *deny, *top;
     struct miniport *bare; /* bench/bare_device.h; NULL: the device is another one */
+    struct instances instances;
     bool is_added, is_started;
     struct vidmm_early_caps early;
     struct run_event_log events;
@@ -80,6 +82,7 @@ struct nt_host run_tell_kernel(struct run_assembly *run);
 struct vidmm_events run_tell_manager(struct run_assembly *run);
 void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
 void run_tell_check(struct run_assembly *run, struct check_config *config);
+struct instances run_tell_instances(struct run_assembly *run);
 const struct sgpu_observer *run_tell_gpu(bool follows_content);
 struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run);
 

@@ -403,6 +403,28 @@ static void on_content_lost(void *context, struct vidmm_allocation *allocation)
                                      .kind = CHECK_CLIENT_LOST, .count = 1, .allocations = &name});
 }
 
+static void on_instance_ended(void *context, struct vidmm_allocation *allocation,
+                              const void *instance)
+{
+    struct run_assembly *run = context;
+    const void *name = allocation;
+
+    if (run->oracle && instance)
+        oracle_instance_ended(run->oracle, instance);
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){.kind = CHECK_CLIENT_INSTANCE_ENDED,
+                                                              .count = 1,
+                                                              .allocations = &name,
+                                                              .instance = instance});
+}
+
+static const void *on_paging(void *context)
+{
+    const struct run_assembly *run = context;
+
+    return run->vidmm ? vidmm_paging_instance(run->vidmm) : NULL;
+}
+
 /* ---- Callbacks -------------------------------------------------------------------------------- */
 
 static void on_missing(void *context, const char *name)
@@ -454,7 +476,13 @@ struct vidmm_events run_tell_manager(struct run_assembly *run)
         .evicted = on_evicted,
         .content_lost = on_content_lost,
         .trim = on_trim,
+        .instance_ended = on_instance_ended,
     };
+}
+
+struct instances run_tell_instances(struct run_assembly *run)
+{
+    return (struct instances){.instance = on_paging, .context = run};
 }
 
 void run_tell_oracle(struct run_assembly *run, struct oracle_config *config)

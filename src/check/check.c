@@ -140,6 +140,8 @@ void check_client(struct check *check, const struct check_client_event *event)
         if (watchers[i]->client)
             watchers[i]->client(check, check->states[i], event);
     }
+    if (event->kind == CHECK_CLIENT_INSTANCE_ENDED)
+        check_ledger_leave_instance(&check->ledger, event);
     check->client_event = NULL;
 }
 
@@ -167,6 +169,8 @@ static const char *const client_names[] = {
     [CHECK_CLIENT_LOCK] = "lock",
     [CHECK_CLIENT_LOCKED] = "lock",
     [CHECK_CLIENT_UNLOCK] = "unlock",
+    [CHECK_CLIENT_RENAMED] = "lock with discard",
+    [CHECK_CLIENT_INSTANCE_ENDED] = "end of an instance",
     [CHECK_CLIENT_BUDGET] = "budget",
     [CHECK_CLIENT_TRIM] = "trim",
     [CHECK_CLIENT_SLEEP] = "sleep",

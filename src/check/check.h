@@ -148,12 +148,14 @@ enum check_client_kind {
     CHECK_CLIENT_LOCK,          /* about to be asked for */
     CHECK_CLIENT_LOCKED,        /* the answer: status */
     CHECK_CLIENT_UNLOCK,
-    CHECK_CLIENT_BUDGET, /* what is told of a group: budget, bytes, held, used */
-    CHECK_CLIENT_TRIM,   /* the process was asked to trim: bytes */
-    CHECK_CLIENT_SLEEP,  /* about to go to sleep */
-    CHECK_CLIENT_WAKE,   /* awake, or it did not sleep */
-    CHECK_CLIENT_PULLED, /* the board is gone by surprise: nothing is judged from here on */
-    CHECK_CLIENT_GONE,   /* the adapter goes, or work is given up: nothing ends in order */
+    CHECK_CLIENT_RENAMED,        /* by the lock: its name stands for another instance from now on */
+    CHECK_CLIENT_INSTANCE_ENDED, /* an instance is no more, and the allocation is */
+    CHECK_CLIENT_BUDGET,         /* what is told of a group: budget, bytes, held, used */
+    CHECK_CLIENT_TRIM,           /* the process was asked to trim: bytes */
+    CHECK_CLIENT_SLEEP,          /* about to go to sleep */
+    CHECK_CLIENT_WAKE,           /* awake, or it did not sleep */
+    CHECK_CLIENT_PULLED,         /* the board is gone by surprise: nothing is judged from here on */
+    CHECK_CLIENT_GONE,           /* the adapter goes, or work is given up: nothing ends in order */
 };
 enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };
 struct check_client_event {
@@ -168,7 +170,9 @@ struct check_client_event {
     bool is_within_budget; /* MAKE_RESIDENT: was to stay within it */
     bool wants_aperture;   /* LOCK: linear, whatever the order in memory */
     bool ignores_sync;     /* LOCK */
-    unsigned priority;     /* OFFER: 0 goes first */
+    bool discards;         /* LOCK */
+    const void *instance; /* RENAMED, INSTANCE_ENDED: its handle, below; NULL: the one made first */
+    unsigned priority;    /* OFFER: 0 goes first */
     enum check_reclaim result;
     unsigned group;      /* BUDGET, TRIM */
     uint64_t bytes;      /* MAKE_RESIDENT, TRIM: to trim; BUDGET: resident of the process */

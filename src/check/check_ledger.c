@@ -43,6 +43,14 @@ static size_t size_of_kind(enum check_kind kind)
 static void free_object(struct check_ledger *ledger, struct check_object *object)
 {
     check_ledger_note_leaving(ledger, object);
+    if (object->kind == CHECK_ALLOCATION) {
+        struct check_allocation *allocation = (struct check_allocation *)object;
+        struct list *link;
+
+        while ((link = list_pop_front(&allocation->instances)))
+            list_entry(link, struct check_allocation, instance_link)->first = NULL;
+        list_remove(&allocation->instance_link);
+    }
     if (object->kind == CHECK_PROCESS) {
         struct check_process *process = (struct check_process *)object;
 
@@ -163,6 +171,10 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
         ledger->is_whole = false;
         return NULL;
     }
+    if (kind == CHECK_ALLOCATION) {
+        list_init(&((struct check_allocation *)object)->instances);
+        list_init(&((struct check_allocation *)object)->instance_link);
+    }
     check_remember(object, event, "created");
     return object;
 }
@@ -182,6 +194,48 @@ static void leave(struct check_ledger *ledger, enum check_kind kind, const void 
 void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle)
 {
     id_map_remove(&ledger->graves, key_of(handle));
+}
+
+bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_allocation *allocation,
+                                 const struct check_client_event *event)
+{
+    struct check_allocation *first = allocation->first ? allocation->first : allocation;
+    struct check_allocation *instance = enter(ledger, CHECK_ALLOCATION, event->instance, 0);
+
+    if (!instance)
+        return false;
+    ledger->created[CHECK_ALLOCATION]--;
+    instance->object.number = CHECK_FIRST_INSTANCE + ledger->instances_created++;
+    instance->object.happening_count = 0;
+    check_remember(&instance->object, 0, "an instance of allocation a%llu",
+                   (unsigned long long)first->object.number);
+    instance->bytes = first->bytes;
+    instance->info = first->info;
+    instance->first = first;
+    list_push_back(&first->instances, &instance->instance_link);
+    instance->client = event->allocations[0];
+    allocation->client = NULL;
+    allocation->is_dying = true;
+    return id_map_set(&ledger->clients, key_of(event->allocations[0]), instance);
+}
+
+void check_ledger_leave_instance(struct check_ledger *ledger,
+                                 const struct check_client_event *event)
+{
+    struct check_allocation *ended = check_find_ended(ledger, event);
+    struct check_allocation *first = ended ? ended->first : NULL;
+    const void *name = ended ? ended->client : NULL;
+
+    if (ended && !event->instance)
+        ended->is_first_over = true;
+    if (!ended || !event->instance)
+        return;
+    leave(ledger, CHECK_ALLOCATION, event->instance);
+    if (!name || !first)
+        return;
+    /* The client has destroyed it; who is left goes by its name still. */
+    first->client = name;
+    ledger->is_whole &= id_map_set(&ledger->clients, key_of(name), first);
 }
 
 /* What outlives its device or process is left without one. */

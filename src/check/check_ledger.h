@@ -26,11 +26,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHECK_MAX_SEGMENTS  32
-#define CHECK_MAX_NODES     64
-#define CHECK_MAX_LEVELS    8
-#define CHECK_HISTORY       6
-#define CHECK_HISTORY_BYTES 72
+#define CHECK_MAX_SEGMENTS 32
+#define CHECK_MAX_NODES    64
+#define CHECK_MAX_LEVELS   8
+#define CHECK_HISTORY      6
+
+/*
+ * Instances of renamed allocations (ALLOC-022) are allocations of the ledger, with numbers from here on.
+ * The driver knows one hAllocation for all; on the way to the checking layer each but the first is given
+ * a handle of its own (CHECK_CLIENT_RENAMED), which is put back below it.
+ */
+#define CHECK_FIRST_INSTANCE 1000001u
+#define CHECK_HISTORY_BYTES  72
 
 enum check_kind {
     CHECK_PROCESS,
@@ -118,7 +125,12 @@ struct check_allocation {
     bool is_noticed;          /* NOTIFY_RESIDENCY said last that it is resident */
     uint64_t notice_epoch;    /* of struct check_tables, in which it did */
     struct check_movement movement;
-    const void *client;      /* the client's name for it, NULL: it has told none */
+    const void *client; /* the client's name for it, NULL: it has told none */
+    /* Of an allocation that is renamed: the others, oldest first; the last one is in force. */
+    struct list instances;
+    struct list instance_link;      /* of another one: in the first one's list */
+    struct check_allocation *first; /* whose instance it is; NULL: it is the first itself */
+    bool is_first_over;      /* the first has ended as an instance; it is there as the handle */
     bool is_primary;         /* says the client */
     bool is_dying;           /* the client has destroyed it */
     unsigned open_count;     /* handles of devices */
@@ -269,6 +281,7 @@ struct check_ledger {
     struct check_process *system_process;    /* NULL: none yet */
     struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
+    uint64_t instances_created;
     bool is_whole;
     bool has_gpu;            /* it tells what it does */
     bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
@@ -310,6 +323,19 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
                                        uint32_t fence);
 /* What the open handle of a device stands for; NULL: not known, or gone. */
 struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
+/*
+ * What an entry of an allocation list means: of a renamed allocation, the instance at that place; where there
+ * is none, the one of which no place is known, and else the one in force. NULL: nobody could tell, as in
+ * an AGP segment, where no operation says a place.
+ */
+struct check_allocation *check_find_listed(const struct check_ledger *ledger,
+                                           const DXGK_ALLOCATIONLIST *entry);
+/* Whose end the event tells (CHECK_CLIENT_INSTANCE_ENDED); NULL: unknown. */
+struct check_client_event;
+struct check_allocation *check_find_ended(const struct check_ledger *ledger,
+                                          const struct check_client_event *event);
+/* How many instances of it exist. */
+unsigned check_instance_count(const struct check_allocation *first);
 /* By the client's names; NULL: it has told none. */
 struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
                                                       const void *name);
@@ -373,6 +399,11 @@ struct check_client_event;
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event);
 /* DxgkCbGetHandleData, asked in the midst of a call. */
 void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback);
+/* The client's allocation is another instance now, whose handle is given; and after the watchers saw its end. */
+bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_allocation *allocation,
+                                 const struct check_client_event *event);
+void check_ledger_leave_instance(struct check_ledger *ledger,
+                                 const struct check_client_event *event);
 /* A handle that the driver makes for a context's allocation may have been another one's before. */
 void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle);
 /* After the watchers have seen it. */

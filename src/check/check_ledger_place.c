@@ -12,6 +12,12 @@
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
+static bool is_at(const struct check_allocation *allocation, const DXGK_ALLOCATIONLIST *entry)
+{
+    return allocation->is_placed && allocation->segment == entry->SegmentId &&
+           allocation->address == (uint64_t)entry->PhysicalAddress.QuadPart;
+}
+
 struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle)
 {
     const struct check_open_allocation *opened =
@@ -20,6 +26,48 @@ struct check_allocation *check_find_opened(const struct check_ledger *ledger, co
         opened ? check_find_allocation(ledger, opened->allocation) : NULL;
 
     return allocation && allocation->object.number == opened->allocation_number ? allocation : NULL;
+}
+
+struct check_allocation *check_find_listed(const struct check_ledger *ledger,
+                                           const DXGK_ALLOCATIONLIST *entry)
+{
+    struct check_allocation *first = check_find_opened(ledger, entry->hDeviceSpecificAllocation);
+    const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
+    struct check_allocation *lost = first && first->is_place_lost ? first : NULL;
+    unsigned lost_count = lost ? 1 : 0;
+    struct check_allocation *instance;
+
+    if (!first || list_is_empty(&first->instances) || is_at(first, entry))
+        return first;
+    list_for_each (instance, &first->instances, struct check_allocation, instance_link) {
+        if (is_at(instance, entry))
+            return instance;
+        if (instance->is_place_lost) {
+            lost = instance;
+            lost_count++;
+        }
+    }
+    if (lost_count > 1 || (segment && segment->flags.Agp))
+        return NULL;
+    return lost ? lost : list_last_entry(&first->instances, struct check_allocation, instance_link);
+}
+
+struct check_allocation *check_find_ended(const struct check_ledger *ledger,
+                                          const struct check_client_event *event)
+{
+    struct check_allocation *named =
+        check_find_client_allocation(ledger, event->count ? event->allocations[0] : NULL);
+
+    if (event->kind != CHECK_CLIENT_INSTANCE_ENDED)
+        return NULL;
+    if (event->instance)
+        return check_find_allocation(ledger, event->instance);
+    return named && named->first ? named->first : named;
+}
+
+unsigned check_instance_count(const struct check_allocation *first)
+{
+    return (unsigned)list_count(&first->instances) + !first->is_first_over;
 }
 
 static struct check_object *find_client(const struct check_ledger *ledger, const void *name)
@@ -646,6 +694,10 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
             allocation->lock_count++;
         if (allocation)
             allocation->is_written = true;
+        break;
+    case CHECK_CLIENT_RENAMED:
+        if (allocation)
+            ledger->is_whole &= check_ledger_enter_instance(ledger, allocation, event);
         break;
     case CHECK_CLIENT_UNLOCK:
         if (allocation && allocation->lock_count)

@@ -328,8 +328,7 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
         return;
     for (unsigned i = 0; i < arg->AllocationListSize; i++) {
         const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
-        struct check_allocation *allocation =
-            check_find_opened(ledger, entry->hDeviceSpecificAllocation);
+        struct check_allocation *allocation = check_find_listed(ledger, entry);
         const char *field = "pAllocationList";
         bool is_there;
 
@@ -810,6 +809,13 @@ static void client(struct check *check, void *state, const struct check_client_e
     case CHECK_CLIENT_LOCKED:
         on_lock(check, event);
         break;
+    case CHECK_CLIENT_INSTANCE_ENDED: {
+        const struct check_allocation *ended = check_find_ended(check_ledger(check), event);
+
+        if (ended)
+            leave_place(watch, ended, ended->segment, ended->address);
+        break;
+    }
     case CHECK_CLIENT_UNLOCK:
         if (allocation && !allocation->lock_count)
             allocation->is_locked_outside = false;

@@ -814,6 +814,18 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
                  event->fence, (unsigned long long)event->packet->bytes);
 }
 
+/* An instance of a renamed allocation goes as an allocation does that is destroyed. */
+static void client(struct check *check, void *state, const struct check_client_event *event)
+{
+    struct check_ledger *ledger = check_ledger(check);
+    struct check_allocation *instance = check_find_ended(ledger, event);
+
+    if (!instance || ledger->is_gone)
+        return;
+    check_given_up(check, instance, 0, 0, "");
+    leave_place(state, ledger, instance);
+}
+
 static void retired(struct check *check, void *state, const struct check_packet *packet)
 {
     if (packet->is_paging && packet->state == CHECK_COMPLETED && packet->is_gpu_done &&
@@ -851,6 +863,7 @@ const struct check_watcher check_transfer_watcher = {
     .destroy = destroy,
     .before = before,
     .after = after,
+    .client = client,
     .retired = retired,
     .gpu = gpu,
 };

@@ -266,6 +266,43 @@ void oracle_handle_created(struct oracle *oracle, uint64_t handle)
     allocation_get(allocation);
 }
 
+NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const void *handle)
+{
+    struct oracle_allocation *former = find_allocation(oracle, id);
+    struct oracle_allocation *announced = oracle->announced;
+    char name[NAME_BYTES];
+    NTSTATUS status;
+
+    id_map_remove(&oracle->by_id, id);
+    snprintf(name, sizeof name, "%s", former->name);
+    status = oracle_allocation_created(oracle, id, former->bytes, name);
+    if (!NT_SUCCESS(status)) {
+        bool is_back = id_map_set(&oracle->by_id, id, former);
+
+        ASSERT(is_back); /* where it was there is room for it */
+        (void)is_back;
+        return status;
+    }
+    oracle_handle_created(oracle, (uint64_t)(uintptr_t)handle);
+    oracle->announced = announced;
+    find_allocation(oracle, id)->layout = former->layout;
+    find_allocation(oracle, id)->is_swizzled = former->is_swizzled;
+    find_allocation(oracle, id)->is_pitched = former->is_pitched;
+    oracle_content_lost(oracle, id);
+    former->is_live = false;
+    allocation_put(oracle, former);
+    return STATUS_SUCCESS;
+}
+
+void oracle_instance_ended(struct oracle *oracle, const void *handle)
+{
+    struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
+
+    if (allocation)
+        unbind(oracle, allocation);
+}
+
 void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
 {
     struct oracle_allocation *allocation = id_map_find(&oracle->by_handle, handle);

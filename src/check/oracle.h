@@ -167,6 +167,13 @@ void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layo
                                  bool is_swizzled);
 /* The same in segments with PitchAlignment only, where its rows have a pitch; elsewhere it is packed. */
 void oracle_allocation_pitched(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory);
+/*
+ * The allocation is another instance from now on, of undefined content, which paging operations name by
+ * this handle (ALLOC-022); what was submitted before uses the old one. The end of an instance: nothing names
+ * it any more. STATUS_NO_MEMORY, STATUS_INSUFFICIENT_RESOURCES: it is not followed, and nothing has changed.
+ */
+NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const void *handle);
+void oracle_instance_ended(struct oracle *oracle, const void *handle);
 /* Also after vidmm_allocation_create() failed. */
 void oracle_allocation_freed(struct oracle *oracle, uint64_t id);
 

@@ -11,6 +11,8 @@
 
 #define PRIORITY_NORMAL 0x78000000u /* D3DDDI_ALLOCATIONPRIORITY_NORMAL */
 
+#define RENAMING_LIST_LENGTH 4 /* one that the CPU writes, three that wait for the GPU */
+
 #define KNOWN_FLAGS                                                                                \
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
@@ -186,7 +188,12 @@ static void fill_info(const struct refkmd_adapter *adapter,
     if (adapter->model == REFKMD_PHYSICAL && (adapter->straps & SGPU_STRAP_SLOW_LISTS) &&
         !(request->flags & SGPU_UMD_TILED))
         info->EvictionSegmentSet = REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE);
-    info->MaximumRenamingListLength = 0; /* in WDDM 2: PhysicalAdapterIndex */
+    /*
+     * ALLOC-022: a buffer that the CPU writes anew while the GPU reads it may be in so many places at once.
+     * We keep no place of an allocation: operations and patch lists say which one they are about. In WDDM 2
+     * the member is PhysicalAdapterIndex, and nothing is renamed.
+     */
+    info->MaximumRenamingListLength = adapter->model == REFKMD_PHYSICAL ? RENAMING_LIST_LENGTH : 0;
     info->pAllocationUsageHint = NULL;
     info->AllocationPriority = request->priority ? request->priority : PRIORITY_NORMAL;
 

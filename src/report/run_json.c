@@ -86,6 +86,7 @@ static json_t *paging_json(const struct vidmm_statistics *statistics)
     set(json, "moved_tables", statistics->moved_tables);
     set(json, "fallen_back_tables", statistics->fallen_back_tables);
     set(json, "compactions", statistics->compactions);
+    set(json, "renames", statistics->renames);
     set(json, "trim_requests", statistics->trim_requests);
     set(json, "residency_requests", statistics->residency_requests);
     set(json, "residency_hits", statistics->residency_hits);

@@ -248,6 +248,8 @@ static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATI
         if (preferred[i])
             prefer(allocation, preferred[i]);
     }
+    if (!vidmm->caps.is_virtual)
+        allocation->renaming_limit = info->MaximumRenamingListLength;
     if (info->Flags.FromEndOfSegment)
         allocation->from_end = UINT32_MAX;
     if (!vidmm->caps.is_virtual)
@@ -325,10 +327,12 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     return STATUS_SUCCESS;
 }
 
-static void init_links(struct vidmm_allocation *allocation, struct vidmm_device *device)
+void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device)
 {
     allocation->vidmm = device->vidmm;
     allocation->device = device;
+    allocation->first = allocation->current = allocation;
+    allocation->instance_count = 1;
     list_init(&allocation->mappings);
     list_init(&allocation->lru);
     list_init(&allocation->dying);
@@ -354,7 +358,7 @@ static NTSTATUS create_allocation(struct vidmm_device *device, const void *priva
     allocation = base_alloc(vidmm->services, sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
-    init_links(allocation, device);
+    allocation_init(allocation, device);
     allocation->cookie = cookie;
     allocation->is_primary = is_primary;
     if (private_data_bytes) {
@@ -398,8 +402,9 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
                              out_allocation);
 }
 
-NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority)
+NTSTATUS vidmm_set_priority(struct vidmm_allocation *named, uint32_t priority)
 {
+    struct vidmm_allocation *allocation = allocation_current(named);
     bool is_listed = list_is_linked(&allocation->lru);
 
     if (!priority || allocation->is_destroyed)
@@ -422,7 +427,7 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
     *out_allocation = NULL;
     if (!allocation)
         return STATUS_NO_MEMORY;
-    init_links(allocation, device);
+    allocation_init(allocation, device);
     allocation->is_for_context = true;
     status = take_handle(vidmm, allocation);
     if (NT_SUCCESS(status) && !accept_info(allocation, info))
@@ -449,7 +454,7 @@ uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation)
 
 bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation)
 {
-    return allocation->state == ALLOCATION_RESIDENT;
+    return allocation_current(allocation)->state == ALLOCATION_RESIDENT;
 }
 
 /* ---- Backing store --------------------------------------------------------------------------------------- */
@@ -648,7 +653,7 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation, reason);
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, reason);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_leave_ops : &physical_leave_ops;
     paging_queue_add(vidmm, &allocation->job);
     return STATUS_SUCCESS;
@@ -719,10 +724,9 @@ void allocation_left(struct job *job)
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
+void allocation_doom(struct vidmm_allocation *allocation)
 {
     ASSERT(!allocation->is_destroyed);
-    offer_cancel(allocation);
     allocation->is_destroyed = true;
     allocation->vidmm->doomed_count++;
     if (allocation->state != ALLOCATION_LEAVING)
@@ -730,6 +734,14 @@ void vidmm_allocation_destroy(struct vidmm_allocation *allocation)
     if (!allocation->holds)
         allocation->busy_until = allocation->vidmm->submitted;
     allocation_bury_if_dead(allocation);
+}
+
+void vidmm_allocation_destroy(struct vidmm_allocation *named)
+{
+    struct vidmm_allocation *allocation = allocation_current(named);
+
+    offer_cancel(allocation);
+    allocation_doom(allocation);
     vidmm_pump(allocation->vidmm);
 }
 
@@ -744,10 +756,13 @@ static void free_allocation(struct vidmm_allocation *allocation)
     if (allocation->segment)
         segment_unplace(allocation);
     allocation_release_backing(allocation);
+    vidmm->doomed_count--;
+    allocation = instance_ended(allocation);
+    if (!allocation)
+        return;
     close_driver_handles(allocation);
     release_handle(allocation);
     list_remove(&allocation->device_link);
-    vidmm->doomed_count--;
     base_free(vidmm->services, allocation, sizeof *allocation);
     device_free_if_done(device);
 }

@@ -2,7 +2,7 @@
  * Allocation: its states and places, offers, sharing, moves, and what it counts for in budgets.
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
- * Files      allocation.c, allocation_flags.c, lock.c, paging_physical.c, paging_virtual.c, aperture.c,
+ * Files      allocation.c, allocation_flags.c, lock.c, rename.c, paging_physical.c, paging_virtual.c, aperture.c,
  *            notice.c, auxiliary_mmu.c, scratch_view.c, context_allocation.c, offer.c, sharing.c,
  *            move.c, budget.c.
  */
@@ -80,8 +80,17 @@ struct vidmm_allocation {
     uint64_t notice_cursor;      /* ... and the first page of the next; 0: none is due */
     bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
+    /*
+     * Instances of one allocation of the client's (rename.c). All have its handles; each has a place, a
+     * backing store and users of its own.
+     */
+    struct vidmm_allocation *first;   /* which the client knows, and which outlives the others */
+    struct vidmm_allocation *current; /* of the first: what the client's calls are about */
+    uint32_t instance_count;          /* of the first: that have not gone */
+    uint32_t renaming_limit;          /* MaximumRenamingListLength; 0: none */
+
     enum allocation_state state;
-    bool is_destroyed;
+    bool is_destroyed;                      /* or not the current one any more */
     enum { STAYS, DOOMED, GOES } departure; /* as which of the segment's bytes it counts */
     bool has_content;                       /* filled, written or locked at least once */
 
@@ -198,6 +207,11 @@ static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *
 {
     return (uint64_t *)(allocation->mdl + 1);
 }
+/* What the client's call on an allocation is about: itself, unless it has been renamed. */
+static inline struct vidmm_allocation *allocation_current(const struct vidmm_allocation *allocation)
+{
+    return allocation->first->current;
+}
 void allocation_hold(struct vidmm_allocation *allocation);
 void allocation_unhold(struct vidmm_allocation *allocation);
 /* A packet of the physical model refers to it, from the client's call to the packet's end. */
@@ -213,6 +227,10 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
 /* Like allocation_leave(), so that the CPU can look at it: in linear order. */
 NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation);
 void allocation_die(struct vidmm_allocation *allocation);
+/* Nobody asks for it any more: it goes when nothing uses it. */
+void allocation_doom(struct vidmm_allocation *allocation);
+/* It is nowhere, in no list, and its own first and current instance. */
+void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device);
 struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
@@ -325,6 +343,16 @@ bool offer_drop_backing(struct vidmm *vidmm);
 void offer_cancel(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
+
+/* ---- Renaming (rename.c) -------------------------------------------------------------------------- */
+
+/*
+ * Gives an allocation that work uses another instance, with a backing store and undefined content, and
+ * dooms the one in force. NULL, and nothing has changed: it cannot be, or there is no memory.
+ */
+struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation);
+/* One instance has no place and no pages any more. NULL: others are left; else the first, to be freed. */
+struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance);
 
 /* ---- Sharing (sharing.c) ---------------------------------------------------------------------------- */
 

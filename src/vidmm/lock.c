@@ -4,10 +4,10 @@
  * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can be
  * given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is packed for the
  * CPU only in its backing store (XFER-018). Otherwise it leaves for its backing store first,
- * and the caller asks again. A lock of what has no content yet makes the backing store.
+ * and the caller asks again. A lock of what has no content yet makes the backing store. What work uses is
+ * waited for, or with Discard renamed (rename.c).
  *
- * Source     contract.md ALLOC-012, ALLOC-013, SWZ-001, SWZ-009, CHA,
- *            XFER-018.
+ * Source     contract.md ALLOC-012, ALLOC-013, ALLOC-022, SWZ-001, SWZ-009, CHA, XFER-018.
  */
 #include "vidmm/private.h"
 
@@ -55,8 +55,9 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
     return vidmm_lock_with(allocation, 0);
 }
 
-NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
+NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
 {
+    struct vidmm_allocation *allocation = allocation_current(named);
     NTSTATUS status;
 
     if (!NT_SUCCESS(allocation->vidmm->refusal))
@@ -67,9 +68,13 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
         return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
     if ((flags & VIDMM_LOCK_IGNORE_SYNC) && allocation->is_swizzled)
         return STATUS_INVALID_PARAMETER; /* SWZ-009 */
-    if ((is_in_use(allocation) && !(flags & VIDMM_LOCK_IGNORE_SYNC)) ||
-        allocation->vidmm->power.state != POWER_ON)
+    if (allocation->vidmm->power.state != POWER_ON)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    if (is_in_use(allocation) && !(flags & VIDMM_LOCK_IGNORE_SYNC)) {
+        allocation = flags & VIDMM_LOCK_DISCARD ? allocation_rename(allocation) : NULL;
+        if (!allocation)
+            return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    }
     switch (allocation->state) {
     case ALLOCATION_ENTERING:
     case ALLOCATION_LEAVING:
@@ -107,8 +112,10 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags)
     return STATUS_SUCCESS;
 }
 
-void vidmm_unlock(struct vidmm_allocation *allocation)
+void vidmm_unlock(struct vidmm_allocation *named)
 {
+    struct vidmm_allocation *allocation = allocation_current(named);
+
     ASSERT(allocation->lock_count > 0);
     if (--allocation->lock_count == 0)
         host_aperture_unmap_allocation(allocation);
@@ -116,8 +123,10 @@ void vidmm_unlock(struct vidmm_allocation *allocation)
     vidmm_pump(allocation->vidmm);
 }
 
-uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page)
+uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_t page)
 {
+    const struct vidmm_allocation *allocation = allocation_current(named);
+
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->segment || !segment_holds_content(allocation->segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
@@ -129,5 +138,5 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, ui
                    allocation->host_slots[page / allocation->segment->unit_pages]) +
                PAGE_BYTES_OF(page % allocation->segment->unit_pages);
     return allocation->segment->caps->cpu_address +
-           segment_page_offset((struct vidmm_allocation *)allocation, page);
+           segment_page_offset(allocation_current(named), page);
 }

@@ -126,8 +126,9 @@ static bool is_better(const struct placement *place, const struct vidmm_allocati
                                                  : place->offset < allocation->offset;
 }
 
-NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
+NTSTATUS vidmm_move(struct vidmm_allocation *named, unsigned segment_id)
 {
+    struct vidmm_allocation *allocation = allocation_current(named);
     struct vidmm *vidmm = allocation->vidmm;
     struct segment *target;
     NTSTATUS status;
@@ -165,8 +166,10 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment_id)
     return STATUS_SUCCESS;
 }
 
-bool vidmm_allocation_segment(const struct vidmm_allocation *allocation, unsigned *out_segment)
+bool vidmm_allocation_segment(const struct vidmm_allocation *named, unsigned *out_segment)
 {
+    const struct vidmm_allocation *allocation = allocation_current(named);
+
     *out_segment = allocation->segment ? allocation->segment->id : 0;
     return allocation->state == ALLOCATION_RESIDENT;
 }

@@ -35,7 +35,7 @@ void allocation_drop(struct vidmm_allocation *allocation)
     segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation, "offered");
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, "offered");
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
     paging_queue_add(vidmm, &allocation->job);
 }
@@ -130,7 +130,7 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
     if ((unsigned)priority >= OFFER_CLASSES)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < count; i++) {
-        NTSTATUS status = may_be_offered(allocations[i]);
+        NTSTATUS status = may_be_offered(allocation_current(allocations[i]));
 
         if (!NT_SUCCESS(status))
             return status;
@@ -140,7 +140,7 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
         }
     }
     for (i = 0; i < count; i++)
-        offer(allocations[i], priority);
+        offer(allocation_current(allocations[i]), priority);
     vidmm_pump(device->vidmm);
     return STATUS_SUCCESS;
 }
@@ -221,13 +221,15 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
     if (!NT_SUCCESS(device->vidmm->refusal))
         return device->vidmm->refusal;
     for (i = 0; i < count; i++) {
-        if (!allocations[i]->is_offered)
+        if (!allocation_current(allocations[i])->is_offered)
             return STATUS_INVALID_PARAMETER;
     }
     for (i = 0; i < count; i++) {
-        out_results[i] = result_of(allocations[i]);
-        if (out_results[i] != VIDMM_RECLAIM_NOT_COMMITTED && allocations[i]->offered_holds &&
-            !allocation_is_usable(allocations[i]))
+        struct vidmm_allocation *allocation = allocation_current(allocations[i]);
+
+        out_results[i] = result_of(allocation);
+        if (out_results[i] != VIDMM_RECLAIM_NOT_COMMITTED && allocation->offered_holds &&
+            !allocation_is_usable(allocation))
             absent++;
     }
     if (absent) {
@@ -238,13 +240,15 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
     }
     absent = 0;
     for (i = 0; i < count; i++) {
+        struct vidmm_allocation *allocation = allocation_current(allocations[i]);
+
         if (out_results[i] == VIDMM_RECLAIM_NOT_COMMITTED)
             continue;
-        withdraw(allocations[i]);
-        if (allocations[i]->offered_holds && !allocation_is_usable(allocations[i]))
-            request->allocations[absent++] = allocations[i];
+        withdraw(allocation);
+        if (allocation->offered_holds && !allocation_is_usable(allocation))
+            request->allocations[absent++] = allocation;
         else
-            restore_references(allocations[i]);
+            restore_references(allocation);
     }
     if (!request)
         return STATUS_SUCCESS;

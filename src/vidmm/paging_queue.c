@@ -697,6 +697,8 @@ bool paging_queue_run(struct vidmm *vidmm)
                 break;
 
             memset(&queue->operation, 0, sizeof queue->operation);
+            queue->subject =
+                job_is_of_allocation(job) ? container_of(job, struct vidmm_allocation, job) : NULL;
             step = job->ops->next(job, &queue->operation);
             if (step == JOB_WAIT)
                 break;

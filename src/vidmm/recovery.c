@@ -88,7 +88,7 @@ static void lose_content(struct vidmm_allocation *allocation)
     vidmm->statistics.lost_allocations++;
     vidmm->statistics.lost_bytes += PAGE_BYTES_OF(allocation->page_count);
     if (events->content_lost)
-        events->content_lost(events->context, allocation);
+        events->content_lost(events->context, allocation->first);
     device_fail(allocation->device, "the content of an allocation was lost");
 }
 
@@ -258,8 +258,10 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
         struct vidmm_allocation *allocation =
             container_of(recovery->at, struct vidmm_allocation, reset);
 
-        if (clean_up(allocation, job, args))
+        if (clean_up(allocation, job, args)) {
+            allocation->vidmm->queue.subject = allocation;
             return JOB_OPERATION;
+        }
         if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE &&
             (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_BACKED))
             aperture_open_view(allocation); /* for its next mapping; without, it does without */

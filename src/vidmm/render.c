@@ -558,6 +558,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     submission->buffer->shares = 1;
     for (i = 0; i < reference_count; i++) {
         submission->references[i] = references[i];
+        submission->references[i].allocation = allocation_current(references[i].allocation);
         submission->is_needed[i] = true;
     }
     *status = request_create(context->device, submission->held_count, references_resident,
@@ -619,9 +620,11 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     if (reference_count > context->info.AllocationListSize)
         return STATUS_INVALID_PARAMETER;
     for (i = 0; i < reference_count; i++) {
-        if (references[i].allocation->is_offered)
+        const struct vidmm_allocation *allocation = allocation_current(references[i].allocation);
+
+        if (allocation->is_offered)
             return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
-        if (references[i].allocation->is_destroyed)
+        if (allocation->is_destroyed)
             return STATUS_INVALID_HANDLE;
     }
     call = base_alloc(vidmm->services, sizeof *call);
@@ -658,7 +661,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
         first = part->next;
         submission_begin(part);
         for (i = 0; i < reference_count; i++)
-            allocation_use(references[i].allocation);
+            allocation_use(part->references[i].allocation);
         request_queue(part->request);
     }
     vidmm_pump(vidmm);

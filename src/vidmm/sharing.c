@@ -34,7 +34,7 @@ HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
                             const struct vidmm_device *device)
 {
     const struct opening *opening =
-        device == allocation->device ? NULL : find_opening(allocation, device);
+        device == allocation->device ? NULL : find_opening(allocation->first, device);
 
     return opening ? opening->handle : allocation->device_handle;
 }
@@ -62,7 +62,7 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
 
     if (!NT_SUCCESS(vidmm->refusal))
         return vidmm->refusal;
-    if (allocation->is_destroyed)
+    if (allocation_current(allocation)->is_destroyed)
         return STATUS_INVALID_HANDLE;
     if (device == allocation->device || find_opening(allocation, device))
         return STATUS_INVALID_PARAMETER;

@@ -315,6 +315,7 @@ static NTSTATUS move(struct rig *rig, struct rig_object *object, unsigned target
     EXPECT(vidmm_check(rig->vidmm)); /* in the middle of it */
     rig_drain(rig);
     EXPECT(vidmm_allocation_segment(object->allocation, &segment));
+    EXPECT(!vidmm_allocation_instance(object->allocation) && !vidmm_paging_instance(rig->vidmm));
     EXPECT((segment == target) == NT_SUCCESS(status));
     return status;
 }
@@ -626,6 +627,8 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_offer",
                                       "vidmm_reclaim",
                                       "vidmm_allocation_segment",
+                                      "vidmm_allocation_instance",
+                                      "vidmm_paging_instance",
                                       "vidmm_set_priority",
                                       "vidmm_device_paging_fence",
                                       "vidmm_native_fence_value",

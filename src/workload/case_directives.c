@@ -372,10 +372,13 @@ static bool check_size(struct parser *parser)
 static void handle_write(struct parser *parser)
 {
     uint32_t id = find_allocation(parser, parser->words[0]);
+    bool is_discard;
 
     if (id != WORKLOAD_NONE && check_size(parser))
         workload_builder_write(parser->builder, id, parser->numbers[ATTR_OFFSET],
                                parser->numbers[ATTR_SIZE], parser->numbers[ATTR_KEY]);
+    if (choice(parser, ATTR_DISCARD, "no", "yes", &is_discard) && is_discard)
+        workload_builder_discard(parser->builder);
 }
 
 static void handle_read(struct parser *parser)
@@ -824,8 +827,8 @@ static const struct directive directives[] = {
      A(SIZE) | A(DEVICE) | A(ALIGN) | A(PRIORITY) | A(SEGMENTS) | A(FLAGS) | A(VA), A(SIZE), 1,
      false, NULL, handle_alloc},
     {"free", "free NAME", 0, 0, 1, false, NULL, handle_free},
-    {"write", "write NAME [offset=O] [size=S] [key=K]", A(OFFSET) | A(SIZE) | A(KEY), 0, 1, false,
-     NULL, handle_write},
+    {"write", "write NAME [offset=O] [size=S] [key=K] [discard=yes]",
+     A(OFFSET) | A(SIZE) | A(KEY) | A(DISCARD), 0, 1, false, NULL, handle_write},
     {"read", "read NAME [offset=O] [size=S]", A(OFFSET) | A(SIZE), 0, 1, false, NULL, handle_read},
     {"wait", "wait CONTEXT, or wait all", 0, 0, 1, false, NULL, handle_wait},
     {"resident", "resident [device=D] NAME...", A(DEVICE), 0, 0, false, item_residency,

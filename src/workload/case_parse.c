@@ -49,6 +49,7 @@ static const struct {
     [ATTR_SIGNAL] = {"signal", TYPE_NUMBER},
     [ATTR_VALUE] = {"value", TYPE_NUMBER},
     [ATTR_NULL] = {"null", TYPE_WORD},
+    [ATTR_DISCARD] = {"discard", TYPE_WORD},
 };
 
 /* Lines -------------------------------------------------------------------------------------- */

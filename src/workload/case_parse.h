@@ -53,6 +53,7 @@ enum attribute {
     ATTR_SIGNAL,
     ATTR_VALUE,
     ATTR_NULL,
+    ATTR_DISCARD,
     ATTR_COUNT,
 };
 

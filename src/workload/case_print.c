@@ -316,6 +316,8 @@ static void print_op(struct printer *printer, const struct workload_op *op)
         print_range(printer, op);
         if (op->value)
             put_hex(printer, " key=", op->value);
+        if (op->flags & WORKLOAD_WRITE_DISCARD)
+            putf(printer, " discard=yes");
         break;
     case WORKLOAD_OP_SUBMIT:
         putf(printer, "submit %s", workload_string(w, w->contexts[op->object].name));

@@ -102,6 +102,7 @@ static const char everything[] =
     "fence 3 create process=shell value=0x10\n"
     "submit copy signal=3 value=17\n"
     "submit draw null=yes tex:w\n"
+    "write tex offset=0x1000 size=64K discard=yes\n"
     "fence 3 expect value=17\n"
     "pack-fences\n"
     "fence 3 destroy\n";
@@ -402,6 +403,8 @@ static const struct {
     {"fence 1 move\n", "t.case:2: 'fence 1 move' (expected: fence N create"},
     {"fence 1 destroy\n", "t.case:2: fence 1 does not exist (expected one that was created)"},
     {"fence 1 create\nfence 1 create\n", "t.case:3: fence 1 exists already (expected another"},
+    {"alloc a size=4K\nwrite a discard=maybe\n",
+     "t.case:3: 'maybe' is not known here (expected no or yes)"},
     {"submit c0 null=maybe\n", "t.case:2: 'maybe' is not known here (expected no or yes)"},
     {"fence 1 create\nsubmit c0 signal=1 value=2 null=yes\n", "t.case:3: null= with signal="},
     {"submit c0 signal=1\n", "t.case:2: signal= without value="},

@@ -39,6 +39,7 @@ enum {
     ROWS,
     PINNED,
     FENCES,
+    DISCARDS,
 };
 
 #define MOST_PINNED 2
@@ -69,6 +70,7 @@ const struct workload_param gen_random_params[] = {
     {"rows", "no|yes", 0, 0, 0, "surfaces of rows, which have a pitch on some boards"},
     {"pinned", "no|yes", 0, 0, 0, "small allocations that are pinned once they are resident"},
     {"fences", "no|yes", 0, 0, 0, "native fences, signalled by submissions and waited for"},
+    {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -343,6 +345,30 @@ static void order_access(struct random *r, struct live *live, uint32_t context, 
     live->user = context;
     live->user_wait = r->waits[context == MANY ? all : context];
     live->written |= writes;
+}
+
+/*
+ * The whole of it anew, behind a submission that reads it and, as often as not, has not ended. What is
+ * beside a write with discard is undefined, and so nothing that the next reads would be checked by.
+ */
+static void random_discard(struct random *r)
+{
+    struct live *live = &r->live[below(r, r->live_count)];
+    uint32_t context =
+        (uint32_t)(live->device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
+    uint64_t times = 1 + below(r, 3);
+
+    if (!live->cpu_visible || (live->nomap && !live->is_mapped))
+        return;
+    reclaim(r, live);
+    for (uint64_t i = 0; i < times; i++) {
+        order_access(r, live, context, false);
+        workload_builder_submit_begin(r->builder, context, 1 + below(r, 100000));
+        workload_builder_ref(r->builder, live->id, 0, live->size, WORKLOAD_ACCESS_READ, 0);
+        workload_builder_submit_end(r->builder);
+        workload_builder_write(r->builder, live->id, 0, 0, 0);
+        workload_builder_discard(r->builder);
+    }
 }
 
 struct random_ref {
@@ -694,6 +720,8 @@ static void random_op(struct random *r, uint64_t index)
         random_alloc(r);
     else if (dice < 28)
         random_free(r);
+    else if (dice < 37 && r->values[DISCARDS] && rng_chance(r->rng, 1, 3))
+        random_discard(r);
     else if (dice < 37)
         random_cpu_access(r, true);
     else if (dice < 45)

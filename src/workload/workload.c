@@ -213,6 +213,8 @@ const struct workload_option_info workload_options[] = {
      "whether DxgkDdiPatch is called for paging buffers"},
     {"resubmission", WORKLOAD_OPTION_CHOICE, "all|paging", 0, 0,
      "which packets are marked when they come back from a preemption"},
+    {"rename", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "physical model: whether a write with discard gets another instance of what the GPU uses"},
     {"render-piece", WORKLOAD_OPTION_NUMBER, NULL, 1, 8192,
      "physical model: split points of a DMA buffer after so many references"},
     {"dma-split", WORKLOAD_OPTION_CHOICE, "needed|always", 0, 0,

@@ -111,6 +111,10 @@ enum workload_submit {
     WORKLOAD_SUBMIT_NULL = 1, /* it goes all the way to the GPU, which does not run it */
 };
 
+enum workload_write {
+    WORKLOAD_WRITE_DISCARD = 1, /* what the allocation held elsewhere is not needed any more either */
+};
+
 /*
  * One operation's kind, and what the fields of struct workload_op hold for it. Fields not named
  * are zero.
@@ -118,7 +122,8 @@ enum workload_submit {
  *   kind        object      offset     size    value     refs        other
  *   ALLOC       allocation                                           see the allocation's entry
  *   FREE        allocation
- *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic
+ *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic;
+ *                                                                    flags = enum workload_write
  *   READ        allocation  offset     size                          CPU read, checked
  *   SUBMIT      context     signal     value   duration  accesses    duration_ns; signal is 0 or
  *                                                                    one more than a fence; flags =
@@ -210,7 +215,7 @@ enum workload_power {
 
 struct workload_op {
     uint8_t kind;       /* enum workload_op_kind */
-    uint8_t flags;      /* enum workload_protection, workload_submit, workload_power */
+    uint8_t flags;      /* enum workload_protection, _submit, _write, _power */
     uint8_t segment;    /* PTE_MAP: enum workload_segment */
     uint8_t page_shift; /* PTE_MAP: log2 of the page size, 12 and up */
     uint32_t line;      /* line of the case file, for messages; 0 when there is no file */
@@ -468,6 +473,8 @@ void workload_builder_free(struct workload_builder *builder, uint32_t allocation
 /* size 0: to the end of the allocation. */
 void workload_builder_write(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                             uint64_t size, uint64_t key);
+/* The write that was added last does away with the whole content first. */
+void workload_builder_discard(struct workload_builder *builder);
 void workload_builder_read(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                            uint64_t size);
 

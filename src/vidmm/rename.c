@@ -1,0 +1,121 @@
+/*
+ * Renaming: an allocation that is several, for a client that writes anew what the GPU still reads.
+ *
+ * A lock with Discard of an allocation that work uses gives another instance of it: a struct
+ * vidmm_allocation with the handles of the first one and nothing else in common. The first is what the
+ * client knows, and its `current` is what the client's calls are about; what has been submitted refers to
+ * instances. The instance that was in force is doomed like an allocation that is destroyed while work uses
+ * it: it goes, with DISCARD_CONTENT or UNMAP_APERTURE_SEGMENT, when that work has retired. The first has
+ * then no place, and waits for the last.
+ *
+ *     create            first = current
+ *     rename            first -> doomed, second = current     two places of one hAllocation
+ *     first is idle     first -> EMPTY (gone), second = current
+ *     destroy           second -> doomed; behind it close, DxgkDdiDestroyAllocation
+ *
+ * The driver is neither asked nor told: the operations and lists that name its hAllocation say other places.
+ * Instances are not kept for later, so a client that renames often makes its backing store anew each time.
+ *
+ * Source     contract.md ALLOC-022.
+ */
+#include "vidmm/private.h"
+
+const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_allocation *current = allocation_current(allocation);
+
+    return current == allocation->first ? NULL : current;
+}
+
+const void *vidmm_paging_instance(const struct vidmm *vidmm)
+{
+    const struct vidmm_allocation *subject = vidmm->queue.is_building ? vidmm->queue.subject : NULL;
+
+    return !subject || subject == subject->first ? NULL : subject;
+}
+
+/* What is shown, shared or seen through a range has users that a second place would be hidden from. */
+static bool may_be_renamed(const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_allocation *first = allocation->first;
+
+    if (!allocation->vidmm->config.renames || allocation->vidmm->caps.is_virtual ||
+        allocation->lock_count || allocation->is_primary || allocation->is_pinned ||
+        allocation->is_for_context || allocation->is_swizzled || allocation->uses_alternate_va ||
+        allocation->has_range || !list_is_empty(&first->openings))
+        return false;
+    return !first->renaming_limit || first->instance_count < first->renaming_limit;
+}
+
+/* With the creation parameters of the first, without asking the driver again. */
+static void take_after(struct vidmm_allocation *instance, const struct vidmm_allocation *other)
+{
+    unsigned i;
+
+    instance->first = other->first;
+    instance->current = NULL;
+    instance->instance_count = 0;
+    instance->cookie = other->cookie;
+    instance->driver_handle = other->driver_handle;
+    instance->device_handle = other->device_handle;
+    instance->page_count = other->page_count;
+    instance->pitched_pages = other->pitched_pages;
+    instance->alignment = other->alignment;
+    for (i = 0; i < other->preference_count; i++)
+        instance->preference[i] = other->preference[i];
+    instance->preference_count = other->preference_count;
+    instance->from_end = other->from_end;
+    instance->hinted_bank = other->hinted_bank;
+    instance->eviction_set = other->eviction_set;
+    instance->priority_class = other->priority_class;
+    instance->is_cpu_visible = other->is_cpu_visible;
+    instance->is_cached = other->is_cached;
+    instance->is_synchronous = other->is_synchronous;
+    instance->is_permanent = other->is_permanent;
+    instance->backing_is_linear = true;
+}
+
+struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    struct vidmm_allocation *instance;
+
+    if (!may_be_renamed(allocation))
+        return NULL;
+    instance = base_alloc(vidmm->services, sizeof *instance);
+    if (!instance)
+        return NULL;
+    allocation_init(instance, allocation->device);
+    take_after(instance, allocation);
+    if (!NT_SUCCESS(allocation_take_backing(instance))) {
+        base_free(vidmm->services, instance, sizeof *instance);
+        return NULL;
+    }
+    instance->has_content = true;
+    instance->state = ALLOCATION_BACKED;
+    list_push_back(&allocation->device->allocations, &instance->device_link);
+    instance->first->current = instance;
+    instance->first->instance_count++;
+    vidmm->statistics.renames++;
+    allocation_doom(allocation);
+    return instance;
+}
+
+struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance)
+{
+    struct vidmm *vidmm = instance->vidmm;
+    const struct vidmm_events *events = &vidmm->config.events;
+    struct vidmm_allocation *first = instance->first;
+    bool is_last = --first->instance_count == 0;
+
+    if ((instance != first || !is_last) && events->instance_ended)
+        events->instance_ended(events->context, first, instance == first ? NULL : instance);
+    if (instance != first) {
+        list_remove(&instance->device_link);
+        base_free(vidmm->services, instance, sizeof *instance);
+    } else if (!is_last) {
+        first->state = ALLOCATION_EMPTY;
+        first->has_content = false;
+    }
+    return is_last ? first : NULL;
+}
