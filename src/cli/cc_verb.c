@@ -27,7 +27,9 @@
 extern char **environ;
 
 #define MAX_ARGUMENTS 1024
+#define OWN_ARGUMENTS 64 /* of a command, beside those that were given */
 #define MAX_MISSING   256
+#define MAX_TEXTS     (8 * MAX_ARGUMENTS)
 
 struct command {
     const char *words[MAX_ARGUMENTS + 1];
@@ -43,7 +45,7 @@ struct build {
     struct command link;    /* objects and libraries, in order */
     const char *sources[MAX_ARGUMENTS];
     size_t source_count;
-    char *texts[MAX_ARGUMENTS]; /* owned */
+    char *texts[MAX_TEXTS]; /* owned */
     size_t text_count;
     const char *missing[MAX_MISSING];
     size_t missing_count;
@@ -69,7 +71,7 @@ static const char *text_of(struct build *build, const char *format, ...)
     va_start(arguments, format);
     length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    if (length < 0 || build->text_count == MAX_ARGUMENTS) {
+    if (length < 0 || build->text_count == MAX_TEXTS) {
         cli_error("cc: out of memory, or too many arguments");
         exit(CLI_INTERNAL);
     }
@@ -378,10 +380,9 @@ static bool link_image(struct build *build)
         if (is_linked)
             tell_missing(build);
     }
-    if (!is_linked) {
-        read_missing(build, errors, true);
+    read_missing(build, errors, true); /* of a link that succeeded: warnings */
+    if (!is_linked)
         return false;
-    }
     if (move_image(build, image, build->output))
         return true;
     cli_error("cc: cannot write %s: %s", build->output, strerror(errno));
@@ -393,6 +394,11 @@ static bool link_image(struct build *build)
 /* Options of ours and of the linker; all others are the compiler's. */
 static bool parse(struct build *build, const struct cli_arguments *arguments)
 {
+    if (arguments->raw_count > MAX_ARGUMENTS - OWN_ARGUMENTS) {
+        cli_error("cc takes %d arguments at most; -c makes objects of one source each",
+                  MAX_ARGUMENTS - OWN_ARGUMENTS);
+        return false;
+    }
     for (size_t i = 0; i < arguments->raw_count; i++) {
         const char *word = arguments->raw[i];
         bool has_next = i + 1 < arguments->raw_count;

@@ -184,6 +184,17 @@ static void end_access(ucontext_t *state)
         deliver(bytes);
 }
 
+/* The instruction has faulted in another operand, or in what it read: it has not written. */
+static void give_up_access(ucontext_t *state)
+{
+    if (!trap.access.is_pending)
+        return;
+    state->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+    memset(trap.access.address, 0, trap.access.bytes);
+    set_pages(PROT_NONE);
+    trap.access.is_pending = false;
+}
+
 /* ---- What only a kernel may do -------------------------------------------------------------------- */
 
 static void report(const char *what, uint64_t rip)
@@ -304,6 +315,7 @@ static void on_segv(int signal, siginfo_t *info, void *context)
             return;
         }
     }
+    give_up_access(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
         pass_on(&trap.segv.before, signal, info, context);
 }
@@ -325,6 +337,7 @@ static void on_other(int signal, siginfo_t *info, void *context)
     for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
         if (other_signals[i] == signal)
             hook = &trap.other[i];
+    give_up_access(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
         pass_on(&hook->before, signal, info, context);
 }

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,34 @@ static void wide_accesses_are_made_in_sizes_that_registers_have(void **state)
     end(fixture);
 }
 
+static jmp_buf divided;
+
+static void on_division(int signal)
+{
+    longjmp(divided, 1);
+}
+
+static void an_instruction_that_faults_leaves_no_access_half_done(void **state)
+{
+    const struct sigaction ours = {.sa_handler = on_division};
+    struct sigaction before;
+    struct fixture *fixture;
+
+    assert_int_equal(sigaction(SIGFPE, &ours, &before), 0);
+    fixture = begin();
+    if (!setjmp(divided)) {
+        __asm__ volatile("divl %0"
+                         :
+                         : "m"(*(volatile uint32_t *)fixture->registers), "a"(1), "d"(0)
+                         : "cc");
+        fail();
+    }
+    *(volatile uint32_t *)(fixture->registers + 4) = 5;
+    assert_string_equal(fixture->log, "r4 0;w4 4=5;");
+    end(fixture);
+    sigaction(SIGFPE, &before, NULL);
+}
+
 static void the_level_is_a_register(void **state)
 {
     struct fixture *fixture = begin();
@@ -221,6 +250,7 @@ int main(void)
         cmocka_unit_test(what_an_instruction_does_to_registers_reaches_the_device),
         cmocka_unit_test(strings_of_bytes_are_single_accesses),
         cmocka_unit_test(wide_accesses_are_made_in_sizes_that_registers_have),
+        cmocka_unit_test(an_instruction_that_faults_leaves_no_access_half_done),
         cmocka_unit_test(the_level_is_a_register),
         cmocka_unit_test(a_fast_failure_stops_the_machine),
         cmocka_unit_test(what_only_a_kernel_may_do_is_done_or_told),

@@ -2,8 +2,7 @@
  * The reference driver with a fault in one of its functions, for tests/images/faults.sh.
  *
  * The reference driver's sources are compiled with DxgkInitialize renamed, so that its table comes
- * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; a fault
- * with a number of calls to wait for lets the first ones pass.
+ * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -28,28 +27,27 @@ static void do_fault(void)
 {
 #if FAULT == 1 /* write through NULL */
     *(volatile ULONG *)(ULONG_PTR)(8 + zero) = 1;
-#elif FAULT == 2 /* loop */
+#elif FAULT == 2  /* loop */
     while (!zero)
         ;
-#elif FAULT == 3 /* stack */
+#elif FAULT == 3  /* stack */
     ULONG depth = 0;
     recursion(&depth);
-#elif FAULT == 4 /* jump into data */
+#elif FAULT == 4  /* jump into data */
     static UCHAR data[16] = {0xc3};
     ((void (*)(void))(ULONG_PTR)data)();
-#elif FAULT == 5 /* call NULL */
+#elif FAULT == 5  /* call NULL */
     ((void (*)(void))(ULONG_PTR)zero)();
-#elif FAULT == 6 /* run the stack */
+#elif FAULT == 6  /* run the stack */
     volatile UCHAR code[16] = {0xc3};
     ((void (*)(void))(ULONG_PTR)code)();
-#elif FAULT == 7 /* write to a constant */
+#elif FAULT == 7  /* write to a constant */
     *(volatile ULONG *)(ULONG_PTR)&constant = 2;
-#elif FAULT == 8 /* write to code */
+#elif FAULT == 8  /* write to code */
     *(volatile UCHAR *)(ULONG_PTR)do_fault = 0xc3;
-#elif FAULT == 9 /* stop the machine */
+#elif FAULT == 9  /* stop the machine */
     KeBugCheckEx(0xdead, 1, 2, 3, 4);
-#elif FAULT == 10 /* lose a register */
-    __asm__ volatile("xorl %%esi, %%esi" : : : "memory");
+#elif FAULT == 10 /* lose a register: below */
 #elif FAULT == 11 /* leave the level raised */
     KfRaiseIrql(DISPATCH_LEVEL);
 #elif FAULT == 12 /* keep a lock */

@@ -2,7 +2,7 @@
 # Whatever a driver does, it is a finding, and the campaign ends as campaigns end.
 #
 # The reference driver as an image, with a fault in one DDI (tests/images/faults.c): each is played for a few
-# seeds by `drydock check`, which has to say so, name the DDI, exit with 1 and leave no process behind.
+# seeds by `drydock check`, which has to say so and exit with 1.
 #
 # Usage: faults.sh DRYDOCK SOURCE few|all
 set -u
