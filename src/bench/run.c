@@ -510,6 +510,8 @@ static void lower_driver(struct run_assembly *run)
         run->top->ops->stop_device(run->top);
     if (run->is_added)
         run->top->ops->remove_device(run->top);
+    if (run->raw)
+        miniport_raw_unload(run->raw);
     if (run->has_host) {
         host_set_miniport(&run->host, NULL);
         run_report_driver_leaks(run, "everything was destroyed");

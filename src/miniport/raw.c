@@ -409,6 +409,14 @@ static struct raw *raw_of(struct miniport *m)
     return container_of(m, struct raw, miniport);
 }
 
+void miniport_raw_unload(struct miniport *m)
+{
+    struct raw *raw = raw_of(m);
+
+    if (raw->table.DxgkDdiUnload && !raw->is_added)
+        raw->table.DxgkDdiUnload();
+}
+
 /* Around every call into the driver. leave() takes what enter() gave. */
 static struct running enter(struct raw *raw, enum miniport_ddi ddi)
 {

@@ -34,6 +34,9 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 
+/* DxgkDdiUnload, behind the removal of the driver's last device. Nothing is called of the driver any more. */
+void miniport_raw_unload(struct miniport *raw);
+
 /* The DDI whose driver code is running, "DxgkDdiRender"; NULL: none. */
 const char *miniport_raw_running(void);
 

@@ -835,6 +835,35 @@ static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
     miniport_destroy(first);
 }
 
+static unsigned unload_count;
+
+static VOID NTAPI count_unload(VOID)
+{
+    unload_count++;
+}
+
+static void a_driver_is_unloaded_when_its_device_is_gone(void **state)
+{
+    DRIVER_INITIALIZATION_DATA *table = new_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw;
+
+    unload_count = 0;
+    table->DxgkDdiUnload = count_unload;
+    assert_int_equal(miniport_raw_create(base_services_libc(), table, &raw), STATUS_SUCCESS);
+    free(table);
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    start(raw);
+    miniport_raw_unload(raw);
+    assert_int_equal(unload_count, 0); /* its device is still there */
+    driver.remove_status = STATUS_SUCCESS;
+    assert_int_equal(raw->ops->stop_device(raw), STATUS_PENDING);
+    assert_int_equal(raw->ops->remove_device(raw), STATUS_SUCCESS);
+    miniport_raw_unload(raw);
+    assert_int_equal(unload_count, 1);
+    miniport_destroy(raw);
+}
+
 static jmp_buf stopped;
 
 static void stop_the_machine(void)
@@ -875,6 +904,7 @@ int main(void)
         cmocka_unit_test(a_wrong_device_handle_is_refused),
         cmocka_unit_test(every_other_callback_tells_its_name),
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),
+        cmocka_unit_test(a_driver_is_unloaded_when_its_device_is_gone),
         cmocka_unit_test(a_driver_that_is_left_for_good_runs_no_more),
     };
 
