@@ -164,6 +164,9 @@ void nt_pool_set_guard(struct nt *nt, enum nt_pool_guard guard);
  */
 bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_t size);
 
+/* What a driver can have in all; more fails, as in a kernel that has no more. The host has that memory. */
+#define NT_POOL_MOST_BYTES (UINT64_C(2) << 30)
+
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 

@@ -222,7 +222,7 @@ static void *allocate(struct nt *nt, uint64_t bytes, uint32_t tag, bool is_paged
     if (!tag)
         KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_TAG_ZERO, is_paged, bytes, 0);
     if (nt->allocation_count == nt->fail_at || !bytes ||
-        bytes > SIZE_MAX - sizeof *header - PAGE_SIZE)
+        bytes > NT_POOL_MOST_BYTES - nt->live_bytes)
         return NULL;
     header = take(nt, bytes);
     if (!header)

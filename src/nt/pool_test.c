@@ -157,6 +157,17 @@ static void backing_survives_each_failure(void **state)
     }
 }
 
+static void a_driver_cannot_have_all_memory_of_the_host(void **state)
+{
+    void *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, PAGE_SIZE, TEST_TAG);
+
+    assert_non_null(block);
+    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, SIZE_MAX, TEST_TAG));
+    assert_null(
+        ExAllocatePoolWithTag(NonPagedPoolNx, NT_POOL_MOST_BYTES - PAGE_SIZE + 1, TEST_TAG));
+    ExFreePool(block);
+}
+
 static void flags_and_variants_do_what_they_say(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -193,6 +204,7 @@ int main(void)
         KERNEL_TEST(bytes_around_a_block_must_stay),
         MACHINE_TEST(blocks_become_pages_of_the_machine),
         MACHINE_TEST(backing_survives_each_failure),
+        KERNEL_TEST(a_driver_cannot_have_all_memory_of_the_host),
         KERNEL_TEST(flags_and_variants_do_what_they_say),
     };
 
