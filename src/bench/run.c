@@ -553,6 +553,8 @@ static void give_everything_up(struct run_assembly *run)
         platform_fini(&run->platform);
     gpu_plugin_unload(run->plugin);
     machine_destroy(run->machine);
+    if (run->nt)
+        nt_give_up_addresses(run->nt);
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
 }

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "machine/page_store_internal.h"
+#include "machine/page_window.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ void page_store_destroy(struct page_store *store)
 {
     if (!store)
         return;
+    page_windows_close_all(store);
     release(store->arena, store->page_count * PAGE_BYTES);
     release(store->groups, store->group_count * sizeof *store->groups);
     release(store->pins, store->page_count * sizeof *store->pins);

@@ -241,6 +241,16 @@ void page_window_close(struct page_window *window)
     free_window(window);
 }
 
+void page_windows_close_all(struct page_store *store)
+{
+    struct page_window *window, *following;
+
+    list_for_each_safe (window, following, &windows, struct page_window, link) {
+        if (window->store == store)
+            page_window_close(window);
+    }
+}
+
 uint8_t *page_window_address(const struct page_window *window)
 {
     return window->address;

@@ -34,6 +34,9 @@ struct page_window *page_window_open_list(struct page_store *store, const uint64
                                           uint64_t page_count, uint8_t *address);
 void page_window_close(struct page_window *window);
 
+/* All that are left of a store. page_store_destroy() does it: a run that was given up has closed none. */
+void page_windows_close_all(struct page_store *store);
+
 /* Host address of the first page's first byte. */
 uint8_t *page_window_address(const struct page_window *window);
 

@@ -11,6 +11,22 @@
 
 #include <cmocka.h>
 
+static void windows_end_with_their_store(void **state)
+{
+    struct page_store *store = page_store_create(base_services_libc(), 1024);
+    struct page_store *other = page_store_create(base_services_libc(), 1024);
+    struct page_window *stays = page_window_open(other, 0, 512);
+    const void *address, *other_address = page_window_address(stays);
+
+    address = page_window_address(page_window_open(store, 0, 512));
+    *(volatile uint8_t *)(uintptr_t)address = 1;
+    page_store_destroy(store);
+    assert_null(page_window_find(address));
+    assert_ptr_equal(page_window_find(other_address), stays);
+    page_window_close(stays);
+    page_store_destroy(other);
+}
+
 static void only_touched_pages_become_bytes(void **state)
 {
     struct page_store *store = page_store_create(base_services_libc(), 1 << 20); /* 4 GiB */
@@ -164,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_elsewhere_go_to_the_handler_before),
         cmocka_unit_test(only_touched_pages_become_bytes),
+        cmocka_unit_test(windows_end_with_their_store),
         cmocka_unit_test(a_list_of_scattered_pages_is_one_range),
         cmocka_unit_test(windows_may_overlap),
         cmocka_unit_test(a_whole_bar_maps_without_becoming_bytes),

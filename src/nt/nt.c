@@ -65,6 +65,11 @@ void nt_destroy(struct nt *nt)
     base_free(nt->services, nt, sizeof *nt);
 }
 
+void nt_give_up_addresses(struct nt *nt)
+{
+    nt_pages_fini(&nt->pages);
+}
+
 /* ---- Images ------------------------------------------------------------------------------- */
 
 void nt_set_boundary(struct nt *nt, struct boundary *boundary)

@@ -130,6 +130,9 @@ void nt_end_threads(struct nt *nt);
 /* Behind a longjmp() out of the run: no call is under way, and time has ended. */
 void nt_abandon(struct nt *nt);
 
+/* In place of nt_destroy(), where its memory is freed with all of a run: its host addresses. The machine is gone. */
+void nt_give_up_addresses(struct nt *nt);
+
 /* ---- IRQL --------------------------------------------------------------------------------- */
 
 /* What a device's interrupt routine runs at. */
