@@ -67,7 +67,7 @@ play() { # FAULT-NUMBER DDI KIND
     status=$?
     played=$((played + 1))
     # A DDI that these cases do not call has nothing to show.
-    if [ "$status" -eq 0 ] && ! grep -q "DxgkDdi$2" "$work/called"; then
+    if [ "$status" -eq 0 ] && ! grep -Eq "^$2( |\$)" "$work/called"; then
         return
     fi
     if [ "$status" -ne 1 ] || ! grep -Eq "\"(kind|rule)\": *\"($3)\"" "$work/out"; then
@@ -79,8 +79,12 @@ play() { # FAULT-NUMBER DDI KIND
     rm -f "$image"
 }
 
-"$drydock" run "$source/cases/evict-and-restore.case" -m gpummu --calls --no-out >"$work/called" 2>/dev/null
-"$drydock" run "$source/cases/preemption.case" -m gpummu --calls --no-out >>"$work/called" 2>/dev/null
+printf "InterruptRoutine\nDpcRoutine\n" >"$work/called" # not in the list of calls
+for case in evict-and-restore preemption; do
+    "$drydock" run "$source/cases/$case.case" -m gpummu --no-out --calls "$work/calls" >/dev/null || exit 1
+    cat "$work/calls" >>"$work/called"
+done
+grep -q ^BuildPagingBuffer "$work/called" || { echo "FAILED: no list of calls"; exit 1; }
 
 if [ "$which" = all ]; then
     for ddi in $ddis; do
