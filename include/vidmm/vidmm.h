@@ -770,8 +770,9 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
  * UPDATE_CONTEXT_ALLOCATION has run. The driver's call returns only then: the embedder lets its
  * machine run meanwhile, if vidmm_can_wait(). Otherwise the driver was called from the midst of the
  * manager's work, nothing can happen before it returns, and the embedder lets it return at once: no
- * context of the process runs before the update has. STATUS_INVALID_DEVICE_REQUEST: called from
- * DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not GpuMmu.
+ * context of the process runs before the update has. The same when a node times out meanwhile: done
+ * comes before the reset, which waits for vidmm_watch() after the driver's return (TDR-002).
+ * STATUS_INVALID_DEVICE_REQUEST: called from DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not GpuMmu.
  */
 bool vidmm_can_wait(const struct vidmm *vidmm);
 NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,

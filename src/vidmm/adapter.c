@@ -100,6 +100,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
     list_init(&vidmm->tile_updates);
+    list_init(&vidmm->waiting_updates);
     for (unsigned i = 0; i < OFFER_CLASSES; i++)
         list_init(&vidmm->offered[i]);
     list_init(&vidmm->processes);

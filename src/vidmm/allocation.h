@@ -277,6 +277,8 @@ scratch_view_use context_allocation_init_view;
 unsigned context_allocations_count(const struct vidmm_context *context);
 void context_allocations_refer(const struct vidmm_context *context,
                                struct vidmm_reference *references);
+/* Calls of the driver that wait for an update return now (the update comes all the same). True: there were. */
+bool context_updates_end_waits(struct vidmm *vidmm);
 /* What the driver has left in a list of context or device, when that goes. */
 void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 

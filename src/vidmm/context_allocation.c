@@ -258,6 +258,7 @@ void context_allocation_init_view(struct scratch_view *view, DXGKARG_BUILDPAGING
 
 struct update {
     struct job job;
+    struct list waiting; /* in vidmm->waiting_updates while somebody waits for done */
     struct scratch_view view;
     struct vidmm_allocation *allocation;
     vidmm_done done;
@@ -290,9 +291,27 @@ static void end_update(struct update *update, NTSTATUS status, uint64_t needed, 
     vidmm_done done = update->done;
     void *context = update->context;
 
+    if (done)
+        list_remove(&update->waiting);
     base_free(vidmm->services, update, update->bytes);
     if (done)
         done(context, status, needed, available);
+}
+
+bool context_updates_end_waits(struct vidmm *vidmm)
+{
+    bool has_ended = false;
+    struct list *link;
+
+    while ((link = list_pop_front(&vidmm->waiting_updates)) != NULL) {
+        struct update *update = container_of(link, struct update, waiting);
+        vidmm_done done = update->done;
+
+        update->done = NULL;
+        done(update->context, STATUS_SUCCESS, 0, 0);
+        has_ended = true;
+    }
+    return has_ended;
 }
 
 static void update_finished(struct job *job)
@@ -385,9 +404,13 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
     update->private_bytes = args->PrivateDriverDataSize;
     if (update->private_bytes)
         memcpy(update->private_data, args->pPrivateDriverData, update->private_bytes);
+    if (done)
+        list_push_back(&vidmm->waiting_updates, &update->waiting);
     if (allocation->state == ALLOCATION_EMPTY) {
         status = request_first_content(update);
         if (!NT_SUCCESS(status)) {
+            if (done)
+                list_remove(&update->waiting);
             base_free(vidmm->services, update, bytes);
             return status;
         }

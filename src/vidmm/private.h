@@ -563,8 +563,9 @@ void space_set_root(struct address_space *space);
 #define VIDMM_MAX_TIMEOUT_LIMIT 64
 
 struct recovery {
-    bool is_under_way;       /* packets that retire now with a failure have not run */
-    bool blames_owners;      /* ... and are the ones that did not end (TDR-009) */
+    bool is_under_way;  /* packets that retire now with a failure have not run */
+    bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
+    bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
     struct list unfinished;  /* jobs of such packets, in order */
     struct list allocations; /* whose places are to be cleaned up */
     struct list *at;         /* where the clean-up job is in them */
@@ -580,8 +581,8 @@ void recovery_init(struct vidmm *vidmm);
  * being there, and the mappings of what is there. Rendering goes on when that has retired.
  */
 void recovery_restore(struct vidmm *vidmm, bool lost_tables);
-/* A node does not answer: resets it, or everything. */
-void recovery_timed_out(void *context, unsigned node);
+/* A node does not answer: resets it, or everything. False: not now, a call of the driver waits. */
+bool recovery_timed_out(void *context, unsigned node);
 /* Takes the jobs of a paging packet that a reset aborted. */
 void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
 /* What the device has queued will fail, what it submits is refused. */
@@ -667,7 +668,8 @@ struct vidmm {
     struct list offered[OFFER_CLASSES]; /* offered and BACKED */
     unsigned limited_budgets;           /* budgets that have a limit */
     struct list processes;
-    struct list tile_updates; /* first come first */
+    struct list tile_updates;    /* first come first */
+    struct list waiting_updates; /* of context allocations, whose callers wait in the driver */
 
     /* D3DKMT handles: index -> allocation. */
     struct vidmm_allocation **handles;

@@ -583,13 +583,20 @@ static void end_adapter(struct vidmm *vidmm, unsigned node)
         events->adapter_ended(events->context);
 }
 
-void recovery_timed_out(void *context, unsigned node)
+/*
+ * A reset is alone in the driver (TDR-002). When a call of the driver waits for an update, which may be
+ * among what does not end, the wait ends, the call returns, and the next look finds the node as it is.
+ */
+bool recovery_timed_out(void *context, unsigned node)
 {
     struct vidmm *vidmm = context;
 
+    vidmm->recovery.is_put_off |= context_updates_end_waits(vidmm);
+    if (vidmm->recovery.is_put_off)
+        return false;
     if (is_beyond_limit(vidmm)) {
         end_adapter(vidmm, node);
-        return;
+        return true;
     }
     begin_recovery(vidmm);
     if (!reset_engines(vidmm, node)) {
@@ -597,6 +604,7 @@ void recovery_timed_out(void *context, unsigned node)
         reset_adapter(vidmm);
     }
     end_recovery(vidmm);
+    return true;
 }
 
 /* ---- The public side -------------------------------------------------------------------------- */
@@ -606,6 +614,7 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
     if (!vidmm->vidsch)
         return;
     vidmm->recovery.now_ns = now_ns;
+    vidmm->recovery.is_put_off = false;
     vidmm->callback_depth++;
     vidsch_watch(vidmm->vidsch, now_ns);
     vidmm->callback_depth--;

@@ -151,6 +151,7 @@ static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_
 {
     struct node *node = &vidsch->nodes[node_index];
     uint64_t serial = oldest_serial(node);
+    uint64_t since_ns;
 
     if (!node->is_preempting && serial != node->watched) {
         node->watched = serial;
@@ -159,12 +160,14 @@ static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_
     if ((!serial && !node->is_preempting) || now_ns - node->since_ns < vidsch->config.timeout_ns ||
         node->is_answered || node->reported_id != node->completed_id)
         return;
+    since_ns = node->since_ns;
     node->since_ns = now_ns;
     if (query_finds_progress(vidsch, node_index))
         return;
     if (!node->is_preempting && vidsch_preempt(vidsch, node_index))
         return;
-    vidsch->events->timed_out(vidsch->events->context, node_index);
+    if (!vidsch->events->timed_out(vidsch->events->context, node_index))
+        node->since_ns = since_ns;
 }
 
 void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns)

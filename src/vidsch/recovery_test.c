@@ -39,6 +39,7 @@ struct stage {
     uint32_t completed;
     uint32_t preemption_id;
     bool is_preempting;
+    bool puts_off;         /* a time-out cannot be dealt with now */
     bool hides_completion; /* its interrupt gets lost */
     unsigned preempt_count, query_count, timeout_count, error_count;
     uint32_t last_aborted; /* what ResetEngine answers */
@@ -180,12 +181,13 @@ static void driver_error(void *context, const char *rule, const char *text)
     snprintf(stage->last_rule, sizeof stage->last_rule, "%s", rule);
 }
 
-static void timed_out(void *context, unsigned node)
+static bool timed_out(void *context, unsigned node)
 {
     struct stage *stage = context;
 
     assert_int_equal(node, 0);
     stage->timeout_count++;
+    return !stage->puts_off;
 }
 
 static void stage_init(struct stage *stage, unsigned depth)
@@ -344,8 +346,14 @@ static void a_packet_that_does_not_end_is_reset(void **state)
     assert_int_equal(stage.query_count, 1);
     assert_int_equal(stage.preempt_count, 1);
     assert_int_equal(stage.timeout_count, 0);
+    stage.puts_off = true;
     vidsch_watch(stage.vidsch, 2 * TIMEOUT);
     assert_int_equal(stage.timeout_count, 1);
+    stage.puts_off = false;
+    vidsch_watch(stage.vidsch, 2 * TIMEOUT + 1);
+    assert_int_equal(stage.timeout_count, 2);
+    vidsch_watch(stage.vidsch, 2 * TIMEOUT + 2);
+    assert_int_equal(stage.timeout_count, 2);
 
     stage.is_preempting = false;
     stage.last_aborted = 4;

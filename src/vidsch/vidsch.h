@@ -85,8 +85,11 @@ struct vidsch_events {
     void (*driver_error)(void *context, const char *rule, const char *text);
     /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
-    /* The node answers neither its packet nor a preemption. Out of vidsch_watch(). */
-    void (*timed_out)(void *context, unsigned node);
+    /*
+     * The node answers neither its packet nor a preemption. Out of vidsch_watch(). False: nothing can be
+     * done now; the next vidsch_watch() asks again.
+     */
+    bool (*timed_out)(void *context, unsigned node);
 };
 
 #define VIDSCH_DEFAULT_TIMEOUT_NS UINT64_C(2000000000) /* TDR-012 */
