@@ -127,6 +127,20 @@ static struct run_result *play(uint64_t seed, unsigned troubles, const char *mod
     return test_play(workload);
 }
 
+/* TDR-002: a call that waits for what hangs returns before the reset; its update comes behind that. */
+static void a_call_that_waits_returns_before_the_reset(void **state)
+{
+    struct workload *workload = test_load("reset-behind-a-waiting-call.case");
+    struct run_result *result;
+
+    test_option(workload, "model", "gpummu");
+    result = test_play(workload);
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.timeouts, 1);
+    assert_true(test_count(result, DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION) >= 2);
+    test_finish(result);
+}
+
 static void campaign(unsigned troubles, bool may_lose)
 {
     static const char *const updates[] = {"gpu-virtual", "gpu-physical", "cpu"};
@@ -353,6 +367,7 @@ static void a_case_that_ends_asleep_is_woken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_waits_returns_before_the_reset),
         cmocka_unit_test(preemptions_lose_nothing),
         cmocka_unit_test(sleeps_lose_nothing),
         cmocka_unit_test(resets_lose_only_what_was_in_local_memory),

@@ -13,7 +13,7 @@
  *     open     when all have arrived, what was taken is free: the request is asked again
  *
  * All places are taken before anything moves. Fixed are: what is locked, or of a context, or of the
- * paging process (PT-043), tables with entries that nobody could write again, and invalid ranges.
+ * paging process (PT-043), tables of tiles, whose entries are copies, and invalid ranges.
  * One segment at a time, for requests are served one at a time.
  *
  * Source     contract.md PT-009, PT-043, XFER-019, RES-011, ALLOC-016.

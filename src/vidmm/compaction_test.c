@@ -219,7 +219,61 @@ static void work_submitted_while_things_move_waits(void **state)
     }
 }
 
-static void entries_that_nobody_could_write_again_keep_their_table(void **state)
+/* Where the address leads; 0: nowhere. */
+static uint64_t physical_page(struct rig *rig, uint64_t va)
+{
+    D3DGPU_PHYSICAL_ADDRESS root = {0};
+    uint64_t offset, entry_count;
+    unsigned segment;
+    DXGK_PTE entry;
+
+    assert_true(vidmm_process_root(rig->process, &segment, &offset, &entry_count));
+    root.SegmentId = segment;
+    root.SegmentOffset = offset;
+    entry = rig_walk(rig, root, va);
+    return entry.Valid ? entry.PageAddress : 0;
+}
+
+static void tables_of_physical_pages_move_with_what_is_recorded_of_them(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object filler, large;
+        struct rig_done done = {0};
+        const struct page_table *table;
+        uint64_t page;
+
+        rig_object(rig, 100, 1, &filler);
+        rig_make_resident(rig, &filler);
+        assert_int_equal(vidmm_map_physical(rig->process, 64 * MiB + PAGE_BYTES, 0, RIG_FIRST_PAGE,
+                                            3, 0, rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(vidmm_unmap_physical(rig->process, 64 * MiB + 2 * PAGE_BYTES, PAGE_BYTES,
+                                              rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        rig_evict(rig, &filler);
+        table = page_table_find(&rig->process->space, 64 * MiB);
+        page = table->memory.first_page;
+        make_physical(rig, max_u64(longest_run(rig), 100) + 3, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+        assert_ptr_equal(page_table_find(&rig->process->space, 64 * MiB), table);
+        assert_true(table->memory.first_page != page);
+        assert_int_equal(physical_page(rig, 64 * MiB), 0);
+        assert_int_equal(physical_page(rig, 64 * MiB + PAGE_BYTES), RIG_FIRST_PAGE);
+        assert_int_equal(physical_page(rig, 64 * MiB + 2 * PAGE_BYTES), 0);
+        assert_int_equal(physical_page(rig, 64 * MiB + 3 * PAGE_BYTES), RIG_FIRST_PAGE + 2);
+        assert_int_equal(physical_page(rig, 64 * MiB + 4 * PAGE_BYTES), 0);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+static void tables_of_physical_pages_do_not_leave(void **state)
 {
     for (unsigned model = 0; model < MODELS; model++) {
         struct rig_config config = rig_model(model + 1);
@@ -281,7 +335,8 @@ int main(void)
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
         cmocka_unit_test(what_is_locked_stays_where_it_is),
         cmocka_unit_test(work_submitted_while_things_move_waits),
-        cmocka_unit_test(entries_that_nobody_could_write_again_keep_their_table),
+        cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),
+        cmocka_unit_test(tables_of_physical_pages_do_not_leave),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
     };
 

@@ -6,8 +6,8 @@
  * it. Nothing is saved: a table comes back as a new one, initialised (InitialUpdate), when a request
  * has an allocation of its mappings placed, and the mapping's own job writes what is there by then.
  *
- * Not where nobody could write the entries again: mappings of physical pages, and tiles, whose
- * entries are copies.
+ * Not where entries are there whatever is resident: mappings of physical pages; and not where nobody
+ * could write them again: tiles, whose entries are copies.
  *
  * Source     contract.md PT-012, PT-013, PT-015, PT-035, PT-037, TLB-003.
  */
@@ -28,7 +28,7 @@ bool table_is_reproducible(const struct address_space *space, const struct page_
         bool is_physical;
         const struct mapping *mapping = mapping_at(space, va, &va, &is_physical);
 
-        if (is_physical || (mapping && mapping->role != MAPPING_ORDINARY))
+        if (mapping && mapping->role != MAPPING_ORDINARY)
             return false;
     }
     return true;
@@ -43,7 +43,7 @@ static bool holds_nothing(const struct address_space *space, const struct page_t
         bool is_physical;
         const struct mapping *mapping = mapping_at(space, va, &va, &is_physical);
 
-        if (mapping && mapping->has_tables && mapping->allocation->entries_valid)
+        if (is_physical || (mapping && mapping->has_tables && mapping->allocation->entries_valid))
             return false;
     }
     return true;

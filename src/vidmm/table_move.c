@@ -5,7 +5,8 @@
  * While a table moves the contexts of its process are held, and have become quiet:
  *
  *     new memory   shown in the window, set invalid throughout (InitialUpdate)
- *                  a leaf: the entries of what is mapped there; else the pointers to its children
+ *                  a leaf: the entries of what is mapped there, physical pages too, as they are
+ *                  recorded (physical_entries.c); else the pointers to its children
  *     the parent's entry points at it, FLUSH_TLB
  *     old memory   NotifyEviction; with ExplicitPageTableInvalidation all its entries invalid too
  *     when all of that has retired: a root is told to its contexts; the old memory is free
@@ -21,6 +22,7 @@ enum phase {
     PHASE_SHOW_FLUSH,
     PHASE_INITIALISE,
     PHASE_ENTRIES,
+    PHASE_PHYSICAL,
     PHASE_CHILDREN,
     PHASE_LINK,
     PHASE_FLUSH,
@@ -175,6 +177,13 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 
         case PHASE_ENTRIES:
             if (next_entries(move, args))
+                return JOB_OPERATION;
+            job->phase = PHASE_PHYSICAL;
+            break;
+
+        case PHASE_PHYSICAL:
+            if (!table->is_shadowed &&
+                physical_entries_op_next(move->space, table, &job->cursor, args))
                 return JOB_OPERATION;
             job->phase = PHASE_LINK;
             break;
