@@ -132,6 +132,7 @@
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
 #define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* no promise that such entries are not cached */
+#define SGPU_STRAP_OWN_RANGE           (1u << 11) /* its driver wants a root entry for itself   */
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */

@@ -679,7 +679,7 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
  * Protections that the driver does not support are left out of the entries. driver_protection goes
  * to the driver as it is, with these entries and no others.
  *
- * STATUS_RESOURCE_IN_USE: part of the range is taken. STATUS_INVALID_PARAMETER: also when part of it is
+ * STATUS_RESOURCE_IN_USE: part of the range is taken, or the driver's. STATUS_INVALID_PARAMETER: also when part of it is
  * where tile pools are mapped (docs/contract-choices.md), and when a page is mapped with another driver
  * protection and one of the two is unique. STATUS_NO_MEMORY.
  */
@@ -778,6 +778,23 @@ bool vidmm_can_wait(const struct vidmm *vidmm);
 NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *args,
                                          vidmm_done done, void *context);
+
+/* ---- Address ranges of the driver's own (callback) --------------------------------------------------- */
+
+/*
+ * DxgkCbReserveGpuVirtualAddressRange (GpuMmu): the range is nobody else's for as long as the process
+ * lives, and the entries of the root that translate it stay invalid (PT-045). Only inside
+ * DxgkDdiCreateProcess, for the process that is being created, the paging process included. Size,
+ * BaseAddress and, where it can say so much, Alignment are multiples of what an entry of the root translates.
+ * BaseAddress 0: the manager chooses, from entry 1 on. The answer is in StartVirtualAddress, 0 on
+ * failure.
+ *
+ * STATUS_INVALID_PARAMETER: none of this (told to driver_error where it breaks PT-044), or the range is where
+ * tile pools, or what is mapped in the paging process, have their addresses. STATUS_RESOURCE_IN_USE: part
+ * of it is reserved, or there is no room. STATUS_NOT_SUPPORTED: not GpuMmu, or AllowUserModeMapping.
+ * STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_reserve_gpu_va(struct vidmm *vidmm, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
 
 /* ---- Submission ------------------------------------------------------------------------------------- */
 

@@ -252,6 +252,48 @@ static bool has_raw_entries(const struct workload *workload)
     return false;
 }
 
+static bool is_in(uint64_t va, uint64_t bytes, uint64_t low, uint64_t high)
+{
+    return va != WORKLOAD_VA_AUTO && va < high && bytes > (va < low ? low - va : 0);
+}
+
+/* The case chooses addresses in [low, high). */
+static bool chooses_addresses(const struct workload *workload, uint64_t low, uint64_t high)
+{
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (is_in(workload->allocations[i].va, workload->allocations[i].size, low, high))
+            return true;
+    }
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        const struct workload_op *op = &workload->ops[i];
+
+        switch (op->kind) {
+        case WORKLOAD_OP_MAP:
+            if (is_in(op->value, op->size, low, high))
+                return true;
+            break;
+        case WORKLOAD_OP_PTE_MAP:
+        case WORKLOAD_OP_TILE_MAP:
+        case WORKLOAD_OP_TILE_UNMAP:
+        case WORKLOAD_OP_TILE_COPY:
+            if (is_in(op->offset, op->size, low, high))
+                return true;
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+static bool has_room_for_reserved(const struct workload *workload, const struct run_mmu *mmu)
+{
+    uint64_t start, end;
+
+    run_mmu_reserved(mmu, &start, &end);
+    return !chooses_addresses(workload, start, end);
+}
+
 /*
  * Tables of more than a page, which 2 and 3 levels have, are in local memory (PT-006), where the
  * processor does not write them. Where a leaf table has entries of one size, a case that writes
@@ -278,6 +320,7 @@ static void draw_mmu(struct rng *rng, const struct workload *workload, struct ru
     mmu->has_idle_updates = rng_chance(rng, 1, 4);
     mmu->frees_tables = rng_chance(rng, 1, 2);
     mmu->may_cache_invalid = rng_chance(rng, 1, 4);
+    mmu->reserves_range = rng_chance(rng, 1, 4) && has_room_for_reserved(workload, mmu);
 }
 
 static void draw_level_and_tables(const struct campaign_options *options, uint64_t seed,
@@ -570,11 +613,12 @@ static void describe_tables(struct campaign_setup *setup)
         config->has_tables_in_system_memory ? ", tables in system memory" : "");
     if (mmu->levels)
         say(setup, ", %u levels", mmu->levels);
-    say(setup, "%s%s%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
+    say(setup, "%s%s%s%s%s%s%s%s", mmu->has_plain_entries ? ", plain entries" : "",
         pages_64k[mmu->pages_64k], mmu->has_large_pages ? ", large pages" : "",
         mmu->clears_tables ? ", tables cleared" : "", mmu->frees_tables ? ", tables freed" : "",
         mmu->has_idle_updates ? ", idle updates" : "",
-        mmu->may_cache_invalid ? ", cached invalid entries" : "");
+        mmu->may_cache_invalid ? ", cached invalid entries" : "",
+        mmu->reserves_range ? ", reserved range" : "");
 }
 
 static void describe_board(struct campaign_setup *setup)

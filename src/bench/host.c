@@ -257,8 +257,13 @@ static void note_unsupported(struct miniport_host *base, const char *callback)
 static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
                               DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
-    note_unsupported(base, "DxgkCbReserveGpuVirtualAddressRange");
-    return STATUS_NOT_SUPPORTED;
+    struct bench_host *host = host_from(base);
+    NTSTATUS status =
+        host->vidmm ? vidmm_reserve_gpu_va(host->vidmm, range) : STATUS_INVALID_PARAMETER;
+
+    if (status == STATUS_NOT_SUPPORTED)
+        note_unsupported(base, "DxgkCbReserveGpuVirtualAddressRange");
+    return status;
 }
 
 static NTSTATUS create_context_allocation(struct miniport_host *base,

@@ -3,7 +3,7 @@
  *
  * A capture names GPU virtual addresses line by line, and the manager, asked for any address, could
  * give one that a later line uses. So where a workload names addresses, everything else goes into
- * the widest gap between them:
+ * the widest gap between them and those that the driver has for itself:
  *
  *     [-- line 3 --)   [- line 9 -)............ gap ............[---- alloc va= ----)
  *                                   ^ va_next                   ^ va_end
@@ -61,7 +61,7 @@ static bool named_by(const struct workload *workload, const struct workload_op *
 bool player_survey_addresses(struct player *player)
 {
     const struct workload *workload = player->workload;
-    struct named_range *ranges = malloc(((size_t)workload->op_count + 1) * sizeof *ranges);
+    struct named_range *ranges = malloc(((size_t)workload->op_count + 2) * sizeof *ranges);
     uint64_t highest = UINT64_C(1) << (run_mmu_va_bits(&player->config.run->mmu) - 1);
     uint64_t end = LOWEST_VA;
     size_t count = 0;
@@ -70,6 +70,10 @@ bool player_survey_addresses(struct player *player)
         return false;
     for (uint32_t i = 0; i < workload->op_count; i++)
         count += named_by(workload, &workload->ops[i], &ranges[count]);
+    if (count && player->config.run->mmu.reserves_range) {
+        run_mmu_reserved(&player->config.run->mmu, &ranges[count].start, &ranges[count].end);
+        count++;
+    }
     qsort(ranges, count, sizeof *ranges, by_start);
     if (count) {
         ranges[count] = (struct named_range){highest, highest};

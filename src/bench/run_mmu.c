@@ -31,7 +31,8 @@ uint32_t run_mmu_straps(const struct run_mmu *mmu)
            (mmu->has_large_pages ? SGPU_STRAP_LARGE_PAGES : 0) |
            (mmu->clears_tables ? SGPU_STRAP_CLEAR_TABLES : 0) |
            (mmu->has_idle_updates ? SGPU_STRAP_IDLE_UPDATES : 0) |
-           (mmu->may_cache_invalid ? SGPU_STRAP_MAY_CACHE_INVALID : 0);
+           (mmu->may_cache_invalid ? SGPU_STRAP_MAY_CACHE_INVALID : 0) |
+           (mmu->reserves_range ? SGPU_STRAP_OWN_RANGE : 0);
 }
 
 void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEVELS])
@@ -55,4 +56,14 @@ unsigned run_mmu_va_bits(const struct run_mmu *mmu)
     for (unsigned i = 0; i < SGPU_MAX_LEVELS; i++)
         sum += bits[i];
     return sum;
+}
+
+void run_mmu_reserved(const struct run_mmu *mmu, uint64_t *out_start, uint64_t *out_end)
+{
+    unsigned levels = mmu->levels ? mmu->levels : ORDINARY_LEVELS;
+    uint8_t bits[SGPU_MAX_LEVELS];
+
+    run_mmu_index_bits(mmu, bits);
+    *out_start = UINT64_C(1) << (run_mmu_va_bits(mmu) - bits[levels - 1]);
+    *out_end = max_u64(*out_start, levels == 2 ? 2 * GiB : 0) + *out_start;
 }

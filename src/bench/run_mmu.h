@@ -24,11 +24,18 @@ struct run_mmu {
     bool clears_tables;     /* ExplicitPageTableInvalidation */
     bool has_idle_updates;  /* PageTableUpdateRequireAddressSpaceIdle */
     bool may_cache_invalid; /* no InvalidTlbEntriesNotCached */
+    bool reserves_range;    /* the driver reserves what an entry of each root translates (PT-044) */
 };
 
 /* The board: SGPU_STRAP_* to add, and the index bits of its levels. */
 uint32_t run_mmu_straps(const struct run_mmu *mmu);
 void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEVELS]);
 unsigned run_mmu_va_bits(const struct run_mmu *mmu);
+
+/*
+ * The addresses among which those are that the manager gives the driver with reserves_range: entry 1 of a
+ * root or, where that grows, what is up to one behind the addresses of tile pools, which end at 2 GiB.
+ */
+void run_mmu_reserved(const struct run_mmu *mmu, uint64_t *out_start, uint64_t *out_end);
 
 #endif

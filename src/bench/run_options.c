@@ -79,6 +79,7 @@ static const struct run_option rows[] = {
     CHOICE(mmu.clears_tables, "clear-page-tables", "no|yes"),
     CHOICE(mmu.has_idle_updates, "idle-updates", "no|yes"),
     CHOICE(mmu.may_cache_invalid, "cached-invalid-entries", "no|yes"),
+    CHOICE(mmu.reserves_range, "reserved-range", "no|yes"),
     NUMBER(budget, "budget"),
     NUMBER(paging_buffer_bytes, "paging-buffer"),
     NUMBER(paging_buffer_count, "paging-buffers"),

@@ -147,9 +147,10 @@ struct refkmd_adapter {
 struct refkmd_process {
     ULONG signature; /* REFKMD_PROCESS_SIGNATURE */
     struct refkmd_adapter *adapter;
-    BOOLEAN is_system; /* the paging process */
-    UINT64 root;       /* of its contexts, as the GPU names it; 0: none yet */
-    ULONG pasid;       /* IoMmu: its name before the IOMMU; 0: it has none */
+    BOOLEAN is_system;        /* the paging process */
+    UINT64 root;              /* of its contexts, as the GPU names it; 0: none yet */
+    ULONG pasid;              /* IoMmu: its name before the IOMMU; 0: it has none */
+    UINT64 own_va, own_bytes; /* addresses that the kernel leaves to the driver; 0 bytes: none */
 };
 
 struct refkmd_device {

@@ -215,6 +215,22 @@ static UINT64 entry_span(const struct paging_call *call,
     return span;
 }
 
+/* An entry of the root is made valid that the driver has for itself (process.c). */
+static BOOLEAN writes_own_range(const struct paging_call *call,
+                                const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const struct refkmd_process *process = update->hProcess;
+    UINT64 entry;
+
+    if (!process->own_bytes || update->PageTableLevel + 1 != call->adapter->level_count)
+        return FALSE;
+    entry = process->own_va / process->own_bytes;
+    if (!update->pPageTableEntries || entry < update->StartIndex ||
+        entry - update->StartIndex >= update->NumPageTableEntries)
+        return FALSE;
+    return update->pPageTableEntries[update->Flags.Repeat ? 0 : entry - update->StartIndex].Valid;
+}
+
 static const char *check_update_page_table(const struct paging_call *call)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
@@ -226,6 +242,8 @@ static const char *check_update_page_table(const struct paging_call *call)
     if (update->FirstPteVirtualAddress & (entry_span(call, update) - 1) ||
         update->FirstPteVirtualAddress >> call->adapter->va_bits)
         return "PT-017: FirstPteVirtualAddress is not where an entry begins";
+    if (writes_own_range(call, update))
+        return "PT-045: an entry is valid that is the driver's";
     return NULL;
 }
 

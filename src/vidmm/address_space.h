@@ -244,6 +244,8 @@ struct paging_process {
     uint64_t window_va;    /* GPU_VIRTUAL: page tables are seen here, one slot each */
     uint32_t window_next;  /* slots never used start here */
     struct window_stack window_stacks[WINDOW_STACKS];
+    bool has_reserved;
+    struct range_allocator reserved; /* below the layout, for the driver's ranges */
 };
 
 /*
@@ -258,6 +260,10 @@ uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
 NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
                                   uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
+/* What the driver knows it by while it is created. */
+#define PAGING_PROCESS_HANDLE ((HANDLE)(uintptr_t)1)
+/* Nothing of its own is below; known as soon as the caps are. */
+uint64_t paging_process_layout_start(const struct vidmm *vidmm);
 /* Most that its page tables can take; once paging_process_init() has been called. */
 uint64_t paging_process_bytes(const struct vidmm *vidmm);
 /* All tables are lost: writes those of the paging process anew, and shows it everybody's. */
@@ -328,8 +334,17 @@ struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint6
                            bool *is_physical);
 /* Makes the tables again that have left. As page_tables_prepare(). */
 NTSTATUS mapping_restore_tables(struct mapping *mapping);
-/* Owner cookie of address ranges that hold physical mappings. */
+/*
+ * Addresses for mappings that no client knows of (tile.c): the uppermost eighth, or, under a root that
+ * would have to reach there, the first ones. No client's range is there. False: there are no such
+ * mappings.
+ */
+bool mapping_privileged_range(const struct address_space *space, uint64_t *out_start,
+                              uint64_t *out_end);
+/* Owner cookies of address ranges: they hold physical mappings, or are the driver's (reserved_va.c). */
 #define OWNER_PHYSICAL 1
+#define OWNER_RESERVED 2
+NTSTATUS range_result(enum range_status status);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 

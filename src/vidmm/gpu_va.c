@@ -16,7 +16,7 @@
 /* Of a root that grows: pools are not larger, and the root is small that reaches behind it. */
 #define LOW_PRIVILEGED_END (UINT64_C(2) << 30)
 
-static NTSTATUS range_result(enum range_status status)
+NTSTATUS range_result(enum range_status status)
 {
     switch (status) {
     case RANGE_OK:
@@ -130,12 +130,17 @@ static enum job_step next_of_links(struct address_space *space, struct list *fre
 
 /* ---- Mappings of allocations --------------------------------------------------------------------------- */
 
+static bool is_mapping(uint64_t owner)
+{
+    return owner != OWNER_PHYSICAL && owner != OWNER_RESERVED;
+}
+
 struct mapping *mapping_find(struct vidmm_process *process, uint64_t va)
 {
     struct range_info info;
 
     if (!range_allocator_find(&process->space.ranges, va, &info) || info.offset != va ||
-        info.owner == OWNER_PHYSICAL)
+        !is_mapping(info.owner))
         return NULL;
     return (struct mapping *)(uintptr_t)info.owner;
 }
@@ -156,7 +161,7 @@ struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint6
     }
     *out_end = info.offset + info.size;
     *is_physical = !info.is_free && info.owner == OWNER_PHYSICAL;
-    return info.is_free || *is_physical ? NULL : (struct mapping *)(uintptr_t)info.owner;
+    return info.is_free || !is_mapping(info.owner) ? NULL : (struct mapping *)(uintptr_t)info.owner;
 }
 
 void mapping_free(struct mapping *mapping)
@@ -397,13 +402,8 @@ static NTSTATUS make_tables(struct vidmm_process *process, uint64_t bytes,
     return status;
 }
 
-/*
- * Addresses for mappings that no client knows of (tile.c): the uppermost eighth, or, under a root that
- * would have to reach there, the first ones. No client's range is there. False: there are no such
- * mappings.
- */
-static bool privileged_range(const struct address_space *space, uint64_t *out_start,
-                             uint64_t *out_end)
+bool mapping_privileged_range(const struct address_space *space, uint64_t *out_start,
+                              uint64_t *out_end)
 {
     const struct vidmm_caps *caps = &space->vidmm->caps;
     uint64_t limit = UINT64_C(1) << caps->va_bits;
@@ -420,7 +420,8 @@ static bool touches_privileged(const struct address_space *space, uint64_t va, u
 {
     uint64_t start, end;
 
-    return privileged_range(space, &start, &end) && va < end && (va >= start || bytes > start - va);
+    return mapping_privileged_range(space, &start, &end) && va < end &&
+           (va >= start || bytes > start - va);
 }
 
 /* The addresses that the caller has chosen. */
@@ -446,7 +447,7 @@ static NTSTATUS take_any(struct address_space *space, uint64_t bytes, enum mappi
     request.alignment = mapping_alignment(vidmm, bytes);
     if (!vidmm->caps.root_is_resizable)
         request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
-    if (privileged_range(space, &start, &end)) {
+    if (mapping_privileged_range(space, &start, &end)) {
         if (role == MAPPING_PRIVILEGED) {
             request.window_low = start;
             request.window_high = end;

@@ -339,12 +339,22 @@ uint64_t paging_process_bytes(const struct vidmm *vidmm)
            page_tables_bytes(&process->space, PAGE_BYTES_OF(process->scratch_pages));
 }
 
+static uint64_t layout_bytes(const struct vidmm *vidmm)
+{
+    return UINT64_C(1) << (vidmm->caps.root_is_resizable
+                               ? min_u64(vidmm->caps.va_bits, RESIZABLE_VA_BITS)
+                               : vidmm->caps.va_bits);
+}
+
+uint64_t paging_process_layout_start(const struct vidmm *vidmm)
+{
+    return layout_bytes(vidmm) / 16;
+}
+
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
-    uint64_t va_size = UINT64_C(1) << (vidmm->caps.root_is_resizable
-                                           ? min_u64(vidmm->caps.va_bits, RESIZABLE_VA_BITS)
-                                           : vidmm->caps.va_bits);
+    uint64_t va_size = layout_bytes(vidmm);
     uint64_t leaf = page_table_coverage(vidmm, 1);
     NTSTATUS status;
 
@@ -352,7 +362,7 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     process->space.driver_process = vidmm->queue.driver_process;
     process->space.is_paging_process = true;
     process->va_end = va_size;
-    process->fence_va = va_size / 16;
+    process->fence_va = paging_process_layout_start(vidmm);
     process->buffer_va = va_size / 8;
     process->scratch_va = va_size / 4;
     process->window_va = va_size / 2;
@@ -424,6 +434,8 @@ void paging_process_fini(struct vidmm *vidmm)
     static const struct paging_process empty;
     unsigned i;
 
+    range_allocator_fini(&process->reserved);
+    process->has_reserved = false;
     if (!process->space.vidmm)
         return;
     page_tables_free(&process->space);

@@ -43,9 +43,11 @@ static NTSTATUS create_system_context(struct vidmm *vidmm)
     if (vidmm->caps.is_virtual) {
         DXGKARG_CREATEPROCESS process = {0};
 
-        process.hDxgkProcess = (HANDLE)(uintptr_t)1;
+        process.hDxgkProcess = PAGING_PROCESS_HANDLE;
         process.Flags.SystemProcess = 1;
+        vidmm->process_in_creation = process.hDxgkProcess;
         status = miniport_create_process(vidmm->miniport, NULL, &process);
+        vidmm->process_in_creation = NULL;
         if (!NT_SUCCESS(status))
             return status;
         queue->driver_process = process.hKmdProcess;

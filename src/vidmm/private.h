@@ -632,8 +632,9 @@ struct vidmm {
     NTSTATUS refusal; /* what new work ends with (removal.c); STATUS_SUCCESS: it is taken */
     bool is_removed;  /* nothing goes to the driver any more */
     bool is_pumping, pump_again;
-    unsigned callback_depth; /* in the driver's completion: the pump runs afterwards */
-    unsigned root_calls;     /* in DxgkDdiSetRootPageTable: the power stays as it is */
+    unsigned callback_depth;    /* in the driver's completion: the pump runs afterwards */
+    HANDLE process_in_creation; /* as the driver knows it, in DxgkDdiCreateProcess; else NULL */
+    unsigned root_calls;        /* in DxgkDdiSetRootPageTable: the power stays as it is */
 
     struct segment system;
     struct segment *segments;  /* [i] has id i + 1 */

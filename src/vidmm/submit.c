@@ -49,7 +49,9 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
             create.pPasid = &pasid;
             pasid = process->pasid;
         }
+        vidmm->process_in_creation = process;
         status = miniport_create_process(vidmm->miniport, NULL, &create);
+        vidmm->process_in_creation = NULL;
         if (!NT_SUCCESS(status))
             goto close_iommu;
         process->space.driver_process = create.hKmdProcess;

@@ -264,6 +264,8 @@ const struct workload_option_info workload_options[] = {
      "whether page tables go with the last mapping in their range"},
     {"cached-invalid-entries", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the GPU may have cached that an entry was not valid"},
+    {"reserved-range", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
+     "whether the driver reserves what an entry of each root page table translates"},
     {"clear-page-tables", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
      "whether the driver wants every entry invalid before its table goes"},
     {"idle-updates", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
