@@ -294,6 +294,60 @@ static void tables_that_go_early_or_cleared_play_cleanly(void **state)
     }
 }
 
+/* PT-044 and PT-045, where the manager and the player choose addresses, and where the case does. */
+static void a_reserved_range_is_nobodys_at_any_number_of_levels(void **state)
+{
+    static const char *const levels[] = {"2", "3", "4", "5", "6"};
+    static const char *const modes[] = {"gpu-virtual", "gpu-physical"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        struct workload *workloads[] = {load("two-processes.case"), generate("seed=8"),
+                                        generate("seed=9")};
+
+        for (size_t w = 0; w < ARRAY_COUNT(workloads); w++) {
+            struct run_result *result;
+
+            set(workloads[w], "page-table-levels", levels[i]);
+            set(workloads[w], "page-tables", modes[(i + w) % ARRAY_COUNT(modes)]);
+            set(workloads[w], "reserved-range", "yes");
+            set(workloads[w], "model", "gpummu");
+            result = execute(workloads[w], NULL);
+            assert_int_equal(result->outcome, RUN_CLEAN);
+            assert_int_equal(result->mismatches, 0);
+            /* One call for each process, the paging process among them. */
+            assert_int_equal(result->rules.evaluated[RULE_PT_044], workloads[w]->process_count + 1);
+            assert_true(result->rules.evaluated[RULE_PT_045] > workloads[w]->process_count);
+            finish(result);
+            workload_free(workloads[w]);
+        }
+    }
+}
+
+static void a_mapping_into_a_reserved_range_fails(void **state)
+{
+    static const char *const answers[] = {"no", "yes"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(answers); i++) {
+        struct workload *workload = parse("drydock-case 1\n"
+                                          "option model gpummu\n"
+                                          "alloc a size=64K flags=nomap\n"
+                                          "map a va=0x7ffffff000 size=4K\n"
+                                          "map a va=0x10000000000 size=4K\n"
+                                          "map a va=0x8000000000 size=4K\n");
+        struct run_result *result;
+
+        set(workload, "reserved-range", answers[i]);
+        result = execute(workload, NULL);
+        assert_int_equal(result->finding_count, i);
+        if (i) {
+            assert_int_equal(result->findings[0].line, 6);
+            assert_non_null(strstr(result->findings[0].text, "0xc0000708"));
+        }
+        finish(result);
+        workload_free(workload);
+    }
+}
+
 /* PT-035 holds for the root that a larger one has taken the place of as well. */
 static void a_root_that_grows_is_cleared_before_it_goes(void **state)
 {
@@ -404,6 +458,8 @@ int main(void)
         cmocka_unit_test(scratch_is_used_again_for_the_other_kind_of_leaf),
         cmocka_unit_test(every_number_of_levels_plays_cleanly_with_large_pages),
         cmocka_unit_test(tables_that_go_early_or_cleared_play_cleanly),
+        cmocka_unit_test(a_reserved_range_is_nobodys_at_any_number_of_levels),
+        cmocka_unit_test(a_mapping_into_a_reserved_range_fails),
         cmocka_unit_test(a_root_that_grows_is_cleared_before_it_goes),
         cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
