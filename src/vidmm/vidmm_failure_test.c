@@ -465,6 +465,19 @@ static void use_until_the_gpu_hangs(struct rig *rig)
         rig_destroy_object(rig, &objects[i]);
 }
 
+/* A driver that has a range of addresses of its own in each process, or no process. */
+static NTSTATUS create_reserving(struct miniport *self, HANDLE object,
+                                 DXGKARG_CREATEPROCESS *create)
+{
+    uint64_t unit = page_table_coverage(rig_of(self)->vidmm, RIG_LEVELS - 1);
+    DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {
+        .hDxgkProcess = create->hDxgkProcess, .BaseAddress = 8 * unit, .SizeInBytes = unit};
+    NTSTATUS status = vidmm_reserve_gpu_va(rig_of(self)->vidmm, &range);
+
+    EXPECT(range.StartVirtualAddress == (NT_SUCCESS(status) ? 8 * unit : 0));
+    return NT_SUCCESS(status) ? rig_create_process(self, object, create) : status;
+}
+
 static void fail_each(const struct rig_config *config, enum failure failure,
                       void (*scenario)(struct rig *rig))
 {
@@ -476,6 +489,8 @@ static void fail_each(const struct rig_config *config, enum failure failure,
 
         snprintf(rig_repeat, sizeof rig_repeat, "model %d mode %d, %s %" PRIu64, config->is_virtual,
                  config->mode, failure == FAIL_HOST ? "host allocation" : "page call", n);
+        if (config->is_virtual)
+            rig->ops.create_process = create_reserving;
         arm(rig, failure, n);
         AGAIN(rig, rig_start(rig));
         AGAIN(rig, vidmm_process_create(rig->vidmm, &rig->process));
@@ -602,6 +617,7 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_statistics",
                                       "vidmm_process_create",
                                       "vidmm_process_destroy",
+                                      "vidmm_reserve_gpu_va",
                                       "vidmm_device_create",
                                       "vidmm_device_destroy",
                                       "vidmm_device_is_in_error",
