@@ -679,9 +679,10 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
  * Protections that the driver does not support are left out of the entries. driver_protection goes
  * to the driver as it is, with these entries and no others.
  *
- * STATUS_RESOURCE_IN_USE: part of the range is taken, or the driver's. STATUS_INVALID_PARAMETER: also when part of it is
- * where tile pools are mapped (docs/contract-choices.md), and when a page is mapped with another driver
- * protection and one of the two is unique. STATUS_NO_MEMORY.
+ * STATUS_RESOURCE_IN_USE: part of the range is taken, or reserved by the driver.
+ * STATUS_INVALID_PARAMETER: also when part of it is where tile pools are mapped
+ * (docs/contract-choices.md), and when a page is mapped with another driver protection and one of the
+ * two is unique. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
                           uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
