@@ -437,17 +437,38 @@ static void report_leftover(void *context, const char *text)
     run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine), "%s", text);
 }
 
-void run_report_driver_leaks(struct run_assembly *run, const char *after)
+struct run_held run_what_driver_holds(const struct run_assembly *run)
 {
+    struct run_held held = {.blocks = nt_pool_live_blocks(run->nt),
+                            .block_bytes = nt_pool_live_bytes(run->nt)};
+
+    held.mappings = nt_mapping_count(run->nt, &held.mapping_bytes);
+    held.lists = nt_held_list_count(run->nt, &held.list_bytes);
+    return held;
+}
+
+/* What is there beyond what may be. */
+static void report_more(struct run_assembly *run, const char *after, const char *what,
+                        uint64_t count, uint64_t bytes, uint64_t kept, uint64_t kept_bytes)
+{
+    if (count > kept)
+        report_leak_after(run, after, what, count - kept,
+                          bytes > kept_bytes ? bytes - kept_bytes : 0);
+}
+
+void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded)
+{
+    const struct run_held now = run_what_driver_holds(run);
+    const struct run_held kept = is_unloaded ? (struct run_held){0} : run->entered;
     uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
 
     report_leak_after(run, after, "mappings of the driver's device", count, bytes);
-    report_leak_after(run, after, "blocks of the driver's pool", nt_pool_live_blocks(run->nt),
-                      nt_pool_live_bytes(run->nt));
-    count = nt_mapping_count(run->nt, &bytes);
-    report_leak_after(run, after, "mappings of the driver's", count, bytes);
-    count = nt_held_list_count(run->nt, &bytes);
-    report_leak_after(run, after, "MDLs of the driver's with pages", count, bytes);
+    report_more(run, after, "blocks of the driver's pool", now.blocks, now.block_bytes, kept.blocks,
+                kept.block_bytes);
+    report_more(run, after, "mappings of the driver's", now.mappings, now.mapping_bytes,
+                kept.mappings, kept.mapping_bytes);
+    report_more(run, after, "MDLs of the driver's with pages", now.lists, now.list_bytes,
+                kept.lists, kept.list_bytes);
     nt_for_each_leftover(run->nt, report_leftover, run);
 }
 
@@ -514,7 +535,7 @@ static void lower_driver(struct run_assembly *run)
         miniport_raw_unload(run->raw);
     if (run->has_host) {
         host_set_miniport(&run->host, NULL);
-        run_report_driver_leaks(run, "everything was destroyed");
+        run_report_driver_leaks(run, "everything was destroyed", true);
         host_fini(&run->host);
     }
     miniport_destroy(run->top);

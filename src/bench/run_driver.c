@@ -74,7 +74,7 @@ static bool start_adapter(struct run_assembly *run)
     if (!NT_SUCCESS(status) && run->deny && miniport_deny_count(run->deny)) {
         run->top->ops->remove_device(run->top);
         run->is_added = false;
-        run_report_driver_leaks(run, "a start that failed");
+        run_report_driver_leaks(run, "a start that failed", false);
         if (!add_device(run))
             return false;
         status = start_device(run);
@@ -145,6 +145,7 @@ bool run_raise_driver(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
                           (unsigned)status);
+    run->entered = run_what_driver_holds(run);
     status = miniport_raw_create(&run->own.services, &data, &run->raw);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' has an interface version that is not known: 0x%x",

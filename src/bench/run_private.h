@@ -30,6 +30,11 @@
 
 #include <setjmp.h>
 
+/* What a driver holds of the kernel. */
+struct run_held {
+    uint64_t blocks, block_bytes, mappings, mapping_bytes, lists, list_bytes;
+};
+
 struct run_assembly {
     const struct run_config *config;
     const struct workload *workload;
@@ -45,6 +50,7 @@ struct run_assembly {
     struct check *check;
     struct bench_host host;
     bool has_host;
+    struct run_held entered; /* what the driver held when DriverEntry had returned */
     struct platform platform;
     bool has_platform;
     struct miniport *raw, *trace, *deny, *top;
@@ -65,14 +71,16 @@ struct run_assembly {
 bool run_refuse(struct run_assembly *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+struct run_held run_what_driver_holds(const struct run_assembly *run);
+
 /* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */
 bool run_raise_driver(struct run_assembly *run);
 
 /*
- * The driver has been removed, after what the text names: blocks of its pool and mappings of its device
- * that are still there are leaks.
+ * The driver's device has been removed, after what the text names: blocks of its pool and mappings that are
+ * still there are leaks. is_unloaded: so is what DriverEntry took, which is else the driver's to keep.
  */
-void run_report_driver_leaks(struct run_assembly *run, const char *after);
+void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
 
 /*
  * What others tell goes into the result, or on to who must know. These give the callbacks, to be
