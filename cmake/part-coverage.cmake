@@ -12,3 +12,30 @@ if(DRYDOCK_BENCH AND TARGET drydock_bench)
     target_sources(drydock_bench PRIVATE ${members})
     target_include_directories(drydock_bench PRIVATE ${CMAKE_BINARY_DIR}/generated)
 endif()
+
+# No member is open: `drydock ops --check` over a set of cases that is enough to show it. The
+# first ones have operations that few cases have, so that calls of others need not be watched for long.
+# A member that comes open has to be closed by a case, here or, where one of these can be dropped, in its
+# place; or by a reason in src/bench/coverage_table.c.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME cli/ops
+             COMMAND drydock ops --check --open
+                     cases/two-swizzling-ranges.case cases/sequences/S-19-special-lock-transfer.case
+                     cases/sequences/S-20-context-allocation-kinds.case
+                     cases/sequences/S-05-S-07-parts-and-mmus.case
+                     cases/sequences/NTF-010-native-fences.case
+                     cases/sequences/S-26-allocation-notification.case
+                     cases/sequences/S-25-tile-mapping.case cases/agp-fourth-segment.case
+                     cases/agp.case cases/aperture-pieces.case cases/banks.case
+                     cases/board-traits-firmware.case cases/board-traits.case cases/dead-memory.case
+                     cases/fill-pattern.case cases/host-aperture.case cases/kept-hibernate.case
+                     cases/kept-part.case cases/large-pages.case cases/null-rendering.case
+                     cases/parts-of-a-split-buffer.case cases/protections.case
+                     cases/remapped-aperture.case cases/rows.case
+                     cases/sequences/S-14-64k-pages-dual.case
+                     cases/sequences/S-14-64k-pages-single.case
+                     cases/sequences/S-20-context-allocation.case cases/sequences/S-21-adl-mapping.case
+                     cases/tables-in-system-memory.case cases/tiles-in-pieces.case
+                     cases/tiles-of-pools-that-go.case cases/tiles-without-ranges.case
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+endif()

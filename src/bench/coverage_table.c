@@ -148,6 +148,9 @@ static const struct reason {
      "chosen"},
     {DXGK_OPERATION_DISCARD_CONTENT, "Flags.AllocationIsIdle",
      "the reference GPU binds no hardware to a residency, so giving one up never has to wait"},
+    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.pMdl",
+     "no use for the driver: the image is written through the CPU's address (CTX-007) or the GPU's "
+     "(CTX-008), which come with it"},
     {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
     {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",

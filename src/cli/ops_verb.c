@@ -97,6 +97,18 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Behind what was named before it, and of a folder by their names. */
+static bool add_sorted(struct case_list *list, const char *path)
+{
+    size_t first = list->count;
+
+    if (!add_cases(list, path))
+        return false;
+    if (list->count > first)
+        qsort(list->paths + first, list->count - first, sizeof *list->paths, compare_paths);
+    return true;
+}
+
 /* ---- Runs --------------------------------------------------------------------------------------- */
 
 /*
@@ -189,7 +201,13 @@ static enum cli_status play_once(struct coverage *coverage, const char *path,
     return status;
 }
 
-static enum cli_status play_case(struct coverage *coverage, const char *path)
+/* Nothing is left that another run could show, and no more than that is asked for. */
+static bool is_done(const struct coverage *coverage, bool is_check)
+{
+    return is_check && coverage_is_all_settled(coverage);
+}
+
+static enum cli_status play_case(struct coverage *coverage, const char *path, bool is_check)
 {
     struct set_up set_up = {0};
     enum cli_status status = CLI_FINE;
@@ -220,7 +238,7 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
 
         if (one > status)
             status = one;
-    } while (next_set_up(&set_up));
+    } while (!(is_played && is_done(coverage, is_check)) && next_set_up(&set_up));
     if (!is_played) {
         cli_error("%s: refused by every set-up of the bench (drydock run says why)", path);
         status = CLI_USAGE;
@@ -229,14 +247,13 @@ static enum cli_status play_case(struct coverage *coverage, const char *path)
     return status;
 }
 
-/* Only until every member is settled: what further cases show is not asked for. */
 static enum cli_status play_all(struct coverage *coverage, const struct case_list *list,
                                 bool is_check)
 {
     enum cli_status status = CLI_FINE;
 
-    for (size_t i = 0; i < list->count && !(is_check && coverage_is_all_settled(coverage)); i++) {
-        enum cli_status one = play_case(coverage, list->paths[i]);
+    for (size_t i = 0; i < list->count && !is_done(coverage, is_check); i++) {
+        enum cli_status one = play_case(coverage, list->paths[i], is_check);
 
         if (one > status)
             status = one;
@@ -349,9 +366,9 @@ static enum cli_status ops(const struct cli_arguments *arguments)
     bool is_found = coverage != NULL;
 
     for (size_t i = 0; i < arguments->rest_count && is_found; i++)
-        is_found = add_cases(&list, arguments->rest[i]);
+        is_found = add_sorted(&list, arguments->rest[i]);
     if (is_found && arguments->rest_count == 0)
-        is_found = add_cases(&list, "cases");
+        is_found = add_sorted(&list, "cases");
     if (is_found && list.count == 0)
         cli_error("there is no case to play (drydock ops --help)");
     if (!is_found || list.count == 0) {
@@ -359,7 +376,6 @@ static enum cli_status ops(const struct cli_arguments *arguments)
         coverage_destroy(coverage);
         return CLI_USAGE;
     }
-    qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
     if (values[OPTION_CHECK])
         coverage_set_frugal(coverage);
     status = play_all(coverage, &list, values[OPTION_CHECK] != NULL);
@@ -382,11 +398,11 @@ const struct cli_verb cli_ops = {
     .summary = "Which members of the paging operations are set, read and varied, by recorded runs",
     .details =
         "Plays the cases (those under cases/, unless others are named) on every level of the\n"
-        "driver and with every way of updating page tables, and records each call between\n"
-        "manager and driver. A member is set when a call had something else than zero in it,\n"
-        "varied when two calls differed, and read when the other side really loaded it from\n"
-        "memory, which is measured with protected pages and single steps. A sentence stands\n"
-        "where that cannot be.",
+        "driver and with every way of updating page tables, in the order named, those of a\n"
+        "folder by their names, and records each call between manager and driver. A member is\n"
+        "set when a call had something else than zero in it, varied when two calls differed,\n"
+        "and read when the other side really loaded it from memory, which is measured with\n"
+        "protected pages and single steps. A sentence stands where that cannot be.",
     .options = options,
     .repeated_option = -1,
     .run = ops,
