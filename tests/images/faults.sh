@@ -91,6 +91,8 @@ if [ "$which" = all ]; then
         while read -r number name kind; do
             # What it means to come back at another level is a rule of paging alone.
             [ "$kind" = PB-030 ] && [ "$ddi" != BuildPagingBuffer ] && continue
+            # At the device's level memory is not to be asked for: the bug check comes first.
+            case $ddi-$number in InterruptRoutine-14 | InterruptRoutine-19 | InterruptRoutine-21) kind=driver ;; esac
             play "$number" "$ddi" "$kind" || exit 1
         done <"$work/faults"
     done
