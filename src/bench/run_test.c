@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -303,7 +304,7 @@ static void an_address_that_stays_taken_is_a_finding_of_its_line(void **state)
     workload_free(workload);
 }
 
-/* A TiB that nothing is written to costs no time; more than a run can follow is refused. */
+/* A TiB that nothing is written to costs no time of the processor; more than a run can follow is refused. */
 static void sizes_that_are_not_played_cost_nothing(void **state)
 {
     struct workload *workload = parse("drydock-case 1\n"
@@ -314,11 +315,12 @@ static void sizes_that_are_not_played_cost_nothing(void **state)
 
     for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
         struct run_config config = config_for(workload, (enum run_model)model);
+        clock_t before = clock();
         struct run_result *result = execute(&config, workload);
 
         assert_int_equal(result->outcome, RUN_FINDINGS);
         assert_int_equal(find_finding(result, RUN_FINDING_SUBMISSION)->needed, 1024 * GiB);
-        assert_true(result->wall_seconds < 20);
+        assert_true(clock() - before < 20 * CLOCKS_PER_SEC);
         finish(result);
     }
     workload_free(workload);
