@@ -309,6 +309,10 @@ for key in generator case operations allocations steps peak_live_bytes; do
 done
 expect 0 gen --json
 prints '"name": "transformer"'
+expect 0 rules XFER-010
+prints '(tests alone: nothing that the manager moves'
+expect 0 rules XFER-001
+! grep -q 'tests alone' out || fail "campaigns evaluate XFER-001"
 expect 0 ops "$cases/first-page-in.case"
 prints 'VIRTUAL_TRANSFER'
 expect 0 ops "$cases/first-page-in.case" --json

@@ -1,5 +1,6 @@
 #include "report/rules_report.h"
 
+#include "check/rule_rarities.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -185,15 +186,18 @@ static void put_rule(FILE *out, enum rule_id id, const struct rule_counts *count
     const struct rule *rule = rule_get(id);
     const char *reason = rule_reason_unchecked(id);
     enum rule_state state = rule_state(id, counts);
+    const char *rare = state == RULE_STATE_CHECKED ? NULL : rule_reason_rare(id);
     char evaluated[REPORT_NUMBER_BYTES] = "-", broken[REPORT_NUMBER_BYTES] = "-";
 
     if (counts) {
         report_count(evaluated, counts->evaluated[id]);
         report_count(broken, counts->broken[id]);
     }
-    fprintf(out, "%-9s %-6s %u  %-9s %-6s %13s %7s  %s\n", rule->id, rule_side_name(rule->side),
-            rule->tier, rule_state_name(state), rule_is_tested(id) ? "both" : "no", evaluated,
-            broken, state == RULE_STATE_CANNOT ? reason : rule->sentence);
+    fprintf(out, "%-9s %-6s %u  %-9s %-6s %13s %7s  %s%s%s%s\n", rule->id,
+            rule_side_name(rule->side), rule->tier, rule_state_name(state),
+            rule_is_tested(id) ? "both" : "no", evaluated, broken,
+            state == RULE_STATE_CANNOT ? reason : rule->sentence, rare ? " (tests alone: " : "",
+            rare ? rare : "", rare ? ")" : "");
 }
 
 void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *counts,
