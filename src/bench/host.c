@@ -41,8 +41,7 @@ NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 
 NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data)
 {
-    static const char key[] =
-        "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock";
+    static const char key[] = "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock";
     static WCHAR path[sizeof key];
     UNICODE_STRING registry_path = {
         .Length = sizeof path - sizeof path[0],

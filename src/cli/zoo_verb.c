@@ -25,7 +25,7 @@ enum {
 
 static const struct cli_option options[] = {
     [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
-    [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play at most, each defect and model (60)"},
+    [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play at most, each defect and model (100)"},
     [OPTION_JOBS] = {"jobs", 'j', "J", "defects at once (the processors of this machine)"},
     [OPTION_SECONDS] = {"seconds", 0, "S", "for making the case of a defect smaller (10)"},
     [OPTION_KEEP] = {"no-shrink", 0, NULL, "leave the cases as they are"},
@@ -237,7 +237,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     const char *const *values = arguments->values;
     enum campaign_model model = CAMPAIGN_ALL_MODELS;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t seeds = 60, jobs = processors > 0 ? (uint64_t)processors : 1, seconds = 10;
+    uint64_t seeds = 100, jobs = processors > 0 ? (uint64_t)processors : 1, seconds = 10;
     enum cli_status status;
     struct zoo_row *rows;
     struct zoo_play play;

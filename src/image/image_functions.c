@@ -233,8 +233,8 @@ uint64_t image_function_entry_at(const struct image *image, uint64_t address)
     if (!image_contains(image, address))
         return 0;
     index = find_function(image, address - image_base(image), &function);
-    return index == image->function_count ? 0
-                                          : image_base(image) +
-                                                image->directories[IMAGE_FUNCTIONS].rva +
-                                                (uint64_t)FUNCTION_BYTES * index;
+    return index == image->function_count
+               ? 0
+               : image_base(image) + image->directories[IMAGE_FUNCTIONS].rva +
+                     (uint64_t)FUNCTION_BYTES * index;
 }

@@ -103,8 +103,8 @@ static NTSTATUS NOINLINE locals_survive(ULONG64 seed)
     __try {
         sink = deep(20, a, b);
     } __except (EXCEPTION_EXECUTE_HANDLER) {
-        return (a ^ b ^ c ^ d ^ e ^ f) == (seed * 5 ^ (seed ^ 0x55) ^ (seed + 9) ^ (seed << 3) ^
-                                           ~seed ^ (seed | 1))
+        return (a ^ b ^ c ^ d ^ e ^ f) ==
+                       (seed * 5 ^ (seed ^ 0x55) ^ (seed + 9) ^ (seed << 3) ^ ~seed ^ (seed | 1))
                    ? 1
                    : 2;
     }
@@ -372,8 +372,8 @@ static VOID NOINLINE call_null(void)
     say("never");
 }
 
-static NTSTATUS NOINLINE caught(VOID (*function)(void), NTSTATUS code, ULONG parameters, ULONG64 first,
-                       ULONG64 second)
+static NTSTATUS NOINLINE caught(VOID (*function)(void), NTSTATUS code, ULONG parameters,
+                                ULONG64 first, ULONG64 second)
 {
     __try {
         function();
