@@ -8,6 +8,8 @@
  */
 #include "check/oracle_internal.h"
 
+#include "base/assert.h"
+
 #include <stdio.h>
 
 #define MOST_PAGES_SEARCHED 65536u
@@ -204,6 +206,7 @@ static bool is_one_run(const struct picture *picture)
 
 static enum rule_id say(enum rule_id rule, char text[BLAME_BYTES], const char *sentence)
 {
+    ASSERT(rule_get(rule)->side == RULE_SIDE_DRIVER || rule_is_carried_out(rule));
     snprintf(text, BLAME_BYTES, ": %s", sentence);
     return rule;
 }

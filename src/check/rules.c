@@ -43,6 +43,11 @@ const char *rule_side_name(enum rule_side side)
     return side == RULE_SIDE_OS ? "os" : "driver";
 }
 
+bool rule_is_carried_out(enum rule_id id)
+{
+    return id == RULE_FILL_001 || id == RULE_SLT_007 || id == RULE_VX_003 || id == RULE_XFER_006;
+}
+
 const char *rule_basis_name(enum rule_basis basis)
 {
     return basis == RULE_BASIS_DOC ? "documented" : "inferred";

@@ -46,6 +46,9 @@ struct rule {
 const struct rule *rule_get(enum rule_id id); /* not of RULE_NONE */
 enum rule_id rule_find(const char *id);       /* "PB-004", case ignored; RULE_NONE: there is none */
 const char *rule_side_name(enum rule_side side); /* "os", "driver" */
+/* A rule of the system's half for what it asks, and of the driver's for what its packets then do: memory that
+   does not hold what was asked for is the driver's fault. */
+bool rule_is_carried_out(enum rule_id id);
 const char *rule_basis_name(enum rule_basis basis);
 
 /* Why no run can check it, NULL: it is checked where it is evaluated. */

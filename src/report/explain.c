@@ -318,6 +318,7 @@ static void tell_words(FILE *out, const struct rule *rule)
 void report_explain(FILE *out, enum rule_id id, const struct rule_counts *counts)
 {
     const struct rule *rule = rule_get(id);
+    struct rule windows = *rule; /* as the one breaks it who may be at fault */
     const struct rule_example *example = rule_find_example(id);
     const char *subject = rule_area_subject(rule->id);
     char text[REPORT_SENTENCE_BYTES], violation[REPORT_VIOLATION_BYTES];
@@ -329,15 +330,20 @@ void report_explain(FILE *out, enum rule_id id, const struct rule_counts *counts
     tell_words(out, rule);
     fputc('\n', out);
     tell(out, "Obeyed by",
-         rule->side == RULE_SIDE_OS ? "the operating system; here Drydock's memory manager, so a "
-                                      "finding is a defect of ours"
-                                    : "the driver");
+         rule_is_carried_out(id)
+             ? "the operating system, which asks, and the driver, whose packets do "
+               "it: memory that does not hold what was asked for is the driver's"
+         : rule->side == RULE_SIDE_OS ? "the operating system; here Drydock's memory manager, so a "
+                                        "finding is a defect of ours"
+                                      : "the driver");
     tell_versions(out, rule);
     tell(out, "Basis",
          rule->basis == RULE_BASIS_DOC ? "documented: the pages below say it"
                                        : "inferred: it follows from the pages below, none says it");
     tell_sources(out, rule);
-    tell(out, "Windows", report_violation(rule, violation));
+    if (rule_is_carried_out(id))
+        windows.side = RULE_SIDE_DRIVER;
+    tell(out, "Windows", report_violation(&windows, violation));
     tell(out, "Tier",
          rule->tier == 1 ? "1: met in every run"
                          : "2: of a version or feature, or no failure by itself");

@@ -101,6 +101,19 @@ static void abbreviations_are_told(void **state)
     free(text);
 }
 
+static void a_rule_that_packets_carry_out_is_the_drivers_too(void **state)
+{
+    char *text = explain(RULE_XFER_006, NULL);
+
+    assert_non_null(strstr(text, "and the driver"));
+    assert_non_null(strstr(text, "not documented: anything may happen"));
+    assert_null(strstr(text, "a defect of ours"));
+    free(text);
+    text = explain(RULE_XFER_007, NULL);
+    assert_non_null(strstr(text, "a finding is a defect of"));
+    free(text);
+}
+
 static void counts_say_whether_it_was_checked(void **state)
 {
     struct rule_counts counts = {0};
@@ -122,6 +135,7 @@ int main(void)
         cmocka_unit_test(an_example_shows_both_sides),
         cmocka_unit_test(names_are_spelled_out),
         cmocka_unit_test(abbreviations_are_told),
+        cmocka_unit_test(a_rule_that_packets_carry_out_is_the_drivers_too),
         cmocka_unit_test(counts_say_whether_it_was_checked),
     };
 

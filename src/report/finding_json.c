@@ -32,12 +32,12 @@ static void set_lines(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, lines);
 }
 
-static void set_rule(json_t *json, enum rule_id id)
+static void set_rule(json_t *json, const struct report_finding *finding, enum rule_id id)
 {
     char violation[REPORT_VIOLATION_BYTES];
-    const struct rule *rule = id == RULE_NONE ? NULL : rule_get(id);
+    struct rule rule;
 
-    if (!rule) {
+    if (id == RULE_NONE) {
         static const char *const keys[] = {"sentence", "source", "windows", "versions",
                                            "basis",    "side",   "tier"};
 
@@ -45,13 +45,15 @@ static void set_rule(json_t *json, enum rule_id id)
             json_object_set_new(json, keys[i], json_null());
         return;
     }
-    set_text(json, "sentence", rule->sentence);
-    set_text(json, "source", rule->source);
-    set_text(json, "windows", report_violation(rule, violation));
-    set_text(json, "versions", rule->versions);
-    set_text(json, "basis", rule_basis_name(rule->basis));
-    set_text(json, "side", rule_side_name(rule->side));
-    set(json, "tier", rule->tier);
+    rule = *rule_get(id);
+    rule.side = report_side(finding, id);
+    set_text(json, "sentence", rule.sentence);
+    set_text(json, "source", rule.source);
+    set_text(json, "windows", report_violation(&rule, violation));
+    set_text(json, "versions", rule.versions);
+    set_text(json, "basis", rule_basis_name(rule.basis));
+    set_text(json, "side", rule_side_name(rule.side));
+    set(json, "tier", rule.tier);
 }
 
 json_t *report_finding_json(const struct report_finding *finding)
@@ -67,7 +69,7 @@ json_t *report_finding_json(const struct report_finding *finding)
     set_text(json, "cause", cause);
     set_text(json, "where", detail->where);
     set_text(json, "text", finding->text);
-    set_rule(json, rule);
+    set_rule(json, finding, rule);
     set(json, "event", detail->event);
     set_lines(json, "objects", detail->objects);
     set_lines(json, "arguments", detail->arguments);

@@ -111,6 +111,7 @@ static void a_finding_without_a_rule_goes_under_its_kind(void **state)
 static void a_content_finding_never_accuses_the_manager(void **state)
 {
     struct report_finding finding = of_rule();
+    json_t *json;
     char *text;
 
     finding.rule = "XFER-006";
@@ -124,6 +125,13 @@ static void a_content_finding_never_accuses_the_manager(void **state)
     assert_null(strstr(text, "system's own"));
     assert_non_null(strstr(text, "the driver's to carry out"));
     free(text);
+    json = report_finding_json(&finding);
+    assert_string_equal(json_string_value(json_object_get(json, "side")), "driver");
+    json_decref(json);
+    finding.kind = "manager";
+    json = report_finding_json(&finding);
+    assert_string_equal(json_string_value(json_object_get(json, "side")), "os");
+    json_decref(json);
 }
 
 static void a_run_that_could_not_end_is_a_finding_too(void **state)

@@ -179,6 +179,12 @@ static bool is_code(const char *at)
     return strncmp(at, "0x1", 3) == 0 && strspn(at + 2, "0123456789ABCDEF") == 3;
 }
 
+/* What the manager asks for is judged by itself, as a finding of the kind manager. */
+enum rule_side report_side(const struct report_finding *finding, enum rule_id id)
+{
+    return strcmp(finding->kind, "content") == 0 ? RULE_SIDE_DRIVER : rule_get(id)->side;
+}
+
 const char *report_violation(const struct rule *rule, char text[REPORT_VIOLATION_BYTES])
 {
     const char *at = rule->violation;
@@ -243,12 +249,11 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
     if (id == RULE_NONE)
         return;
     rule = *rule_get(id);
-    whose = rule.side == RULE_SIDE_OS ? "the memory manager's: a defect of ours" : "the driver's";
-    /* What the manager asked for is judged by itself, as a finding of the kind manager. */
-    if (rule.side == RULE_SIDE_OS && strcmp(finding->kind, "content") == 0) {
-        whose = "the driver's to carry out";
-        rule.side = RULE_SIDE_DRIVER;
-    }
+    whose = rule.side == RULE_SIDE_DRIVER ? "the driver's"
+            : report_side(finding, id) == RULE_SIDE_DRIVER
+                ? "the driver's to carry out"
+                : "the memory manager's: a defect of ours";
+    rule.side = report_side(finding, id);
     snprintf(text, sizeof text, "%s\n(%s; tier %u, WDDM %s, %s; drydock explain %s)",
              report_plain_words(rule.id, rule.sentence, sentence), whose, rule.tier, rule.versions,
              rule_basis_name(rule.basis), rule.id);

@@ -40,7 +40,7 @@ static const char *level_of(const struct report_finding *finding)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-static char *help_text(const struct rule *rule)
+static char *help_text(const struct rule *rule, enum rule_side side)
 {
     char violation[REPORT_VIOLATION_BYTES];
     char *text = NULL;
@@ -52,7 +52,7 @@ static char *help_text(const struct rule *rule)
     fprintf(out,
             "%s\n\nWho must obey: %s.\nWDDM versions: %s.\nSource: %s (%s).\n"
             "Windows: %s.\nHow it is seen: %s\n\ndrydock explain %s tells more.",
-            rule->sentence, rule->side == RULE_SIDE_OS ? "the operating system" : "the driver",
+            rule->sentence, side == RULE_SIDE_OS ? "the operating system" : "the driver",
             rule->versions, rule->source, rule_basis_name(rule->basis),
             report_violation(rule, violation), rule->check, rule->id);
     if (fclose(out) != 0) {
@@ -69,12 +69,13 @@ static json_t *rule_json(const struct report_finding *finding)
            *tags = json_array();
     const char *sentence =
         id == RULE_NONE ? report_kind_sentence(finding->kind) : rule_get(id)->sentence;
-    char *help = id == RULE_NONE ? NULL : help_text(rule_get(id));
+    enum rule_side side = id == RULE_NONE ? RULE_SIDE_DRIVER : report_side(finding, id);
+    char *help = id == RULE_NONE ? NULL : help_text(rule_get(id), side);
 
     json_object_set_new(configuration, "level", json_string(level_of(finding)));
     json_array_append_new(tags, json_string("wddm"));
     if (id != RULE_NONE) {
-        json_array_append_new(tags, json_string(rule_side_name(rule_get(id)->side)));
+        json_array_append_new(tags, json_string(rule_side_name(side)));
         json_array_append_new(tags, json_string(rule_basis_name(rule_get(id)->basis)));
     }
     json_object_set_new(properties, "tags", tags);
