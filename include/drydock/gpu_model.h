@@ -5,8 +5,9 @@
  *            `drydock run --gpu ./model.so` (run option `gpu`); docs/gpu-models.md is the way through,
  *            examples/gpu/tutorial.c the shortest model, examples/gpu/sdma.c a real packet format.
  * Model      The bench has memory, a clock, an interrupt line and a driver. The model has registers and
- *            engines. The driver reaches the model by BAR 0: every access, inlined volatile ones of
- *            images too, is a call of read_register or write_register. The model reaches
+ *            engines. The driver reaches the model by its base addresses: every access to one that shows
+ *            registers, inlined volatile ones of images too, is a call of read_register or
+ *            write_register. The model reaches
  *            memory by the functions of struct drydock_gpu_host, makes time pass by schedule(), and
  *            interrupts the driver by raise_interrupt().
  *
@@ -38,7 +39,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DRYDOCK_GPU_MODEL_API 1u
+#define DRYDOCK_GPU_MODEL_API 2u
 
 /* ---- What the model is given -------------------------------------------------------------------- */
 
@@ -50,7 +51,7 @@ struct drydock_gpu_place {
 
 struct drydock_gpu_board {
     uint64_t local_bytes;
-    uint64_t visible_bytes; /* of them, behind BAR 1 */
+    uint64_t visible_bytes; /* of them, by a base address */
     uint64_t system_bytes;
     uint64_t local_bytes_per_second; /* speeds that a packet's time may be made of */
     uint64_t link_bytes_per_second;
@@ -99,6 +100,34 @@ struct drydock_gpu_host {
 
 /* ---- What the model gives ----------------------------------------------------------------------- */
 
+/*
+ * A base address of the board. All are of 64 bits and take two numbers: bars[0] leaves bars[1] empty. It
+ * shows registers, from offset `first` of read_register() and write_register() on, or local memory
+ * from its start.
+ */
+struct drydock_gpu_bar {
+    uint64_t
+        bytes; /* of registers: a power of two, at least 4096; of local memory: 0 is what is visible of it */
+    uint64_t first; /* a multiple of bytes */
+    bool is_there;
+    bool is_local;
+};
+
+/* What the board is on its bus. The driver reads it with DxgkCbReadDeviceSpace. */
+struct drydock_gpu_pci {
+    uint16_t vendor_id, device_id, subsystem_vendor_id, subsystem_id;
+    uint8_t revision;
+    uint32_t class_code; /* 0x030000: a display controller, VGA; 0x038000: another one */
+    struct drydock_gpu_bar bars[6];
+    /* Configuration space from 0x40 on, where a list of capabilities begins; what is written there is
+     * kept. None: a list of MSI alone, if there are messages. */
+    const uint8_t *capabilities;
+    uint32_t capability_bytes;
+    /* Interrupts that are signalled by message, which are raise_interrupt()'s numbers from 0 on, and
+     * resources of the driver. 0: one by line, which it shares. */
+    uint32_t message_count;
+};
+
 enum drydock_gpu_power {
     DRYDOCK_GPU_POWER_ON,
     DRYDOCK_GPU_POWER_OFF, /* registers are not asked, interrupts not delivered */
@@ -138,7 +167,7 @@ struct drydock_gpu_work {
 struct drydock_gpu_model {
     uint32_t api_version;    /* DRYDOCK_GPU_MODEL_API */
     const char *name;        /* a word for messages */
-    uint64_t register_bytes; /* of BAR 0, whole pages of 4096 */
+    uint64_t register_bytes; /* all of them, whole pages of 4096 */
 
     void *(*create)(const struct drydock_gpu_host *host, const struct drydock_gpu_board *board);
     void (*destroy)(void *gpu);
@@ -164,6 +193,9 @@ struct drydock_gpu_model {
                                 void *out, uint32_t room);
     uint32_t (*context_data)(void *gpu, uint32_t node, void *out, uint32_t room);
     uint32_t (*commands)(void *gpu, const struct drydock_gpu_work *work, void *out, uint32_t room);
+
+    /* NULL: a board of no vendor, registers at base address 0, visible local memory at 2, one message. */
+    const struct drydock_gpu_pci *pci;
 };
 
 /*

@@ -18,6 +18,7 @@
 #include "wdm/lock.h"
 #include "wdm/clock.h"
 #include "wdm/io.h"
+#include "wdm/pci.h"
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"
 #include "wdm/system.h"

@@ -350,6 +350,50 @@ static bool find_model(struct gpu_plugin *plugin, const char *path, char error[]
     return !lack || refuse(error, path, lack);
 }
 
+/* The machine's function from the model's; what does not fit is refused by machine_set_pci(). */
+static bool show_function(struct gpu_plugin *plugin)
+{
+    const struct drydock_gpu_pci *own = plugin->model->pci;
+    struct machine_pci pci = machine_pci_nameless();
+    uint64_t visible = machine_get_config(plugin->machine)->visible_bytes;
+
+    if (!own) {
+        pci = *machine_pci(plugin->machine);
+        pci.message_count = 1;
+        return machine_set_pci(plugin->machine, &pci);
+    }
+    pci = (struct machine_pci){
+        .vendor_id = own->vendor_id,
+        .device_id = own->device_id,
+        .subsystem_vendor_id = own->subsystem_vendor_id,
+        .subsystem_id = own->subsystem_id,
+        .revision = own->revision,
+        .class_code = own->class_code,
+        .capabilities = own->capabilities,
+        .capability_bytes = own->capability_bytes,
+        .message_count = own->message_count,
+    };
+    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++) {
+        const struct drydock_gpu_bar *bar = &own->bars[i];
+
+        if (!bar->is_there)
+            continue;
+        if (bar->is_local) {
+            pci.bars[i] =
+                (struct machine_pci_bar){bar->bytes ? min_u64(bar->bytes, visible) : visible,
+                                         machine_bar1_pa(plugin->machine), true};
+            continue;
+        }
+        if (!is_power_of_two(bar->bytes) || bar->bytes < SYSTEM_PAGE_BYTES ||
+            bar->first > plugin->model->register_bytes ||
+            bar->bytes > plugin->model->register_bytes - bar->first)
+            return false;
+        pci.bars[i] = (struct machine_pci_bar){
+            bar->bytes, machine_bar0_pa(plugin->machine) + bar->first, false};
+    }
+    return machine_set_pci(plugin->machine, &pci);
+}
+
 bool gpu_plugin_load(const struct base_services *services, const char *path,
                      struct machine *machine, struct gpu_plugin **out,
                      char error[GPU_PLUGIN_ERROR_BYTES])
@@ -413,6 +457,13 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         refuse(error, path, "no memory for its registers");
         goto unload;
     }
+    if (!show_function(plugin)) {
+        refuse(
+            error, path,
+            "its PCI function does not fit: base addresses of registers are powers of two within "
+            "register_bytes at multiples of themselves, each takes two numbers");
+        goto unload;
+    }
     *out = plugin;
     return true;
 
@@ -426,8 +477,10 @@ void gpu_plugin_unload(struct gpu_plugin *plugin)
     if (!plugin)
         return;
     drop_events(plugin);
-    if (plugin->registers.bytes)
+    if (plugin->registers.bytes) {
         machine_set_registers(plugin->machine, NULL, NULL);
+        machine_set_pci(plugin->machine, NULL);
+    }
     if (plugin->gpu)
         plugin->model->destroy(plugin->gpu);
     if (plugin->object)

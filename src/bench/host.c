@@ -7,6 +7,7 @@
 #define DPC_DELAY_MIN_NS 100u
 #define DPC_DELAY_MAX_NS 600u
 #define UNMASK_DELAY_NS  100u
+#define FIRST_VECTOR     0x50u
 #define DPC_RNG_STREAM   0x647063u /* "dpc" */
 
 /* ---- Loading --------------------------------------------------------------------------------------- */
@@ -93,6 +94,59 @@ static void describe_range(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint64_t 
     }
 }
 
+static void describe_message(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint32_t message)
+{
+    descriptor->Type = CmResourceTypeInterrupt;
+    descriptor->ShareDisposition = CmResourceShareDeviceExclusive;
+    descriptor->Flags = CM_RESOURCE_INTERRUPT_LATCHED | CM_RESOURCE_INTERRUPT_MESSAGE;
+    descriptor->u.MessageInterrupt.Translated.Level = NT_DEVICE_IRQL;
+    descriptor->u.MessageInterrupt.Translated.Vector = FIRST_VECTOR + message;
+    descriptor->u.MessageInterrupt.Translated.Affinity = 1;
+}
+
+static void describe_line(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor)
+{
+    descriptor->Type = CmResourceTypeInterrupt;
+    descriptor->ShareDisposition = CmResourceShareShared;
+    descriptor->Flags = CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE;
+    descriptor->u.Interrupt.Level = NT_DEVICE_IRQL;
+    descriptor->u.Interrupt.Vector = FIRST_VECTOR;
+    descriptor->u.Interrupt.Affinity = 1;
+}
+
+/* Memory in the order of the base addresses, then interrupts. */
+static NTSTATUS describe_resources(struct bench_host *host)
+{
+    const struct machine_pci *pci = machine_pci(host->machine);
+    CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor;
+    CM_PARTIAL_RESOURCE_LIST *list;
+    uint32_t count = pci->message_count ? pci->message_count : 1;
+
+    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++)
+        count += pci->bars[i].bytes != 0;
+    host->resource_bytes =
+        sizeof *host->resources + (count - 1) * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
+    host->resources = base_alloc(machine_services(host->machine), host->resource_bytes);
+    if (!host->resources)
+        return STATUS_NO_MEMORY;
+    host->resources->Count = 1;
+    host->resources->List[0].InterfaceType = PCIBus;
+    list = &host->resources->List[0].PartialResourceList;
+    list->Version = 1;
+    list->Revision = 1;
+    list->Count = count;
+    descriptor = list->PartialDescriptors;
+    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++) {
+        if (pci->bars[i].bytes)
+            describe_range(descriptor++, pci->bars[i].pa, pci->bars[i].bytes);
+    }
+    if (!pci->message_count)
+        describe_line(descriptor);
+    for (uint32_t i = 0; i < pci->message_count; i++)
+        describe_message(descriptor++, i);
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_INFO *info)
 {
     struct bench_host *host = host_from(base);
@@ -153,6 +207,41 @@ static NTSTATUS unmap_memory(struct miniport_host *base, PVOID virtual_address)
         }
     }
     return STATUS_INVALID_PARAMETER;
+}
+
+/*
+ * Configuration space is all that there is: no expansion ROM, no bridge and no memory controller of a peer.
+ */
+static NTSTATUS is_configuration(const struct miniport_space *space)
+{
+    if (space->type == DXGK_WHICHSPACE_ROM || space->type == DXGK_WHICHSPACE_MCH ||
+        space->type == DXGK_WHICHSPACE_BRIDGE)
+        return STATUS_UNSUCCESSFUL;
+    if (space->type != DXGK_WHICHSPACE_CONFIG)
+        return STATUS_INVALID_PARAMETER;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS read_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status = is_configuration(space);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    space->done = machine_pci_read(host->machine, space->offset, space->buffer, space->length);
+    return space->done || !space->length ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
+}
+
+static NTSTATUS write_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status = is_configuration(space);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    space->done = machine_pci_write(host->machine, space->offset, space->buffer, space->length);
+    return space->done || !space->length ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
 }
 
 static void notify_interrupt(struct miniport_host *base,
@@ -224,7 +313,7 @@ static NTSTATUS synchronize_execution(struct miniport_host *base, PKSYNCHRONIZE_
     BOOLEAN result;
     KIRQL irql;
 
-    if (message != 0 || !routine)
+    if (message >= max_u64(machine_pci(host->machine)->message_count, 1) || !routine)
         return STATUS_INVALID_PARAMETER;
     irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
     result = routine(context);
@@ -345,6 +434,8 @@ static const struct miniport_host_ops host_ops = {
     .get_device_information = get_device_information,
     .map_memory = map_memory,
     .unmap_memory = unmap_memory,
+    .read_device_space = read_device_space,
+    .write_device_space = write_device_space,
     .notify_interrupt = notify_interrupt,
     .notify_dpc = notify_dpc,
     .queue_dpc = queue_dpc,
@@ -400,25 +491,14 @@ static void line_asserted(void *context)
 
 NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt)
 {
-    CM_PARTIAL_RESOURCE_LIST *list;
+    NTSTATUS status;
 
     *host = (struct bench_host){
         .base = {.ops = &host_ops}, .machine = machine, .nt = nt, .dpc_delay_ns = DPC_DELAY_MAX_NS};
     list_init(&host->mappings);
-    host->resource_bytes = sizeof *host->resources + sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
-    host->resources = base_alloc(machine_services(machine), host->resource_bytes);
-    if (!host->resources)
-        return STATUS_NO_MEMORY;
-    host->resources->Count = 1;
-    host->resources->List[0].InterfaceType = PCIBus;
-    list = &host->resources->List[0].PartialResourceList;
-    list->Version = 1;
-    list->Revision = 1;
-    list->Count = 2;
-    describe_range(&list->PartialDescriptors[0], machine_bar0_pa(machine),
-                   machine_register_bytes(machine));
-    describe_range(list->PartialDescriptors + 1, machine_bar1_pa(machine),
-                   machine_get_config(machine)->visible_bytes);
+    status = describe_resources(host);
+    if (!NT_SUCCESS(status))
+        return status;
     machine_fork_rng(machine, DPC_RNG_STREAM, &host->rng);
     return STATUS_SUCCESS;
 }

@@ -9,8 +9,8 @@
  *            While the driver stalls at a raised level, what is not above it comes later. What the
  *            manager does behind DxgkCbNotifyDpc waits until no call of the driver is under way that
  *            waits, and no thread of the driver's own runs.
- *            GetDeviceInformation describes the two ranges of the machine's bus that the GPU
- *            answers: registers, then the window on local memory.
+ *            GetDeviceInformation describes the base addresses and interrupts of the machine's PCI
+ *            function, which ReadDeviceSpace and WriteDeviceSpace reach.
  *
  *            The host is connected in two steps, because the manager needs a started device and
  *            the device a host: host_init() with the machine, host_set_manager() when there is one.

@@ -117,7 +117,7 @@ static void rig_close(struct rig *rig)
     machine_destroy(rig->machine);
 }
 
-static void the_device_has_two_ranges_whatever_their_size(void **state)
+static void the_device_has_two_ranges_and_a_line_whatever_their_size(void **state)
 {
     struct rig rig;
     DXGK_DEVICE_INFO info;
@@ -127,12 +127,15 @@ static void the_device_has_two_ranges_whatever_their_size(void **state)
     assert_int_equal(rig.host.base.ops->get_device_information(&rig.host.base, &info),
                      STATUS_SUCCESS);
     list = &info.TranslatedResourceList->List[0].PartialResourceList;
-    assert_int_equal(list->Count, 2);
+    assert_int_equal(list->Count, 3);
     assert_int_equal(list->PartialDescriptors[0].u.Memory.Start.QuadPart,
                      machine_bar0_pa(rig.machine));
     assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, BARE_REGISTER_BYTES);
     assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemory);
     assert_int_equal((list->PartialDescriptors + 1)->u.Memory.Length, 256 * MiB);
+    assert_int_equal((list->PartialDescriptors + 2)->Type, CmResourceTypeInterrupt);
+    assert_int_equal((list->PartialDescriptors + 2)->Flags, CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE);
+    assert_int_equal((list->PartialDescriptors + 2)->u.Interrupt.Level, NT_DEVICE_IRQL);
     rig_close(&rig);
 
     rig_open(&rig, 40 * GiB);
@@ -141,6 +144,70 @@ static void the_device_has_two_ranges_whatever_their_size(void **state)
     assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemoryLarge);
     assert_true((list->PartialDescriptors + 1)->Flags & CM_RESOURCE_MEMORY_LARGE_40);
     assert_int_equal((uint64_t)(list->PartialDescriptors + 1)->u.Memory40.Length40 * 256, 40 * GiB);
+    rig_close(&rig);
+}
+
+static void the_list_follows_the_boards_base_addresses_and_messages(void **state)
+{
+    struct rig rig;
+    DXGK_DEVICE_INFO info;
+    const CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor;
+    struct machine_pci pci = machine_pci_nameless();
+
+    rig_open(&rig, MiB);
+    host_set_miniport(&rig.host, NULL);
+    host_fini(&rig.host);
+    pci.message_count = 2;
+    pci.bars[2] = (struct machine_pci_bar){4096, machine_bar0_pa(rig.machine) + 4096, false};
+    pci.bars[4] = (struct machine_pci_bar){4096, machine_bar0_pa(rig.machine), false};
+    assert_true(machine_set_pci(rig.machine, &pci));
+    assert_int_equal(host_init(&rig.host, rig.machine, rig.nt), STATUS_SUCCESS);
+    rig.host.base.ops->get_device_information(&rig.host.base, &info);
+    assert_int_equal(info.TranslatedResourceList->List[0].PartialResourceList.Count, 4);
+    descriptor = info.TranslatedResourceList->List[0].PartialResourceList.PartialDescriptors;
+    assert_int_equal(descriptor[0].u.Memory.Start.QuadPart, machine_bar0_pa(rig.machine) + 4096);
+    descriptor++;
+    assert_int_equal(descriptor->u.Memory.Start.QuadPart, machine_bar0_pa(rig.machine));
+    for (unsigned i = 0; i < 2; i++) {
+        descriptor++;
+        assert_int_equal(descriptor->Type, CmResourceTypeInterrupt);
+        assert_int_equal(descriptor->Flags,
+                         CM_RESOURCE_INTERRUPT_LATCHED | CM_RESOURCE_INTERRUPT_MESSAGE);
+    }
+    assert_int_not_equal(descriptor->u.MessageInterrupt.Translated.Vector,
+                         descriptor[-1].u.MessageInterrupt.Translated.Vector);
+    rig_close(&rig);
+}
+
+static void configuration_space_is_the_one_space_there_is(void **state)
+{
+    struct rig rig;
+    USHORT ids[2] = {0};
+    UCHAR line = 9;
+    struct miniport_space space = {DXGK_WHICHSPACE_CONFIG, ids, 0, sizeof ids, 0};
+    struct miniport_space written = {DXGK_WHICHSPACE_CONFIG, &line, 0x3c, 1, 0};
+
+    rig_open(&rig, MiB);
+    assert_int_equal(rig.host.base.ops->read_device_space(&rig.host.base, &space), STATUS_SUCCESS);
+    assert_int_equal(space.done, sizeof ids);
+    assert_int_equal(ids[0], MACHINE_PCI_NO_VENDOR);
+    assert_int_equal(ids[1], MACHINE_PCI_NO_DEVICE);
+    assert_int_equal(rig.host.base.ops->write_device_space(&rig.host.base, &written),
+                     STATUS_SUCCESS);
+    space.offset = 0x3c;
+    assert_int_equal(rig.host.base.ops->read_device_space(&rig.host.base, &space), STATUS_SUCCESS);
+    assert_int_equal(ids[0] & 0xff, 9);
+    space.offset = 4096;
+    space.done = 0;
+    assert_int_equal(rig.host.base.ops->read_device_space(&rig.host.base, &space),
+                     STATUS_UNSUCCESSFUL);
+    space.type = DXGK_WHICHSPACE_ROM;
+    assert_int_equal(rig.host.base.ops->read_device_space(&rig.host.base, &space),
+                     STATUS_UNSUCCESSFUL);
+    space.type = 77;
+    assert_int_equal(rig.host.base.ops->write_device_space(&rig.host.base, &space),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(space.done, 0);
     rig_close(&rig);
 }
 
@@ -217,7 +284,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_read_as_far_as_its_version_goes),
         cmocka_unit_test(a_driver_that_registers_nothing_is_not_ready),
-        cmocka_unit_test(the_device_has_two_ranges_whatever_their_size),
+        cmocka_unit_test(the_device_has_two_ranges_and_a_line_whatever_their_size),
+        cmocka_unit_test(the_list_follows_the_boards_base_addresses_and_messages),
+        cmocka_unit_test(configuration_space_is_the_one_space_there_is),
         cmocka_unit_test(a_dpc_queued_twice_runs_once_and_later_at_dispatch_level),
         cmocka_unit_test(a_synchronised_routine_runs_at_device_irql),
         cmocka_unit_test(what_is_mapped_is_unmapped_once),

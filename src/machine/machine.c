@@ -89,6 +89,7 @@ struct machine *machine_create(const struct base_services *services,
     machine->iommu = machine_iommu_create(services);
     if (!machine->iommu)
         goto fail;
+    machine_pci_make_default(machine);
     return machine;
 
 fail:

@@ -25,6 +25,7 @@
 #include "base/rng.h"
 #include "base/services.h"
 #include "machine/machine_iommu.h"
+#include "machine/machine_pci.h"
 #include "machine/page_store.h"
 
 #include <stdbool.h>

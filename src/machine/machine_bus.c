@@ -160,6 +160,8 @@ bool machine_set_registers(struct machine *machine, const struct machine_registe
     machine->registers_context = context;
     machine->register_window = window;
     machine->register_window_bytes = registers ? registers->bytes : 0;
+    if (!machine->has_own_pci)
+        machine_pci_make_default(machine);
     return true;
 }
 

@@ -73,6 +73,10 @@ struct machine {
     uint8_t *register_window; /* reserved host addresses that stand for BAR 0 */
     uint64_t register_window_bytes;
 
+    struct machine_pci pci;
+    uint8_t pci_space[MACHINE_PCI_SPACE_BYTES];
+    bool has_own_pci; /* else it is made from the machine */
+
     void (*interrupt_handler)(void *context);
     void *interrupt_context;
     bool is_interrupt_asserted;
@@ -92,5 +96,6 @@ struct machine {
 bool machine_pages_init(struct machine *machine);
 void machine_pages_fini(struct machine *machine);
 void machine_bus_fini(struct machine *machine);
+void machine_pci_make_default(struct machine *machine);
 
 #endif

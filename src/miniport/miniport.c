@@ -209,6 +209,18 @@ static NTSTATUS up_unmap_memory(struct miniport_host *host, PVOID virtual_addres
     return host->ops->unmap_memory(host, virtual_address);
 }
 
+static NTSTATUS up_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    host = upper_of(host);
+    return host->ops->read_device_space(host, space);
+}
+
+static NTSTATUS up_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    host = upper_of(host);
+    return host->ops->write_device_space(host, space);
+}
+
 static void up_notify_interrupt(struct miniport_host *host,
                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -291,6 +303,8 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .get_device_information = up_get_device_information,
     .map_memory = up_map_memory,
     .unmap_memory = up_unmap_memory,
+    .read_device_space = up_read_device_space,
+    .write_device_space = up_write_device_space,
     .notify_interrupt = up_notify_interrupt,
     .notify_dpc = up_notify_dpc,
     .queue_dpc = up_queue_dpc,

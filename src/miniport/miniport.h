@@ -103,6 +103,14 @@ const char *miniport_operation_name(unsigned operation);
 
 struct miniport_host;
 
+/* What DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace are about. */
+struct miniport_space {
+    ULONG type; /* DXGK_WHICHSPACE_CONFIG, ... */
+    PVOID buffer;
+    ULONG offset, length;
+    ULONG done; /* out: bytes that were read or written */
+};
+
 /*
  * What the driver calls in the kernel. Every function is there. Interrupt-time functions say so;
  * all others are called at PASSIVE_LEVEL.
@@ -114,6 +122,8 @@ struct miniport_host_ops {
                            BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
                            PVOID *virtual_address);
     NTSTATUS (*unmap_memory)(struct miniport_host *host, PVOID virtual_address);
+    NTSTATUS (*read_device_space)(struct miniport_host *host, struct miniport_space *space);
+    NTSTATUS (*write_device_space)(struct miniport_host *host, struct miniport_space *space);
     /* At device IRQL. */
     void (*notify_interrupt)(struct miniport_host *host,
                              const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);

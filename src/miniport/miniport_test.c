@@ -263,6 +263,16 @@ static NTSTATUS top_unmap_memory(struct miniport_host *host, PVOID virtual_addre
     return note_up(host, __func__, virtual_address);
 }
 
+static NTSTATUS top_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    return note_up(host, __func__, space);
+}
+
+static NTSTATUS top_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    return note_up(host, __func__, space);
+}
+
 static void top_notify_interrupt(struct miniport_host *host,
                                  const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -340,6 +350,8 @@ static const struct miniport_host_ops top_ops = {
     .get_device_information = top_get_device_information,
     .map_memory = top_map_memory,
     .unmap_memory = top_unmap_memory,
+    .read_device_space = top_read_device_space,
+    .write_device_space = top_write_device_space,
     .notify_interrupt = top_notify_interrupt,
     .notify_dpc = top_notify_dpc,
     .queue_dpc = top_queue_dpc,
@@ -377,6 +389,8 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     REACHES(get_device_information(host, (void *)&thing), "top_get_device_information", &thing);
     REACHES(map_memory(host, address, 16, TRUE, FALSE, 2, &pointer), "top_map_memory", &pointer);
     REACHES(unmap_memory(host, &thing), "top_unmap_memory", &thing);
+    REACHES(read_device_space(host, (void *)&thing), "top_read_device_space", &thing);
+    REACHES(write_device_space(host, (void *)&thing), "top_write_device_space", &thing);
     REACHES(synchronize_execution(host, NULL, &thing, 3, &return_value),
             "top_synchronize_execution", &thing);
     assert_true(return_value);

@@ -163,6 +163,32 @@ static NTSTATUS NTAPI unmap_memory(HANDLE handle, PVOID virtual_address)
     return host ? host->ops->unmap_memory(host, virtual_address) : STATUS_INVALID_PARAMETER;
 }
 
+static NTSTATUS NTAPI read_device_space(HANDLE handle, ULONG type, PVOID buffer, ULONG offset,
+                                        ULONG length, PULONG bytes_read)
+{
+    struct miniport_space space = {type, buffer, offset, length, 0};
+    struct miniport_host *host = host_of(handle);
+    NTSTATUS status =
+        host && buffer ? host->ops->read_device_space(host, &space) : STATUS_INVALID_PARAMETER;
+
+    if (bytes_read)
+        *bytes_read = space.done;
+    return status;
+}
+
+static NTSTATUS NTAPI write_device_space(HANDLE handle, ULONG type, PVOID buffer, ULONG offset,
+                                         ULONG length, PULONG bytes_written)
+{
+    struct miniport_space space = {type, buffer, offset, length, 0};
+    struct miniport_host *host = host_of(handle);
+    NTSTATUS status =
+        host && buffer ? host->ops->write_device_space(host, &space) : STATUS_INVALID_PARAMETER;
+
+    if (bytes_written)
+        *bytes_written = space.done;
+    return status;
+}
+
 static VOID NTAPI notify_interrupt(const HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     struct miniport_host *host = host_of(handle);
@@ -301,8 +327,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(EvalAcpiMethod, STATUS)                                                                      \
     X(IndicateChildStatus, STATUS)                                                                 \
     X(QueryServices, STATUS)                                                                       \
-    X(ReadDeviceSpace, STATUS)                                                                     \
-    X(WriteDeviceSpace, STATUS)                                                                    \
     X(IsDevicePresent, STATUS)                                                                     \
     X(GetHandleParent, ZERO)                                                                       \
     X(EnumHandleChildren, ZERO)                                                                    \
@@ -389,6 +413,8 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbQueueDpc = queue_dpc;
     kernel->DxgkCbSynchronizeExecution = synchronize_execution;
     kernel->DxgkCbUnmapMemory = unmap_memory;
+    kernel->DxgkCbReadDeviceSpace = read_device_space;
+    kernel->DxgkCbWriteDeviceSpace = write_device_space;
     kernel->DxgkCbGetHandleData = get_handle_data;
     kernel->DxgkCbNotifyInterrupt = notify_interrupt;
     kernel->DxgkCbNotifyDpc = notify_dpc;

@@ -500,6 +500,23 @@ static NTSTATUS host_unmap_memory(struct miniport_host *base, PVOID virtual_addr
     return STATUS_PENDING;
 }
 
+static NTSTATUS host_read_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    note_up(base, "DxgkCbReadDeviceSpace", space->buffer);
+    assert_int_equal(space->type, 1);
+    assert_int_equal(space->offset, 2);
+    assert_int_equal(space->length, 3);
+    space->done = 2;
+    return STATUS_PENDING;
+}
+
+static NTSTATUS host_write_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    host_read_device_space(base, space);
+    note_up(base, "DxgkCbWriteDeviceSpace", space->buffer);
+    return STATUS_PENDING;
+}
+
 static void host_notify_interrupt(struct miniport_host *base,
                                   const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -583,6 +600,8 @@ static const struct miniport_host_ops host_ops = {
     .get_device_information = host_get_device_information,
     .map_memory = host_map_memory,
     .unmap_memory = host_unmap_memory,
+    .read_device_space = host_read_device_space,
+    .write_device_space = host_write_device_space,
     .notify_interrupt = host_notify_interrupt,
     .notify_dpc = host_notify_dpc,
     .queue_dpc = host_queue_dpc,
@@ -625,6 +644,7 @@ static void callbacks_reach_the_host(void **state)
     BOOLEAN return_value = FALSE;
     char thing = 'a';
     PVOID pointer = NULL;
+    ULONG done = 0;
     HANDLE handle;
 
     hosts_init();
@@ -640,6 +660,14 @@ static void callbacks_reach_the_host(void **state)
     REACHES(MapMemory(handle, address, 4096, TRUE, FALSE, MmWriteCombined, &pointer), NULL)
     assert_ptr_equal(pointer, &host.host);
     REACHES(UnmapMemory(handle, &thing), &thing)
+    REACHES(ReadDeviceSpace(handle, 1, &thing, 2, 3, &done), &thing)
+    assert_int_equal(done, 2);
+    done = 0;
+    REACHES(WriteDeviceSpace(handle, 1, &thing, 2, 3, &done), &thing)
+    assert_int_equal(done, 2);
+    assert_int_equal(kernel->DxgkCbReadDeviceSpace(handle, 1, NULL, 2, 3, &done),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(done, 0);
     REACHES(SynchronizeExecution(handle, synchronized, &thing, 4, &return_value), &thing)
     assert_true(return_value);
     assert_int_equal(thing, 'x');
@@ -734,6 +762,8 @@ static void call_unsupported_slot(char **columns, void *context)
     static const char *const supported[] = {
         "DxgkCbGetDeviceInformation",
         "DxgkCbMapMemory",
+        "DxgkCbReadDeviceSpace",
+        "DxgkCbWriteDeviceSpace",
         "DxgkCbQueueDpc",
         "DxgkCbSynchronizeExecution",
         "DxgkCbUnmapMemory",
@@ -783,8 +813,8 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     start(raw);
     read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 16);
-    assert_int_equal(count.unsupported, 54);
+    assert_int_equal(count.supported, 18);
+    assert_int_equal(count.unsupported, 52);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));

@@ -432,6 +432,30 @@ static NTSTATUS up_unmap_memory(struct miniport_host *host, PVOID virtual_addres
     return status;
 }
 
+static NTSTATUS up_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_read_device_space, space, 0, 0, &event);
+    status = miniport_host_forward_ops.read_device_space(host, space);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
+static NTSTATUS up_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_write_device_space, space, 0, 0, &event);
+    status = miniport_host_forward_ops.write_device_space(host, space);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
 static void up_notify_interrupt(struct miniport_host *host,
                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {

@@ -29,6 +29,8 @@
     X(get_device_information, "DxgkCbGetDeviceInformation")                                        \
     X(map_memory, "DxgkCbMapMemory")                                                               \
     X(unmap_memory, "DxgkCbUnmapMemory")                                                           \
+    X(read_device_space, "DxgkCbReadDeviceSpace")                                                  \
+    X(write_device_space, "DxgkCbWriteDeviceSpace")                                                \
     X(notify_interrupt, "DxgkCbNotifyInterrupt")                                                   \
     X(notify_dpc, "DxgkCbNotifyDpc")                                                               \
     X(queue_dpc, "DxgkCbQueueDpc")                                                                 \

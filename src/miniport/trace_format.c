@@ -673,6 +673,19 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
             trace_put_number(line, "Length", event->values[1]);
         }
         break;
+    case TRACE_CALLBACK_read_device_space:
+    case TRACE_CALLBACK_write_device_space: {
+        const struct miniport_space *space = event->argument;
+
+        if (is_before) {
+            trace_put_hex(line, "DataType", space->type);
+            trace_put_hex(line, "Offset", space->offset);
+            trace_put_number(line, "Length", space->length);
+        } else {
+            trace_put_number(line, "done", space->done);
+        }
+        break;
+    }
     case TRACE_CALLBACK_queue_dpc:
         if (!is_before)
             trace_put_number(line, "queued", event->values[0]);

@@ -215,6 +215,18 @@ static NTSTATUS top_unmap_memory(struct miniport_host *host, PVOID virtual_addre
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS top_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    space->done = space->length / 2;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    space->done = space->length / 4;
+    return STATUS_SUCCESS;
+}
+
 static void top_notify_interrupt(struct miniport_host *host,
                                  const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {

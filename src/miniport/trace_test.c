@@ -159,6 +159,7 @@ static void callbacks_have_their_lines(void **state)
         .hContext = &range, .Size = 4096, .Alignment = 256, .SupportedSegmentSet = 3};
     DXGKARGCB_NOTIFY_INTERRUPT_DATA interrupt = {0};
     PHYSICAL_ADDRESS address = {.QuadPart = 0xfe000000};
+    struct miniport_space space = {.type = 1, .offset = 64, .length = 8};
     DXGK_DEVICE_INFO info;
     BOOLEAN result;
     PVOID mapped;
@@ -169,6 +170,8 @@ static void callbacks_have_their_lines(void **state)
     host->ops->map_memory(host, address, 4096, FALSE, FALSE, 0, &mapped);
     assert_ptr_equal(mapped, &top);
     host->ops->unmap_memory(host, mapped);
+    host->ops->read_device_space(host, &space);
+    host->ops->write_device_space(host, &space);
     host->ops->synchronize_execution(host, NULL, NULL, 2, &result);
     assert_ptr_equal(host->ops->get_handle_data(host, &data), &top);
     data.hObject = 0x80;
@@ -180,6 +183,10 @@ static void callbacks_have_their_lines(void **state)
                  "< DxgkCbMapMemory 0x00000000\n"
                  "> DxgkCbUnmapMemory\n"
                  "< DxgkCbUnmapMemory 0x00000000\n"
+                 "> DxgkCbReadDeviceSpace DataType=0x1 Offset=0x40 Length=8\n"
+                 "< DxgkCbReadDeviceSpace 0x00000000 done=4\n"
+                 "> DxgkCbWriteDeviceSpace DataType=0x1 Offset=0x40 Length=8\n"
+                 "< DxgkCbWriteDeviceSpace 0x00000000 done=2\n"
                  "> DxgkCbSynchronizeExecution message=2\n"
                  "< DxgkCbSynchronizeExecution 0x00000000 result=1\n"
                  "> DxgkCbGetHandleData hObject=0x40 Type=1 Flags=0x0\n"

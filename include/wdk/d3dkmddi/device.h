@@ -126,6 +126,8 @@ typedef enum _DXGK_MONITOR_INTERFACE_VERSION {
 /* What DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace read and write. */
 #define DXGK_WHICHSPACE_CONFIG PCI_WHICHSPACE_CONFIG
 #define DXGK_WHICHSPACE_ROM    PCI_WHICHSPACE_ROM
+#define DXGK_WHICHSPACE_MCH    0x80000000
+#define DXGK_WHICHSPACE_BRIDGE 0x80000001
 
 /* The firmware frame buffer that a driver takes over at start and gives back at stop. */
 typedef struct _DXGK_DISPLAY_INFORMATION {

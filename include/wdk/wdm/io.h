@@ -55,12 +55,21 @@ typedef enum _POWER_ACTION {
  * Count - 1 more, each as long as its PartialDescriptors make it.
  */
 
+/* ShareDisposition. */
+typedef enum _CM_SHARE_DISPOSITION {
+    CmResourceShareUndetermined = 0,
+    CmResourceShareDeviceExclusive = 1,
+    CmResourceShareDriverExclusive = 2,
+    CmResourceShareShared = 3,
+} CM_SHARE_DISPOSITION;
+
 #define CmResourceTypeNull           0
 #define CmResourceTypePort           1
 #define CmResourceTypeInterrupt      2
 #define CmResourceTypeMemory         3
 #define CmResourceTypeDma            4
 #define CmResourceTypeDeviceSpecific 5
+#define CmResourceTypeBusNumber      6
 #define CmResourceTypeMemoryLarge    7
 
 /* A range of 4 GiB or more is of the large type; its flag says what its length counts. */
@@ -165,11 +174,6 @@ typedef struct _CM_RESOURCE_LIST {
     ULONG Count;
     CM_FULL_RESOURCE_DESCRIPTOR List[1];
 } CM_RESOURCE_LIST, *PCM_RESOURCE_LIST;
-
-/* PCI. */
-
-#define PCI_WHICHSPACE_CONFIG 0x0
-#define PCI_WHICHSPACE_ROM    0x52696350
 
 /* Objects and the registry. */
 
