@@ -11,10 +11,10 @@
 #include "basetsd.h"
 
 typedef struct _GUID {
-    uint32_t Data1;
-    uint16_t Data2;
-    uint16_t Data3;
-    uint8_t Data4[8];
+    nt_ulong Data1;
+    unsigned short Data2;
+    unsigned short Data3;
+    unsigned char Data4[8];
 } GUID;
 
 typedef GUID *LPGUID;

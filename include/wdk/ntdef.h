@@ -99,14 +99,14 @@ typedef void *HANDLE, **PHANDLE;
 
 typedef char CHAR, *PCHAR, *PCH, *PSTR;
 typedef const char *PCSTR, *PCCH, *PCSZ;
-typedef int16_t SHORT, *PSHORT;
-typedef int32_t LONG, *PLONG;
-typedef int64_t LONGLONG, *PLONGLONG;
-typedef uint8_t UCHAR, *PUCHAR;
-typedef uint16_t USHORT, *PUSHORT;
-typedef uint32_t ULONG, *PULONG;
-typedef uint64_t ULONGLONG, *PULONGLONG;
-typedef int16_t CSHORT, *PCSHORT;
+typedef short SHORT, *PSHORT;
+typedef nt_long LONG, *PLONG;
+typedef nt_int64 LONGLONG, *PLONGLONG;
+typedef unsigned char UCHAR, *PUCHAR;
+typedef unsigned short USHORT, *PUSHORT;
+typedef nt_ulong ULONG, *PULONG;
+typedef nt_uint64 ULONGLONG, *PULONGLONG;
+typedef short CSHORT, *PCSHORT;
 typedef UCHAR BOOLEAN, *PBOOLEAN;
 
 #if defined(__SIZEOF_WCHAR_T__) && __SIZEOF_WCHAR_T__ == 2
@@ -114,7 +114,7 @@ typedef wchar_t WCHAR;
 #elif defined(__cplusplus)
 typedef char16_t WCHAR;
 #else
-typedef uint16_t WCHAR;
+typedef unsigned short WCHAR;
 #endif
 typedef WCHAR *PWCHAR, *PWSTR, *PWCH, *LPWSTR;
 typedef const WCHAR *PCWSTR, *PCWCH, *LPCWSTR;
@@ -220,7 +220,7 @@ typedef struct _SINGLE_LIST_ENTRY {
 #define MAXUSHORT    0xffff
 #define MAXLONG      0x7fffffff
 #define MAXULONG     0xffffffffu
-#define MAXLONGLONG  INT64_C(0x7fffffffffffffff)
-#define MAXULONGLONG UINT64_C(0xffffffffffffffff)
+#define MAXLONGLONG  0x7fffffffffffffffll
+#define MAXULONGLONG 0xffffffffffffffffull
 
 #endif

@@ -8,12 +8,12 @@
 
 #include "ntdef.h"
 
-typedef int32_t INT, *PINT;
-typedef uint32_t UINT, *PUINT;
-typedef int32_t BOOL, *PBOOL, *LPBOOL;
-typedef uint8_t BYTE, *PBYTE, *LPBYTE;
-typedef uint16_t WORD, *PWORD, *LPWORD;
-typedef uint32_t DWORD, *PDWORD, *LPDWORD;
+typedef int INT, *PINT;
+typedef unsigned int UINT, *PUINT;
+typedef int BOOL, *PBOOL, *LPBOOL;
+typedef unsigned char BYTE, *PBYTE, *LPBYTE;
+typedef unsigned short WORD, *PWORD, *LPWORD;
+typedef nt_ulong DWORD, *PDWORD, *LPDWORD;
 #define S_OK          ((HRESULT)0)
 #define E_FAIL        ((HRESULT)0x80004005)
 #define E_OUTOFMEMORY ((HRESULT)0x8007000E)
@@ -22,7 +22,7 @@ typedef uint32_t DWORD, *PDWORD, *LPDWORD;
 typedef float FLOAT, *PFLOAT;
 typedef VOID *LPVOID;
 typedef const VOID *LPCVOID;
-typedef uint64_t QWORD;
+typedef nt_uint64 QWORD;
 
 typedef struct _RECT {
     LONG left;

@@ -26,6 +26,14 @@ C_ASSERT(FIELD_OFFSET(IRP, CurrentStackLocation) == 0xb8 && sizeof(IRP) == 0xd0)
 C_ASSERT(sizeof(ACPI_EVAL_INPUT_BUFFER_COMPLEX) == 24 && sizeof(ACPI_EVAL_OUTPUT_BUFFER) == 20);
 C_ASSERT(DXGI_FORMAT_B8G8R8A8_UNORM == 87 && DXGI_FORMAT_B4G4R4A4_UNORM == 115);
 
+#if defined(_WIN32)
+/* At home nothing brings stdint.h along, and LONG is a long. */
+typedef unsigned long uint32_t;
+extern long sample_long;
+extern LONG sample_long;
+C_ASSERT(sizeof(sample_long) == 4 && sizeof(uint32_t) == 4);
+#endif
+
 /* Most drivers leave the convention out: on Windows x64 there is one. See ntdef.h. */
 #ifdef SAMPLE_OMITS_CONVENTION
 #undef APIENTRY
