@@ -143,6 +143,9 @@ typedef union _LARGE_INTEGER {
     LONGLONG QuadPart;
 } LARGE_INTEGER, *PLARGE_INTEGER;
 
+#define Int32x32To64(first, second)  ((LONGLONG)(LONG)(first) * (LONGLONG)(LONG)(second))
+#define UInt32x32To64(first, second) ((ULONGLONG)(ULONG)(first) * (ULONGLONG)(ULONG)(second))
+
 typedef union _ULARGE_INTEGER {
     struct {
         ULONG LowPart;

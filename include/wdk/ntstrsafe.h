@@ -136,6 +136,30 @@ EXTERN_C_END
 
 NTSTRSAFE_FORMATTING(A, CHAR, _vsnprintf)
 NTSTRSAFE_FORMATTING(W, WCHAR, _vsnwprintf)
+
+/* Into a counted string: its MaximumLength is the room, and no terminator is written. */
+FORCEINLINE NTSTATUS RtlUnicodeStringVPrintf(PUNICODE_STRING to, PCWSTR format, va_list arguments)
+{
+    SIZE_T room = to ? to->MaximumLength / sizeof(WCHAR) : 0;
+    int count;
+
+    if (!to || (to->MaximumLength && !to->Buffer) || to->MaximumLength % sizeof(WCHAR))
+        return STATUS_INVALID_PARAMETER;
+    count = room ? _vsnwprintf(to->Buffer, room, format, arguments) : -1;
+    to->Length =
+        (USHORT)((count < 0 || (SIZE_T)count > room ? room : (SIZE_T)count) * sizeof(WCHAR));
+    return count < 0 || (SIZE_T)count > room ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS;
+}
+FORCEINLINE NTSTATUS RtlUnicodeStringPrintf(PUNICODE_STRING to, PCWSTR format, ...)
+{
+    va_list arguments;
+    NTSTATUS status;
+
+    va_start(arguments, format);
+    status = RtlUnicodeStringVPrintf(to, format, arguments);
+    va_end(arguments);
+    return status;
+}
 #endif
 
 #endif

@@ -19,6 +19,7 @@
 #include "wdm/clock.h"
 #include "wdm/io.h"
 #include "wdm/pci.h"
+#include "wdm/port.h"
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"
 #include "wdm/system.h"

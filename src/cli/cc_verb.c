@@ -40,9 +40,11 @@ struct build {
     char folder[64]; /* of what is made on the way */
     char include[1024];
     const char *output, *entry;
-    bool compiles_only, is_loud, has_standard;
-    struct command compile; /* what every source is compiled with */
-    struct command link;    /* objects and libraries, in order */
+    bool compiles_only, is_loud;
+    const char *standard;           /* -std= of C, or NULL */
+    const char *cplusplus_standard; /* and of C++ */
+    struct command compile;         /* what every source is compiled with */
+    struct command link;            /* objects and libraries, in order */
     const char *sources[MAX_ARGUMENTS];
     size_t source_count;
     char *texts[MAX_TEXTS]; /* owned */
@@ -236,10 +238,11 @@ static bool compile(struct build *build, size_t number)
     add(&command, "-isystem");
     add(&command, text_of(build, "%s/crt", build->include));
     if (is_cplusplus(source)) {
-        if (!build->has_standard)
-            add(&command, "-std=c++17");
+        add(&command, build->cplusplus_standard ? build->cplusplus_standard : "-std=c++17");
         add(&command, "-fno-rtti");
         add(&command, "-fno-threadsafe-statics");
+    } else if (build->standard) {
+        add(&command, build->standard);
     }
     add(&command, "-c");
     add(&command, source);
@@ -416,9 +419,9 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
         } else if (ends_in(word, ".obj") || ends_in(word, ".o") || ends_in(word, ".lib") ||
                    ends_in(word, ".a")) {
             add(&build->link, word);
+        } else if (strncmp(word, "-std=", 5) == 0) {
+            *(strstr(word, "++") ? &build->cplusplus_standard : &build->standard) = word;
         } else {
-            if (strncmp(word, "-std=", 5) == 0)
-                build->has_standard = true;
             add(&build->compile, word);
             if ((strcmp(word, "-I") == 0 || strcmp(word, "-D") == 0 ||
                  strcmp(word, "-include") == 0 || strcmp(word, "-isystem") == 0 ||

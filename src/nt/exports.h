@@ -58,6 +58,7 @@ const struct nt_export *nt_export_at(size_t index);
     X(kernel)                                                                                      \
     X(mdl)                                                                                         \
     X(memory)                                                                                      \
+    X(port)                                                                                        \
     X(pool)                                                                                        \
     X(registry)                                                                                    \
     X(registry_query)                                                                              \

@@ -294,6 +294,33 @@ static void device_memory_is_mapped_and_copied(void **state)
     assert_null(MmMapIoSpace(pa, 16, MmNonCached));
 }
 
+static void an_address_is_valid_while_it_is_the_drivers(void **state)
+{
+    struct test_kernel *kernel = *state;
+    const struct machine_registers registers = {2 * PAGE_SIZE, on_read, on_write};
+    PHYSICAL_ADDRESS pa = {.QuadPart = (LONGLONG)machine_bar1_pa(kernel->machine)};
+    uint8_t *block = ExAllocatePoolWithTag(NonPagedPoolNx, 2 * PAGE_SIZE, 0x616263);
+    uint8_t *small = ExAllocatePoolWithTag(NonPagedPoolNx, 16, 0x616263);
+    uint8_t *view = MmMapIoSpace(pa, PAGE_SIZE, MmWriteCombined);
+    uint64_t written = 0;
+
+    assert_true(MmIsAddressValid(block + PAGE_SIZE) && MmIsAddressValid(small + 15));
+    assert_true(MmIsAddressValid(view) && MmIsAddressValid(view + PAGE_SIZE - 1));
+    assert_false(MmIsAddressValid(block - 1));
+    assert_false(MmIsAddressValid(view + PAGE_SIZE));
+    assert_false(MmIsAddressValid(NULL));
+    ExFreePool(block);
+    ExFreePool(small);
+    MmUnmapIoSpace(view, PAGE_SIZE);
+    assert_false(MmIsAddressValid(block));
+    assert_false(MmIsAddressValid(view));
+    assert_true(machine_set_registers(kernel->machine, &registers, &written));
+    pa.QuadPart = (LONGLONG)machine_bar0_pa(kernel->machine);
+    view = MmMapIoSpace(pa, PAGE_SIZE, MmNonCached);
+    assert_true(MmIsAddressValid(view));
+    MmUnmapIoSpace(view, PAGE_SIZE);
+}
+
 static void every_failure_of_memory_leaves_it_whole(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -333,6 +360,7 @@ int main(void)
         MACHINE_TEST(pages_come_from_the_range_that_is_asked_for),
         MACHINE_TEST(contiguous_memory_is_that),
         MACHINE_TEST(device_memory_is_mapped_and_copied),
+        MACHINE_TEST(an_address_is_valid_while_it_is_the_drivers),
         MACHINE_TEST(every_failure_of_memory_leaves_it_whole),
     };
 

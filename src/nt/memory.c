@@ -6,8 +6,12 @@
 #include "nt/nt_internal.h"
 
 #include "base/bits.h"
+#include "image/image.h"
+#include "nt/boundary.h"
 
 #include <string.h>
+
+#define NO_ACCESS_BYTES 0x10000u /* from address 0 on */
 
 /* ---- Contiguous memory ---------------------------------------------------------------------- */
 
@@ -178,6 +182,29 @@ PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID Address)
     return result;
 }
 
+/*
+ * Whether an access would be served: what the kernel has shown the driver, its image and its stacks. Of a driver that
+ * is linked in, its own data are everywhere, and nothing but the lowest addresses is known to be none.
+ */
+BOOLEAN NTAPI MmIsAddressValid(PVOID Address)
+{
+    struct nt *nt = nt_current();
+    uint64_t ignored;
+
+    if (nt_mapping_around(nt, Address) || nt_pool_has(nt, Address))
+        return TRUE;
+    if (nt->machine && (machine_register_at(nt->machine, Address, &ignored) ||
+                        page_store_find_page(machine_ram(nt->machine), Address, &ignored)))
+        return TRUE;
+    if (nt->machine && machine_local(nt->machine) &&
+        page_store_find_page(machine_local(nt->machine), Address, &ignored))
+        return TRUE;
+    if (nt->image)
+        return image_contains(nt->image, (uintptr_t)Address) ||
+               boundary_is_on_stack(nt->boundary, (uintptr_t)Address);
+    return (uintptr_t)Address >= NO_ACCESS_BYTES && !nt_pages_contain(&nt->pages, Address);
+}
+
 PVOID NTAPI MmGetVirtualForPhysical(PHYSICAL_ADDRESS Address)
 {
     struct nt *nt = nt_current();
@@ -228,6 +255,7 @@ const struct nt_export nt_memory_exports[] = {
     NT_SERVICE(MmMapIoSpaceEx),
     NT_SERVICE(MmUnmapIoSpace),
     NT_SERVICE(MmGetPhysicalAddress),
+    NT_SERVICE(MmIsAddressValid),
     NT_SERVICE(MmGetVirtualForPhysical),
     NT_SERVICE(MmCopyMemory),
     {0},

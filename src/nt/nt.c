@@ -190,6 +190,13 @@ ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...)
     return STATUS_SUCCESS;
 }
 
+/* The list of arguments of an image is a pointer to them. */
+static ULONG NTAPI print_list(ULONG ComponentId, ULONG Level, PCCH Format, nt_va_list arguments)
+{
+    print(ComponentId, Level, Format, &arguments);
+    return STATUS_SUCCESS;
+}
+
 /* ---- Registers ---------------------------------------------------------------------------- */
 
 #define REGISTER_FUNCTIONS(suffix, type)                                                           \
@@ -214,6 +221,7 @@ const struct nt_export nt_kernel_exports[] = {
     NT_SERVICE(KeBugCheckEx),
     NT_SERVICE(DbgPrint),
     NT_SERVICE(DbgPrintEx),
+    {"vDbgPrintEx", (const void *)print_list, NT_EXPORT_SERVICE, NULL},
     NT_SERVICE(READ_REGISTER_UCHAR),
     NT_SERVICE(READ_REGISTER_USHORT),
     NT_SERVICE(READ_REGISTER_ULONG),

@@ -122,6 +122,9 @@ const void *nt_export_address(struct nt *nt, const char *name);
  */
 bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t *out_pfn);
 
+/* True for an address that a live block, or the pages of its own, hold. */
+bool nt_pool_has(const struct nt *nt, const void *address);
+
 /* In a service: raises the exception of this status in the driver. */
 void nt_raise(NTSTATUS status) __attribute__((noreturn));
 

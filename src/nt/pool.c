@@ -115,6 +115,20 @@ bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t
     return false;
 }
 
+bool nt_pool_has(const struct nt *nt, const void *address)
+{
+    const struct pool_header *header;
+
+    list_for_each (header, &nt->blocks, struct pool_header, block) {
+        const uint8_t *first = header->pages ? header->pages : header->memory;
+        uint64_t bytes = header->pages ? header->page_count * PAGE_SIZE : header->bytes;
+
+        if ((uintptr_t)address >= (uintptr_t)first && (uintptr_t)address - (uintptr_t)first < bytes)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Give back ------------------------------------------------------------------------------ */
 
 static void remember_freed(struct nt *nt, const struct pool_header *header)

@@ -24,7 +24,12 @@ typedef enum _MODE { KernelMode = 0, UserMode = 1, MaximumMode = 2 } MODE;
 #define EXCEPTION_CONTINUE_SEARCH    0
 #define EXCEPTION_CONTINUE_EXECUTION (-1)
 
+/* Builds without DBG do not read what is asserted: it may name what is not there. */
+#if defined(DBG) && DBG
 #define NT_ASSERT(expression) ((void)(0 && (expression)))
+#else
+#define NT_ASSERT(expression) ((void)0)
+#endif
 #ifndef ASSERT
 #define ASSERT(expression) NT_ASSERT(expression)
 #endif

@@ -8,6 +8,10 @@
 
 #include "base.h"
 
+#ifdef _WIN32
+#include <stdarg.h>
+#endif
+
 /* Drivers call memcpy and its like by their own names too. */
 #if __has_include(<string.h>)
 #include <string.h>
@@ -190,6 +194,10 @@ FORCEINLINE PVOID InterlockedCompareExchangePointer(PVOID volatile *Destination,
     }
 #define DECLARE_CONST_UNICODE_STRING(name, literal)                                                \
     const UNICODE_STRING name = RTL_CONSTANT_STRING(literal)
+/* An empty one with room for so many characters. */
+#define DECLARE_UNICODE_STRING_SIZE(name, characters)                                              \
+    WCHAR name##_buffer[characters];                                                               \
+    UNICODE_STRING name = {0, (characters) * sizeof(WCHAR), name##_buffer}
 
 EXTERN_C_START
 
@@ -204,8 +212,13 @@ NTKERNELAPI BOOLEAN NTAPI KdRefreshDebuggerNotPresent(VOID);
 NTSYSAPI ULONG NTAPI DbgPrint(PCSTR Format, ...);
 NTSYSAPI ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...);
 
+#ifdef _WIN32
+NTSYSAPI ULONG NTAPI vDbgPrintEx(ULONG ComponentId, ULONG Level, PCCH Format, va_list arglist);
+#endif
+
 EXTERN_C_END
 
+#define DPFLTR_MASK          0x80000000
 #define DPFLTR_DEFAULT_ID    101
 #define DPFLTR_VIDEO_ID      16
 #define DPFLTR_IHVVIDEO_ID   78
@@ -216,7 +229,7 @@ EXTERN_C_END
 /* There is no debugger here. */
 #define KD_DEBUGGER_ENABLED     FALSE
 #define KD_DEBUGGER_NOT_PRESENT TRUE
-#define KdPrint(arguments)   ((void)0)
-#define KdPrintEx(arguments) ((void)0)
+#define KdPrint(arguments)      ((void)0)
+#define KdPrintEx(arguments)    ((void)0)
 
 #endif

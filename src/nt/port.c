@@ -1,0 +1,33 @@
+/*
+ * Ports: the machine has none.
+ */
+#include "nt/exports.h"
+
+#include "nt/nt_internal.h"
+
+#include <wdm.h>
+
+#define PORT_FUNCTIONS(suffix, type)                                                               \
+    type NTAPI READ_PORT_##suffix(type *Port)                                                      \
+    {                                                                                              \
+        nt_report_missing(nt_current(), "READ_PORT_" #suffix " (there is no port space)");         \
+        return (type) ~(type)0;                                                                    \
+    }                                                                                              \
+    VOID NTAPI WRITE_PORT_##suffix(type *Port, type Value)                                         \
+    {                                                                                              \
+        nt_report_missing(nt_current(), "WRITE_PORT_" #suffix " (there is no port space)");        \
+    }
+
+PORT_FUNCTIONS(UCHAR, UCHAR)
+PORT_FUNCTIONS(USHORT, USHORT)
+PORT_FUNCTIONS(ULONG, ULONG)
+
+const struct nt_export nt_port_exports[] = {
+    NT_SERVICE(READ_PORT_UCHAR),
+    NT_SERVICE(READ_PORT_USHORT),
+    NT_SERVICE(READ_PORT_ULONG),
+    NT_SERVICE(WRITE_PORT_UCHAR),
+    NT_SERVICE(WRITE_PORT_USHORT),
+    NT_SERVICE(WRITE_PORT_ULONG),
+    {0},
+};
