@@ -364,6 +364,36 @@ static void a_case_that_ends_asleep_is_woken(void **state)
     }
 }
 
+/*
+ * ALLOC-015. A switch to the null context waits behind two packets of its node, for room that 's' needs,
+ * when the adapter is reset or goes to sleep; afterwards it may not go beside the fill of 's'.
+ */
+static void a_switch_that_waits_does_not_go_beside_synchronous_paging(void **state)
+{
+    static const char *const troubles[] = {"reset", "power standby\npower on"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        char text[768];
+        struct workload *workload;
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption model physical\noption local-memory 1280K\n"
+                 "option null-context yes\noption queue-depth 8\n"
+                 "alloc a size=1M segments=local\nalloc x size=4K segments=local\n"
+                 "alloc s size=1M segments=local flags=synchronous-paging\n"
+                 "submit c0 a:w\nsubmit c0 x:w\nwait c0\n"
+                 "submit c0 x:w\nsubmit c0 x:w\nsubmit c0 x:w\nsubmit c0 s:w\n%s\nwait all\n",
+                 troubles[i]);
+        workload = test_parse(text);
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_true(result->rules.evaluated[RULE_ALLOC_015] > 0);
+        assert_int_equal(result->statistics.context_switches, 1 + i); /* and the system's own */
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_save_area_counts_what_has_run),
         cmocka_unit_test(a_case_that_ends_asleep_is_woken),
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
+        cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

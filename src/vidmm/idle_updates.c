@@ -9,10 +9,12 @@
  * The paging process is not concerned: its tables are used by the buffers that change them.
  *
  * The others are all that move an allocation with SynchronousPaging: in the same way they hold and wait
- * for the contexts of every process (ALLOC-015).
+ * for the contexts of every process, and for switches to the null context, which are submissions as well
+ * (ALLOC-015).
  *
  * Source     contract.md PT-036, TLB-003, ALLOC-015.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/private.h"
 
 static struct vidmm_process *find_process(const struct vidmm *vidmm, HANDLE driver_process)
@@ -62,9 +64,10 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
                          const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_process *process;
-    bool is_quiet = true;
+    bool is_quiet;
 
     if (moves_synchronous_one(job)) {
+        is_quiet = null_contexts_hold(vidmm);
         list_for_each (process, &vidmm->processes, struct vidmm_process, link)
             is_quiet = process_is_quiet(process) && is_quiet;
         return is_quiet;
@@ -81,6 +84,7 @@ void idle_updates_end(struct vidmm *vidmm)
 
     if (!vidmm->held_for_updates)
         return;
+    null_contexts_release(vidmm);
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (!process->space.is_held_for_updates)
             continue;

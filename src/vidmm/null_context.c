@@ -10,6 +10,7 @@ struct null_context {
     const struct vidmm_context *current; /* ran last; NULL: the system's, or none */
     bool is_system;                      /* ... the system's */
     bool is_under_way;
+    bool is_held;          /* the scheduler is, by idle_updates.c */
     HANDLE driver_context; /* that it leaves */
     unsigned node;
 };
@@ -133,6 +134,51 @@ void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *conte
         node->current = NULL;
     if (node->is_under_way && node->driver_context == context->driver_context)
         vidsch_cancel(&node->packet, STATUS_CANCELLED);
+}
+
+/* What is queued would lead out of contexts that the GPU has lost; it has left them. */
+void null_contexts_reset(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        node->current = NULL;
+        node->is_system = false;
+        if (node->is_under_way)
+            vidsch_cancel(&node->packet, STATUS_CANCELLED);
+    }
+}
+
+bool null_contexts_hold(struct vidmm *vidmm)
+{
+    bool is_quiet = true;
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        if (!node->is_held)
+            vidsch_context_hold(node->scheduler);
+        node->is_held = true;
+        is_quiet = is_quiet && vidsch_context_is_quiet(node->scheduler);
+    }
+    return is_quiet;
+}
+
+void null_contexts_release(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        if (!node->is_held)
+            continue;
+        node->is_held = false;
+        vidsch_context_release(node->scheduler);
+    }
 }
 
 /* What the job takes away; NULL: nothing. */

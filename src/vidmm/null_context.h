@@ -31,6 +31,13 @@ void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node);
 /* The context is idle and about to be destroyed. */
 void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context);
 
+/* The adapter was reset: no node is in any context, and what still waits to leave one does not go. */
+void null_contexts_reset(struct vidmm *vidmm);
+
+/* From now on no switch goes to the driver, until the release. True: none is with it. May be repeated. */
+bool null_contexts_hold(struct vidmm *vidmm);
+void null_contexts_release(struct vidmm *vidmm);
+
 /* False: the next operation of the job waits until nodes have left the contexts that it is about. */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job);
 /* Before a sleep: true if the node of the paging queue was just told to leave the system's context. */

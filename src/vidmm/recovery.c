@@ -25,6 +25,7 @@
  *
  * Source     contract.md TDR-001..013, XFER-016, XFER-017, APER-018, PWR-009; sequence S-17.
  */
+#include "vidmm/null_context.h"
 #include "vidmm/submission.h"
 
 /* ---- Devices in error ------------------------------------------------------------------------- */
@@ -481,6 +482,7 @@ static void reset_adapter(struct vidmm *vidmm)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
                            (unsigned)status);
     vidsch_reset_adapter(vidmm->vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    null_contexts_reset(vidmm);
     paging_queue_reset(vidmm, &recovery->unfinished);
     sort_unfinished(&recovery->unfinished);
     for_each_allocation(vidmm, settle_allocation);
