@@ -732,7 +732,8 @@ struct vidmm_tile_operation {
  * is mapped at by vidmm_map_gpu_va() cannot have tiles.
  *
  * STATUS_NOT_SUPPORTED: no page tables. STATUS_DEVICE_BUSY: 128 updates of the context are not done
- * (CPTE-006). STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_NO_MEMORY. done is told when
+ * (CPTE-006). STATUS_INVALID_PARAMETER, also for a pool with a unique driver protection (PT-029);
+ * STATUS_INVALID_HANDLE, STATUS_NO_MEMORY. done is told when
  * the process has something else in a range (STATUS_RESOURCE_IN_USE) or there is no room for page
  * tables (STATUS_GRAPHICS_NO_VIDEO_MEMORY); operations before that one count then. The context stays
  * until done. Where entries are copied, its first update makes its companion context: then also what

@@ -618,7 +618,8 @@ static void random_tile(struct random *r)
             workload_builder_tile_copy(r->builder, context, from, va, pages);
         break;
     default:
-        if (!tiles || (pool->device != device && (!pool->shared || pool->nomap)))
+        if (!tiles || (pool->device != device && (!pool->shared || pool->nomap)) ||
+            driver_protection_of(pool, 0)) /* a pool's pages are mapped with another one */
             break;
         reclaim(r, pool);
         first = below(r, tiles);

@@ -261,6 +261,47 @@ static void the_main_case_is_what_the_generator_makes(void **state)
     workload_free(shipped);
 }
 
+/* The manager maps a pool with no driver protection, and would refuse it beside a unique one (PT-029). */
+static void a_pool_has_no_unique_protection(void **state)
+{
+    unsigned pools = 0, unique_mappings = 0;
+
+    (void)state;
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        const char *settings[] = {NULL, "ops=2000", "tiles=yes", "processes=1"};
+        struct workload *workload;
+        bool *is_unique;
+        char text[32];
+
+        snprintf(text, sizeof text, "seed=%u", seed);
+        settings[0] = text;
+        workload = generate("random", settings, ARRAY_COUNT(settings));
+        is_unique = calloc(workload->allocation_count, sizeof *is_unique);
+        assert_non_null(is_unique);
+        for (uint64_t i = 0; i < workload->op_count; i++) {
+            const struct workload_op *op = &workload->ops[i];
+
+            if (op->kind != WORKLOAD_OP_MAP || !op->ref_count ||
+                !(workload->refs[op->first_ref].key >> 63))
+                continue;
+            is_unique[op->object] = true;
+            unique_mappings++;
+        }
+        for (uint64_t i = 0; i < workload->op_count; i++) {
+            const struct workload_op *op = &workload->ops[i];
+
+            if (op->kind != WORKLOAD_OP_TILE_MAP)
+                continue;
+            assert_false(is_unique[workload->refs[op->first_ref].allocation]);
+            pools++;
+        }
+        free(is_unique);
+        workload_free(workload);
+    }
+    assert_true(pools > 100);
+    assert_true(unique_mappings > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +314,7 @@ int main(void)
         cmocka_unit_test(cnn_sizes_follow_the_arithmetic),
         cmocka_unit_test(pressure_and_local_memory_decide_the_option),
         cmocka_unit_test(wrong_parameters_are_refused_by_name),
+        cmocka_unit_test(a_pool_has_no_unique_protection),
         cmocka_unit_test(the_main_case_is_what_the_generator_makes),
     };
 
