@@ -14,6 +14,7 @@
 #define MOST_REPAIRS  4000u
 #define SMALLEST_SIZE 4096u
 #define NUMBER_ROOM   24u /* more than a number of 64 bits */
+#define MEMORY_UNIT   0x10000u
 #define MOST_PAIRS    40u /* operations up to which every two allocations are tried as one */
 
 struct line {
@@ -342,26 +343,42 @@ static bool take_words(struct shrinker *shrinker, size_t index)
     return has_changed;
 }
 
-/* The number behind key in the line, made number(it); NULL: there is none, or it is as small as can be. */
-static char *with_number(const char *text, const char *key, uint64_t smallest, bool is_smallest)
+/* Where the number behind key is in the line, of how many characters; NULL: there is none. */
+static const char *find_number(const char *text, const char *key, size_t *out_length,
+                               uint64_t *out_number)
 {
     const char *at = strstr(text, key);
-    uint64_t number;
-    size_t length;
-    char *copy;
 
     if (!at)
         return NULL;
     at += strlen(key);
-    length = strcspn(at, " ");
-    if (!workload_parse_number(at, length, &number) || number < 2 * smallest)
-        return NULL;
-    number = is_smallest ? smallest : number / 2 / smallest * smallest;
-    copy = malloc(strlen(text) + NUMBER_ROOM);
+    *out_length = strcspn(at, " ");
+    return workload_parse_number(at, *out_length, out_number) ? at : NULL;
+}
+
+/* The line with another number behind key, which it has. */
+static char *with_number(const char *text, const char *key, uint64_t number)
+{
+    uint64_t old;
+    size_t length;
+    const char *at = find_number(text, key, &length, &old);
+    char *copy = at ? malloc(strlen(text) + NUMBER_ROOM) : NULL;
+
     if (copy)
         sprintf(copy, "%.*s%llu%s", (int)(at - text), text, (unsigned long long)number,
                 at + length);
     return copy;
+}
+
+/* The number behind key in the line made small, or half; NULL: there is none, or it is as small as can be. */
+static char *with_less(const char *text, const char *key, uint64_t smallest, bool is_smallest)
+{
+    uint64_t number;
+    size_t length;
+
+    if (!find_number(text, key, &length, &number) || number < 2 * smallest)
+        return NULL;
+    return with_number(text, key, is_smallest ? smallest : number / 2 / smallest * smallest);
 }
 
 /* size= and pages= as small as can be, or halved while that goes. */
@@ -379,12 +396,44 @@ static bool take_numbers(struct shrinker *shrinker, size_t index)
 
         if (!line->is_gone &&
             try_line(shrinker, index,
-                     with_number(line->text, numbers[i].key, numbers[i].smallest, true)))
+                     with_less(line->text, numbers[i].key, numbers[i].smallest, true)))
             has_changed = true;
         while (goes_on && !line->is_gone && !shrinker->is_stopped) {
             goes_on = try_line(shrinker, index,
-                               with_number(line->text, numbers[i].key, numbers[i].smallest, false));
+                               with_less(line->text, numbers[i].key, numbers[i].smallest, false));
             has_changed |= goes_on;
+        }
+    }
+    return has_changed;
+}
+
+/*
+ * Less memory is filled by fewer allocations: what is shown only under pressure needs less of a case then.
+ * By half while that goes, by a quarter, by an eighth.
+ */
+static bool take_memory(struct shrinker *shrinker)
+{
+    static const char *const keys[] = {"option local-memory ",  "option local-invisible ",
+                                       "option local-limit ",   "option aperture ",
+                                       "option system-memory ", "option budget "};
+    bool has_changed = false;
+
+    for (size_t i = 0; i < shrinker->line_count; i++) {
+        const struct line *line = &shrinker->lines[i];
+
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            uint64_t part = 2, number;
+            size_t length;
+
+            while (part <= 8 && !line->is_gone && !shrinker->is_stopped &&
+                   strncmp(line->text, keys[k], strlen(keys[k])) == 0 &&
+                   find_number(line->text, keys[k], &length, &number)) {
+                number = (number - number / part) / MEMORY_UNIT * MEMORY_UNIT;
+                if (number && try_line(shrinker, i, with_number(line->text, keys[k], number)))
+                    has_changed = true;
+                else
+                    part *= 2;
+            }
         }
     }
     return has_changed;
@@ -504,8 +553,25 @@ static const char *name_of(const struct line *line, const char *kind, size_t *ou
     return line->text + length + 1;
 }
 
-/* What uses the one of the later line uses that of the earlier, and the later line goes. */
-static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t later, size_t earlier)
+/* The earlier line with the sizes of both; NULL: they have none. */
+static char *with_both_sizes(const struct shrinker *shrinker, size_t later, size_t earlier)
+{
+    const char *key = " size=";
+    uint64_t a, b;
+    size_t length;
+
+    if (!find_number(shrinker->lines[earlier].text, key, &length, &a) ||
+        !find_number(shrinker->lines[later].text, key, &length, &b))
+        return NULL;
+    return with_number(shrinker->lines[earlier].text, key, a + b);
+}
+
+/*
+ * What uses the one of the later line uses that of the earlier, and the later line goes. adds_sizes: the one
+ * that stays takes as much room as both took.
+ */
+static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t later, size_t earlier,
+                        bool adds_sizes)
 {
     size_t from_length, to_length;
     const char *from = name_of(&shrinker->lines[later], kind, &from_length);
@@ -518,11 +584,13 @@ static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t late
             continue;
         line->next = renamed(line->text, from, from_length, to, to_length);
     }
+    if (adds_sizes)
+        shrinker->lines[earlier].next = with_both_sizes(shrinker, later, earlier);
     shrinker->drop[later] = true;
     return try_candidate(shrinker);
 }
 
-static bool merge_kind(struct shrinker *shrinker, const char *kind)
+static bool merge_kind(struct shrinker *shrinker, const char *kind, bool adds_sizes)
 {
     bool has_changed = false;
     size_t length;
@@ -530,20 +598,77 @@ static bool merge_kind(struct shrinker *shrinker, const char *kind)
     for (size_t i = shrinker->line_count; i-- > 0 && !shrinker->is_stopped;) {
         for (size_t j = 0; j < i && name_of(&shrinker->lines[i], kind, &length); j++) {
             if (!shrinker->is_stopped && name_of(&shrinker->lines[j], kind, &length))
-                has_changed |= merge_lines(shrinker, kind, i, j);
+                has_changed |= merge_lines(shrinker, kind, i, j, adds_sizes);
         }
+    }
+    return has_changed;
+}
+
+/* Copies what a submission refers to, "a:rw b@0+4096:r" with a space in front, behind text. */
+static void copy_references(char *text, const char *line)
+{
+    size_t used = strlen(text);
+
+    while (*line) {
+        size_t length = strcspn(line, " ");
+
+        if (memchr(line, ':', length))
+            used += (size_t)sprintf(text + used, " %.*s", (int)length, line);
+        line += length;
+        line += strspn(line, " ");
+    }
+}
+
+/* The later submission uses what the earlier used as well, and the earlier goes; or the other way round. */
+static bool join_two(struct shrinker *shrinker, size_t earlier, size_t later)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        size_t gone = way ? later : earlier, left = way ? earlier : later;
+        const struct line *from = &shrinker->lines[gone], *to = &shrinker->lines[left];
+        char *text = malloc(strlen(to->text) + strlen(from->text) + 2);
+
+        if (!text)
+            return false;
+        strcpy(text, to->text);
+        copy_references(text, from->text);
+        shrinker->drop[gone] = true;
+        if (try_line(shrinker, left, text))
+            return true;
+    }
+    return false;
+}
+
+/* Submissions of one context, each with the next one. */
+static bool join_submissions(struct shrinker *shrinker)
+{
+    bool has_changed = false;
+
+    for (size_t i = shrinker->line_count; i-- > 0 && !shrinker->is_stopped;) {
+        size_t length, other_length, j = i;
+        const char *context = name_of(&shrinker->lines[i], "submit", &length), *other = NULL;
+
+        while (context && !other && j-- > 0) {
+            other = name_of(&shrinker->lines[j], "submit", &other_length);
+            if (other && (other_length != length || strncmp(other, context, length) != 0))
+                other = NULL;
+        }
+        if (other)
+            has_changed |= join_two(shrinker, j, i);
     }
     return has_changed;
 }
 
 static bool merge(struct shrinker *shrinker)
 {
-    bool has_changed = merge_kind(shrinker, "context");
+    bool has_changed = merge_kind(shrinker, "context", false);
 
-    has_changed |= merge_kind(shrinker, "device");
-    has_changed |= merge_kind(shrinker, "process");
-    if (count_ops(shrinker) <= MOST_PAIRS)
-        has_changed |= merge_kind(shrinker, "alloc");
+    has_changed |= merge_kind(shrinker, "device", false);
+    has_changed |= merge_kind(shrinker, "process", false);
+    if (count_ops(shrinker) <= MOST_PAIRS) {
+        has_changed |= join_submissions(shrinker);
+        has_changed |= merge_kind(shrinker, "alloc", false);
+        has_changed |= merge_kind(shrinker, "alloc", true);
+    }
     return has_changed;
 }
 
@@ -573,7 +698,8 @@ bool workload_shrink(const struct workload_shrink *shrink, const struct workload
     do {
         take_lines(&shrinker, true);
         take_lines(&shrinker, false);
-        has_changed = merge(&shrinker);
+        has_changed = take_memory(&shrinker);
+        has_changed |= merge(&shrinker);
         has_changed |= simplify_lines(&shrinker);
         if (!has_changed)
             has_changed = take_pairs(&shrinker);

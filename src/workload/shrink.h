@@ -5,8 +5,9 @@
  * Model      Works on the text of the case, line by line, so it knows few directives and serves each of
  *            them. What stands behind the finding goes first; then lines in ever smaller groups, from
  *            the end; a line that makes no sense without one that went (an allocation that is not there)
- *            goes with it. Contexts, devices, processes and at last allocations are tried as one. Then
- *            words go from the lines that are left (references of a submission, attributes, ranges and
+ *            goes with it. Memory gets small, so that less fills it. Contexts, devices, processes,
+ *            submissions of a context and at last allocations are tried as one, these also with the sizes of
+ *            both. Then words go from the lines that are left (references of a submission, attributes, ranges and
  *            keys), sizes get small, and what no line needs goes from the header. All of it again until
  *            nothing is left to take.
  * Ownership  Gives a new workload; the old one is the caller's as before.

@@ -115,7 +115,7 @@ static void allocations_become_one(void **state)
 
     expect_shrunk(several, &wish,
                   "alloc a size=4K\nwrite a\n"
-                  "submit c1 a:rw\nsubmit c1 a:r\n");
+                  "submit c1 a:rw a:r\n");
 }
 
 static void words_of_lists_go_one_by_one(void **state)
@@ -151,6 +151,76 @@ static void lines_that_only_go_together_go_together(void **state)
     assert_int_equal(result.lines_after, 2);
     workload_free(small);
     workload_free(workload);
+}
+
+static void expect_ops(bool (*shows)(void *context, const struct workload *candidate),
+                       const char *from, uint32_t expected)
+{
+    const struct workload_shrink shrink = {.shows = shows};
+    struct workload *workload = parse(from), *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_true(workload_shrink(&shrink, workload, &small, &result, &error));
+    assert_int_equal(result.lines_after, expected);
+    assert_true(shows(NULL, small));
+    workload_free(small);
+    workload_free(workload);
+}
+
+/* Shown when more is used than local memory holds. */
+static bool has_pressure(void *context, const struct workload *candidate)
+{
+    uint64_t used = 0;
+
+    for (uint64_t i = 0; i < candidate->op_count; i++) {
+        for (uint32_t r = 0; r < candidate->ops[i].ref_count; r++)
+            used += candidate->refs[candidate->ops[i].first_ref + r].size;
+    }
+    return workload_option(candidate, "local-memory") &&
+           used > workload_option_number(candidate, "local-memory", 0);
+}
+
+static void less_memory_needs_fewer_allocations(void **state)
+{
+    expect_ops(has_pressure,
+               "drydock-case 1\noption local-memory 5M\n"
+               "alloc a size=1M\nalloc b size=1M\nalloc c size=1M\nalloc d size=2M\n"
+               "submit c0 a:r\nsubmit c0 b:rw c:r\nwait c0\nsubmit c0 d:r a@4096+8192:w\n",
+               2);
+}
+
+/* Shown as long as something writes, something reads and something else reads and writes. */
+static bool has_all_accesses(void *context, const struct workload *candidate)
+{
+    unsigned seen = 0;
+
+    for (uint32_t i = 0; i < candidate->ref_count; i++)
+        seen |= 1u << candidate->refs[i].access;
+    return seen == (1u << 1 | 1u << 2 | 1u << 3);
+}
+
+static void submissions_become_one(void **state)
+{
+    expect_ops(has_all_accesses,
+               "drydock-case 1\nalloc a size=4K\nalloc b size=4K\nalloc c size=4K\n"
+               "submit c0 duration=5 a:r\nwait c0\nsubmit c0 b:rw=7\nsubmit c0 c:w\n",
+               2);
+}
+
+static bool has_two_sizes(void *context, const struct workload *candidate)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; i < candidate->allocation_count; i++)
+        size += candidate->allocations[i].size;
+    return size >= 1000 * 1024;
+}
+
+static void an_allocation_takes_over_the_size_of_another(void **state)
+{
+    expect_ops(has_two_sizes,
+               "drydock-case 1\nalloc a size=600K\nalloc b size=64K\nalloc c size=500K\n", 1);
 }
 
 static void a_case_that_does_not_show_it_is_said(void **state)
@@ -192,6 +262,9 @@ int main(void)
         cmocka_unit_test(allocations_become_one),
         cmocka_unit_test(words_of_lists_go_one_by_one),
         cmocka_unit_test(lines_that_only_go_together_go_together),
+        cmocka_unit_test(less_memory_needs_fewer_allocations),
+        cmocka_unit_test(submissions_become_one),
+        cmocka_unit_test(an_allocation_takes_over_the_size_of_another),
         cmocka_unit_test(a_case_that_does_not_show_it_is_said),
         cmocka_unit_test(tries_have_a_limit),
     };
