@@ -11,6 +11,8 @@
 #ifndef _WDM_H_
 #define _WDM_H_
 
+#include "devioctl.h"
+#include "wdm/callback.h"
 #include "wdm/exception.h"
 #include "wdm/memory.h"
 #include "wdm/rtl.h"

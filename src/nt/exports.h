@@ -53,6 +53,7 @@ const struct nt_export *nt_export_at(size_t index);
     X(debug)                                                                                       \
     X(device_property)                                                                             \
     X(bitmap)                                                                                      \
+    X(callback_object)                                                                             \
     X(exception)                                                                                   \
     X(device)                                                                                      \
     X(kernel)                                                                                      \

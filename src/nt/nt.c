@@ -56,6 +56,7 @@ void nt_destroy(struct nt *nt)
     nt_scheduler_fini(nt);
     if (current == nt)
         current = NULL;
+    nt_callbacks_fini(nt);
     nt_registry_fini(nt);
     nt_files_fini(nt);
     nt_mappings_fini(nt);

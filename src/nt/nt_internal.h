@@ -128,6 +128,7 @@ bool nt_pool_has(const struct nt *nt, const void *address);
 /* In a service: raises the exception of this status in the driver. */
 void nt_raise(NTSTATUS status) __attribute__((noreturn));
 
+void nt_callbacks_fini(struct nt *nt);
 void nt_registry_fini(struct nt *nt);
 void nt_files_fini(struct nt *nt);
 void nt_held_pages_fini(struct nt *nt);

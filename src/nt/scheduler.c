@@ -775,6 +775,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
     nt_timers_left(nt, tell, context);
     nt_dpcs_left(nt, tell, context);
     nt_work_left(nt, tell, context);
+    nt_callbacks_left(nt, tell, context);
 }
 
 void nt_end_threads(struct nt *nt)

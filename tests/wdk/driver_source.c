@@ -6,6 +6,10 @@
 #include <initguid.h>
 #include <ntddk.h>
 #include <dispmprt.h>
+#include <dderror.h>
+#include <devioctl.h>
+#include <ntifs.h>
+#include <specstrings.h>
 #include <d3d12umddi.h>
 #include <dxgiformat.h>
 #include <ntintsafe.h>
@@ -21,6 +25,8 @@ struct sample_packed {
 };
 #include <poppack.h>
 C_ASSERT(sizeof(struct sample_packed) == 12);
+C_ASSERT(CTL_CODE(FILE_DEVICE_VIDEO, 0xc0f, METHOD_NEITHER, FILE_ANY_ACCESS) == 0x23303f);
+C_ASSERT(ERROR_INVALID_PARAMETER == 87);
 C_ASSERT(sizeof(IO_STACK_LOCATION) == 72);
 C_ASSERT(FIELD_OFFSET(IRP, CurrentStackLocation) == 0xb8 && sizeof(IRP) == 0xd0);
 C_ASSERT(sizeof(ACPI_EVAL_INPUT_BUFFER_COMPLEX) == 24 && sizeof(ACPI_EVAL_OUTPUT_BUFFER) == 20);

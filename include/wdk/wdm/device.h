@@ -8,12 +8,9 @@
 #ifndef WDM_DEVICE_H
 #define WDM_DEVICE_H
 
+#include "../devioctl.h"
 #include "irp.h"
 
-typedef ULONG DEVICE_TYPE;
-
-#define FILE_DEVICE_VIDEO       0x00000023u
-#define FILE_DEVICE_UNKNOWN     0x00000022u
 #define FILE_DEVICE_SECURE_OPEN 0x00000100u
 
 #define DO_BUFFERED_IO         0x00000004u

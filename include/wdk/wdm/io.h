@@ -178,6 +178,7 @@ typedef struct _CM_RESOURCE_LIST {
 /* Objects and the registry. */
 
 #define OBJ_CASE_INSENSITIVE 0x00000040u
+#define OBJ_PERMANENT        0x00000010u
 #define OBJ_KERNEL_HANDLE    0x00000200u
 #define KEY_READ             0x00020019u
 #define GENERIC_READ         0x80000000u

@@ -63,16 +63,6 @@ struct _IRP {
 #define IoGetNextIrpStackLocation(irp)    ((irp)->CurrentStackLocation - 1)
 #define IoGetCurrentIrpStackLocation(irp) ((irp)->CurrentStackLocation)
 
-#define METHOD_BUFFERED   0
-#define METHOD_IN_DIRECT  1
-#define METHOD_OUT_DIRECT 2
-#define METHOD_NEITHER    3
-#define FILE_ANY_ACCESS   0
-#define FILE_READ_ACCESS  0x0001
-#define FILE_WRITE_ACCESS 0x0002
-#define CTL_CODE(DeviceType, Function, Method, Access)                                             \
-    (((DeviceType) << 16) | ((Access) << 14) | ((Function) << 2) | (Method))
-
 #define FILE_SHARE_READ              0x00000001
 #define FILE_SHARE_WRITE             0x00000002
 #define FILE_ATTRIBUTE_NORMAL        0x00000080
