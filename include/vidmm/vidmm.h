@@ -162,7 +162,16 @@ struct vidmm_config {
     bool frees_empty_tables;      /* page tables go with the last mapping in their range */
     bool skips_patch_for_paging; /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
     bool marks_paging_only;      /* Resubmission is not set for clients' packets (SUB-008) */
-    bool announces_idle;         /* set AllocationIsIdle from the first call, not after a BUSY */
+    /*
+     * Starts as Windows 11 has been seen to (docs/observed.md): asks 64BITONLYCAPS,
+     * HISTORYBUFFERPRECISION and DISPLAY_DRIVERCAPS_EXTENSION too, whose answers do not matter;
+     * creates two system devices, and those of WDDM 1 before it asks for segments; DmaSize names the
+     * whole paging buffer in calls that have none.
+     */
+    bool starts_as_observed;
+    /* WDDM 1: what a list of references has and no patch location names is not brought in (PATCH-001). */
+    bool pages_in_patched_only;
+    bool announces_idle;     /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a
                                       multiple of a page; 0: 1 GiB */

@@ -51,6 +51,7 @@ enum stream {
     STREAM_FENCES,
     STREAM_RENAMES,
     STREAM_DISCARDS,
+    STREAM_OBSERVED, /* what Windows has been seen to do where documents leave it open */
 };
 
 static const char *const model_names[] = {
@@ -484,6 +485,16 @@ static void draw_machine(uint64_t seed, struct campaign_setup *setup)
         config->scratch_bytes = magnitude(&rng, 512 * KiB, 8 * MiB);
 }
 
+/* docs/observed.md */
+static void draw_observed(uint64_t seed, struct run_config *config)
+{
+    struct rng rng;
+
+    stream_of(seed, STREAM_OBSERVED, &rng);
+    config->starts_as_observed = rng_chance(&rng, 1, 2);
+    config->pages_in_patched_only = rng_chance(&rng, 1, 2) && config->model == RUN_PHYSICAL;
+}
+
 /* Each fault in half of the runs, whatever the others. */
 static void draw_faults(uint64_t seed, struct run_config *config)
 {
@@ -718,6 +729,8 @@ static void describe(struct campaign_setup *setup)
         config->skips_paging_patch ? ", no patch" : "",
         config->marks_paging_only ? ", paging marked" : "",
         config->announces_idle ? ", idle announced" : "");
+    say(setup, "%s%s", config->starts_as_observed ? ", started as observed" : "",
+        config->pages_in_patched_only ? ", patched brought in" : "");
     describe_board(setup);
     for (size_t i = 0; i < ARRAY_COUNT(faults); i++) {
         if (config->faults >> i & 1)
@@ -745,6 +758,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     draw_buffers(seed, out_setup);
     draw_reading(seed, &profile_of(options)->check, config);
     draw_machine(seed, out_setup);
+    draw_observed(seed, config);
     draw_faults(seed, config);
     config->faults &= profile_of(options)->faults;
     drawn = *config;

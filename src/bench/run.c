@@ -261,6 +261,8 @@ static bool raise_manager(struct run_assembly *run)
         .announces_idle = config->announces_idle,
         .skips_patch_for_paging = config->skips_paging_patch,
         .marks_paging_only = config->marks_paging_only,
+        .starts_as_observed = config->starts_as_observed,
+        .pages_in_patched_only = config->pages_in_patched_only,
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,
         .splits_dma_buffers = config->splits_dma_buffers,

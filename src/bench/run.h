@@ -170,6 +170,8 @@ struct run_config {
     bool announces_idle;          /* AllocationIsIdle is set from the first call */
     bool marks_paging_only;       /* Resubmission is for paging packets alone */
     bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
+    bool starts_as_observed;      /* more queries, two system devices: docs/observed.md */
+    bool pages_in_patched_only;   /* physical: not what is in a list and no patch location names */
     unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
     bool splits_dma_buffers;      /* at every one of them */
     bool renames;                 /* physical: on writes with discard (ALLOC-022) */

@@ -105,6 +105,8 @@ static const struct run_option rows[] = {
     CHOICE(announces_idle, "announce-idle", "no|yes"),
     CHOICE(skips_paging_patch, "paging-patch", "yes|no"),
     CHOICE(marks_paging_only, "resubmission", "all|paging"),
+    CHOICE(starts_as_observed, "start", "documented|observed"),
+    CHOICE(pages_in_patched_only, "brought-in", "listed|patched"),
     NUMBER(render_piece_refs, "render-piece"),
     CHOICE(renames, "rename", "no|yes"),
     CHOICE(splits_dma_buffers, "dma-split", "needed|always"),

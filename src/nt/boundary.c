@@ -310,6 +310,14 @@ static uint64_t kernel_stack_end(const struct boundary_thread *thread)
     return (uint64_t)(uintptr_t)thread->kernel_stack + PAGE_BYTES + BOUNDARY_KERNEL_STACK;
 }
 
+/* Where the first call of the thread into the image finds the stack: a thread of the driver's has all of it. */
+static uint64_t first_kernel_sp(const struct boundary_thread *thread)
+{
+    bool calls_ddis = thread == &thread->boundary->first;
+
+    return kernel_stack_end(thread) + ARGUMENT_BYTES - (calls_ddis ? BOUNDARY_KERNEL_FRAMES : 0);
+}
+
 static bool thread_init(struct boundary_thread *thread, struct boundary *boundary)
 {
     thread->boundary = boundary;
@@ -317,7 +325,7 @@ static bool thread_init(struct boundary_thread *thread, struct boundary *boundar
     if (!thread->kernel_stack)
         return false;
     memset(thread->kernel_stack + PAGE_BYTES, FRESH_STACK, BOUNDARY_KERNEL_STACK);
-    thread->processor = (struct processor){.kernel_sp = kernel_stack_end(thread) + ARGUMENT_BYTES};
+    thread->processor = (struct processor){.kernel_sp = first_kernel_sp(thread)};
     list_push_back(&boundary->threads, &thread->link);
     return true;
 }
@@ -641,8 +649,7 @@ void boundary_abandon(struct boundary *boundary)
 {
     after_jump(boundary->current ? boundary->current : &boundary->first, &boundary->first);
     boundary->current = &boundary->first;
-    boundary_processor =
-        (struct processor){.kernel_sp = kernel_stack_end(&boundary->first) + ARGUMENT_BYTES};
+    boundary_processor = (struct processor){.kernel_sp = first_kernel_sp(&boundary->first)};
 }
 
 /* ---- Thunks --------------------------------------------------------------------------------------- */

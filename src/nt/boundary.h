@@ -5,7 +5,8 @@
  *            registers pass here; drivers that are linked in call the services directly.
  * Model      A thread of the driver has two stacks. On the kernel stack, which has the size of a real
  *            one and pages around it that nobody may touch, runs what is in the image; on the bench's
- *            stack all else. So a driver that needs too much stack is found out, and the bench never
+ *            stack all else. Of the thread that calls the driver's DDIs the kernel's own frames have
+ *            taken BOUNDARY_KERNEL_FRAMES before the first of the driver. So a driver that needs too much stack is found out, and the bench never
  *            runs on what it left. Both grow and shrink together, like one:
  *
  *                bench: calls DxgkDdiX --entry--> driver: calls KeSetEvent --service--> bench: ...
@@ -38,6 +39,8 @@
 
 #define BOUNDARY_ARGUMENTS    16
 #define BOUNDARY_KERNEL_STACK (24u * 1024)
+/* As a dump shows them below DxgkDdiBuildPagingBuffer (docs/observed.md, O23). */
+#define BOUNDARY_KERNEL_FRAMES 0x12d0u
 
 struct boundary;
 
@@ -150,7 +153,7 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
                         void (*function)(struct boundary_call *call, const void *data),
                         const void *data, size_t bytes);
 
-/* How deep kernel stacks have been, over all threads; looks at what was written to. */
+/* How deep kernel stacks have been, over all threads, with the kernel's own frames; by what was written to. */
 size_t boundary_deepest_stack(const struct boundary *boundary);
 
 #endif

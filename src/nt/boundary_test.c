@@ -84,7 +84,8 @@ static void arguments_and_results_pass_both_ways(void **state)
     assert_true(service_was_on_bench_stack);
     assert_null(boundary_caller(boundary));
     assert_int_equal(lost_count, 0);
-    assert_in_range(boundary_deepest_stack(boundary), 32, 4096);
+    assert_in_range(boundary_deepest_stack(boundary), BOUNDARY_KERNEL_FRAMES + 32,
+                    BOUNDARY_KERNEL_FRAMES + 4096);
 }
 
 typedef uint64_t NTAPI step_function(uint64_t depth);
@@ -222,7 +223,8 @@ static void what_is_abandoned_is_forgotten(void **state)
     }
     raise_up = boundary_service(boundary, go_on_at_outer);
     assert_int_equal(entry(5), 16);
-    assert_in_range(boundary_deepest_stack(boundary), 32, 4096);
+    assert_in_range(boundary_deepest_stack(boundary), BOUNDARY_KERNEL_FRAMES + 32,
+                    BOUNDARY_KERNEL_FRAMES + 4096);
 }
 
 /* ---- Threads -------------------------------------------------------------------------------------- */

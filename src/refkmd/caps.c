@@ -75,7 +75,10 @@ NTSTATUS refkmd_check_physical_adapter(UINT index)
     return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
-/* DxgkPhysicalAdapterHandle is the kernel's, and left alone. Keeps VX-009. */
+/*
+ * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up to
+ * the flags, a newer one more: what a structure has at its end is written only where it is. Keeps VX-009.
+ */
 static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
                                             const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -89,7 +92,8 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     caps->Flags.Value = 0;
     caps->Flags.GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
     caps->Flags.IoMmuSupported = adapter->model == REFKMD_IO_MMU;
-    caps->VPRPagingNode = 0;
+    if (query->OutputDataSize >= RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode))
+        caps->VPRPagingNode = 0;
     return STATUS_SUCCESS;
 }
 
@@ -144,8 +148,7 @@ static const struct query_handler handlers[] = {
     {DXGKQAITYPE_UEFIFRAMEBUFFERRANGES, IN_GPU_MMU, sizeof(DXGK_QUERYSEGMENTMEMORYSTATE),
      refkmd_query_firmware_ranges},
     {DXGKQAITYPE_PHYSICALADAPTERCAPS, IN_WDDM_2,
-     RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode),
-     query_physical_adapter_caps},
+     RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, Flags), query_physical_adapter_caps},
     {DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, IN_WDDM_2, sizeof(DXGK_PHYSICAL_MEMORY_CAPS),
      query_physical_memory_caps},
     {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},

@@ -152,13 +152,16 @@ static void fail_start(struct vidmm_failure *failure, const char *what, NTSTATUS
 NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
+    const struct vidmm_caps_extra extra = {paging_queue_create_context, vidmm};
     struct vidsch_config scheduler = {0};
     const char *what = "asking the driver for its caps";
     NTSTATUS status;
 
     memset(failure, 0, sizeof *failure);
     ASSERT(!vidmm->is_started);
-    status = vidmm_caps_query(vidmm->miniport, vidmm->services, platform, &vidmm->caps, failure);
+    status =
+        vidmm_caps_query(vidmm->miniport, vidmm->services, platform,
+                         vidmm->config.starts_as_observed ? &extra : NULL, &vidmm->caps, failure);
     if (!NT_SUCCESS(status))
         goto fail;
 

@@ -111,6 +111,13 @@ static NTSTATUS set_nodes(struct caps_query *query, const char *count_path, uint
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS set_told_nodes(struct caps_query *query)
+{
+    return set_nodes(query, "DRIVERCAPS.GpuEngineTopology.NbAsymetricProcessingNodes",
+                     query->told_node_count, "DRIVERCAPS.MemoryManagementCaps.PagingNode",
+                     query->told_paging_node);
+}
+
 static NTSTATUS query_driver(struct caps_query *query)
 {
     DXGK_DRIVERCAPS driver = {0};
@@ -143,36 +150,45 @@ static NTSTATUS query_driver(struct caps_query *query)
         miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
-    if (!NT_SUCCESS(status) ||
-        (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && query->caps->is_virtual))
+    if (!NT_SUCCESS(status))
         return status;
     /* A driver that knows of no engines has one. */
     node_count = driver.GpuEngineTopology.NbAsymetricProcessingNodes;
     if (!node_count && !driver.SchedulingCaps.MultiEngineAware)
         node_count = 1;
-    return set_nodes(query, "DRIVERCAPS.GpuEngineTopology.NbAsymetricProcessingNodes", node_count,
-                     "DRIVERCAPS.MemoryManagementCaps.PagingNode",
-                     driver.MemoryManagementCaps.PagingNode);
+    query->told_node_count = node_count;
+    query->told_paging_node = driver.MemoryManagementCaps.PagingNode;
+    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && query->caps->is_virtual)
+        return STATUS_SUCCESS; /* PHYSICALADAPTERCAPS tells them */
+    return set_told_nodes(query);
+}
+
+/* Windows gives a driver of WDDM 2.0 the structure up to its flags, without padding (docs/observed.md, O3). */
+static UINT physical_adapter_bytes(const struct caps_query *query)
+{
+    if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_1))
+        return offsetof(DXGK_PHYSICALADAPTERCAPS, VPRPagingNode);
+    if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_7))
+        return (UINT)align_up(offsetof(DXGK_PHYSICALADAPTERCAPS, VirtualCopyNodeIndex),
+                              _Alignof(DXGK_PHYSICALADAPTERCAPS));
+    return sizeof(DXGK_PHYSICALADAPTERCAPS);
 }
 
 static NTSTATUS query_physical_adapter(struct caps_query *query)
 {
     DXGK_QUERYPHYSICALADAPTERCAPSIN in = {.PhysicalAdapterIndex = 0};
     DXGK_PHYSICALADAPTERCAPS adapter = {0};
-    UINT bytes = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_7)
-                     ? sizeof adapter
-                     : (UINT)align_up(offsetof(DXGK_PHYSICALADAPTERCAPS, VirtualCopyNodeIndex),
-                                      _Alignof(DXGK_PHYSICALADAPTERCAPS));
+    UINT bytes = physical_adapter_bytes(query);
     NTSTATUS status;
 
     if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return STATUS_SUCCESS;
     status = caps_ask(query, DXGKQAITYPE_PHYSICALADAPTERCAPS, "PHYSICALADAPTERCAPS", &in, sizeof in,
                       &adapter, bytes);
-    /* A driver of physical addresses need not know the question: DRIVERCAPS told its nodes. */
-    if (status == STATUS_NOT_SUPPORTED && !query->caps->is_virtual) {
+    /* A driver need not know the question: DRIVERCAPS told its nodes (docs/observed.md, O2). */
+    if (status == STATUS_NOT_SUPPORTED) {
         query->failure->text[0] = '\0';
-        return STATUS_SUCCESS;
+        return set_told_nodes(query);
     }
     if (!NT_SUCCESS(status))
         return status;
@@ -366,8 +382,19 @@ void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_c
     out_caps->can_remap = iommu.DmaRemappingSupported;
 }
 
+/* What the bench has no use for, and Windows asks all the same: whatever the driver answers is right. */
+static void ask_for_nothing(struct caps_query *query, DXGK_QUERYADAPTERINFOTYPE type)
+{
+    UINT answer = 0;
+    const DXGKARG_QUERYADAPTERINFO arg = {
+        .Type = type, .pOutputData = &answer, .OutputDataSize = sizeof answer};
+
+    miniport_query_adapter_info(query->miniport, NULL, &arg);
+}
+
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
-                          const struct vidmm_platform *platform, struct vidmm_caps *out_caps,
+                          const struct vidmm_platform *platform,
+                          const struct vidmm_caps_extra *extra, struct vidmm_caps *out_caps,
                           struct vidmm_failure *failure)
 {
     struct caps_query query = {
@@ -385,12 +412,25 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
     status = query_driver(&query);
     if (NT_SUCCESS(status))
         status = query_physical_adapter(&query);
+    if (NT_SUCCESS(status) && extra)
+        ask_for_nothing(&query, DXGKQAITYPE_64BITONLYCAPS);
     if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_mmu(&query);
     if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_levels(&query);
+    if (NT_SUCCESS(status) && extra && query.version < DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
+        status = extra->before_segments(extra->context);
+        if (!NT_SUCCESS(status))
+            snprintf(failure->text, sizeof failure->text,
+                     "creating the system's device and context failed with status 0x%08x",
+                     (unsigned)status);
+    }
     if (NT_SUCCESS(status))
         status = caps_query_segments(&query);
+    if (NT_SUCCESS(status) && extra)
+        ask_for_nothing(&query, DXGKQAITYPE_HISTORYBUFFERPRECISION);
+    if (NT_SUCCESS(status) && extra && caps_is_at_least(&query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+        ask_for_nothing(&query, DXGKQAITYPE_DISPLAY_DRIVERCAPS_EXTENSION);
     if (NT_SUCCESS(status))
         status = check_level_segments(&query);
     if (!NT_SUCCESS(status))

@@ -100,9 +100,17 @@ struct vidmm_caps {
     bool source_table_in_transfer; /* LegacyBehaviors.SourcePageTableVaInTransfer */
 };
 
+/* What Windows 11 does beside the queries of S-01 (docs/observed.md); NULL: nothing. */
+struct vidmm_caps_extra {
+    /* WDDM 1: called when *out_caps says what DRIVERCAPS did, and before the segments are asked for. */
+    NTSTATUS (*before_segments)(void *context);
+    void *context;
+};
+
 /* Fills *out_caps, or says in *failure why not. Of the platform the AGP window is told to the driver. */
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
-                          const struct vidmm_platform *platform, struct vidmm_caps *out_caps,
+                          const struct vidmm_platform *platform,
+                          const struct vidmm_caps_extra *extra, struct vidmm_caps *out_caps,
                           struct vidmm_failure *failure);
 void vidmm_caps_fini(const struct base_services *services, struct vidmm_caps *caps);
 

@@ -42,6 +42,7 @@ struct caps_query {
     const struct vidmm_platform *platform;
     struct vidmm_caps *caps;
     struct vidmm_failure *failure;
+    uint64_t told_node_count, told_paging_node; /* by DRIVERCAPS */
     ULONG version;
     const char *segment_query; /* "QUERYSEGMENT4" */
     struct segment_report reports[VIDMM_MAX_SEGMENTS];

@@ -33,8 +33,9 @@ static struct paging_buffer *current_buffer(struct paging_queue *queue)
     return &queue->buffers[queue->current];
 }
 
-static NTSTATUS create_system_context(struct vidmm *vidmm)
+NTSTATUS paging_queue_create_context(void *opaque)
 {
+    struct vidmm *vidmm = opaque;
     struct paging_queue *queue = &vidmm->queue;
     DXGKARG_CREATEDEVICE device = {0};
     DXGKARG_CREATECONTEXT context = {0};
@@ -60,9 +61,16 @@ static NTSTATUS create_system_context(struct vidmm *vidmm)
     if (!NT_SUCCESS(status))
         return status;
     queue->driver_device = device.hDevice;
+    if (vidmm->config.starts_as_observed) { /* nothing is ever done with the second one */
+        device.hDevice = (HANDLE)(uintptr_t)2;
+        status = miniport_create_device(vidmm->miniport, NULL, &device);
+        if (!NT_SUCCESS(status))
+            return status;
+        queue->spare_device = device.hDevice;
+    }
 
     context.hContext = (HANDLE)(uintptr_t)1;
-    context.NodeOrdinal = queue->node;
+    context.NodeOrdinal = vidmm->caps.paging_node;
     context.EngineAffinity = 1;
     context.Flags.SystemContext = 1;
     if (vidmm->caps.has_page_tables)
@@ -71,7 +79,7 @@ static NTSTATUS create_system_context(struct vidmm *vidmm)
     if (!NT_SUCCESS(status))
         return status;
     queue->driver_context = context.hContext;
-    return vidsch_context_create(vidmm->vidsch, queue->node, true, &queue->context);
+    return STATUS_SUCCESS;
 }
 
 static void destroy_system_context(struct vidmm *vidmm)
@@ -82,12 +90,15 @@ static void destroy_system_context(struct vidmm *vidmm)
         vidsch_context_destroy(queue->context);
     if (queue->driver_context)
         miniport_destroy_context(vidmm->miniport, queue->driver_context);
+    if (queue->spare_device)
+        miniport_destroy_device(vidmm->miniport, queue->spare_device);
     if (queue->driver_device)
         miniport_destroy_device(vidmm->miniport, queue->driver_device);
     if (queue->driver_process)
         miniport_destroy_process(vidmm->miniport, queue->driver_process);
     queue->context = NULL;
     queue->driver_context = queue->driver_device = queue->driver_process = NULL;
+    queue->spare_device = NULL;
 }
 
 static NTSTATUS create_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
@@ -162,7 +173,12 @@ NTSTATUS paging_queue_init(struct vidmm *vidmm)
         if (!NT_SUCCESS(status))
             return status;
     }
-    return create_system_context(vidmm);
+    if (!queue->driver_context) {
+        status = paging_queue_create_context(vidmm);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return vidsch_context_create(vidmm->vidsch, queue->node, true, &queue->context);
 }
 
 void paging_queue_fini(struct vidmm *vidmm)
@@ -643,6 +659,8 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
     if (vidmm->is_removed)
         return;
     args->hSystemContext = vidmm->queue.driver_context;
+    if (vidmm->config.starts_as_observed) /* of the buffer that there is none of yet */
+        args->DmaSize = vidmm->caps.paging_buffer_bytes;
     vidmm->statistics.build_calls++;
     vidmm->statistics.operations[args->Operation & 31]++;
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);

@@ -303,6 +303,38 @@ static void references_that_do_not_fit_together_fail_with_sizes(void **state)
     rig_free(rig);
 }
 
+static bool render_nothing(struct rig *rig, DXGKARG_RENDER *render, NTSTATUS *status)
+{
+    *status = STATUS_SUCCESS;
+    return true;
+}
+
+/* One that the driver lists and names in no patch location (docs/observed.md, O21). */
+static void what_no_location_names_comes_in_where_the_list_counts(void **state)
+{
+    for (unsigned counts_list = 0; counts_list < 2; counts_list++) {
+        struct rig_config config = rig_model(0);
+        struct rig_object object, *list[1] = {&object};
+        struct rig_done done = {0};
+        struct rig *rig;
+
+        config.pages_in_patched_only = !counts_list;
+        rig = rig_create(&config);
+        rig_object(rig, 20, 1, &object);
+        rig->render_hook = render_nothing;
+        assert_int_equal(rig_gpu_in(rig, rig->context, list, 1, 4, rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_true(done.calls == 1 && done.status == STATUS_SUCCESS);
+        assert_int_equal(rig_count(rig, DXGK_OPERATION_FILL), counts_list);
+        rig->render_hook = NULL;
+        rig_gpu(rig, &object, 4);
+        assert_int_equal(rig_count(rig, DXGK_OPERATION_FILL), 1);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 static void what_a_packet_refers_to_may_be_destroyed_behind_it(void **state)
 {
     struct rig_config config = rig_model(0);
@@ -335,6 +367,7 @@ int main(void)
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),
+        cmocka_unit_test(what_no_location_names_comes_in_where_the_list_counts),
         cmocka_unit_test(what_a_packet_refers_to_may_be_destroyed_behind_it),
     };
 

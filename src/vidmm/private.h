@@ -288,10 +288,13 @@ struct paging_queue {
     struct vidsch_fence retired;     /* the number of the last one that has */
     /* The system context. */
     HANDLE driver_process, driver_device, driver_context;
+    HANDLE spare_device; /* starts_as_observed: made, and never used */
     struct vidsch_context *context;
     unsigned node;
 };
 
+/* The system's process, device and context in the driver; of a struct vidmm that knows its nodes. */
+NTSTATUS paging_queue_create_context(void *vidmm);
 NTSTATUS paging_queue_init(struct vidmm *vidmm);
 void paging_queue_fini(struct vidmm *vidmm);
 void paging_queue_add(struct vidmm *vidmm, struct job *job);

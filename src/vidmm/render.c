@@ -651,6 +651,10 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
         status = reserve_splits(part);
         if (!NT_SUCCESS(status))
             goto undo;
+        if (vidmm->config.pages_in_patched_only) {
+            mark_needed(part);
+            fill_request(part, part->request);
+        }
         if (vidmm->config.splits_dma_buffers)
             split_everywhere(part, &tail);
     }

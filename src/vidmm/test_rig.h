@@ -67,6 +67,7 @@ struct rig_config {
     bool skips_discards;                  /* DISCARD writes nothing */
     bool completes_at_once;               /* packets run inside SubmitCommand */
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
+    bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t system_pages;                /* 0: 8192 */
     uint64_t scratch_bytes;               /* 0: one leaf table's worth */

@@ -790,6 +790,10 @@ static inline NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXG
         uint64_t address = (uint64_t)entry->PhysicalAddress.QuadPart;
         unsigned segment = entry->SegmentId;
 
+        if (!segment && rig->config.pages_in_patched_only) {
+            EXPECT(!address);
+            continue;
+        }
         EXPECT(segment && address >> 40 == segment);
         for (uint64_t page = 0; page < allocation->page_count; page++) {
             uint64_t at = (address - rig_segment_base(segment)) / PAGE_BYTES + page;

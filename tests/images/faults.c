@@ -87,6 +87,9 @@ static void do_fault(void)
     view[PAGE_SIZE] = 1;
 #elif FAULT == 20 /* ask the system what no driver may */
     __asm__ volatile("syscall" : : "a"(39) : "rcx", "r11", "memory");
+#elif FAULT == 22 /* a structure for a local that nearly fills the stack */
+    volatile UCHAR device[0x5b00];
+    device[zero] = 1;
 #else
 #error FAULT is not one of them
 #endif

@@ -38,6 +38,7 @@ cat >"$work/faults" <<'TABLE'
 19 behind-a-block crashed
 20 system-call driver
 21 stale-mapping crashed
+22 large-local crashed
 TABLE
 ddis="AddDevice StartDevice StopDevice RemoveDevice QueryAdapterInfo CreateProcess DestroyProcess
 CreateDevice DestroyDevice CreateContext DestroyContext CreateAllocation DestroyAllocation
