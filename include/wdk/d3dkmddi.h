@@ -36,5 +36,9 @@
 #include "d3dkmddi/callbacks.h"
 #include "d3dkmddi/functions.h"
 #include "d3dkmddi/power.h"
+#include "d3dkmddi/monitor.h"
+#include "d3dkmddi/vidpn.h"
+#include "d3dkmddi/display.h"
+#include "d3dkmddi/multiplane.h"
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * Types of the kernel-mode display stack that the memory contract uses.
+ * Types of the kernel-mode display stack: those of the memory contract here, video signals,
+ * monitors and video present networks in d3dkmdt/.
  *
- * Place  include/wdk, above d3dukmdt.h; included by d3dkmddi.h. Monitor and VidPN types are
- *        outside the memory contract and are named without a body.
+ * Place  include/wdk, above d3dukmdt.h; included by d3dkmddi.h.
  */
 #ifndef _D3DKMDT_H
 #define _D3DKMDT_H
 
 #include "d3dukmdt.h"
+#include "d3dkmdt/video.h"
+#include "d3dkmdt/vidpn.h"
 
 typedef enum _D3DKMDT_STANDARDALLOCATION_TYPE {
     D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE = 1,
@@ -106,7 +108,5 @@ typedef struct _D3DKMDT_GDISURFACEDATA {
 
 typedef struct _D3DKMDT_VIRTUALGPUSURFACEDATA D3DKMDT_VIRTUALGPUSURFACEDATA;
 typedef struct _D3DKMDT_FENCESTORAGESURFACEDATA D3DKMDT_FENCESTORAGESURFACEDATA;
-
-typedef struct D3DKMDT_HVIDPN__ *D3DKMDT_HVIDPN;
 
 #endif

@@ -62,6 +62,12 @@ typedef UINT64 D3DGPU_SIZE_T;
 typedef UINT D3DDDI_VIDEO_PRESENT_SOURCE_ID;
 typedef UINT D3DDDI_VIDEO_PRESENT_TARGET_ID;
 
+/* No one source or target. The documentation names these; the numbers are unverified. */
+#define D3DDDI_ID_UNINITIALIZED ((UINT)~0u)
+#define D3DDDI_ID_NOTAPPLICABLE ((UINT)0u)
+#define D3DDDI_ID_ANY           ((UINT)~1u)
+#define D3DDDI_ID_ALL           ((UINT)~2u)
+
 /* Surface formats keep the numbers of the Direct3D 9 format enumeration. */
 typedef enum _D3DDDIFORMAT {
     D3DDDIFMT_UNKNOWN = 0,

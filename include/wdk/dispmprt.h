@@ -12,6 +12,7 @@
 
 #include "acpiioct.h"
 #include "d3dkmddi.h"
+#include "dispmprt/child.h"
 
 /* The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it ("_HID"). */
 #define DISPLAY_ADAPTER_HW_ID   0xffffffffu
@@ -356,5 +357,7 @@ NTSYSAPI NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STR
 NTSYSAPI NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject);
 
 EXTERN_C_END
+
+#include "dispmprt/display_only.h"
 
 #endif

@@ -84,6 +84,7 @@
 #define STATUS_RETRY                                                       ((NTSTATUS)0xC000022D)
 #define STATUS_DEVICE_REMOVED                                              ((NTSTATUS)0xC00002B6)
 #define STATUS_INVALID_DEVICE_OBJECT_PARAMETER                             ((NTSTATUS)0xC0000369)
+#define STATUS_DEVICE_HARDWARE_ERROR                                       ((NTSTATUS)0xC0000483)
 #define STATUS_RESOURCE_IN_USE                                             ((NTSTATUS)0xC0000708)
 #define STATUS_HARDWARE_MEMORY_ERROR                                       ((NTSTATUS)0xC0000709)
 #define STATUS_MONITOR_NO_DESCRIPTOR                                       ((NTSTATUS)0xC01D0001)

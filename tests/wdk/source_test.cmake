@@ -7,13 +7,15 @@ set(failed "")
 
 foreach(row ${version_rows})
     string(REGEX MATCH "^[A-Z0-9_]+" version ${row})
-    execute_process(COMMAND ${COMPILER} ${FLAGS} -I${SOURCE_DIR}/include/wdk
-                            -DDXGKDDI_INTERFACE_VERSION=${version} -x ${LANGUAGE}
-                            -c ${SOURCE_DIR}/tests/wdk/driver_source.c -o ${WORK_DIR}/${version}.o
-                    RESULT_VARIABLE status)
-    if(NOT status EQUAL 0)
-        list(APPEND failed ${version})
-    endif()
+    foreach(source driver_source display_source)
+        execute_process(COMMAND ${COMPILER} ${FLAGS} -I${SOURCE_DIR}/include/wdk
+                                -DDXGKDDI_INTERFACE_VERSION=${version} -x ${LANGUAGE}
+                                -c ${SOURCE_DIR}/tests/wdk/${source}.c -o ${WORK_DIR}/${version}.o
+                        RESULT_VARIABLE status)
+        if(NOT status EQUAL 0)
+            list(APPEND failed ${source}:${version})
+        endif()
+    endforeach()
 endforeach()
 
 if(failed)

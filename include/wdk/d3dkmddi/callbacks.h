@@ -2,13 +2,14 @@
  * Types of the services that the graphics kernel offers to drivers, one for each slot of
  * DXGKRNL_INTERFACE.
  *
- * Place  include/wdk/d3dkmddi. Arguments of display services are named without a body.
+ * Place  include/wdk/d3dkmddi. Arguments of some display services are named without a body.
  */
 #ifndef D3DKMDDI_CALLBACKS_H
 #define D3DKMDDI_CALLBACKS_H
 
 #include "callback_types.h"
 #include "device.h"
+#include "display.h"
 #include "interrupt.h"
 
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_SIGNALEVENT);
@@ -19,7 +20,6 @@ DXGK_OPAQUE_ARGUMENT(DXGKARGCB_PINFRAMEBUFFERFORSAVE2);
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_MAPFRAMEBUFFERPOINTER);
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_UNMAPFRAMEBUFFERPOINTER);
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_SAVEMEMORYFORHOTUPDATE);
-DXGK_OPAQUE_ARGUMENT(DXGKARGCB_GETCAPTUREADDRESS);
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_PROTECTEDSESSIONSTATUS);
 DXGK_OPAQUE_ARGUMENT(DXGKARGCB_NOTIFYCURSORSUPPORTCHANGE);
 

@@ -101,6 +101,9 @@ typedef struct _DXGK_CONTEXTINFO_CAPS {
     };
 } DXGK_CONTEXTINFO_CAPS, *PDXGK_CONTEXTINFO_CAPS;
 
+/* Length of the lists of a context of the GDI. Drivers name it; the number is unverified. */
+#define DXGK_ALLOCATION_LIST_SIZE_GDICONTEXT 256
+
 /* What a driver wants for the DMA buffers of a context. Sizes of lists are counts of elements. */
 typedef struct _DXGK_CONTEXTINFO {
     UINT DmaBufferSize;

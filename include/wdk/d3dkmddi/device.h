@@ -1,7 +1,7 @@
 /*
  * The device side of the interface: start information, events, child devices, display ownership.
  *
- * Place  include/wdk/d3dkmddi. What only display drivers look into is named without a body.
+ * Place  include/wdk/d3dkmddi. Children of the adapter have their bodies in dispmprt/child.h.
  */
 #ifndef D3DKMDDI_DEVICE_H
 #define D3DKMDDI_DEVICE_H
@@ -109,19 +109,6 @@ typedef DXGKARG_SYSTEM_DISPLAY_ENABLE_FLAGS *IN_PDXGKARG_SYSTEM_DISPLAY_ENABLE_F
 typedef struct _ACPI_EVAL_INPUT_BUFFER_COMPLEX *PACPI_EVAL_INPUT_BUFFER_COMPLEX;
 typedef struct _ACPI_EVAL_OUTPUT_BUFFER *PACPI_EVAL_OUTPUT_BUFFER;
 typedef struct _DXGK_COLORIMETRY DXGK_COLORIMETRY;
-typedef struct _DXGK_VIDPN_INTERFACE DXGK_VIDPN_INTERFACE;
-typedef struct _DXGK_MONITOR_INTERFACE DXGK_MONITOR_INTERFACE;
-
-typedef enum _DXGK_VIDPN_INTERFACE_VERSION {
-    DXGK_VIDPN_INTERFACE_VERSION_UNINITIALIZED = 0,
-    DXGK_VIDPN_INTERFACE_VERSION_V1 = 1,
-} DXGK_VIDPN_INTERFACE_VERSION;
-
-typedef enum _DXGK_MONITOR_INTERFACE_VERSION {
-    DXGK_MONITOR_INTERFACE_VERSION_UNINITIALIZED = 0,
-    DXGK_MONITOR_INTERFACE_VERSION_V1 = 1,
-    DXGK_MONITOR_INTERFACE_VERSION_V2 = 2,
-} DXGK_MONITOR_INTERFACE_VERSION;
 
 /* What DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace read and write. */
 #define DXGK_WHICHSPACE_CONFIG PCI_WHICHSPACE_CONFIG

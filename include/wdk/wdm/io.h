@@ -71,6 +71,7 @@ typedef enum _CM_SHARE_DISPOSITION {
 #define CmResourceTypeDeviceSpecific 5
 #define CmResourceTypeBusNumber      6
 #define CmResourceTypeMemoryLarge    7
+#define CmResourceTypeConnection     132
 
 /* A range of 4 GiB or more is of the large type; its flag says what its length counts. */
 #define CM_RESOURCE_MEMORY_READ_WRITE 0x0000
@@ -81,6 +82,14 @@ typedef enum _CM_SHARE_DISPOSITION {
 #define CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE 0x0
 #define CM_RESOURCE_INTERRUPT_LATCHED         0x1
 #define CM_RESOURCE_INTERRUPT_MESSAGE         0x2
+
+/* Serial types have the numbers of the serial bus descriptors of ACPI; classes are unverified. */
+#define CM_RESOURCE_CONNECTION_CLASS_GPIO       0x01
+#define CM_RESOURCE_CONNECTION_CLASS_SERIAL     0x02
+#define CM_RESOURCE_CONNECTION_TYPE_GPIO_IO     0x02
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_I2C  0x01
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_SPI  0x02
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_UART 0x03
 
 #pragma pack(push, 4)
 typedef struct _CM_PARTIAL_RESOURCE_DESCRIPTOR {
@@ -146,6 +155,14 @@ typedef struct _CM_PARTIAL_RESOURCE_DESCRIPTOR {
             ULONG Reserved1;
             ULONG Reserved2;
         } DeviceSpecificData;
+        struct {
+            UCHAR Class;
+            UCHAR Type;
+            UCHAR Reserved1;
+            UCHAR Reserved2;
+            ULONG IdLowPart;
+            ULONG IdHighPart;
+        } Connection;
     } u;
 } CM_PARTIAL_RESOURCE_DESCRIPTOR, *PCM_PARTIAL_RESOURCE_DESCRIPTOR;
 #pragma pack(pop)
