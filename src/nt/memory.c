@@ -244,6 +244,12 @@ NTSTATUS NTAPI MmCopyMemory(PVOID Target, MM_COPY_ADDRESS Source, SIZE_T Bytes, 
     return STATUS_SUCCESS;
 }
 
+/* The memory of the machine has no caches. */
+BOOLEAN NTAPI KeInvalidateAllCaches(VOID)
+{
+    return TRUE;
+}
+
 const struct nt_export nt_memory_exports[] = {
     NT_SERVICE(MmAllocateContiguousMemory),
     NT_SERVICE(MmAllocateContiguousMemorySpecifyCache),
@@ -258,5 +264,6 @@ const struct nt_export nt_memory_exports[] = {
     NT_SERVICE(MmIsAddressValid),
     NT_SERVICE(MmGetVirtualForPhysical),
     NT_SERVICE(MmCopyMemory),
+    NT_SERVICE(KeInvalidateAllCaches),
     {0},
 };

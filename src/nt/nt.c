@@ -208,6 +208,16 @@ static ULONG NTAPI print_list(ULONG ComponentId, ULONG Level, PCCH Format, nt_va
     VOID NTAPI WRITE_REGISTER_##suffix(volatile type *Register, type Value)                        \
     {                                                                                              \
         machine_write_register(nt_current()->machine, Register, sizeof *Register, Value);          \
+    }                                                                                              \
+    VOID NTAPI READ_REGISTER_BUFFER_##suffix(volatile type *Register, type *Buffer, ULONG Count)   \
+    {                                                                                              \
+        for (ULONG i = 0; i < Count; i++)                                                          \
+            Buffer[i] = READ_REGISTER_##suffix(Register + i);                                      \
+    }                                                                                              \
+    VOID NTAPI WRITE_REGISTER_BUFFER_##suffix(volatile type *Register, type *Buffer, ULONG Count)  \
+    {                                                                                              \
+        for (ULONG i = 0; i < Count; i++)                                                          \
+            WRITE_REGISTER_##suffix(Register + i, Buffer[i]);                                      \
     }
 
 REGISTER_FUNCTIONS(UCHAR, UCHAR)
@@ -231,5 +241,13 @@ const struct nt_export nt_kernel_exports[] = {
     NT_SERVICE(WRITE_REGISTER_USHORT),
     NT_SERVICE(WRITE_REGISTER_ULONG),
     NT_SERVICE(WRITE_REGISTER_ULONG64),
+    NT_SERVICE(READ_REGISTER_BUFFER_UCHAR),
+    NT_SERVICE(READ_REGISTER_BUFFER_USHORT),
+    NT_SERVICE(READ_REGISTER_BUFFER_ULONG),
+    NT_SERVICE(READ_REGISTER_BUFFER_ULONG64),
+    NT_SERVICE(WRITE_REGISTER_BUFFER_UCHAR),
+    NT_SERVICE(WRITE_REGISTER_BUFFER_USHORT),
+    NT_SERVICE(WRITE_REGISTER_BUFFER_ULONG),
+    NT_SERVICE(WRITE_REGISTER_BUFFER_ULONG64),
     {0},
 };

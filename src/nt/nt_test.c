@@ -323,6 +323,7 @@ static void registers_reach_the_bound_machine(void **state)
     struct machine *machines[2];
     struct nt *kernels[2];
     UCHAR *bars[2];
+    USHORT words[2];
     int i;
 
     machine_config_defaults(&config, 1);
@@ -343,6 +344,11 @@ static void registers_reach_the_bound_machine(void **state)
         assert_int_equal(content[i], 7);
         WRITE_REGISTER_ULONG64((ULONG64 *)bars[i], UINT64_C(1) << 40);
         assert_int_equal(content[i], UINT64_C(1) << 40);
+        WRITE_REGISTER_BUFFER_ULONG((ULONG *)bars[i], (ULONG[]){5, 6}, 2);
+        assert_int_equal(content[i], 6);
+        READ_REGISTER_BUFFER_USHORT((USHORT *)(bars[i] + 0x10), words, 2);
+        assert_int_equal(words[0], 6 + 0x12);
+        assert_int_equal(words[1], 6 + 0x14);
     }
     nt_bind(fixture->nt);
     for (i = 0; i < 2; i++) {

@@ -216,19 +216,35 @@ NTKERNELAPI PVOID NTAPI MmMapIoSpaceEx(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T 
                                        ULONG Protect);
 NTKERNELAPI VOID NTAPI MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes);
 
+/* The value is reserved. */
+NTKERNELAPI BOOLEAN NTAPI KeInvalidateAllCaches(VOID);
+
 /* Register access goes through the bench, so that it can be modelled. */
 NTKERNELAPI UCHAR NTAPI READ_REGISTER_UCHAR(volatile UCHAR *Register);
 NTKERNELAPI USHORT NTAPI READ_REGISTER_USHORT(volatile USHORT *Register);
 NTKERNELAPI ULONG NTAPI READ_REGISTER_ULONG(volatile ULONG *Register);
 NTKERNELAPI ULONG64 NTAPI READ_REGISTER_ULONG64(volatile ULONG64 *Register);
-NTKERNELAPI VOID NTAPI READ_REGISTER_BUFFER_ULONG(volatile ULONG *Register, PULONG Buffer,
-                                                  ULONG Count);
-NTKERNELAPI VOID NTAPI WRITE_REGISTER_BUFFER_ULONG(volatile ULONG *Register, PULONG Buffer,
-                                                   ULONG Count);
 NTKERNELAPI VOID NTAPI WRITE_REGISTER_UCHAR(volatile UCHAR *Register, UCHAR Value);
 NTKERNELAPI VOID NTAPI WRITE_REGISTER_USHORT(volatile USHORT *Register, USHORT Value);
 NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG(volatile ULONG *Register, ULONG Value);
 NTKERNELAPI VOID NTAPI WRITE_REGISTER_ULONG64(volatile ULONG64 *Register, ULONG64 Value);
+/* Count elements, from consecutive registers. */
+NTKERNELAPI VOID NTAPI READ_REGISTER_BUFFER_UCHAR(volatile UCHAR *Register, PUCHAR Buffer,
+                                                  ULONG Count);
+NTKERNELAPI VOID NTAPI READ_REGISTER_BUFFER_USHORT(volatile USHORT *Register, PUSHORT Buffer,
+                                                   ULONG Count);
+NTKERNELAPI VOID NTAPI READ_REGISTER_BUFFER_ULONG(volatile ULONG *Register, PULONG Buffer,
+                                                  ULONG Count);
+NTKERNELAPI VOID NTAPI READ_REGISTER_BUFFER_ULONG64(volatile ULONG64 *Register, PULONG64 Buffer,
+                                                    ULONG Count);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_BUFFER_UCHAR(volatile UCHAR *Register, PUCHAR Buffer,
+                                                   ULONG Count);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_BUFFER_USHORT(volatile USHORT *Register, PUSHORT Buffer,
+                                                    ULONG Count);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_BUFFER_ULONG(volatile ULONG *Register, PULONG Buffer,
+                                                   ULONG Count);
+NTKERNELAPI VOID NTAPI WRITE_REGISTER_BUFFER_ULONG64(volatile ULONG64 *Register, PULONG64 Buffer,
+                                                     ULONG Count);
 
 EXTERN_C_END
 
