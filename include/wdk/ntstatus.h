@@ -68,6 +68,8 @@
 #define STATUS_INVALID_PARAMETER_1                                         ((NTSTATUS)0xC00000EF)
 #define STATUS_INVALID_PARAMETER_2                                         ((NTSTATUS)0xC00000F0)
 #define STATUS_INVALID_PARAMETER_3                                         ((NTSTATUS)0xC00000F1)
+#define STATUS_INVALID_PARAMETER_4                                         ((NTSTATUS)0xC00000F2)
+#define STATUS_INVALID_PARAMETER_5                                         ((NTSTATUS)0xC00000F3)
 #define STATUS_NAME_TOO_LONG                                               ((NTSTATUS)0xC0000106)
 #define STATUS_IMAGE_ALREADY_LOADED                                        ((NTSTATUS)0xC000010E)
 #define STATUS_CANCELLED                                                   ((NTSTATUS)0xC0000120)

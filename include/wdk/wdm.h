@@ -18,6 +18,7 @@
 #include "wdm/rtl.h"
 #include "wdm/sync.h"
 #include "wdm/lock.h"
+#include "wdm/lookaside.h"
 #include "wdm/clock.h"
 #include "wdm/io.h"
 #include "wdm/pci.h"

@@ -78,7 +78,8 @@ const struct nt_export *nt_export_at(size_t index);
     X(timer)                                                                                       \
     X(work)                                                                                        \
     X(clock)                                                                                       \
-    X(interlocked)
+    X(interlocked)                                                                                 \
+    X(lookaside)
 
 #define X(area) extern const struct nt_export nt_##area##_exports[];
 NT_EXPORT_LISTS(X)

@@ -46,6 +46,7 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt_objects_init(nt);
     nt_scheduler_init(nt);
     list_init(&nt->symbolic_links);
+    list_init(&nt->lookasides);
     return nt;
 }
 
@@ -57,6 +58,7 @@ void nt_destroy(struct nt *nt)
     if (current == nt)
         current = NULL;
     nt_callbacks_fini(nt);
+    nt_lookasides_fini(nt);
     nt_registry_fini(nt);
     nt_files_fini(nt);
     nt_mappings_fini(nt);

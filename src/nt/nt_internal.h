@@ -49,6 +49,7 @@ struct nt {
     struct list held_pages; /* of struct nt_held_pages: by MDLs */
 
     struct nt_key *registry;       /* NULL: nobody asked */
+    struct list lookasides;        /* of struct nt_lookaside: that the driver has */
     struct list symbolic_links;    /* that the driver made */
     const void *registrar;         /* what registers a driver: DxgkInitialize */
     DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
@@ -129,6 +130,15 @@ bool nt_pool_has(const struct nt *nt, const void *address);
 void nt_raise(NTSTATUS status) __attribute__((noreturn));
 
 void nt_callbacks_fini(struct nt *nt);
+/* The live block that begins there. */
+bool nt_pool_find(struct nt *nt, const void *memory, struct nt_pool_block *out);
+bool nt_pool_is_paged(const struct nt *nt, const void *address); /* anywhere in a block */
+uint64_t nt_pool_count(const struct nt *nt, uint32_t tag, uint64_t bytes);
+void nt_put_tag(uint32_t tag, char text[5]);
+
+void nt_lookasides_fini(struct nt *nt);
+void nt_lookasides_left(struct nt *nt, nt_leftover *tell, void *context);
+void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes);
 void nt_registry_fini(struct nt *nt);
 void nt_files_fini(struct nt *nt);
 void nt_held_pages_fini(struct nt *nt);

@@ -131,10 +131,14 @@ bool nt_pool_has(const struct nt *nt, const void *address)
 
 /* ---- Give back ------------------------------------------------------------------------------ */
 
+static struct nt_pool_block describe(const struct pool_header *header)
+{
+    return (struct nt_pool_block){header->memory, header->bytes, header->tag, header->sequence};
+}
+
 static void remember_freed(struct nt *nt, const struct pool_header *header)
 {
-    nt->freed[nt->freed_count++ % NT_POOL_REMEMBERED] =
-        (struct nt_pool_block){header->memory, header->bytes, header->tag, header->sequence};
+    nt->freed[nt->freed_count++ % NT_POOL_REMEMBERED] = describe(header);
 }
 
 static const struct nt_pool_block *find_freed(const struct nt *nt, const void *address)
@@ -336,6 +340,36 @@ static struct pool_header *find(struct nt *nt, const void *memory)
     return NULL;
 }
 
+bool nt_pool_find(struct nt *nt, const void *memory, struct nt_pool_block *out)
+{
+    const struct pool_header *header = find(nt, memory);
+
+    if (header)
+        *out = describe(header);
+    return header != NULL;
+}
+
+bool nt_pool_is_paged(const struct nt *nt, const void *address)
+{
+    const struct pool_header *header;
+
+    list_for_each (header, &nt->blocks, struct pool_header, block) {
+        if ((uintptr_t)address - (uintptr_t)header->memory < header->bytes)
+            return header->is_paged;
+    }
+    return false;
+}
+
+uint64_t nt_pool_count(const struct nt *nt, uint32_t tag, uint64_t bytes)
+{
+    const struct pool_header *header;
+    uint64_t count = 0;
+
+    list_for_each (header, &nt->blocks, struct pool_header, block)
+        count += header->tag == tag && header->bytes == bytes;
+    return count;
+}
+
 /* The first byte of a range that is not as it was filled; NULL: all are. */
 static const uint8_t *find_change(const uint8_t *from, const uint8_t *end)
 {
@@ -397,7 +431,7 @@ VOID NTAPI ExFreePool2(PVOID P, ULONG Tag, PCPOOL_EXTENDED_PARAMETER ExtendedPar
 
 /* ---- Who asks about an address -------------------------------------------------------------- */
 
-static void put_tag(uint32_t tag, char text[5])
+void nt_put_tag(uint32_t tag, char text[5])
 {
     for (int i = 0; i < 4; i++) {
         char c = (char)(tag >> (8 * i));
@@ -414,7 +448,7 @@ bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_
     char tag[5];
 
     if (freed) {
-        put_tag(freed->tag, tag);
+        nt_put_tag(freed->tag, tag);
         snprintf(text, size,
                  "%llu bytes into pool block %llu (%llu bytes, tag '%s'), which was freed",
                  (unsigned long long)((const uint8_t *)address - (const uint8_t *)freed->memory),
@@ -431,7 +465,7 @@ bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_
             continue;
         if (!is_behind && at >= (uintptr_t)header->memory)
             return false;
-        put_tag(header->tag, tag);
+        nt_put_tag(header->tag, tag);
         snprintf(text, size, "%llu bytes %s pool block %llu (%llu bytes, tag '%s')",
                  (unsigned long long)(is_behind ? at - (uintptr_t)header->memory - header->bytes
                                                 : (uintptr_t)header->memory - at),
@@ -476,8 +510,7 @@ void nt_pool_for_each(const struct nt *nt,
     struct pool_header *header;
 
     list_for_each (header, &nt->blocks, struct pool_header, block) {
-        const struct nt_pool_block block = {header->memory, header->bytes, header->tag,
-                                            header->sequence};
+        const struct nt_pool_block block = describe(header);
 
         callback(context, &block);
     }

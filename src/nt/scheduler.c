@@ -731,6 +731,7 @@ void nt_memory_freed(struct nt *nt, const void *memory, uint64_t bytes)
     if (dpc)
         KeBugCheckEx(NT_TIMER_OR_DPC_INVALID, 1, (ULONG_PTR)dpc, (ULONG_PTR)memory,
                      (ULONG_PTR)memory + bytes);
+    nt_lookasides_freed(nt, memory, bytes);
     list_for_each (wait, &nt->scheduler.waits, struct nt_wait, link) {
         for (uint32_t i = 0; i < wait->count; i++) {
             if ((uintptr_t)wait->objects[i] - (uintptr_t)memory < bytes) {
@@ -776,6 +777,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
     nt_dpcs_left(nt, tell, context);
     nt_work_left(nt, tell, context);
     nt_callbacks_left(nt, tell, context);
+    nt_lookasides_left(nt, tell, context);
 }
 
 void nt_end_threads(struct nt *nt)
