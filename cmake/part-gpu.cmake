@@ -7,5 +7,24 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
                                                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
         add_dependencies(bench_gpu_plugin_test gpu_${model})
     endforeach()
-    target_compile_definitions(bench_gpu_plugin_test PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
+    add_dependencies(bench_driver_sdma_test gpu_sdma)
+
+    # Models that are refused, or that a run has to survive.
+    foreach(kind PLAIN OLD NEW LYING HOLES POOR CRASHING LATE HANGING STORMING BUSY)
+        string(TOLOWER ${kind} name)
+        add_library(gpu_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/odd.c)
+        target_link_libraries(gpu_odd_${name} PRIVATE drydock_flags)
+        target_compile_definitions(gpu_odd_${name} PRIVATE ODD_${kind})
+        set_target_properties(gpu_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
+                                                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
+        add_dependencies(bench_gpu_plugin_test gpu_odd_${name})
+    endforeach()
+    foreach(test gpu_plugin_test driver_sdma_test)
+        target_compile_definitions(bench_${test} PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
+    endforeach()
+
+    # The example of a driver with its model, as an image.
+    add_test(NAME images/sdma COMMAND ${CMAKE_SOURCE_DIR}/tests/images/sdma.sh $<TARGET_FILE:drydock>
+                                      ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/sdma PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()

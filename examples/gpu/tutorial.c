@@ -15,7 +15,7 @@
 #define LOCAL     (UINT64_C(1) << 63)
 #define PACKET_NS 100u
 
-enum { OP_COPY = 1, OP_FILL, OP_READ, OP_WRITE, OP_READ_WRITE };
+enum { OP_COPY = 1, OP_FILL, OP_READ, OP_WRITE };
 
 struct packet {
     uint64_t op;
@@ -39,18 +39,15 @@ static struct drydock_gpu_place place(uint64_t address)
 static bool execute(const struct drydock_gpu_host *host, const struct packet *p)
 {
     struct drydock_gpu_place to = place(p->to);
-    bool is_fine = true;
 
     if (p->op == OP_COPY)
         return host->copy(host->context, to, place(p->from), p->bytes);
     if (p->op == OP_FILL)
         return host->fill(host->context, to, (uint32_t)p->from, p->bytes);
-    if (p->op == OP_READ || p->op == OP_READ_WRITE)
-        is_fine = host->read_work(host->context, p->token, (uint32_t)p->index, 0, to, p->bytes);
-    if (is_fine && (p->op == OP_WRITE || p->op == OP_READ_WRITE))
-        is_fine =
-            host->write_work(host->context, p->token, (uint32_t)p->index, 0, to, p->bytes, p->from);
-    return is_fine && p->op >= OP_READ && p->op <= OP_READ_WRITE;
+    if (p->op == OP_READ)
+        return host->read_work(host->context, p->token, (uint32_t)p->index, 0, to, p->bytes);
+    return p->op == OP_WRITE &&
+           host->write_work(host->context, p->token, (uint32_t)p->index, 0, to, p->bytes, p->from);
 }
 
 /* All packets of a buffer take effect together, at the end of the time that they take. */
@@ -117,18 +114,21 @@ static void *create(const struct drydock_gpu_host *host, const struct drydock_gp
     return gpu;
 }
 
-/* What the user-mode half sends; its driver adds the address of allocation `to >> 32` to the low half. */
+/* Of the user-mode half: all reads, then all writes. The driver adds where allocation `to >> 32` is. */
 static uint32_t commands(void *self, const struct drydock_gpu_work *work, void *out, uint32_t room)
 {
-    uint32_t bytes = work->reference_count * (uint32_t)sizeof(struct packet);
     struct packet *packet = out;
+    uint32_t bytes = 0;
 
-    for (uint32_t i = 0; bytes <= room && i < work->reference_count; i++) {
-        const struct drydock_gpu_reference *r = &work->references[i];
-        uint64_t op = !r->is_written ? OP_READ : r->is_read ? OP_READ_WRITE : OP_WRITE;
-
-        packet[i] = (struct packet){
-            op, r->offset | (uint64_t)r->allocation << 32, r->key, r->bytes, work->token, i};
+    for (uint64_t op = OP_READ; op <= OP_WRITE; op++) {
+        for (uint32_t i = 0; i < work->reference_count; i++) {
+            const struct drydock_gpu_reference *r = &work->references[i];
+            uint64_t to = r->offset | (uint64_t)r->allocation << 32;
+            if (op == OP_READ ? !r->is_read : !r->is_written)
+                continue;
+            if ((bytes += sizeof *packet) <= room)
+                *packet++ = (struct packet){op, to, r->key, r->bytes, work->token, i};
+        }
     }
     return bytes;
 }

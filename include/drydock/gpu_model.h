@@ -39,7 +39,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DRYDOCK_GPU_MODEL_API 2u
+/*
+ * A version adds members at the end of tables and changes none. A model is asked for the newest version that
+ * the bench has, then for older ones, and each time answers with a table of exactly that version or NULL.
+ *
+ *     1  the first
+ *     2  struct drydock_gpu_model: pci
+ *     3  struct drydock_gpu_host: flushed; struct drydock_gpu_model: tells_flushes;
+ *        struct drydock_gpu_translation: protection_mask
+ */
+#define DRYDOCK_GPU_MODEL_API        3u
+#define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
 /* ---- What the model is given -------------------------------------------------------------------- */
 
@@ -87,7 +97,7 @@ struct drydock_gpu_host {
     /*
      * Work of the client whose token the commands carry (struct drydock_gpu_work): begins; reads
      * and writes pieces of reference number `index`, ascending from offset 0 of the reference without a gap;
-     * ends. write_work() writes the content itself: page i from the reference's first on takes the
+     * ends. References may overlap: all that is read is read before anything is written. write_work() writes the content itself: page i from the reference's first on takes the
      * content named key + i.
      */
     void (*begin_work)(void *context, uint64_t token, uint32_t node);
@@ -96,6 +106,14 @@ struct drydock_gpu_host {
     bool (*write_work)(void *context, uint64_t token, uint32_t index, uint64_t offset,
                        struct drydock_gpu_place at, uint64_t bytes, uint64_t key);
     void (*end_work)(void *context, uint64_t token);
+
+    /*
+     * Version 3. Cached translations of [start, end) are gone, of the address space with this root table, or
+     * (root NULL) of all; end 0: all addresses. Of a model with tells_flushes. There may be more of them than
+     * were asked for, and one for several.
+     */
+    void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
+                    uint64_t end);
 };
 
 /* ---- What the model gives ----------------------------------------------------------------------- */
@@ -137,7 +155,8 @@ enum drydock_gpu_power {
 struct drydock_gpu_translation {
     bool is_valid, is_read_only, is_no_execute, is_zero;
     struct drydock_gpu_place at; /* of the page that holds the address */
-    uint64_t protection;         /* the driver's own bits (DriverProtection) */
+    uint64_t protection;         /* the driver's own bits (DriverProtection), of ... */
+    uint64_t protection_mask; /* version 3: ... those that entries hold; 0: they are not compared */
 };
 
 /* For the user-mode half. */
@@ -194,13 +213,17 @@ struct drydock_gpu_model {
     uint32_t (*context_data)(void *gpu, uint32_t node, void *out, uint32_t room);
     uint32_t (*commands)(void *gpu, const struct drydock_gpu_work *work, void *out, uint32_t room);
 
-    /* NULL: a board of no vendor, registers at base address 0, visible local memory at 2, one message. */
+    /* Version 2. NULL: a board of no vendor, registers at base address 0, visible local memory at 2, one message. */
     const struct drydock_gpu_pci *pci;
+
+    /* Version 3. Every flush is told of by flushed(): one that the driver was asked for and that never
+     * came is a finding (TLB-002, TLB-007). */
+    bool tells_flushes;
 };
 
 /*
  * The one symbol of the object. NULL: the model cannot serve this version. The bench refuses a table
- * with another api_version than it asked for.
+ * with another api_version than it asked for. A model that needs what a version added answers NULL to older ones.
  */
 #define DRYDOCK_GPU_MODEL_ENTRY "drydock_gpu_model"
 const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version);

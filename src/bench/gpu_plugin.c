@@ -299,6 +299,15 @@ static void end_work(void *context, uint64_t token)
         plugin->observer.end(plugin->observer.context, token);
 }
 
+static void flushed(void *context, const struct drydock_gpu_place *root, uint64_t start,
+                    uint64_t end)
+{
+    struct gpu_plugin *plugin = context;
+
+    if (plugin->observer.flushed)
+        plugin->observer.flushed(plugin->observer.context, root, start, end);
+}
+
 /* ---- Life ----------------------------------------------------------------------------------------- */
 
 bool gpu_plugin_is_path(const char *name)
@@ -327,23 +336,30 @@ static const char *missing_in(const struct drydock_gpu_model *model)
     return NULL;
 }
 
+/* Asks for the newest version first. */
 static bool find_model(struct gpu_plugin *plugin, const char *path, char error[])
 {
     const struct drydock_gpu_model *(*entry)(uint32_t api_version);
+    uint32_t version = DRYDOCK_GPU_MODEL_API;
     char text[200];
     const char *lack;
 
     *(void **)&entry = dlsym(plugin->object, DRYDOCK_GPU_MODEL_ENTRY);
     if (!entry)
         return refuse(error, path, "it has no function " DRYDOCK_GPU_MODEL_ENTRY "()");
-    plugin->model = entry(DRYDOCK_GPU_MODEL_API);
-    if (!plugin->model || plugin->model->api_version != DRYDOCK_GPU_MODEL_API) {
-        snprintf(text, sizeof text,
-                 "it serves version %u of drydock/gpu_model.h, and this bench has version %u",
-                 plugin->model ? plugin->model->api_version : 0, DRYDOCK_GPU_MODEL_API);
-        if (!plugin->model)
-            snprintf(text, sizeof text, "it does not serve version %u of drydock/gpu_model.h",
-                     DRYDOCK_GPU_MODEL_API);
+    do
+        plugin->model = entry(version);
+    while (!plugin->model && version-- > DRYDOCK_GPU_MODEL_OLDEST_API);
+    if (!plugin->model || plugin->model->api_version != version) {
+        if (plugin->model)
+            snprintf(text, sizeof text,
+                     "asked for version %u of drydock/gpu_model.h it gives a table of version %u",
+                     version, plugin->model->api_version);
+        else
+            snprintf(text, sizeof text,
+                     "it serves no version of drydock/gpu_model.h from %u to %u, which this bench "
+                     "has: build it with the header of this bench",
+                     DRYDOCK_GPU_MODEL_OLDEST_API, DRYDOCK_GPU_MODEL_API);
         return refuse(error, path, text);
     }
     lack = missing_in(plugin->model);
@@ -353,7 +369,7 @@ static bool find_model(struct gpu_plugin *plugin, const char *path, char error[]
 /* The machine's function from the model's; what does not fit is refused by machine_set_pci(). */
 static bool show_function(struct gpu_plugin *plugin)
 {
-    const struct drydock_gpu_pci *own = plugin->model->pci;
+    const struct drydock_gpu_pci *own = plugin->model->api_version >= 2 ? plugin->model->pci : NULL;
     struct machine_pci pci = machine_pci_nameless();
     uint64_t visible = machine_get_config(plugin->machine)->visible_bytes;
 
@@ -432,6 +448,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         .read_work = read_work,
         .write_work = write_work,
         .end_work = end_work,
+        .flushed = flushed,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
@@ -505,6 +522,11 @@ void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on)
     plugin->is_off = !is_on;
     drop_events(plugin);
     plugin->model->reset(plugin->gpu);
+}
+
+bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin)
+{
+    return plugin->model->api_version >= 3 && plugin->model->tells_flushes;
 }
 
 const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin)

@@ -43,6 +43,9 @@ struct gpu_plugin_observer {
     void (*write)(void *context, uint64_t token, uint32_t index, uint64_t offset,
                   struct page_store *store, uint64_t address, uint64_t bytes);
     void (*end)(void *context, uint64_t token);
+    /* root NULL: of every address space. */
+    void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
+                    uint64_t end);
 };
 /* Functions may be NULL. */
 void gpu_plugin_set_observer(struct gpu_plugin *plugin, const struct gpu_plugin_observer *observer);
@@ -51,6 +54,9 @@ void gpu_plugin_set_observer(struct gpu_plugin *plugin, const struct gpu_plugin_
 void gpu_plugin_set_host(struct gpu_plugin *plugin, struct bench_host *host);
 
 void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on);
+
+/* Every flush of translations comes to the observer. */
+bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin);
 
 /* For its user-mode half and its translations. */
 const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin);

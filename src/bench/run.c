@@ -25,6 +25,7 @@
 #include "bench/vigil.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
+#include "nt/trap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -341,7 +342,9 @@ static void note_stop(struct run_assembly *run)
         run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine), "%s", text);
         break;
     case PLAYER_STUCK:
-        broken(run, text);
+        run->is_driver_stuck = run->check && check_stands_still(run->check);
+        if (!run->is_driver_stuck)
+            broken(run, text);
         break;
     case PLAYER_ENDED:
         break; /* as it should: what is left is to go without a trace */
@@ -488,7 +491,7 @@ static bool lower_manager(struct run_assembly *run)
         if (stop != PLAYER_NOT_STOPPED && run->is_manager_started)
             player_give_up(run->player);
         if (run->is_manager_started && !player_take_down(run->player)) {
-            if (stop != PLAYER_FAULTED) {
+            if (stop != PLAYER_FAULTED && !run->is_driver_stuck) {
                 player_stop_reason(run->player, text);
                 broken(run, text);
             }
@@ -544,6 +547,7 @@ static void lower_driver(struct run_assembly *run)
     lower_check(run, true);
     driver_image_unload(run->image);
     if (run->nt) {
+        trap_remove(run->nt);
         nt_bind(run->previous_nt);
         nt_destroy(run->nt);
     }
@@ -571,6 +575,7 @@ static void give_everything_up(struct run_assembly *run)
     miniport_destroy(run->top);
     lower_check(run, false);
     driver_image_unload(run->image);
+    trap_remove(run->nt);
     nt_bind(run->previous_nt);
     if (run->has_platform)
         platform_fini(&run->platform);

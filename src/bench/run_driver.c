@@ -21,6 +21,7 @@
 #include "miniport/probe.h"
 #include "miniport/raw.h"
 #include "miniport/trace.h"
+#include "nt/trap.h"
 
 static unsigned denied_kinds(const struct run_config *config)
 {
@@ -98,6 +99,12 @@ static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_im
     return NT_POOL_CHEAP;
 }
 
+/* Of a driver that is linked in, registers are trapped; the rest of its code is the bench's own. */
+static bool is_nowhere(void *context, uint64_t address)
+{
+    return false;
+}
+
 bool run_raise_driver(struct run_assembly *run)
 {
     const struct nt_host nt_host = run_tell_kernel(run);
@@ -141,6 +148,8 @@ bool run_raise_driver(struct run_assembly *run)
         return run_refuse(run, "driver '%s' has no WDDM %u.%u for the %s model",
                           run->config->driver, wddm / 10, wddm % 10,
                           run_model_name(run->config->model));
+    if (driver.entry)
+        trap_install(run->nt, &(struct trap_config){.is_driver = is_nowhere});
     status = run->image ? driver_image_enter(run->image, &data) : host_load_driver(entry, &data);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,

@@ -65,6 +65,7 @@ struct run_assembly {
     struct player *player;
     jmp_buf bug_check;
     bool has_stopped_machine; /* the driver did, with a bug check */
+    bool is_driver_stuck;     /* it reports nothing more of what it was handed */
 };
 
 /* The run cannot be: for this reason, and always false. */

@@ -18,6 +18,7 @@ static struct check_gpu_entry entry_of(uint64_t entry)
         .is_no_execute = entry & SGPU_PTE_NO_EXECUTE,
         .address = entry & SGPU_PTE_ADDRESS_MASK,
         .protection = entry >> SGPU_PTE_PROTECTION_SHIFT & SGPU_PTE_PROTECTION_MASK,
+        .protection_mask = SGPU_PTE_PROTECTION_MASK,
     };
 }
 

@@ -330,7 +330,8 @@ static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t v
         .is_read_only = translation.is_read_only,
         .is_no_execute = translation.is_no_execute,
         .address = translation.at.address,
-        .protection = translation.protection,
+        .protection = translation.protection & translation.protection_mask,
+        .protection_mask = translation.protection_mask,
     };
     return true;
 }
@@ -345,6 +346,19 @@ static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64
                       (unsigned long long)address);
     if (run->player)
         player_note_fault(run->player);
+}
+
+static void on_plugin_flushed(void *context, const struct drydock_gpu_place *root, uint64_t start,
+                              uint64_t end)
+{
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_FLUSHED,
+                            .address = root ? root->address : 0,
+                            .is_system = root && !root->is_local,
+                            .is_everywhere = !root,
+                            .start = start,
+                            .end = end,
+                        });
 }
 
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
@@ -508,6 +522,7 @@ void run_tell_check(struct run_assembly *run, struct check_config *config)
     }
     if (run->plugin && gpu_plugin_model(run->plugin)->translate)
         config->walk = walk_plugin;
+    config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
 }
 
@@ -540,7 +555,8 @@ const struct sgpu_observer *run_tell_gpu(bool follows_content)
 
 struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run)
 {
-    struct gpu_plugin_observer observer = {.context = run, .fault = on_plugin_fault};
+    struct gpu_plugin_observer observer = {
+        .context = run, .fault = on_plugin_fault, .flushed = on_plugin_flushed};
 
     if (run->config->checks_content) {
         observer.begin = on_render_begin;

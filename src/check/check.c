@@ -98,6 +98,32 @@ bool check_is_whole(const struct check *check)
     return check->is_whole;
 }
 
+unsigned check_stands_still(struct check *check)
+{
+    const struct check_packet *packet;
+    uint64_t nodes = 0;
+    unsigned count = 0;
+
+    check->call = NULL;
+    check->callback = NULL;
+    list_for_each (packet, &check->ledger.packets, struct check_packet, link) {
+        const struct check_context *context = check_find_context(&check->ledger, packet->context);
+
+        if (packet->state != CHECK_SUBMITTED || check->ledger.has_hung || packet->node >= 64 ||
+            (nodes & UINT64_C(1) << packet->node))
+            continue;
+        nodes |= UINT64_C(1) << packet->node;
+        count++;
+        check_holds(check, RULE_FENCE_004, false);
+        check_report(check, RULE_FENCE_004, context ? &context->object : NULL, "",
+                     "fence 0x%x of node %u, a %s, was submitted and is never reported complete: "
+                     "nothing is left that could happen (Windows resets the adapter after 2 s)",
+                     packet->fence, packet->node,
+                     packet->is_paging ? "paging packet" : "packet of a client");
+    }
+    return count;
+}
+
 void check_end(struct check *check, bool is_orderly)
 {
     check->call = NULL;
@@ -114,8 +140,9 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
 
     seen.packet = packet;
-    /* That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. */
-    check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG;
+    /* That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. Some tell of flushes. */
+    check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG && event->kind != CHECK_GPU_FLUSHED;
+    check->ledger.has_hung |= event->kind == CHECK_GPU_HUNG;
     if (packet) {
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
         if (event->kind == CHECK_GPU_QUEUED)

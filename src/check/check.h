@@ -46,6 +46,7 @@ struct check_gpu_entry {
     bool is_valid, is_system, is_zero, is_read_only, is_no_execute;
     uint64_t address; /* GPU physical, or of system memory */
     uint64_t protection;
+    uint64_t protection_mask; /* the bits of DriverProtection that an entry holds */
 };
 
 /* By level, the leaf's first. */
@@ -94,7 +95,8 @@ struct check_config {
     bool (*read_page)(void *context, uint64_t page, void *out, uint32_t bytes);
     /* The address in local memory behind an address of the CPU's bus; false: none. */
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
-    bool remaps_dma; /* the device's pages are an IOMMU's */
+    bool remaps_dma;    /* the device's pages are an IOMMU's */
+    bool hears_flushes; /* check_gpu() is told of every FLUSHED, even if of nothing else */
 };
 
 NTSTATUS check_create(const struct check_config *config, struct check **out_check);
@@ -124,6 +126,7 @@ struct check_gpu_event {
     uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
     uint64_t start, end;      /* FLUSHED: the range; end 0: all */
     bool is_system;           /* FLUSHED: the root is in system memory */
+    bool is_everywhere;       /* FLUSHED: whatever the root */
     bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
@@ -190,6 +193,12 @@ void check_end(struct check *check, bool is_orderly);
  */
 bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding);
+
+/*
+ * Nothing more will happen in the bench. What the driver was handed then and has not reported is reported
+ * (FENCE-004), once for each node: how many nodes; 0: it has nothing to do with the driver.
+ */
+unsigned check_stands_still(struct check *check);
 
 bool check_is_whole(const struct check *check);
 uint64_t check_event(const struct check *check); /* number of the call that is happening */

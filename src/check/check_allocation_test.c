@@ -454,6 +454,56 @@ RULE_KEPT(ALLOC_018)
     destroy_closed(rig, NULL);
 }
 
+/* The driver has one handle for all devices: that is its choice. */
+static NTSTATUS open_as_it_is(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = open_properly(rig, ddi, object, arg);
+    const DXGKARG_OPENALLOCATION *open = arg;
+
+    if (ddi == MINIPORT_DDI_OpenAllocation)
+        open->pOpenAllocation[0].hDeviceSpecificAllocation = rig->told;
+    return status;
+}
+
+static HANDLE open_alike(struct rig *rig, HANDLE device, HANDLE allocation, bool is_creator)
+{
+    DXGK_OPENALLOCATIONINFO info = {.hAllocation = (D3DKMT_HANDLE)(uintptr_t)allocation};
+    const DXGKARG_OPENALLOCATION open = {
+        .NumAllocations = 1, .pOpenAllocation = &info, .Flags.Create = is_creator};
+
+    rig->answer = open_as_it_is;
+    miniport_open_allocation(rig->top, device, &open);
+    return info.hDeviceSpecificAllocation;
+}
+
+static void one_handle_may_serve_several_devices(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int closes_both = 0; closes_both < 2; closes_both++) {
+        HANDLE allocation, second, opened;
+
+        rig_init(rig, RIG_GPUMMU);
+        second = rig_create_device(rig, rig->process);
+        allocation = rig_create_allocation(rig, NULL);
+        rig->told = rig; /* its handle in both */
+        opened = open_alike(rig, rig->device, allocation, true);
+        assert_ptr_equal(open_alike(rig, second, allocation, false), opened);
+        close_in(rig, second, opened);
+        if (closes_both)
+            close_in(rig, rig->device, opened);
+        rig->told = NULL;
+        rig_destroy_allocation(rig, allocation);
+        if (closes_both)
+            rig_expect_silence(rig, RULE_ALLOC_018);
+        else
+            rig_expect_only(rig, RULE_ALLOC_018);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 RULE_BROKEN(ALLOC_019)
 {
     char private_data = 0;
@@ -554,6 +604,7 @@ int main(void)
         RULE_PAIR(ALLOC_016),
         RULE_PAIR(ALLOC_017),
         RULE_PAIR(ALLOC_018),
+        cmocka_unit_test(one_handle_may_serve_several_devices),
         RULE_PAIR(ALLOC_019),
         RULE_PAIR(ALLOC_020),
         cmocka_unit_test(what_was_destroyed_is_found_when_it_is_paged),

@@ -257,11 +257,6 @@ static void orphan(struct check_ledger *ledger, const struct check_object *owner
         if (&((struct check_context *)object)->device->object == owner)
             ((struct check_context *)object)->device = NULL;
     }
-    position = 0;
-    while ((object = id_map_next(&ledger->objects[CHECK_OPEN_ALLOCATION], &position))) {
-        if (&((struct check_open_allocation *)object)->device->object == owner)
-            ((struct check_open_allocation *)object)->device = NULL;
-    }
 }
 
 struct check_movement *check_movement_of(const struct check_ledger *ledger,
@@ -449,23 +444,34 @@ static void enter_allocations(struct check_ledger *ledger, const struct check_ca
     }
 }
 
+/* The same handle again for the same allocation, NULL: it is a new one. */
+static struct check_open_allocation *find_other_opening(const struct check_ledger *ledger,
+                                                        const void *handle,
+                                                        const struct check_allocation *allocation)
+{
+    return allocation && check_find_opened(ledger, handle) == allocation
+               ? (struct check_open_allocation *)check_find(ledger, CHECK_OPEN_ALLOCATION, handle)
+               : NULL;
+}
+
 static void enter_opened(struct check_ledger *ledger, const struct check_call *call)
 {
     const DXGKARG_OPENALLOCATION *arg = call->arg.open_allocation;
     struct check_device *device = check_find_device(ledger, call->object);
 
     for (UINT i = 0; i < arg->NumAllocations; i++) {
-        struct check_open_allocation *opened =
-            enter(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenAllocation[i].hDeviceSpecificAllocation,
-                  call->event);
-        struct check_allocation *allocation;
+        const void *handle = arg->pOpenAllocation[i].hDeviceSpecificAllocation;
+        struct check_allocation *allocation =
+            i < CHECK_MAX_ASKED ? check_find_allocation(ledger, ledger->asked[i]) : NULL;
+        struct check_open_allocation *opened = find_other_opening(ledger, handle, allocation);
 
         if (!opened)
+            opened = enter(ledger, CHECK_OPEN_ALLOCATION, handle, call->event);
+        if (!opened)
             continue;
-        opened->device = device;
+        opened->times++;
         if (device)
             device->open_count++;
-        allocation = i < CHECK_MAX_ASKED ? check_find_allocation(ledger, ledger->asked[i]) : NULL;
         if (!allocation)
             continue;
         opened->allocation = ledger->asked[i];
@@ -481,6 +487,7 @@ static void enter_opened(struct check_ledger *ledger, const struct check_call *c
 static void leave_opened(struct check_ledger *ledger, const struct check_call *call)
 {
     const DXGKARG_CLOSEALLOCATION *arg = call->arg.close_allocation;
+    struct check_device *device = check_find_device(ledger, call->object);
 
     for (UINT i = 0; i < arg->NumAllocations; i++) {
         struct check_open_allocation *opened = (struct check_open_allocation *)check_find(
@@ -492,11 +499,12 @@ static void leave_opened(struct check_ledger *ledger, const struct check_call *c
             continue;
         if (allocation && allocation->open_count)
             allocation->open_count--;
-        if (allocation && opened->device && opened->device->object.number == allocation->creator)
+        if (allocation && device && device->object.number == allocation->creator)
             allocation->creator = 0;
-        if (opened->device && opened->device->open_count)
-            opened->device->open_count--;
-        leave(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
+        if (device && device->open_count)
+            device->open_count--;
+        if (--opened->times == 0)
+            leave(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
     }
 }
 

@@ -169,9 +169,10 @@ struct check_allocation {
     bool is_locked_outside; /* while not resident; and it can be in no aperture */
 };
 
+/* A handle may be the same in all devices that have the allocation open: the driver's choice. */
 struct check_open_allocation {
     struct check_object object;
-    struct check_device *device; /* NULL: of none that we know */
+    unsigned times;
     void *allocation;            /* the driver's handle, NULL: it has not asked for it */
     uint64_t allocation_number;
 };
@@ -284,6 +285,7 @@ struct check_ledger {
     uint64_t instances_created;
     bool is_whole;
     bool has_gpu;            /* it tells what it does */
+    bool has_hung; /* the bench made it */
     bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
     uint64_t movement_epoch; /* of struct check_movement */
 

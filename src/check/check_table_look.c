@@ -20,11 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_SAMPLES   1024
-#define MAX_FLUSHES   256
-#define ALWAYS_UNTIL  2048 /* operations */
-#define THEN_EVERY    16
-#define NO_ENTRY_MASK UINT64_C(0x7fff)
+#define MAX_SAMPLES  1024
+#define MAX_FLUSHES  256
+#define ALWAYS_UNTIL 2048 /* operations */
+#define THEN_EVERY   16
 
 struct sample {
     uint64_t operation;
@@ -39,6 +38,7 @@ struct sample {
     bool has_protection;
     bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
     bool was_wrong_at_flush;
+    uint64_t flush; /* the operation that flushed then */
     unsigned mode;
 };
 
@@ -163,13 +163,14 @@ static bool has_attributes(const struct check_gpu_entry *entry, uint64_t word)
 static bool has_protection(const struct check_gpu_entry *entry, const struct sample *sample)
 {
     return !sample->word || !sample->has_protection ||
-           entry->protection == (sample->protection & NO_ENTRY_MASK);
+           entry->protection == (sample->protection & entry->protection_mask);
 }
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 /* What is looked at when a sample is. */
-static void count(struct check *check, const struct sample *sample)
+static void count(struct check *check, const struct sample *sample,
+                  const struct check_gpu_entry *found)
 {
     const struct check_ledger *ledger = check_ledger(check);
 
@@ -185,7 +186,7 @@ static void count(struct check *check, const struct sample *sample)
                                                                              : RULE_PT_017,
                 true);
     check_holds(check, sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019, true);
-    if (sample->has_protection && sample->word)
+    if (sample->has_protection && sample->word && found->protection_mask)
         check_holds(check, RULE_PT_028, true);
     if (sample->is_64k)
         check_holds(check, RULE_PT_039, true);
@@ -270,7 +271,7 @@ static void tell(struct check *check, const struct sample *sample, enum rule_id 
         wanted.is_zero = pte.Zero;
         wanted.is_read_only = pte.ReadOnly;
         wanted.is_no_execute = pte.NoExecute;
-        wanted.protection = sample->protection & NO_ENTRY_MASK;
+        wanted.protection = sample->protection & found->protection_mask;
     }
     check_ledger(check)->tables.has_wrong_entry = true;
     check_report(
@@ -313,12 +314,12 @@ static void judge(struct check *check, const struct look_watch *watch, const str
 
     if (!table || !look_up(check, watch, sample, table, &found))
         return;
-    count(check, sample);
+    count(check, sample, &found);
     if (!is_right(ledger, sample, &found)) {
         tell(check, sample, diagnose(check, watch, sample, table, &found), &found);
         return;
     }
-    if (sample->was_wrong_at_flush)
+    if (sample->was_wrong_at_flush && sample->flush <= watch->retired)
         check_report(check, RULE_TLB_006, &sample->process->object, "FLUSH_TLB",
                      "was carried out before entry %u of level %u, VA 0x%llx was written, which "
                      "operation %llu did in front of it",
@@ -509,24 +510,53 @@ static void after_flush(struct check *check, struct look_watch *watch,
     watch->flushes[watch->flush_count++] = flush;
 }
 
-/* The samples of what was to be written in front of a flush: are they? */
-static void look_at_flush(struct check *check, struct look_watch *watch, uint64_t operation)
+/* What was to be written in front of flush number `first` or, from there on, of another one: is it? */
+static void look_at_flushes(struct check *check, struct look_watch *watch, unsigned first,
+                            unsigned end)
 {
     const struct check_ledger *ledger = check_ledger(check);
+    unsigned flush = first;
 
     for (unsigned i = 0; i < watch->count; i++) {
         struct sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
         const struct check_table *table;
         struct check_gpu_entry found;
 
-        if (sample->operation > operation)
+        while (flush < end && watch->flushes[flush].operation < sample->operation)
+            flush++;
+        if (flush == end)
             break;
         table = table_of_sample(ledger, watch, sample);
+        sample->was_wrong_at_flush = false;
         if (!table || !look_up(check, watch, sample, table, &found))
             continue;
         check_holds(check, RULE_TLB_006, true);
         sample->was_wrong_at_flush = !is_right(ledger, sample, &found);
+        sample->flush = watch->flushes[flush].operation;
     }
+}
+
+/*
+ * A GPU that tells of flushes and of nothing else may do more of them than it was asked for, at any time,
+ * and one for several: each serves all that are under way, and the last of them is what counts.
+ */
+static void on_any_flush(struct check *check, struct look_watch *watch,
+                         const struct check_gpu_event *event)
+{
+    uint64_t end = event->end ? event->end : UINT64_MAX;
+    unsigned i;
+
+    for (i = 0; i < watch->flush_count && watch->flushes[i].operation <= watch->submitted; i++) {
+        struct flush *flush = &watch->flushes[i];
+
+        if (!event->is_everywhere &&
+            (flush->is_system != event->is_system || flush->root != event->address))
+            continue;
+        flush->is_begun = true;
+        if (event->start <= flush->start && end >= flush->end)
+            flush->start = flush->end;
+    }
+    look_at_flushes(check, watch, 0, i);
 }
 
 static void on_flushed(struct check *check, struct look_watch *watch,
@@ -544,7 +574,7 @@ static void on_flushed(struct check *check, struct look_watch *watch,
             event->start >= flush->end || end <= flush->start)
             continue;
         if (!is_looked_at && !flush->is_begun)
-            look_at_flush(check, watch, flush->operation);
+            look_at_flushes(check, watch, i, i + 1);
         is_looked_at = flush->is_begun = true;
         if (event->start <= flush->start)
             flush->start = min_u64(end, flush->end);
@@ -717,7 +747,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
         watch->first = (watch->first + 1) % MAX_SAMPLES;
         watch->count--;
     }
-    if (check_ledger(check)->has_gpu)
+    if (check_ledger(check)->has_gpu || check_configuration(check)->hears_flushes)
         retire_flushes(check, watch);
 }
 
@@ -806,7 +836,10 @@ static void look_at_fault(struct check *check, const struct look_watch *watch,
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     if (event->kind == CHECK_GPU_FLUSHED) {
-        on_flushed(check, state, event);
+        if (check_configuration(check)->hears_flushes)
+            on_any_flush(check, state, event);
+        else
+            on_flushed(check, state, event);
     } else if (event->kind == CHECK_GPU_FAULT) {
         look_at_fault(check, state, event);
         check_fault(check, event);

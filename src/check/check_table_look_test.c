@@ -48,6 +48,7 @@ static struct check_gpu_entry hardware(const DXGK_PTE *pte, uint64_t protection)
         .is_read_only = pte->ReadOnly,
         .address = pte->PageAddress << 12,
         .protection = pte->Valid ? protection : 0,
+        .protection_mask = 0x7fff,
     };
 }
 
@@ -518,6 +519,79 @@ RULE_KEPT(TLB_006)
 }
 
 /*
+ * A GPU that tells of flushes and of nothing else, and that flushes everything at any time: before the entry is
+ * written, and behind it, or not.
+ */
+static void flush_by_the_way(bool is_early, bool is_late, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    const struct check_gpu_event everything = {.kind = CHECK_GPU_FLUSHED, .is_everywhere = true};
+    struct rig_update update;
+    struct memory memory;
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.hears_flushes = true;
+    rig_init_prepared(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+    rig_update(rig, &update);
+    rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x20000);
+    fence = rig_submit(rig);
+    if (is_early)
+        check_gpu(rig->check, &everything);
+    write_memory(rig, &update, NO_MISTAKE);
+    if (is_late)
+        check_gpu(rig->check, &everything);
+    rig_complete(rig, 0, fence);
+    if (expected)
+        rig_expect_only(rig, expected);
+    else
+        rig_expect_silence(rig, RULE_TLB_002);
+    rig->walk = NULL;
+    rig_fini(rig);
+    free(rig);
+}
+
+static void flushes_of_a_gpu_that_tells_nothing_else_are_judged(void **state)
+{
+    flush_by_the_way(false, true, RULE_NONE);
+    flush_by_the_way(true, true, RULE_NONE);
+    flush_by_the_way(false, false, RULE_TLB_002);
+    flush_by_the_way(true, false, RULE_TLB_006);
+}
+
+/* A GPU whose entries hold a bit of it is compared in that bit. */
+static void protection_is_compared_where_entries_hold_it(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_held = 0; is_held < 2; is_held++) {
+        struct rig_update update;
+        struct memory memory;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 32, 1);
+        update.arg.UpdatePageTable.DriverProtection = 0x22;
+        rig_update(rig, &update);
+        write_memory(rig, &update, NO_MISTAKE);
+        memory.leaf[0].protection = 0x20;
+        memory.leaf[0].protection_mask = is_held ? 0x22 : 0x20;
+        rig_complete(rig, 0, rig_submit(rig));
+        if (is_held)
+            rig_expect_only(rig, RULE_PT_028);
+        else
+            rig_expect_silence(rig, RULE_PT_028);
+        rig->walk = NULL;
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/*
  * Work of the context faults at an address whose entry is valid in memory, or is not; or the GPU cannot read
  * the commands that it finds where its buffer is mapped, whose entry has been lost since, or has not.
  */
@@ -606,6 +680,8 @@ int main(void)
         RULE_PAIR(TLB_002),
         RULE_PAIR(TLB_006),
         RULE_PAIR(TLB_007),
+        cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
+        cmocka_unit_test(protection_is_compared_where_entries_hold_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The example of a driver with packets of its own, as an image with its model: clean, and each of its mistakes is
+# the finding that fits. Its own Makefile builds it.
+#
+# Usage: sdma.sh DRYDOCK SOURCE
+set -eu
+drydock=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool make; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+fail() {
+    echo "FAILED: $1"
+    cat "$work/log"
+    exit 1
+}
+cp -r "$source/examples" "$work/examples"
+cd "$work/examples/driver-sdma"
+make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" SEEDS=20 check >"$work/log" 2>&1 ||
+    fail "the driver is not clean"
+make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" mistakes >"$work/log" 2>/dev/null ||
+    fail "its mistakes are not built"
+for rule in PT-017 VX-003 TLB-002 FENCE-004; do
+    grep -qw "^error $rule" "$work/log" || fail "no mistake is found as one of $rule"
+done
+echo "the driver is clean, and its mistakes are found"
