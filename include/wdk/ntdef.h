@@ -215,6 +215,7 @@ typedef struct _SINGLE_LIST_ENTRY {
 #endif
 #endif
 
+#define ARGUMENT_PRESENT(pointer)             ((CHAR *)(pointer) != (CHAR *)0)
 #define UNREFERENCED_PARAMETER(parameter)     ((void)(parameter))
 #define DBG_UNREFERENCED_PARAMETER(parameter) ((void)(parameter))
 #define UNREFERENCED_LOCAL_VARIABLE(variable) ((void)(variable))

@@ -58,6 +58,7 @@ const struct nt_export *nt_export_at(size_t index);
     X(device)                                                                                      \
     X(kernel)                                                                                      \
     X(mdl)                                                                                         \
+    X(reserved_mapping)                                                                            \
     X(memory)                                                                                      \
     X(port)                                                                                        \
     X(pool)                                                                                        \

@@ -32,7 +32,8 @@ static bool show(struct nt *nt, struct nt_mapping *mapping)
 
     if (!pages)
         return false;
-    mapping->address = nt_pages_take(&nt->pages, mapping->page_count);
+    if (!mapping->address)
+        mapping->address = nt_pages_take(&nt->pages, mapping->page_count);
     if (mapping->address &&
         find_store(nt, mapping->pfns, mapping->page_count, pages, &mapping->store)) {
         if (mapping->page_count <= EAGER_PAGES) {
@@ -70,6 +71,13 @@ static void free_mapping(struct nt *nt, struct nt_mapping *mapping)
 struct nt_mapping *nt_map(struct nt *nt, enum nt_mapping_kind kind, const uint64_t *pfns,
                           uint64_t count, uint64_t offset, uint64_t bytes, const void *owner)
 {
+    return nt_map_at(nt, NULL, kind, pfns, count, offset, bytes, owner);
+}
+
+struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_kind kind,
+                             const uint64_t *pfns, uint64_t count, uint64_t offset, uint64_t bytes,
+                             const void *owner)
+{
     struct nt_mapping *mapping;
 
     if (!nt->machine || !count)
@@ -85,6 +93,7 @@ struct nt_mapping *nt_map(struct nt *nt, enum nt_mapping_kind kind, const uint64
     for (uint64_t i = 0; i < count; i++)
         mapping->pfns[i] = pfns[i];
     mapping->kind = kind;
+    mapping->address = address;
     mapping->page_count = count;
     mapping->owner = owner;
     mapping->offset = offset;

@@ -3,7 +3,7 @@
  *
  * Place      nt, private. MDLs, device memory and contiguous memory are views of the machine's pages.
  * Model      A mapping shows a list of pages one behind the other, at addresses that are never used a second
- *            time (pages.h): who uses them when the mapping is gone, faults. Many pages are shown
+ *            time (pages.h) unless the driver reserved them: who uses them when the mapping is gone, faults. Many pages are shown
  *            when they are touched. Registers have one address each, which is not the mapping's own.
  * Ownership  The kernel's; nt_mappings_fini() ends those that the driver left.
  * Errors     NULL: the host has no memory or addresses, or nobody answers there.
@@ -35,6 +35,10 @@ struct nt_mapping {
 
 struct nt_mapping *nt_map(struct nt *nt, enum nt_mapping_kind kind, const uint64_t *pfns,
                           uint64_t count, uint64_t offset, uint64_t bytes, const void *owner);
+/* At addresses that were taken before, which the driver may have used for other pages. */
+struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_kind kind,
+                             const uint64_t *pfns, uint64_t count, uint64_t offset, uint64_t bytes,
+                             const void *owner);
 void nt_unmap(struct nt *nt, struct nt_mapping *mapping);
 void nt_mappings_fini(struct nt *nt);
 

@@ -1,32 +1,10 @@
+#include "nt/test_fault.h"
 #include "nt/test_kernel.h"
 
 #include "nt/mapping.h"
 
-#include <signal.h>
-
 static const PHYSICAL_ADDRESS lowest = {.QuadPart = 0}, highest = {.QuadPart = INT64_MAX};
 #define ANYWHERE lowest, (PHYSICAL_ADDRESS){.QuadPart = INT64_MAX}, lowest
-
-static sigjmp_buf faulted;
-
-static void on_fault(int signal, siginfo_t *info, void *context)
-{
-    siglongjmp(faulted, 1);
-}
-
-static bool faults(volatile uint8_t *address)
-{
-    struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, before;
-    volatile bool has_faulted = true;
-
-    sigaction(SIGSEGV, &ours, &before);
-    if (!sigsetjmp(faulted, 1)) {
-        *address = 1;
-        has_faulted = false;
-    }
-    sigaction(SIGSEGV, &before, NULL);
-    return has_faulted;
-}
 
 static void a_list_has_the_bytes_of_windows(void **state)
 {

@@ -42,6 +42,7 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt->irql = PASSIVE_LEVEL;
     nt_pool_init(nt);
     list_init(&nt->mappings);
+    list_init(&nt->reserved);
     list_init(&nt->held_pages);
     nt_objects_init(nt);
     nt_scheduler_init(nt);
@@ -61,6 +62,7 @@ void nt_destroy(struct nt *nt)
     nt_lookasides_fini(nt);
     nt_registry_fini(nt);
     nt_files_fini(nt);
+    nt_reserved_fini(nt);
     nt_mappings_fini(nt);
     nt_held_pages_fini(nt);
     nt_pool_fini(nt);

@@ -46,6 +46,7 @@ struct nt {
 
     struct nt_pages pages;  /* host addresses of pool and mappings */
     struct list mappings;   /* of struct nt_mapping */
+    struct list reserved;   /* of struct reserved_range: addresses without pages */
     struct list held_pages; /* of struct nt_held_pages: by MDLs */
 
     struct nt_key *registry;       /* NULL: nobody asked */
@@ -101,6 +102,17 @@ const void *nt_export_address(struct nt *nt, const char *name);
 #define NT_PTE_WRONG_MAPPING 0x03u
 #define NT_PTE_WRONG_PAGE    0x04u
 #define NT_PTE_NOT_MAPPED    0x06u
+/* And of ranges of addresses that a driver reserves. */
+#define NT_PTE_RESERVE_NOTHING     0x100u
+#define NT_PTE_FREE_OF_OTHERS      0x101u
+#define NT_PTE_FREE_OF_NOTHING     0x102u
+#define NT_PTE_FREE_OF_MAPPED      0x103u
+#define NT_PTE_MAP_TO_OTHERS       0x104u
+#define NT_PTE_MAP_TO_NOTHING      0x105u
+#define NT_PTE_MAP_TO_MAPPED       0x107u
+#define NT_PTE_UNMAP_OF_OTHERS     0x108u
+#define NT_PTE_UNMAP_OF_NOTHING    0x109u
+#define NT_PTE_UNMAP_OF_NOT_MAPPED 0x10Bu
 
 /* Fourth parameter of NT_SPECIAL_POOL_CORRUPTION. */
 #define NT_SPECIAL_POOL_NEARBY 0x23u
@@ -139,6 +151,7 @@ void nt_put_tag(uint32_t tag, char text[5]);
 void nt_lookasides_fini(struct nt *nt);
 void nt_lookasides_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes);
+void nt_reserved_fini(struct nt *nt);
 void nt_registry_fini(struct nt *nt);
 void nt_files_fini(struct nt *nt);
 void nt_held_pages_fini(struct nt *nt);

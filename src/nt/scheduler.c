@@ -778,6 +778,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
     nt_work_left(nt, tell, context);
     nt_callbacks_left(nt, tell, context);
     nt_lookasides_left(nt, tell, context);
+    nt_reserved_left(nt, tell, context);
 }
 
 void nt_end_threads(struct nt *nt)

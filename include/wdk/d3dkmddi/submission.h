@@ -257,6 +257,10 @@ typedef struct _DXGK_PRESENTFLAGS {
     };
 } DXGK_PRESENTFLAGS, *PDXGK_PRESENTFLAGS;
 
+/* Where DxgkDdiPresent finds them in pAllocationList. */
+#define DXGK_PRESENT_SOURCE_INDEX      1
+#define DXGK_PRESENT_DESTINATION_INDEX 2
+
 typedef struct _DXGKARG_PRESENT {
     VOID *pDmaBuffer;
     UINT DmaSize;

@@ -19,8 +19,9 @@ typedef UINT D3DKMDT_VIDEO_PRESENT_TARGET_MODE_ID;
 typedef UINT D3DKMDT_MONITOR_SOURCE_MODE_ID;
 typedef UINT D3DKMDT_MONITOR_DESCRIPTOR_ID;
 
-/* "Not given". The documentation names the constant without a value: this one is ours. */
+/* "Not given". The documentation names the constants without a value: these are ours. */
 #define D3DKMDT_FREQUENCY_NOTSPECIFIED ((UINT)-1)
+#define D3DKMDT_DIMENSION_NOTSPECIFIED ((UINT)-1)
 
 typedef enum _D3DDDI_VIDEO_SIGNAL_SCANLINE_ORDERING {
     D3DDDI_VSSLO_UNINITIALIZED,

@@ -71,6 +71,7 @@ typedef enum _CM_SHARE_DISPOSITION {
 #define CmResourceTypeDeviceSpecific 5
 #define CmResourceTypeBusNumber      6
 #define CmResourceTypeMemoryLarge    7
+#define CmResourceTypeMaximum        8
 #define CmResourceTypeConnection     132
 
 /* A range of 4 GiB or more is of the large type; its flag says what its length counts. */
@@ -199,6 +200,9 @@ typedef struct _CM_RESOURCE_LIST {
 #define OBJ_KERNEL_HANDLE    0x00000200u
 #define KEY_READ             0x00020019u
 #define GENERIC_READ         0x80000000u
+#define GENERIC_WRITE        0x40000000u
+#define GENERIC_EXECUTE      0x20000000u
+#define GENERIC_ALL          0x10000000u
 
 #define InitializeObjectAttributes(attributes, name, flags, root, security)                        \
     do {                                                                                           \

@@ -18,6 +18,8 @@
 #define IRP_MJ_READ                    0x03
 #define IRP_MJ_WRITE                   0x04
 #define IRP_MJ_DEVICE_CONTROL          0x0e
+#define IRP_MN_READ_CONFIG             0x0f
+#define IRP_MN_WRITE_CONFIG            0x10
 #define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
 #define IRP_MJ_POWER                   0x16
 #define IRP_MJ_PNP                     0x1b
@@ -39,6 +41,12 @@ typedef struct _IO_STACK_LOCATION {
             DECLSPEC_ALIGN(8) ULONG IoControlCode;
             PVOID Type3InputBuffer;
         } DeviceIoControl;
+        struct {
+            ULONG WhichSpace;
+            PVOID Buffer;
+            ULONG Offset;
+            DECLSPEC_ALIGN(8) ULONG Length;
+        } ReadWriteConfig;
         struct {
             PVOID Argument1;
             PVOID Argument2;

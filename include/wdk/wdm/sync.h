@@ -233,6 +233,7 @@ NTKERNELAPI DECLSPEC_NORETURN VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_
 EXTERN_C_END
 
 #define KeRaiseIrql(new_irql, old_irql) (*(old_irql) = KfRaiseIrql(new_irql))
+#define KeRaiseIrqlToDpcLevel()         KfRaiseIrql(DISPATCH_LEVEL)
 
 #define KeWaitForMutexObject KeWaitForSingleObject
 

@@ -1,0 +1,200 @@
+#define _GNU_SOURCE
+#include "bench/source_places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define MOST_PLACES 64u
+#define MARK        " (+0x"
+
+struct place {
+    uint64_t address;
+    char function[128], line[256]; /* empty: not known */
+};
+
+struct places {
+    struct place of[MOST_PLACES];
+    size_t count;
+};
+
+/* The next mark: its address, and where it ends. NULL: there is none. */
+static char *next_mark(char *text, uint64_t *address, char **end)
+{
+    for (char *at = text; (at = strstr(at, MARK)); at++) {
+        *address = strtoull(at + strlen(MARK) - 2, end, 16);
+        if (**end == ')' && *end > at + strlen(MARK)) {
+            ++*end;
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static struct place *find(struct places *places, uint64_t address)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (places->of[i].address == address)
+            return &places->of[i];
+    }
+    return NULL;
+}
+
+static void collect(struct places *places, char *text)
+{
+    uint64_t address;
+    char *end;
+
+    for (char *at = text; (at = next_mark(at, &address, &end)); at = end) {
+        if (!find(places, address) && places->count < MOST_PLACES)
+            places->of[places->count++].address = address;
+    }
+}
+
+/* ---- The program ---------------------------------------------------------------------------------- */
+
+/* Runs it with its output to a pipe; NULL: it does not run. */
+static FILE *ask(const char *image_path, const struct places *places, pid_t *pid)
+{
+    char object[4200], numbers[MOST_PLACES][24];
+    char *words[MOST_PLACES + 5] = {"llvm-symbolizer", object, "--relative-address",
+                                    "--output-style=LLVM"};
+    posix_spawn_file_actions_t actions;
+    int ends[2], error;
+
+    if (snprintf(object, sizeof object, "--obj=%s", image_path) >= (int)sizeof object ||
+        pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    for (size_t i = 0; i < places->count; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "0x%" PRIx64, places->of[i].address);
+        words[4 + i] = numbers[i];
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    error = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (error) {
+        close(ends[0]);
+        return NULL;
+    }
+    return fdopen(ends[0], "r");
+}
+
+/* "/home/me/mygpu/mygpu.c:123:9" to "mygpu.c:123": no column, and no folder. */
+static void shorten(const char *from, char *line, size_t size)
+{
+    const char *name = from, *number = strrchr(from, ':');
+
+    for (const char *at = from; *at; at++) {
+        if (*at == '/' || *at == '\\')
+            name = at + 1;
+    }
+    if (number && number > name)
+        snprintf(line, size, "%.*s", (int)(number - name), name);
+    number = strrchr(line, ':');
+    if (line[0] == '?' || !number || strcmp(number, ":0") == 0)
+        line[0] = '\0';
+}
+
+/* Of each address two lines for each function that is inlined there, the innermost first, and an empty one. */
+static void read_answers(struct places *places, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    unsigned number = 0; /* of the line of an address */
+
+    for (size_t i = 0; i < places->count && getline(&line, &room, file) >= 0; number++) {
+        struct place *place = &places->of[i];
+
+        line[strcspn(line, "\n")] = '\0';
+        if (!line[0]) {
+            i++;
+            number = UINT32_MAX;
+        } else if (number == 0 && line[0] != '?') {
+            snprintf(place->function, sizeof place->function, "%.127s", line);
+        } else if (number == 1) {
+            shorten(line, place->line, sizeof place->line);
+        }
+    }
+    free(line);
+}
+
+/* ---- The text ------------------------------------------------------------------------------------- */
+
+/* Whether the text before a mark names the function: "mygpu.sys!CopyPage+0x12". */
+static bool is_named(const char *text, const char *mark, const char *function)
+{
+    const char *from = mark, *plus;
+
+    while (from > text && from[-1] != '!' && from[-1] != '\n')
+        from--;
+    plus = memchr(from, '+', (size_t)(mark - from));
+    return plus && (size_t)(plus - from) == strlen(function) &&
+           memcmp(from, function, (size_t)(plus - from)) == 0;
+}
+
+static void describe(const struct place *place, bool is_named, char *out, size_t size)
+{
+    const char *function = is_named ? "" : place->function;
+
+    if (function[0] || place->line[0])
+        snprintf(out, size, " (%s%s%s)", function, function[0] && place->line[0] ? ", " : "",
+                 place->line);
+    else
+        out[0] = '\0';
+}
+
+static void replace(struct places *places, char *text, size_t size)
+{
+    uint64_t address;
+    char *end;
+
+    for (char *at = text; (at = next_mark(at, &address, &end));) {
+        const struct place *place = find(places, address);
+        size_t length, rest = strlen(end) + 1;
+        char words[400] = "";
+
+        if (place)
+            describe(place, is_named(text, at, place->function), words, sizeof words);
+        length = strlen(words);
+        if (!length || (size_t)(at - text) + length + rest > size) {
+            at = end;
+            continue;
+        }
+        memmove(at + length, end, rest);
+        memcpy(at, words, length);
+        at += length;
+    }
+}
+
+void source_places_add(const char *image_path, char *text, size_t size)
+{
+    struct places places = {.count = 0};
+    FILE *file;
+    pid_t pid;
+
+    collect(&places, text);
+    if (!places.count)
+        return;
+    file = ask(image_path, &places, &pid);
+    if (!file)
+        return;
+    read_answers(&places, file);
+    fclose(file);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    replace(&places, text, size);
+}
