@@ -134,6 +134,8 @@ static void unguard_call(struct check *check, struct check_call *call)
         guard_call(check, &call);                                                                  \
         call.status = miniport_##function(self->next, object, arg);                                \
         unguard_call(check, &call);                                                                \
+        if (call.ddi == MINIPORT_DDI_QueryAdapterInfo)                                             \
+            check->ledger.interface_version = miniport_interface_version(self->next);              \
         end_call(check, &call);                                                                    \
         return call.status;                                                                        \
     }

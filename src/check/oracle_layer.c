@@ -96,6 +96,7 @@ static NTSTATUS watch_query_adapter_info(struct miniport *self, HANDLE object,
     NTSTATUS status = miniport_forward_query_adapter_info(self, object, query);
 
     oracle_of(self)->event_count++;
+    oracle_of(self)->interface_version = miniport_interface_version(self->next);
     if (NT_SUCCESS(status) && query->pOutputData)
         enter_segments(oracle_of(self), query);
     return status;

@@ -223,7 +223,10 @@ static inline bool miniport_has(struct miniport *m, enum miniport_ddi ddi)
     return m->ops->has(m, ddi);
 }
 
-/* The WDDM version that the driver registered with: DXGKDDI_INTERFACE_VERSION_*. */
+/*
+ * The WDDM version of the driver, DXGKDDI_INTERFACE_VERSION_*: the one that it registered with, until
+ * DRIVERCAPS.WDDMVersion says that it is of an older one.
+ */
 static inline ULONG miniport_interface_version(struct miniport *m)
 {
     return m->ops->interface_version(m);

@@ -22,6 +22,7 @@ struct raw {
     PDEVICE_OBJECT device_object;
     PVOID device_context; /* of AddDevice; NULL before and after */
     bool is_added;
+    ULONG told_version;               /* of DRIVERCAPS.WDDMVersion; 0: it says nothing */
     DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */
     DXGKRNL_INTERFACE kernel;
 };
@@ -467,6 +468,31 @@ static NTSTATUS absent_or_early(const struct raw *raw)
     __builtin_choose_expr(__builtin_types_compatible_p(__typeof__(call), void),                    \
                           ((call), STATUS_SUCCESS), (call))
 
+/* DXGKDDI_WDDMv1_3 is 0x1300. */
+static ULONG version_of_wddm(DXGK_WDDMVERSION wddm)
+{
+    unsigned level = ((unsigned)wddm >> 12) * 10 + ((unsigned)wddm >> 8 & 0xf);
+
+    for (size_t i = 0; i < ARRAY_COUNT(versions); i++) {
+        if (versions[i].wddm == level)
+            return versions[i].version;
+    }
+    return 0;
+}
+
+/* Of all answers, DRIVERCAPS says what the driver is. */
+static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+    const DXGK_DRIVERCAPS *caps;
+
+    if (ddi != MINIPORT_DDI_QueryAdapterInfo || query->Type != DXGKQAITYPE_DRIVERCAPS)
+        return;
+    caps = query->pOutputData;
+    if (query->OutputDataSize >= offsetof(DXGK_DRIVERCAPS, WDDMVersion) + sizeof caps->WDDMVersion)
+        raw->told_version = version_of_wddm(caps->WDDMVersion);
+}
+
 /* What is in front of the argument structure differs. */
 #define CALL_WITH(arguments, function, ddi, argument)                                              \
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
@@ -482,6 +508,8 @@ static NTSTATUS absent_or_early(const struct raw *raw)
         outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
         status = STATUS_OF(raw->table.DxgkDdi##ddi arguments);                                     \
         leave(outer);                                                                              \
+        if (NT_SUCCESS(status))                                                                    \
+            note_answer(raw, MINIPORT_DDI_##ddi, arg);                                             \
         return status;                                                                             \
     }
 #define X(function, ddi, argument) CALL_WITH((object, arg), function, ddi, argument)
@@ -531,9 +559,16 @@ static SIZE_T raw_get_root_page_table_size(struct miniport *m, DXGKARG_GETROOTPA
     return size;
 }
 
+/*
+ * The table has the shape of the headers that the driver was built with; DRIVERCAPS may say that it is
+ * a driver of less than that.
+ */
 static ULONG raw_interface_version(struct miniport *m)
 {
-    return raw_of(m)->table.Version;
+    const struct raw *raw = raw_of(m);
+
+    return raw->told_version && raw->told_version < raw->table.Version ? raw->told_version
+                                                                       : raw->table.Version;
 }
 
 static void raw_set_host(struct miniport *m, struct miniport_host *host)
@@ -639,6 +674,7 @@ static NTSTATUS raw_remove_device(struct miniport *m)
     if (NT_SUCCESS(status)) {
         raw->device_context = NULL;
         raw->is_added = false;
+        raw->told_version = 0;
     }
     return status;
 }

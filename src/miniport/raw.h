@@ -7,6 +7,7 @@
  *            NULL, or that the Version the driver registered with does not have, is absent: its
  *            DDI is STATUS_NOT_IMPLEMENTED and miniport_has() is false. Before AddDevice every
  *            DDI is STATUS_DEVICE_NOT_READY.
+ *            The version is that of the table, until DRIVERCAPS.WDDMVersion names a lower one.
  *            Up: StartDevice gets a DXGKRNL_INTERFACE of the driver's Version with every slot
  *            filled. The callbacks of struct miniport_host_ops go to the host; each other one
  *            tells host->ops->unsupported its name and fails with STATUS_NOT_SUPPORTED, or gives

@@ -25,10 +25,17 @@ static struct {
     PDEVICE_OBJECT device_object;
     DXGKRNL_INTERFACE kernel;
     void (*when_called)(void); /* from the fake BuildPagingBuffer */
+    DXGK_WDDMVERSION wddm;     /* 0: QueryAdapterInfo is like the others */
 } driver;
 
 static NTSTATUS note(const char *function, const void *object, const void *argument)
 {
+    const DXGKARG_QUERYADAPTERINFO *query = argument;
+
+    if (driver.wddm && !strcmp(function, "QueryAdapterInfo")) {
+        ((DXGK_DRIVERCAPS *)query->pOutputData)->WDDMVersion = driver.wddm;
+        return STATUS_SUCCESS;
+    }
     driver.last = function;
     driver.object = object;
     driver.argument = argument;
@@ -321,6 +328,43 @@ static void slots_of_later_versions_are_absent(void **state)
 
         assert_int_equal(driver.kernel.Version, cases[i].version);
         assert_int_equal(driver.kernel.Size, miniport_raw_interface_size(cases[i].version));
+        miniport_destroy(raw);
+    }
+}
+
+/* A driver that was built with newer headers than it is of, as published drivers are. */
+static void caps_may_say_an_older_version_than_the_table(void **state)
+{
+    static const struct {
+        ULONG table;
+        DXGK_WDDMVERSION told;
+        ULONG version;
+    } cases[] = {
+        {DXGKDDI_INTERFACE_VERSION_WDDM3_2, DXGKDDI_WDDMv1_3, DXGKDDI_INTERFACE_VERSION_WDDM1_3},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1, DXGKDDI_WDDMv2, DXGKDDI_INTERFACE_VERSION_WDDM2_0},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1, DXGKDDI_WDDMv2_6, DXGKDDI_INTERFACE_VERSION_WDDM2_1},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1, (DXGK_WDDMVERSION)0xcdcdcdcd,
+         DXGKDDI_INTERFACE_VERSION_WDDM2_1},
+    };
+    DXGK_DRIVERCAPS caps;
+    DXGKARG_QUERYADAPTERINFO query = {
+        .Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct miniport *raw = new_raw(cases[i].table);
+
+        start(raw);
+        assert_int_equal(miniport_interface_version(raw), cases[i].table);
+        driver.wddm = cases[i].told;
+        query.OutputDataSize = offsetof(DXGK_DRIVERCAPS, WDDMVersion);
+        assert_int_equal(miniport_query_adapter_info(raw, NULL, &query), STATUS_SUCCESS);
+        assert_int_equal(miniport_interface_version(raw), cases[i].table);
+        query.OutputDataSize = sizeof caps;
+        assert_int_equal(miniport_query_adapter_info(raw, NULL, &query), STATUS_SUCCESS);
+        assert_int_equal(miniport_interface_version(raw), cases[i].version);
+        assert_true(miniport_has(raw, MINIPORT_DDI_CreateProcess));
+        assert_int_equal(miniport_remove_device(raw), STATUS_SUCCESS);
+        assert_int_equal(miniport_interface_version(raw), cases[i].table);
         miniport_destroy(raw);
     }
 }
@@ -926,6 +970,7 @@ int main(void)
         cmocka_unit_test(every_ddi_reaches_its_slot),
         cmocka_unit_test(a_device_lives_from_add_to_remove),
         cmocka_unit_test(slots_of_later_versions_are_absent),
+        cmocka_unit_test(caps_may_say_an_older_version_than_the_table),
         cmocka_unit_test(unknown_versions_are_refused),
         cmocka_unit_test(no_memory_leaves_nothing_behind),
         cmocka_unit_test(an_empty_table_has_nothing),

@@ -127,6 +127,9 @@ static NTSTATUS query_driver(struct caps_query *query)
 
     if (!NT_SUCCESS(status))
         return status;
+    /* What it says of itself counts, not the headers that it was built with (WDDMVersion). */
+    query->version = miniport_interface_version(query->miniport);
+    query->caps->interface_version = query->version;
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
     query->caps->resets_engines = driver.SupportPerEngineTDR;
