@@ -440,16 +440,13 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
 
 /* ---- Page tables ---- */
 
-/* Of the page that lies `behind` pages behind the first one of the entry. */
-static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry, uint64_t behind)
+static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry)
 {
-    uint64_t page = entry->PageAddress + behind;
-
     if (!entry->Valid || entry->Zero)
         return LOCATION_UNKNOWN;
     if (entry->Segment)
-        return segment_location(oracle, entry->Segment, page * PAGE_BYTES);
-    return device_location(oracle, page);
+        return segment_location(oracle, entry->Segment, entry->PageAddress * PAGE_BYTES);
+    return device_location(oracle, entry->PageAddress);
 }
 
 /* Addresses come in order: the chunk of the last one is the chunk of most. */
@@ -462,22 +459,67 @@ static struct va_chunk *find_chunk(struct oracle *oracle, uint64_t key)
     return oracle->last_chunk;
 }
 
-static void set_va_page(struct oracle *oracle, uint64_t va_page, uint64_t location)
+/* The locations of va_page and what follows it in its chunk; NULL: no memory, or all stay unknown. */
+static uint64_t *open_va(struct oracle *oracle, uint64_t va_page, bool is_known)
 {
     uint64_t key = va_page / VA_CHUNK_PAGES;
     struct va_chunk *chunk = find_chunk(oracle, key);
 
-    if (!chunk) {
-        if (location == LOCATION_UNKNOWN)
-            return;
+    if (!chunk && is_known) {
         chunk = base_alloc(oracle->services, sizeof *chunk);
         if (!chunk || !id_map_set(&oracle->va_chunks, key, chunk)) {
             base_free(oracle->services, chunk, sizeof *chunk);
             lose_operation(oracle);
-            return;
+            return NULL;
         }
+        oracle->last_chunk = chunk;
     }
-    chunk->locations[va_page % VA_CHUNK_PAGES] = location;
+    return chunk ? chunk->locations + va_page % VA_CHUNK_PAGES : NULL;
+}
+
+/* Pages of the paging process, which are behind each other from the location on, or nowhere. */
+static void set_va_pages(struct oracle *oracle, uint64_t va_page, uint64_t count, uint64_t location)
+{
+    bool is_known = location != LOCATION_UNKNOWN;
+
+    while (count) {
+        uint64_t run = min_u64(count, VA_CHUNK_PAGES - va_page % VA_CHUNK_PAGES);
+        uint64_t *at = open_va(oracle, va_page, is_known);
+
+        if (at && is_known) {
+            for (uint64_t i = 0; i < run; i++)
+                at[i] = location + i;
+        } else if (at) {
+            memset(at, 0, run * sizeof *at);
+        }
+        va_page += run;
+        count -= run;
+        location += is_known ? run : 0;
+    }
+}
+
+/*
+ * The location of the first of count pages at consecutive addresses of the paging process, where the
+ * others are behind it: one location tells of all. LOCATION_UNKNOWN otherwise.
+ */
+static uint64_t va_range_location(struct oracle *oracle, uint64_t va, uint64_t count)
+{
+    uint64_t page = va / PAGE_BYTES, first = LOCATION_UNKNOWN;
+
+    for (uint64_t i = 0, run; i < count; i += run) {
+        const struct va_chunk *chunk = find_chunk(oracle, (page + i) / VA_CHUNK_PAGES);
+        uint64_t at = (page + i) % VA_CHUNK_PAGES;
+
+        run = min_u64(count - i, VA_CHUNK_PAGES - at);
+        if (!chunk)
+            return LOCATION_UNKNOWN;
+        if (!i)
+            first = chunk->locations[at];
+        if (first == LOCATION_UNKNOWN || chunk->locations[at] != first + i ||
+            location_run(chunk->locations + at, run) != run)
+            return LOCATION_UNKNOWN;
+    }
+    return first;
 }
 
 /* The operation, which is new, is at consecutive addresses of the paging process. */
@@ -495,23 +537,127 @@ static void set_from_va(struct oracle *oracle, struct paging_operation *operatio
     }
 }
 
-/* Leaf entry i, in 4 KiB steps, of an update whose table may be in 64 KiB steps. */
-static const DXGK_PTE *leaf_entry(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, uint64_t i)
+/* An operation on pages of the allocation that are at an address of the paging process. */
+static struct paging_operation *describe_at_va(struct oracle *oracle,
+                                               const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
+                                               enum operation_effect effect, uint64_t offset,
+                                               uint64_t bytes, uint64_t va)
 {
-    return &update->pPageTableEntries[update->Flags.Repeat ? 0 : i];
+    uint64_t pages = bytes_to_pages(bytes);
+    uint64_t location = va_range_location(oracle, va, pages);
+    struct paging_operation *operation = new_operation(
+        oracle, arg, handle, effect, offset / PAGE_BYTES, pages, location != LOCATION_UNKNOWN);
+
+    if (operation && operation->is_linear)
+        operation->locations[0] = location;
+    else if (operation)
+        set_from_va(oracle, operation, va);
+    return operation;
 }
 
+static bool is_known_entry(const DXGK_PTE *entry)
+{
+    return entry->Valid && !entry->Zero;
+}
+
+static bool is_system_entry(const DXGK_PTE *entry)
+{
+    return is_known_entry(entry) && !entry->Segment;
+}
+
+/* Entries of system pages, in any order; how many there were. */
+static uint64_t set_system_pages(struct oracle *oracle, uint64_t va_page, const DXGK_PTE *entries,
+                                 uint64_t count)
+{
+    uint64_t ram_pages = oracle->config.ram ? page_store_page_count(oracle->config.ram) : 0;
+    uint64_t *at = open_va(oracle, va_page, true);
+    uint64_t i = 0;
+
+    count = min_u64(count, VA_CHUNK_PAGES - va_page % VA_CHUNK_PAGES);
+    if (oracle->config.system_page) {
+        for (; i < count && is_system_entry(&entries[i]); i++)
+            if (at)
+                at[i] = device_location(oracle, entries[i].PageAddress);
+        return i;
+    }
+    for (; i < count && is_system_entry(&entries[i]); i++)
+        if (at)
+            at[i] = entries[i].PageAddress < ram_pages ? LOCATION_SYSTEM | entries[i].PageAddress
+                                                       : LOCATION_UNKNOWN;
+    return i;
+}
+
+/* How many entries from the first one on say nothing, or say what is behind it in the same memory. */
+static uint64_t entry_run(const DXGK_PTE *entries, uint64_t count, uint64_t pages_each)
+{
+    const DXGK_PTE *first = entries;
+    uint64_t i = 1;
+
+    if (is_known_entry(first)) {
+        while (i < count && entries[i].Flags == first->Flags &&
+               entries[i].PageAddress == first->PageAddress + i * pages_each)
+            i++;
+    } else {
+        while (i < count && !is_known_entry(&entries[i]))
+            i++;
+    }
+    return i;
+}
+
+/* A range of a memory segment is one piece, if it can be reached at all. */
+static uint64_t range_location(const struct oracle *oracle, const DXGK_PTE *entry, uint64_t pages)
+{
+    const struct oracle_segment *segment = find_segment(oracle, entry->Segment);
+    struct page_store *store;
+    uint64_t address;
+
+    if (!segment || segment->is_aperture || entry->PageAddress > segment->size / PAGE_BYTES ||
+        !oracle_segment_address(oracle, segment, entry->PageAddress * PAGE_BYTES,
+                                pages * PAGE_BYTES, &store, &address) ||
+        !location_in(oracle, store, address / PAGE_BYTES + pages - 1))
+        return LOCATION_UNKNOWN;
+    return location_in(oracle, store, address / PAGE_BYTES);
+}
+
+/* Pages that follow each other from the entry's on: as a range, or each by itself. */
+static void set_from_entry(struct oracle *oracle, uint64_t va_page, const DXGK_PTE *entry,
+                           uint64_t pages)
+{
+    uint64_t location = range_location(oracle, entry, pages);
+    DXGK_PTE page = *entry;
+
+    if (location != LOCATION_UNKNOWN) {
+        set_va_pages(oracle, va_page, pages, location);
+        return;
+    }
+    for (uint64_t i = 0; i < pages; i++, page.PageAddress++)
+        set_va_pages(oracle, va_page + i, 1, entry_location(oracle, &page));
+}
+
+/*
+ * The entries of the tables through which everything is moved, a run at a time: an entry by itself was
+ * a tenth of what a checked run costs.
+ */
 static void update_paging_process(struct oracle *oracle,
                                   const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
-    uint64_t step_pages = update->Flags.Use64KBPages ? 16 : 1;
+    uint64_t pages_each = update->Flags.Use64KBPages ? 16 : 1;
     uint64_t va_page = update->FirstPteVirtualAddress / PAGE_BYTES;
+    uint64_t count = update->NumPageTableEntries, run;
+    bool is_repeated = update->Flags.Repeat;
 
-    for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
-        const DXGK_PTE *entry = leaf_entry(update, i);
+    for (uint64_t i = 0; i < count; i += run, va_page += run * pages_each) {
+        const DXGK_PTE *entry = &update->pPageTableEntries[is_repeated ? 0 : i];
 
-        for (uint64_t j = 0; j < step_pages; j++)
-            set_va_page(oracle, va_page + i * step_pages + j, entry_location(oracle, entry, j));
+        if (!is_known_entry(entry)) {
+            run = is_repeated ? count : entry_run(entry, count - i, pages_each);
+            set_va_pages(oracle, va_page, run * pages_each, LOCATION_UNKNOWN);
+        } else if (is_system_entry(entry) && !is_repeated && pages_each == 1) {
+            run = set_system_pages(oracle, va_page, entry, count - i);
+        } else {
+            run = is_repeated ? 1 : entry_run(entry, count - i, pages_each);
+            set_from_entry(oracle, va_page, entry, run * pages_each);
+        }
     }
 }
 
@@ -537,7 +683,7 @@ static struct paging_operation *learn_from_entries(struct oracle *oracle,
     operation = new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page,
                               update->NumPageTableEntries, false);
     for (uint64_t i = 0; operation && i < operation->page_count; i++)
-        operation->locations[i] = entry_location(oracle, leaf_entry(update, i), 0);
+        operation->locations[i] = entry_location(oracle, &update->pPageTableEntries[i]);
     return operation;
 }
 
@@ -560,14 +706,7 @@ static struct paging_operation *describe_virtual(struct oracle *oracle,
                                                  HANDLE handle, uint64_t offset, uint64_t bytes,
                                                  uint64_t va)
 {
-    struct paging_operation *operation =
-        bytes ? new_operation(oracle, arg, handle, EFFECT_PLACE, offset / PAGE_BYTES,
-                              bytes_to_pages(bytes), false)
-              : NULL;
-
-    if (operation)
-        set_from_va(oracle, operation, va);
-    return operation;
+    return bytes ? describe_at_va(oracle, arg, handle, EFFECT_PLACE, offset, bytes, va) : NULL;
 }
 
 /* Parts are looked at one by one; that all of them came is not. */
@@ -592,16 +731,11 @@ static struct paging_operation *describe_shown(struct oracle *oracle,
                                                const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice = &arg->NotifyAllocation;
-    struct paging_operation *operation;
 
     if (!notice->Flags.Eviction)
         return NULL;
-    operation = new_operation(oracle, arg, notice->hAllocation, EFFECT_SHOWN,
-                              notice->OffsetInBytes / PAGE_BYTES,
-                              bytes_to_pages(notice->SizeInBytes), false);
-    if (operation)
-        set_from_va(oracle, operation, notice->GpuVirtualAddressAtOffset);
-    return operation;
+    return describe_at_va(oracle, arg, notice->hAllocation, EFFECT_SHOWN, notice->OffsetInBytes,
+                          notice->SizeInBytes, notice->GpuVirtualAddressAtOffset);
 }
 
 /* What the call does to allocations, or NULL; aperture slots and scratch addresses change now. */

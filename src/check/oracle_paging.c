@@ -110,6 +110,15 @@ uint64_t location_run(const uint64_t *locations, uint64_t count)
 {
     uint64_t i = 1;
 
+    /* Eight at a time while all go on; then to the exact place. */
+    for (; i + 8 <= count; i += 8) {
+        uint64_t wrong = 0;
+
+        for (uint64_t j = 0; j < 8; j++)
+            wrong |= locations[i + j] ^ (locations[0] + i + j);
+        if (wrong)
+            break;
+    }
     while (i < count && locations[i] == locations[0] + i)
         i++;
     return i;

@@ -341,6 +341,91 @@ static void scratch_addresses_mean_what_they_were_mapped_to_when_it_was_built(vo
     close_bench(&bench);
 }
 
+/* The whole texture from an address of the paging process to another one. */
+static void move_in_paging_process(struct bench *bench, uint64_t from_page, uint64_t to_page)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_VIRTUAL_TRANSFER,
+        .TransferVirtual = {.hAllocation = HANDLE_OF(TEXTURE),
+                            .TransferSizeInBytes = PAGE_NUMBER(TEXTURE_PAGES),
+                            .SourceVirtualAddress = PAGE_NUMBER(from_page),
+                            .DestinationVirtualAddress = PAGE_NUMBER(to_page)},
+    };
+    DXGKARG_SUBMITCOMMANDVIRTUAL submission = {.NodeOrdinal = NODE, .Flags.Paging = 1};
+
+    build(bench, &arg);
+    submission.DmaBufferSize = bench->used - bench->submitted;
+    submission.SubmissionFenceId = ++bench->fence;
+    bench->submitted = bench->used;
+    miniport_submit_command_virtual(bench->top, NULL, &submission);
+    complete(bench, bench->fence);
+}
+
+/*
+ * Entries in all mixtures of runs, over the end of what is kept together: each page is where its entry
+ * says. Then all of them in one run, of entries of 64 KiB, and not valid any more.
+ */
+static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
+{
+    enum { HOME = 16, MIXED = 504, WHOLE = 640 };
+    static const uint64_t at_segment_1[] = {200, 201, 202, 204, 204,  203, 330, 331,
+                                            332, 333, 400, 401, 1023, 210, 0,   500};
+    static const bool is_system[TEXTURE_PAGES] = {[4] = true, [8] = true, [9] = true, [15] = true};
+    DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = 1};
+    DXGK_PTE entries[TEXTURE_PAGES] = {0};
+    DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
+        .UpdatePageTable = {.pPageTableEntries = entries,
+                            .NumPageTableEntries = TEXTURE_PAGES,
+                            .hProcess = HANDLE_OF(0x101),
+                            .FirstPteVirtualAddress = PAGE_NUMBER(MIXED)},
+    };
+    struct pages home;
+    struct bench bench;
+
+    open_bench(&bench, NO_DEFECT);
+    make_texture(&bench, &home);
+    miniport_create_process(bench.top, NULL, &process);
+    map_scratch(&bench, HOME, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++) {
+        entries[i].Valid = 1;
+        entries[i].Segment = is_system[i] ? 0 : 1;
+        entries[i].PageAddress = at_segment_1[i];
+    }
+    build(&bench, &arg);
+    move_in_paging_process(&bench, HOME, MIXED);
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        assert_at(&bench, i, is_system[i] ? bench.ram : bench.local, at_segment_1[i]);
+
+    arg.UpdatePageTable.FirstPteVirtualAddress = PAGE_NUMBER(WHOLE);
+    arg.UpdatePageTable.NumPageTableEntries = 1;
+    arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    entries[0].Segment = 1;
+    entries[0].PageAddress = 700;
+    build(&bench, &arg);
+    move_in_paging_process(&bench, MIXED, WHOLE);
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        assert_at(&bench, i, bench.local, 700 + i);
+    assert_silent(&bench);
+
+    /* One entry that is not valid, for all but the first of them; the driver moves them regardless. */
+    arg.UpdatePageTable.FirstPteVirtualAddress = PAGE_NUMBER(MIXED + 1);
+    arg.UpdatePageTable.NumPageTableEntries = TEXTURE_PAGES - 1;
+    arg.UpdatePageTable.Flags.Use64KBPages = 0;
+    arg.UpdatePageTable.Flags.Repeat = 1;
+    entries[0] = (DXGK_PTE){0};
+    build(&bench, &arg);
+    move_in_paging_process(&bench, WHOLE, MIXED);
+    assert_at(&bench, 0, bench.local, 200);
+    for (uint32_t i = 1; i < TEXTURE_PAGES; i++) {
+        struct page_store *store;
+        uint64_t page;
+
+        assert_false(oracle_find_page(bench.oracle, TEXTURE, i, &store, &page));
+    }
+    close_bench(&bench);
+}
+
 static void entries_of_a_process_tell_where_an_allocation_lives(void **state)
 {
     DXGK_PTE entries[TEXTURE_PAGES] = {0};
@@ -562,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_discard_falls_back_to_the_backing_and_finds_what_is_stale),
         cmocka_unit_test(a_discard_without_a_copy_leaves_written_content_nowhere),
         cmocka_unit_test(scratch_addresses_mean_what_they_were_mapped_to_when_it_was_built),
+        cmocka_unit_test(runs_of_entries_end_where_an_entry_does_not_follow),
         cmocka_unit_test(entries_of_a_process_tell_where_an_allocation_lives),
         cmocka_unit_test(every_defect_is_reported_once_and_in_its_place),
         cmocka_unit_test(the_same_flows_without_a_defect_are_silent),

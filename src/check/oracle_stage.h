@@ -67,7 +67,7 @@ struct driver {
     struct command commands[4096];
     unsigned built_count;
     unsigned done_count;
-    uint64_t va_pages[256]; /* local page, or 1 << 32 | system page, of the scratch range */
+    uint64_t va_pages[1024]; /* local page, or 1 << 32 | system page, of the scratch range */
 };
 
 static struct driver *driver_of(struct miniport *miniport)
@@ -210,14 +210,15 @@ static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILD
 
     if (arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
         const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+        UINT step = update->Flags.Use64KBPages ? 16 : 1;
 
         if (update->hProcess != HANDLE_OF(0x101))
             return STATUS_SUCCESS;
-        for (UINT i = 0; i < update->NumPageTableEntries; i++) {
-            const DXGK_PTE *entry = &update->pPageTableEntries[update->Flags.Repeat ? 0 : i];
+        for (UINT i = 0; i < update->NumPageTableEntries * step; i++) {
+            const DXGK_PTE *entry = &update->pPageTableEntries[update->Flags.Repeat ? 0 : i / step];
 
             driver->va_pages[update->FirstPteVirtualAddress / PAGE_BYTES + i] =
-                entry->PageAddress | (uint64_t)!entry->Segment << 32;
+                (entry->PageAddress + i % step) | (uint64_t)!entry->Segment << 32;
         }
         return STATUS_SUCCESS;
     }
