@@ -16,9 +16,26 @@
 static const struct check_watcher *const watchers[CHECK_WATCHER_COUNT] = {CHECK_WATCHER_LIST(X)};
 #undef X
 
-const struct check_watcher *check_watcher_at(unsigned index)
+static void add_listener(struct check_listeners *listeners, const struct check_watcher *watcher,
+                         void *state)
 {
-    return watchers[index];
+    listeners->list[listeners->count++] = (struct check_listener){watcher, state};
+}
+
+static void add_listeners(struct check *check, const struct check_watcher *watcher, void *state)
+{
+    if (watcher->before)
+        add_listener(&check->listeners.before, watcher, state);
+    if (watcher->after)
+        add_listener(&check->listeners.after, watcher, state);
+    if (watcher->callback)
+        add_listener(&check->listeners.callback, watcher, state);
+    if (watcher->retired)
+        add_listener(&check->listeners.retired, watcher, state);
+    if (watcher->gpu)
+        add_listener(&check->listeners.gpu, watcher, state);
+    if (watcher->client)
+        add_listener(&check->listeners.client, watcher, state);
 }
 
 NTSTATUS check_create(const struct check_config *config, struct check **out_check)
@@ -36,13 +53,13 @@ NTSTATUS check_create(const struct check_config *config, struct check **out_chec
         check->config.report_limit = 64;
     check_ledger_init(&check->ledger, config->services);
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        if (!watchers[i]->create)
-            continue;
-        status = watchers[i]->create(check, &check->states[i]);
+        status =
+            watchers[i]->create ? watchers[i]->create(check, &check->states[i]) : STATUS_SUCCESS;
         if (!NT_SUCCESS(status)) {
             check_destroy(check);
             return status;
         }
+        add_listeners(check, watchers[i], check->states[i]);
     }
     *out_check = check;
     return STATUS_SUCCESS;
@@ -151,10 +168,7 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }
     check->gpu_event = &seen;
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        if (watchers[i]->gpu)
-            watchers[i]->gpu(check, check->states[i], &seen);
-    }
+    CHECK_TELL(check, gpu, &seen);
     check->gpu_event = NULL;
 }
 
@@ -163,10 +177,7 @@ void check_client(struct check *check, const struct check_client_event *event)
     check->client_event = event;
     if (!check_ledger_client(&check->ledger, event))
         check_lost(check);
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        if (watchers[i]->client)
-            watchers[i]->client(check, check->states[i], event);
-    }
+    CHECK_TELL(check, client, event);
     if (event->kind == CHECK_CLIENT_INSTANCE_ENDED)
         check_ledger_leave_instance(&check->ledger, event);
     check->client_event = NULL;

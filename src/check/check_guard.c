@@ -101,8 +101,9 @@ static size_t find_other(const char *at, size_t bytes, unsigned char value)
     return i;
 }
 
-/* The canaries of a copy whose driver's part ends at end. */
-static void look_around(struct guard *guard, char *end, struct guard_verdict *out_verdict)
+/* The canaries of a copy whose driver's part, which ends at end, begins `lent` behind its start. */
+static void look_around(struct guard *guard, size_t lent, char *end,
+                        struct guard_verdict *out_verdict)
 {
     size_t found = find_other(end, NEAR_BYTES, GUARD_CANARY);
     char *front = guard->copy - NEAR_BYTES;
@@ -115,7 +116,7 @@ static void look_around(struct guard *guard, char *end, struct guard_verdict *ou
     found = find_other(front, NEAR_BYTES, GUARD_CANARY);
     if (found < NEAR_BYTES) {
         out_verdict->is_before = true;
-        out_verdict->before_offset = NEAR_BYTES - found;
+        out_verdict->before_offset = lent + NEAR_BYTES - found;
         memset(guard->map + PAGE, GUARD_CANARY, (size_t)(guard->copy - (guard->map + PAGE)));
     }
 }
@@ -142,13 +143,19 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
            (unsigned char)copy[said - out_verdict->gap_bytes - 1] == GUARD_FILL)
         out_verdict->gap_bytes++;
     out_verdict->is_gap = out_verdict->gap_bytes >= GAP_BYTES;
-    look_around(guard, copy + bytes, out_verdict);
+    look_around(guard, 0, copy + bytes, out_verdict);
     return !out_verdict->is_unsaid && !out_verdict->is_behind && !out_verdict->is_before &&
            !out_verdict->is_gap;
 }
 
 char *guard_lend(struct guard *guard, char *real, size_t bytes)
 {
+    if (guard->is_shared && real == guard->real + guard->used &&
+        bytes == guard->size - guard->used) {
+        guard->lent = guard->used;
+        return guard->copy + guard->lent;
+    }
+    guard_settle(guard);
     if (bytes > GUARD_MOST_BYTES)
         return NULL;
     if (!guard->map || guard->size != bytes ||
@@ -157,16 +164,49 @@ char *guard_lend(struct guard *guard, char *real, size_t bytes)
             return NULL;
     }
     guard->real = real;
+    guard->used = guard->lent = 0;
+    guard->is_shared = true;
     memcpy(guard->copy, real, bytes);
     return guard->copy;
 }
 
-bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_verdict)
+/* What earlier calls moved over, in front of the part that was lent, is as it was then. */
+static void look_at_earlier(struct guard *guard, struct guard_verdict *out_verdict)
+{
+    size_t near = min_u64(guard->lent, NEAR_BYTES), i = 0;
+    char *copy = guard->copy + guard->lent - near;
+    const char *real = guard->real + guard->lent - near;
+
+    if (memcmp(copy, real, near) == 0)
+        return;
+    while (copy[i] == real[i])
+        i++;
+    out_verdict->is_before = true;
+    out_verdict->before_offset = near - i;
+    memcpy(copy, real, near);
+}
+
+bool guard_return(struct guard *guard, size_t moved, struct guard_verdict *out_verdict)
 {
     *out_verdict = (struct guard_verdict){0};
-    memcpy(guard->real, guard->copy, bytes);
-    look_around(guard, guard->copy + bytes, out_verdict);
+    look_at_earlier(guard, out_verdict);
+    look_around(guard, guard->lent, guard->copy + guard->size, out_verdict);
+    if (moved > guard->size - guard->lent) {
+        guard_settle(guard);
+    } else {
+        size_t shown = min_u64(max_u64(moved, GUARD_SHOWN_BYTES), guard->size - guard->lent);
+
+        memcpy(guard->real + guard->lent, guard->copy + guard->lent, shown);
+        guard->used = guard->lent + moved;
+    }
     return !out_verdict->is_behind && !out_verdict->is_before;
+}
+
+void guard_settle(struct guard *guard)
+{
+    if (guard->is_shared)
+        memcpy(guard->real + guard->used, guard->copy + guard->used, guard->size - guard->used);
+    guard->is_shared = false;
 }
 
 bool guard_has_page(const struct guard *guard, const void *address, bool *out_is_before,
@@ -179,7 +219,7 @@ bool guard_has_page(const struct guard *guard, const void *address, bool *out_is
     *out_is_before = at < guard->map + PAGE;
     if (!*out_is_before && at < guard->map + guard->map_bytes - PAGE)
         return false;
-    *out_distance =
-        *out_is_before ? (size_t)(guard->copy - at) : (size_t)(at - (guard->copy + guard->size));
+    *out_distance = *out_is_before ? (size_t)(guard->copy + guard->lent - at)
+                                   : (size_t)(at - (guard->copy + guard->size));
     return true;
 }

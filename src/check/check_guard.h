@@ -32,7 +32,9 @@ struct guard {
     size_t used; /* from the start: what was copied to the real buffer */
     char *map;   /* of the copy, guard pages included */
     size_t map_bytes;
-    char *copy; /* of real */
+    char *copy;     /* of real */
+    size_t lent;    /* private data: from the start, where the last call's part began */
+    bool is_shared; /* private data: what is behind used is in the copy, and perhaps not in real */
 };
 
 /* What a driver did to bytes that it should not have written. */
@@ -63,9 +65,16 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
 /*
  * The same for memory that is the driver's to read and write as a whole (private data): all of it goes
  * into the copy, and all of it comes back. NULL: as above.
+ *
+ * A call that goes on where the last one stopped finds the rest in the copy. When it returns, the real
+ * memory has what the pointer was moved over, and the first GUARD_SHOWN_BYTES in any case; what is
+ * behind them, only when another part is lent, or with guard_settle(), which comes before anybody else
+ * looks there.
  */
+#define GUARD_SHOWN_BYTES 512u
 char *guard_lend(struct guard *guard, char *real, size_t bytes);
-bool guard_return(struct guard *guard, size_t bytes, struct guard_verdict *out_verdict);
+bool guard_return(struct guard *guard, size_t moved, struct guard_verdict *out_verdict);
+void guard_settle(struct guard *guard);
 
 /*
  * Whether the address, which faulted, is a guard page; then how far it is from the copy: *out_distance

@@ -58,9 +58,104 @@ static void canaries_stand_wherever_copies_were(void **state)
     free(real);
 }
 
+/* Calls that share a private buffer, each from where the last one stopped. */
+static void a_call_that_goes_on_finds_what_is_behind_the_pointer(void **state)
+{
+    enum { MOST = 3000, LAST = MOST - 1 };
+    unsigned char real[MOST], other[300] = {0};
+    struct guard guard = {0};
+    struct guard_verdict verdict;
+    char *first, *second;
+
+    (void)state;
+    memset(real, 1, sizeof real);
+    first = guard_lend(&guard, (char *)real, MOST);
+    assert_non_null(first);
+    memset(first, 2, sizeof real);
+    assert_true(guard_return(&guard, 1000, &verdict));
+    assert_int_equal(real[999], 2);
+
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_ptr_equal(second, first + 1000);
+    assert_int_equal(second[LAST - 1000], 2);
+    second[0] = 3;
+    assert_true(guard_return(&guard, 0, &verdict));
+    assert_int_equal(real[1000], 3); /* shown, though the pointer was not moved over it */
+
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_int_equal(second[0], 3);
+    assert_true(guard_return(&guard, 0, &verdict));
+    guard_settle(&guard);
+    assert_int_equal(real[LAST], 2);
+
+    real[1000] = 4; /* settled: somebody else may have written to it */
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_int_equal(second[0], 4);
+    second[LAST - 1000] = 5;
+    assert_true(guard_return(&guard, 0, &verdict));
+    assert_non_null(guard_lend(&guard, (char *)other, sizeof other));
+    assert_int_equal(real[LAST], 5);
+
+    /* A pointer that is not in the buffer any more: all is given back, and nothing is kept. */
+    *guard.copy = 6;
+    assert_true(guard_return(&guard, sizeof other + 1, &verdict));
+    assert_int_equal(other[0], 6);
+    assert_false(guard.is_shared);
+    guard_fini(&guard);
+}
+
+static void what_earlier_calls_moved_over_is_looked_at(void **state)
+{
+    static const size_t moves[] = {8, 300};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned char real[600] = {0};
+        struct guard guard = {0};
+        struct guard_verdict verdict;
+        char *at = guard_lend(&guard, (char *)real, sizeof real);
+
+        assert_non_null(at);
+        assert_true(guard_return(&guard, moves[i], &verdict));
+        at = guard_lend(&guard, (char *)real + moves[i], sizeof real - moves[i]);
+        at[-3] = 1;
+        assert_false(guard_return(&guard, 1, &verdict));
+        assert_true(verdict.is_before);
+        assert_int_equal(verdict.before_offset, 3);
+        assert_int_equal(at[-3], 0);
+        assert_int_equal(real[moves[i] - 3], 0);
+
+        at = guard_lend(&guard, (char *)real + moves[i] + 1, sizeof real - moves[i] - 1);
+        assert_true(guard_return(&guard, 1, &verdict));
+        guard_fini(&guard);
+    }
+}
+
+/* In front of the whole buffer, from a part amid it: counted from the part. */
+static void canaries_in_front_are_counted_from_the_part(void **state)
+{
+    unsigned char real[64] = {0};
+    struct guard guard = {0};
+    struct guard_verdict verdict;
+    char *at = guard_lend(&guard, (char *)real, sizeof real);
+
+    (void)state;
+    assert_non_null(at);
+    assert_true(guard_return(&guard, 16, &verdict));
+    at = guard_lend(&guard, (char *)real + 16, sizeof real - 16);
+    at[-20] = 1;
+    assert_false(guard_return(&guard, 16, &verdict));
+    assert_true(verdict.is_before && !verdict.is_behind);
+    assert_int_equal(verdict.before_offset, 20);
+    guard_fini(&guard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
+        cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),
+        cmocka_unit_test(canaries_in_front_are_counted_from_the_part),
         cmocka_unit_test(canaries_stand_wherever_copies_were),
     };
 

@@ -33,6 +33,8 @@ static void begin_call(struct check *check, struct check_call *call)
     call->event = ++check->event;
     call->outer = check->call;
     check->call = call;
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer)
+        guard_settle(&check->private_guard); /* the driver may look at it in the real buffer */
     if (call->ddi == MINIPORT_DDI_OpenAllocation)
         memset(check->ledger.asked, 0, sizeof check->ledger.asked);
     if (is_submission(call->ddi)) {
@@ -40,12 +42,7 @@ static void begin_call(struct check *check, struct check_call *call)
         if (!call->packet)
             check_lost(check);
     }
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        const struct check_watcher *watcher = check_watcher_at(i);
-
-        if (watcher->before)
-            watcher->before(check, check->states[i], call);
-    }
+    CHECK_TELL(check, before, call);
 }
 
 static void end_call(struct check *check, struct check_call *call)
@@ -54,12 +51,7 @@ static void end_call(struct check *check, struct check_call *call)
     call->has_returned = true;
     if (!check_ledger_enter(&check->ledger, call))
         check_lost(check);
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        const struct check_watcher *watcher = check_watcher_at(i);
-
-        if (watcher->after)
-            watcher->after(check, check->states[i], call);
-    }
+    CHECK_TELL(check, after, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;
 }
@@ -111,8 +103,7 @@ static void unguard_call(struct check *check, struct check_call *call)
     if (call->guarded_private) {
         uintptr_t moved = (uintptr_t)arg->pDmaBufferPrivateData - (uintptr_t)call->guarded_private;
 
-        guard_return(&check->private_guard, before->DmaBufferPrivateDataSize,
-                     &check->private_verdict);
+        guard_return(&check->private_guard, moved, &check->private_verdict);
         call->private_verdict = &check->private_verdict;
         arg->pDmaBufferPrivateData = (char *)before->pDmaBufferPrivateData + moved;
     }
@@ -310,12 +301,7 @@ static void show_callback(struct check *check, struct check_callback *callback)
     callback->event = ++check->event;
     callback->outer = check->call;
     check->callback = callback;
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        const struct check_watcher *watcher = check_watcher_at(i);
-
-        if (watcher->callback)
-            watcher->callback(check, check->states[i], callback);
-    }
+    CHECK_TELL(check, callback, callback);
     check->callback = outer;
 }
 
@@ -323,12 +309,7 @@ static void tell_retired(void *context, const struct check_packet *packet)
 {
     struct check *check = context;
 
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
-        const struct check_watcher *watcher = check_watcher_at(i);
-
-        if (watcher->retired)
-            watcher->retired(check, check->states[i], packet);
-    }
+    CHECK_TELL(check, retired, packet);
 }
 
 static void watch_notify_interrupt(struct miniport_host *host,

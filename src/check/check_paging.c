@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define PRIVATE_BYTES 512 /* of private data that are compared */
+#define PRIVATE_BYTES GUARD_SHOWN_BYTES /* of private data that are compared */
 #define PAGE          4096u
 
 /* Buffers filled without a change of MultipassOffset, after which the manager need not go on. */

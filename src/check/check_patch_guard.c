@@ -99,10 +99,12 @@ bool patch_guard_begin(struct patch_guard *guard, const struct base_services *se
 /* The first byte from `from` on that is not fill; end: none. */
 static const char *find_written(const char *from, const char *end)
 {
-    static const unsigned char fill[64] = {[0 ... 63] = GUARD_FILL};
+    static const unsigned char fill[PAGE] = {[0 ... PAGE - 1] = GUARD_FILL};
 
     while (end - from >= (ptrdiff_t)sizeof fill && memcmp(from, fill, sizeof fill) == 0)
         from += sizeof fill;
+    if (end - from < (ptrdiff_t)sizeof fill && memcmp(from, fill, (size_t)(end - from)) == 0)
+        return end;
     while (from < end && (unsigned char)*from == GUARD_FILL)
         from++;
     return from;

@@ -12,10 +12,23 @@
 enum { CHECK_WATCHER_COUNT = 0 CHECK_WATCHER_LIST(X) };
 #undef X
 
+/* The watchers that have a function, in their order, each with its state. */
+struct check_listener {
+    const struct check_watcher *watcher;
+    void *state;
+};
+struct check_listeners {
+    unsigned count;
+    struct check_listener list[CHECK_WATCHER_COUNT];
+};
+
 struct check {
     struct check_config config;
     struct check_ledger ledger;
     void *states[CHECK_WATCHER_COUNT];
+    struct {
+        struct check_listeners before, after, callback, retired, gpu, client;
+    } listeners; /* by the function that they have */
     uint64_t event;
     const struct check_call *call;                 /* the innermost */
     const struct check_callback *callback;         /* inside of it, NULL: none */
@@ -31,7 +44,14 @@ struct check {
     struct finding finding; /* being made */
 };
 
-const struct check_watcher *check_watcher_at(unsigned index);
+/* Calls the function of all that have it. */
+#define CHECK_TELL(check, function, ...)                                                           \
+    do {                                                                                           \
+        const struct check_listeners *listeners = &(check)->listeners.function;                    \
+                                                                                                   \
+        for (unsigned i = 0; i < listeners->count; i++)                                            \
+            listeners->list[i].watcher->function(check, listeners->list[i].state, __VA_ARGS__);    \
+    } while (0)
 
 /*
  * The argument structure of the callback or call that is happening, a line a member (decode.h); and the

@@ -33,8 +33,9 @@ struct updated_process {
 };
 
 struct tlb_watch {
-    struct change changes[MAX_CHANGES];
-    unsigned change_count;
+    struct change *changes; /* in slots, through which they move; at the end they begin anew */
+    unsigned change_count;  /* MAX_CHANGES at most */
+    struct change slots[2 * MAX_CHANGES];
     struct updated_process updated[MAX_UPDATED];
     unsigned updated_count;
     HANDLE system_context;    /* the first that was created: all other paging runs on it */
@@ -220,9 +221,12 @@ static void add_change(struct tlb_watch *watch, const struct change *next)
         return;
     }
     if (watch->change_count == MAX_CHANGES) {
-        memmove(&watch->changes[0], &watch->changes[1],
-                (MAX_CHANGES - 1) * sizeof watch->changes[0]);
+        watch->changes++;
         watch->change_count--;
+    }
+    if (watch->changes + watch->change_count == watch->slots + 2 * MAX_CHANGES) {
+        memcpy(watch->slots, watch->changes, watch->change_count * sizeof *watch->changes);
+        watch->changes = watch->slots;
     }
     watch->changes[watch->change_count++] = *next;
 }
@@ -624,10 +628,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
 
 static NTSTATUS create(struct check *check, void **out_state)
 {
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct tlb_watch));
-    if (!*out_state)
+    struct tlb_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
         return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct tlb_watch));
+    watch->changes = watch->slots;
     return STATUS_SUCCESS;
 }
 

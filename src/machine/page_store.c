@@ -211,8 +211,11 @@ void page_store_copy(struct page_store *destination, uint64_t destination_page,
 
         piece = pages_in_group(source_page, pages_in_group(destination_page, count));
         if (group->bytes_count == 0 && page_group(source, source_page)->bytes_count == 0) {
-            memmove(destination->descriptors + destination_page, source->descriptors + source_page,
-                    piece * sizeof *source->descriptors);
+            if (piece == 1) /* scattered pages: most copies are of one */
+                destination->descriptors[destination_page] = source->descriptors[source_page];
+            else
+                memmove(destination->descriptors + destination_page,
+                        source->descriptors + source_page, piece * sizeof *source->descriptors);
             touch_group(destination, group);
         } else {
             copy_mixed(destination, destination_page, source, source_page, piece);
