@@ -290,6 +290,27 @@ static bool pass_boundary(struct boundary *boundary, void *start, const void *en
     return true;
 }
 
+/* The graphics kernel's functions by their names, before they pass the boundary. */
+static void name_callbacks(struct driver_image *driver, const DXGKRNL_INTERFACE *kernel)
+{
+    static struct nt_callback callbacks[] = {
+#define SERVICE_ROW(name, parameters)
+#define CALLBACK_ROW(name, parameters) {#name, NULL, parameters},
+#include "service_parameters.inc"
+#undef CALLBACK_ROW
+    };
+    const void *const functions[] = {
+#define CALLBACK_ROW(name, parameters) (const void *)kernel->name,
+#include "service_parameters.inc"
+#undef CALLBACK_ROW
+#undef SERVICE_ROW
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(callbacks); i++)
+        callbacks[i].function = functions[i];
+    nt_set_callbacks(driver->nt, callbacks, ARRAY_COUNT(callbacks));
+}
+
 static DXGKCB_SYNCHRONIZE_EXECUTION kernel_synchronize;
 
 /* The routine is a function of the image, which the host calls. */
@@ -309,6 +330,7 @@ static NTSTATUS NTAPI start_device(PVOID context, PDXGK_START_INFO start, PDXGKR
     memcpy(&driver->kernel, kernel, min_u64(kernel->Size, sizeof driver->kernel));
     kernel_synchronize = driver->kernel.DxgkCbSynchronizeExecution;
     driver->kernel.DxgkCbSynchronizeExecution = synchronize_in_image;
+    name_callbacks(driver, &driver->kernel);
     if (!pass_boundary(driver->boundary, &driver->kernel.DxgkCbEvalAcpiMethod, &driver->kernel + 1,
                        boundary_service))
         return STATUS_NO_MEMORY;

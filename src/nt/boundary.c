@@ -92,7 +92,8 @@ _Static_assert(offsetof(struct boundary_call, outer) == 240 &&
                    offsetof(struct boundary_call, kernel_sp) == 256 &&
                    offsetof(struct boundary_call, function) == 264 &&
                    offsetof(struct boundary_call, note) == 272 &&
-                   sizeof(struct boundary_call) == 288,
+                   offsetof(struct boundary_call, arguments) == 280 &&
+                   sizeof(struct boundary_call) == 320,
                "known to the assembly");
 _Static_assert(offsetof(struct boundary_state, rip) == 128 &&
                    offsetof(struct boundary_state, flags) == 136 &&
@@ -192,7 +193,7 @@ __asm__(
     "boundary_leave:\n"
     "  movq %rsp, %rax\n"
     "  movq 8+boundary_processor(%rip), %rsp\n"
-    "  subq $288, %rsp\n"
+    "  subq $320, %rsp\n"
     "  movq %rbx, (%rsp)\n   movq %rbp, 8(%rsp)\n  movq %rsi, 16(%rsp)\n  movq %rdi, 24(%rsp)\n"
     "  movq %r12, 32(%rsp)\n movq %r13, 40(%rsp)\n movq %r14, 48(%rsp)\n  movq %r15, 56(%rsp)\n"
     "  leaq 8(%rax), %r11\n  movq %r11, 64(%rsp)\n"
@@ -206,6 +207,7 @@ __asm__(
     "  movq %rax, 256(%rsp)\n"
     "  movq %r10, 264(%rsp)\n"
     "  movq $0, 272(%rsp)\n"
+    "  movq %rcx, 280(%rsp)\n movq %rdx, 288(%rsp)\n movq %r8, 296(%rsp)\n movq %r9, 304(%rsp)\n"
     "  movq %rsp, 16+boundary_processor(%rip)\n"
     "  movq %rax, 0+boundary_processor(%rip)\n"
     "  movq %rsp, %rbx\n"
@@ -502,6 +504,20 @@ struct boundary_call *boundary_innermost_call(const struct boundary *boundary)
 {
     (void)boundary;
     return boundary_processor.call;
+}
+
+/* Behind those in registers, and the room that a caller leaves for them, they lie on its stack. */
+uint64_t boundary_argument(const struct boundary_call *call, unsigned index)
+{
+    uint64_t address = call->registers.rsp + 8ull * index, value;
+
+    if (index < BOUNDARY_REGISTERS)
+        return call->arguments[index];
+    if (!call->registers.rsp || !boundary_is_on_stack(alive, address) ||
+        !boundary_is_on_stack(alive, address + sizeof value - 1))
+        return 0;
+    memcpy(&value, (const void *)(uintptr_t)address, sizeof value);
+    return value;
 }
 
 void boundary_drop_call(struct boundary *boundary)

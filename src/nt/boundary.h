@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #define BOUNDARY_ARGUMENTS    16
+#define BOUNDARY_REGISTERS    4 /* arguments in registers */
 #define BOUNDARY_KERNEL_STACK (24u * 1024)
 /* As a dump shows them below DxgkDdiBuildPagingBuffer (docs/observed.md, O23). */
 #define BOUNDARY_KERNEL_FRAMES 0x12d0u
@@ -99,8 +100,12 @@ struct boundary_call {
     uint64_t outer_kernel_sp, kernel_sp;
     const void *function; /* of the bench; NULL: none was called, it was interrupted */
     void *note;           /* NULL; for who serves the call */
+    uint64_t arguments[BOUNDARY_REGISTERS]; /* the first ones, as they came */
     uint64_t unused;
 };
+
+/* What the image gave as the argument with this number, from 0; 0 where there can be none. */
+uint64_t boundary_argument(const struct boundary_call *call, unsigned index);
 
 /* The last one of the running thread; NULL: none. */
 struct boundary_call *boundary_innermost_call(const struct boundary *boundary);

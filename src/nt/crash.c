@@ -200,6 +200,10 @@ static void describe(const struct nt *nt, const EXCEPTION_RECORD *record, struct
     exception_name_address(nt, (uintptr_t)record->ExceptionAddress, where, sizeof where);
     add(text, "%s (0x%08x) that nobody handles", exception_name_status(record->ExceptionCode),
         (unsigned)record->ExceptionCode);
+    if (nt->explained == record) {
+        add(text, ": %s", nt->explanation);
+        return;
+    }
     if (record->ExceptionCode == STATUS_ACCESS_VIOLATION && record->NumberParameters == 2) {
         const char *verb = record->ExceptionInformation[0] == 0   ? "reading"
                            : record->ExceptionInformation[0] == 1 ? "writing"
@@ -222,7 +226,7 @@ void exception_crash_unhandled(struct nt *nt, const struct boundary_state *state
                               (uintptr_t)record->ExceptionAddress, record->ExceptionInformation[0],
                               record->ExceptionInformation[1]};
     bool is_in_thread = nt->image && boundary_current_thread(nt->boundary) != nt->first_thread;
-    char buffer[480];
+    char buffer[800];
     struct text text = {buffer, sizeof buffer, 0};
 
     describe(nt, record, &text);

@@ -329,6 +329,8 @@ void exception_raise(struct nt *nt, EXCEPTION_RECORD *record)
 {
     struct boundary_call *call = nt->image ? boundary_innermost_call(nt->boundary) : NULL;
 
+    if (nt->explained == record)
+        nt->explained = NULL;
     if (!call)
         exception_crash_unhandled(nt, NULL, record);
     exception_raise_at(nt, call, record);

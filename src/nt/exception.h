@@ -27,8 +27,14 @@
  *                any other page fault                        STATUS_ACCESS_VIOLATION
  *                divide error, invalid opcode, int3, ...     their exceptions
  *
- *            Of a fault in the bench's own code while it serves the image nothing is made: it stays
- *            the crash that it is, and where the image was goes to standard error.
+ *            A service that faults where an argument of the image led it faults for the image
+ *            (service_fault.h): the same, but from DISPATCH_LEVEL on bug check 0xA, which also services
+ *            make that raise the level themselves (KeSetEvent). Its exceptions begin where the image
+ *            called it, and name the argument. In a callback of the graphics kernel (DxgkCb...) the
+ *            handlers of the image are not asked.
+ *
+ *            Of any other fault in the bench's own code while it serves the image nothing is made: it
+ *            stays the crash that it is, and the service and where the image was go to standard error.
  *
  *            What nobody handles is bug check 0x1E, in a thread of the driver 0x7E, and goes to
  *            nt_host.crash with the registers and the frames of the image.
@@ -36,7 +42,7 @@
  *            second chance, vectored handlers and x87 state: there are none. An integer division whose
  *            quotient is too large is STATUS_INTEGER_DIVIDE_BY_ZERO too: Linux does not tell them apart.
  * Errors     None: what cannot go on is a crash.
- * Source     Documentation of x64 exception handling, of the functions, and of bug checks 0x1E, 0x50,
+ * Source     Documentation of x64 exception handling, of the functions, and of bug checks 0xA, 0x1E, 0x50,
  *            0x7E, 0x7F, 0xBE, 0xD1 and 0xFC.
  */
 #ifndef DRYDOCK_NT_EXCEPTION_H

@@ -360,6 +360,57 @@ static void an_exception_does_not_pass_who_called_back(void **state)
 
 static void threads_have_a_bug_check_of_their_own(void **state);
 
+/* ---- Services that are led astray ----------------------------------------------------------------- */
+
+static void faults_of_services_are_exceptions_where_they_were_called(void **state)
+{
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        assert_runs(30, 0x123450, 0, "");
+        assert_runs(30, 8, 0, "");
+    }
+    assert_runs(1, 0, CODE_A, "afh");
+    end(state);
+}
+
+static void assert_says(const char *text)
+{
+    if (!strstr(fixture.what, text))
+        fail_msg("'%s' is not in: %s", text, fixture.what);
+}
+
+static void services_that_are_led_astray_name_the_argument(void **state)
+{
+    uint8_t *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char text[128];
+
+    mprotect(pages + 4096, 4096, PROT_NONE);
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        assert_crashes(80, 0x28, 0x1E, "#0 test.sys!init_string+");
+        assert_int_equal(fixture.crash.parameters[3], 0x28);
+        assert_says("access violation (0xc0000005) that nobody handles: RtlInitUnicodeString reads "
+                    "0x28: its SourceString is 0x28; the driver calls it at test.sys!init_string+");
+        assert_crashes(80, UINT64_C(0x4141414141414140), 0x1E, "#0 test.sys!init_string+");
+        assert_says("its SourceString is 0x4141414141414140, which is no address");
+        assert_crashes(81, 0x4440, 0x1E, "#0 test.sys!compare_strings+");
+        assert_says("RtlCompareUnicodeString reads 0x4440: byte 8 of its String2, at 0x");
+        assert_says(", holds 0x4440;");
+        assert_crashes(82, 0x30, 0xA, "#0 test.sys!sets_event+");
+        assert_int_equal(fixture.crash.parameters[0], 0x30);
+        assert_int_equal(fixture.crash.parameters[1], DISPATCH_LEVEL);
+        assert_says("KeSetEvent reads 0x30, which is not there, at IRQL 2: its Event is 0x30");
+        assert_crashes(84, (uintptr_t)pages + 100, 0x50, "#0 test.sys!copy_to+");
+        snprintf(text, sizeof text, "MmCopyMemory writes to 0x%llx, which nobody may touch: its ",
+                 (unsigned long long)(uintptr_t)pages + 4096);
+        assert_says(text);
+        /* A function of the bench that is no service. */
+        assert_crashes(83, 0, 0x1E, "");
+    }
+    munmap(pages, 8192);
+    end(state);
+}
+
 /* ---- By hand, and the processor ------------------------------------------------------------------- */
 
 static void drivers_unwind_and_restore(void **state)
@@ -521,6 +572,8 @@ int main(void)
         TEST(what_nobody_handles_is_a_bug_check),
         TEST(faults_that_no_handler_sees_stop_the_machine),
         TEST(an_exception_does_not_pass_who_called_back),
+        TEST(faults_of_services_are_exceptions_where_they_were_called),
+        TEST(services_that_are_led_astray_name_the_argument),
         TEST(drivers_unwind_and_restore),
         TEST(structures_of_the_processor_are_at_gs),
         TEST(a_backtrace_tells_where_a_service_was_called),

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/exception_internal.h"
+#include "nt/service_fault.h"
 
 #include "base/bits.h"
 
@@ -29,6 +30,7 @@ struct fault {
     struct boundary_state state;
     int signal, code;
     uint64_t address, error;
+    struct service_fault service; /* in which it was, if in one */
 };
 
 enum access { ACCESS_READ = 0, ACCESS_WRITE = 1, ACCESS_EXECUTE = 8 };
@@ -47,20 +49,43 @@ static const char *verb_of(enum access access)
 
 /* ---- Bug checks ----------------------------------------------------------------------------------- */
 
-/* what: a sentence with the address in it, and where the image is behind it. */
+/* "the driver reads 0x10": with what the address has to do with, and what it is. */
+static size_t describe_access(const struct fault *fault, const char *what, char *text, size_t size)
+{
+    char block[128];
+    bool is_pool =
+        nt_pool_explain(fault->nt, (const void *)(uintptr_t)fault->address, block, sizeof block);
+
+    return (size_t)snprintf(text, size, "%s %s 0x%" PRIx64 "%s%s%s%s",
+                            fault->service.name ? fault->service.name : "the driver",
+                            verb_of(access_of(fault)), fault->address, is_pool ? " (" : "",
+                            is_pool ? block : "", is_pool ? ")" : "", what);
+}
+
+/* Where the image is behind it; of a service also which argument it was. */
+static void add_place(const struct fault *fault, char *text, size_t size, size_t used)
+{
+    char where[200];
+
+    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
+    if (used >= size)
+        return;
+    if (fault->service.name)
+        snprintf(text + used, size - used, ": %s; the driver calls it at %s",
+                 fault->service.argument, where);
+    else
+        snprintf(text + used, size - used, ", at %s", where);
+}
+
+/* what: behind the address. */
 static void __attribute__((noreturn))
 stop(const struct fault *fault, uint32_t bug_check, uint64_t second, uint64_t third,
      uint64_t fourth, const char *what)
 {
     const uint64_t parameters[4] = {fault->address, second, third, fourth};
-    char text[600], where[200], block[128];
-    bool is_pool =
-        nt_pool_explain(fault->nt, (const void *)(uintptr_t)fault->address, block, sizeof block);
+    char text[700];
 
-    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
-    snprintf(text, sizeof text, "the driver %s 0x%" PRIx64 "%s%s%s%s, at %s",
-             verb_of(access_of(fault)), fault->address, is_pool ? " (" : "", is_pool ? block : "",
-             is_pool ? ")" : "", what, where);
+    add_place(fault, text, sizeof text, describe_access(fault, what, text, sizeof text));
     exception_crash(fault->nt, &fault->state, bug_check, parameters, text);
 }
 
@@ -82,11 +107,14 @@ static void stop_if_fatal(const struct fault *fault)
     const struct image_section *section = image_section_at(fault->nt->image, fault->address);
     enum access access = access_of(fault);
     uint64_t rip = fault->state.rip;
+    KIRQL irql = (KIRQL)max_u64(fault->nt->irql, fault->service.irql);
     char text[80];
 
-    if (fault->nt->irql >= DISPATCH_LEVEL) {
-        snprintf(text, sizeof text, ", which is not there, at IRQL %u", fault->nt->irql);
-        stop(fault, NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL, fault->nt->irql, access, rip, text);
+    if (irql >= DISPATCH_LEVEL) {
+        snprintf(text, sizeof text, ", which is not there, at IRQL %u", irql);
+        stop(fault,
+             fault->service.name ? NT_IRQL_NOT_LESS_OR_EQUAL : NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL,
+             irql, access, rip, text);
     }
     if (fault->code == SEGV_ACCERR && access == ACCESS_EXECUTE)
         stop(fault, NT_ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY, 0, 0, 0, ", which is data");
@@ -171,6 +199,46 @@ static void fill_record(struct fault *fault, EXCEPTION_RECORD *record)
     record->ExceptionAddress = (PVOID)(uintptr_t)fault->state.rip;
 }
 
+/* Where the image called the service, as if it had faulted there. */
+static void go_to_caller(struct fault *fault, const struct boundary_call *call)
+{
+    const struct boundary_registers *from = &call->registers;
+    uint64_t *general = fault->state.general;
+
+    general[1] = call->arguments[0];
+    general[2] = call->arguments[1];
+    general[3] = from->rbx;
+    general[IMAGE_RSP] = from->rsp;
+    general[5] = from->rbp;
+    general[6] = from->rsi;
+    general[7] = from->rdi;
+    general[8] = call->arguments[2];
+    general[9] = call->arguments[3];
+    general[12] = from->r12;
+    general[13] = from->r13;
+    general[14] = from->r14;
+    general[15] = from->r15;
+    memcpy(fault->state.vector[6], from->xmm, sizeof from->xmm);
+    fault->state.rip = from->rip;
+}
+
+/*
+ * Handlers are not asked about faults in the graphics kernel's functions: what the bench keeps of a call
+ * that is under way there is half done.
+ */
+static void __attribute__((noreturn))
+raise_in_service(struct fault *fault, struct boundary_call *call, EXCEPTION_RECORD *record)
+{
+    char text[700];
+
+    add_place(fault, text, sizeof text, describe_access(fault, "", text, sizeof text));
+    fault->nt->explained = record;
+    fault->nt->explanation = text;
+    if (fault->service.is_callback)
+        exception_crash_unhandled(fault->nt, &fault->state, record);
+    exception_raise_at(fault->nt, call, record);
+}
+
 static void on_fault(struct boundary_call *call, const void *data)
 {
     struct fault fault = *(const struct fault *)data;
@@ -181,18 +249,22 @@ static void on_fault(struct boundary_call *call, const void *data)
     if (is_page_fault && boundary_is_beyond_stack(boundary, fault.address))
         stop_of_stack(&fault);
     fill_record(&fault, &record);
+    if (fault.nt->explained == &record)
+        fault.nt->explained = NULL;
     /* A service did for the image what it asked for: it happens to the image. */
-    if (exception_is_direct(fault.state.rip) && !call->registers.rsp && call->outer) {
+    if ((fault.service.name || exception_is_direct(fault.state.rip)) && !call->registers.rsp &&
+        call->outer) {
         call = call->outer;
         boundary_drop_call(boundary);
+        go_to_caller(&fault, call);
         record.ExceptionAddress = (PVOID)(uintptr_t)call->registers.rip;
-        fault.state.rip = call->registers.rip;
-        fault.state.general[IMAGE_RSP] = call->registers.rsp;
     }
     if (is_page_fault)
         stop_if_fatal(&fault);
     if (!boundary_is_on_stack(boundary, fault.state.general[IMAGE_RSP]))
         exception_crash_unhandled(fault.nt, &fault.state, &record);
+    if (fault.service.name)
+        raise_in_service(&fault, call, &record);
     if (call->registers.rsp && call->function)
         exception_raise_at(fault.nt, call, &record);
     exception_dispatch(fault.nt, call, &record, &fault.state);
@@ -201,18 +273,39 @@ static void on_fault(struct boundary_call *call, const void *data)
 /* ---- Signals -------------------------------------------------------------------------------------- */
 
 /* The bench fails while it serves the image: whoever reads of it wants to know where the image was. */
-static void tell_caller(const struct nt *nt)
+static void tell_caller(const struct fault *fault)
 {
-    static char text[2048];
-    static const char heading[] = "the driver was in:";
-    size_t length = exception_backtrace(nt, NULL, text, sizeof text - 1);
+    static char text[2600];
+    const struct service_fault *service = &fault->service;
+    size_t length = 0;
 
-    if (!length)
+    if (service->name)
+        length = (size_t)snprintf(
+            text, sizeof text,
+            "the bench fails in %s, and none of its arguments leads to %s0x%" PRIx64 ": %s\n",
+            service->name, fault->code == SI_KERNEL ? "an address that is none, for " : "",
+            fault->code == SI_KERNEL ? fault->state.rip : fault->address, service->argument);
+    length += (size_t)snprintf(text + length, sizeof text - length, "the driver was in:");
+    if (!exception_backtrace(fault->nt, NULL, text + length, sizeof text - length - 1))
         return;
+    length = strlen(text);
     text[length++] = '\n';
-    if (write(STDERR_FILENO, heading, sizeof heading - 1) < 0 ||
-        write(STDERR_FILENO, text, length) < 0)
+    if (write(STDERR_FILENO, text, length) < 0)
         return;
+}
+
+#define BENCH_STACK (512 * KiB) /* of a service's at most */
+
+/* In the bench's code, on behalf of the image. */
+static void look_for_service(struct fault *fault)
+{
+    const struct boundary_call *call = boundary_innermost_call(fault->nt->boundary);
+    uint64_t rsp = fault->state.general[IMAGE_RSP], place = (uintptr_t)call;
+
+    if (call && call->function && rsp < place && place - rsp < BENCH_STACK)
+        service_fault_explain(fault->nt, call,
+                              fault->code == SI_KERNEL ? UINT64_MAX : fault->address,
+                              &fault->service);
 }
 
 bool exception_take_fault(struct nt *nt, int signal, const void *information, void *context)
@@ -227,16 +320,20 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     if (!nt->image || info->si_code <= 0)
         return false;
     fault.address = is_page_fault ? (uintptr_t)info->si_addr : 0;
+    boundary_state_of_signal(context, &fault.state);
     if (is_page_fault && nt->host.owns_address &&
         nt->host.owns_address(nt->host.context, info->si_addr))
         return false;
     if (!boundary_is_on_stack(nt->boundary, rsp) && !boundary_is_beyond_stack(nt->boundary, rsp) &&
         !(is_page_fault && boundary_is_beyond_stack(nt->boundary, fault.address)) &&
         !image_contains(nt->image, rip) && !exception_is_direct(rip)) {
-        tell_caller(nt);
-        return false;
+        if (signal == SIGSEGV)
+            look_for_service(&fault);
+        if (!fault.service.is_explained) {
+            tell_caller(&fault);
+            return false;
+        }
     }
-    boundary_state_of_signal(context, &fault.state);
     boundary_interrupt(nt->boundary, context, on_fault, &fault, sizeof fault);
     return true;
 }

@@ -90,6 +90,12 @@ void nt_set_image(struct nt *nt, const struct image *image, const char *name)
     nt->first_thread = image && nt->boundary ? boundary_current_thread(nt->boundary) : NULL;
 }
 
+void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t count)
+{
+    nt->callbacks = callbacks;
+    nt->callback_count = count;
+}
+
 void *nt_driver_function(struct nt *nt, const void *function)
 {
     return nt->boundary ? boundary_entry(nt->boundary, function) : (void *)(uintptr_t)function;

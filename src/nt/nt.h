@@ -94,6 +94,17 @@ void *nt_driver_function(struct nt *nt, const void *function);
 /* What the graphics kernel's device gives to a driver that asks for the function that registers it. */
 void nt_set_registrar(struct nt *nt, const void *function);
 
+/*
+ * Functions that the image calls and that are no services of the kernel's, for who tells of them: lent until
+ * the next call. parameters: their names, with commas, a star before a pointer's; NULL: nobody knows.
+ */
+struct nt_callback {
+    const char *name;
+    const void *function;
+    const char *parameters;
+};
+void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t count);
+
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
 

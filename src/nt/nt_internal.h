@@ -24,6 +24,10 @@ struct nt {
     struct boundary *boundary; /* NULL: the driver is linked in */
     const struct image *image; /* the same */
     const char *image_name;
+    const struct nt_callback *callbacks;
+    size_t callback_count;
+    const void *explained; /* the exception record of a fault in a service, and what to say of it */
+    const char *explanation;
     const struct boundary_thread *first_thread; /* of the boundary: none of the driver's */
     KIRQL irql;
     uint32_t held_locks;

@@ -409,6 +409,68 @@ static NTSTATUS NOINLINE probes(ULONG64 argument)
     return result;
 }
 
+/* ---- Services that are led astray ----------------------------------------------------------------- */
+
+static VOID NOINLINE init_string(PCWSTR source)
+{
+    UNICODE_STRING string;
+
+    RtlInitUnicodeString(&string, source);
+    sink = string.Length;
+}
+
+static VOID NOINLINE compare_strings(PWSTR buffer)
+{
+    UNICODE_STRING bad = {16, 16, buffer}, good = RTL_CONSTANT_STRING(L"eight ch");
+
+    sink = (ULONG64)RtlCompareUnicodeString(&good, &bad, FALSE);
+}
+
+static VOID NOINLINE copy_to(ULONG64 where, SIZE_T bytes)
+{
+    static UCHAR room[3 * 4096];
+    MM_COPY_ADDRESS from;
+    SIZE_T copied;
+
+    from.VirtualAddress = room;
+    MmCopyMemory((PVOID)where, from, bytes, MM_COPY_MEMORY_VIRTUAL, &copied);
+}
+
+static NTSTATUS NOINLINE services_fault(ULONG64 where)
+{
+    NTSTATUS result;
+
+    __try {
+        init_string((PCWSTR)where);
+        return 1;
+    } __except (keep(GetExceptionInformation())) {
+        result = judge(STATUS_ACCESS_VIOLATION, 2, 0, where);
+    }
+    __try {
+        compare_strings((PWSTR)where);
+        return 2;
+    } __except (keep(GetExceptionInformation())) {
+        result |= judge(STATUS_ACCESS_VIOLATION, 2, 0, where);
+    }
+    __try {
+        copy_to(where, 1);
+        return 3;
+    } __except (keep(GetExceptionInformation())) {
+        result |= judge(STATUS_ACCESS_VIOLATION, 2, 1, where);
+    }
+    return result;
+}
+
+static NTSTATUS NOINLINE sets_event(PKEVENT event)
+{
+    __try {
+        KeSetEvent(event, 0, FALSE);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        say("never");
+    }
+    return 0;
+}
+
 /* ---- Nobody handles ------------------------------------------------------------------------------- */
 
 static ULONG NOINLINE recursion(volatile ULONG *depth)
@@ -623,6 +685,8 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
         return caught(call_null, STATUS_ACCESS_VIOLATION, 2, 8, 0);
     case 29:
         return probes(argument);
+    case 30:
+        return services_fault(argument);
     case 40:
         return raise_and_handle(CODE_B);
     case 41:
@@ -636,6 +700,20 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
         return guarded_access((ULONG64)&constant, 1);
     case 45:
         return run_data();
+    case 80:
+        init_string((PCWSTR)argument);
+        return 0;
+    case 81:
+        compare_strings((PWSTR)argument);
+        return 0;
+    case 82:
+        return sets_event((PKEVENT)argument);
+    case 83:
+        TestCallBack((VOID(*)(PVOID))(ULONG_PTR)0x20, (PVOID)argument);
+        return 0;
+    case 84:
+        copy_to(argument, 2 * 4096);
+        return 0;
     case 46:
         return guarded_access(argument, 0);
     case 47:
