@@ -250,10 +250,11 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     record->finding_total = record->finding_count = 1;
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (outcome == CAMPAIGN_HUNG)
-        snprintf(finding->text, sizeof finding->text, "no end within %g s of wall time",
-                 options->run_limit_seconds);
+        vigil_explain_hang(worker->vigil, options->run_limit_seconds, finding->text,
+                           sizeof finding->text);
     else
         vigil_explain_end(status, output, finding->text, sizeof finding->text);
+    run_detail_explain(&finding->detail, worker->vigil->place);
     if (worker->vigil->has_finding)
         name_rule(record, finding, &worker->vigil->finding);
     deliver(pool, record);

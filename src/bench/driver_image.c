@@ -13,10 +13,13 @@
 #include "image/image.h"
 #include "miniport/raw.h"
 #include "nt/boundary.h"
+#include "nt/exception.h"
 #include "nt/exports.h"
 #include "nt/trap.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +170,11 @@ static void tell_system_call(void *context, int number, uint64_t address)
     nt_report_missing(driver->nt, text);
 }
 
+static size_t tell_place(const void *signal_context, char *text, size_t size)
+{
+    return exception_backtrace(loaded->nt, signal_context, text, size);
+}
+
 /* The same in every run of a seed, and never the value that linkers leave there. */
 static uint64_t cookie_of(const struct driver_image *driver)
 {
@@ -222,6 +230,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     nt_set_registrar(nt, (const void *)DxgkInitialize);
     loaded = driver;
     cage_set_teller(tell_system_call, driver);
+    vigil_set_teller(tell_place);
     if (vigil_is_kept())
         cage_close();
     *out = driver;
@@ -239,6 +248,7 @@ void driver_image_unload(struct driver_image *driver)
     if (!driver)
         return;
     if (loaded == driver) {
+        vigil_set_teller(NULL);
         cage_set_teller(NULL, NULL);
         trap_remove(driver->nt);
         nt_set_image(driver->nt, NULL, NULL);
@@ -364,10 +374,19 @@ struct traits {
     char error[DRIVER_IMAGE_ERROR_BYTES];
 };
 
+/* Of the file as it was: one that has been built anew is looked at anew. */
 static struct {
     char path[1024];
+    struct stat file;
     struct traits traits;
 } last;
+
+static bool is_same_file(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
+           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
+}
 
 static char last_error[DRIVER_IMAGE_ERROR_BYTES];
 
@@ -394,10 +413,96 @@ static void look_for_gpu(const struct driver_image *driver, char gpu[GPU_NAME_BY
     gpu[0] = '\0'; /* no name is that long */
 }
 
+/* ---- Ends of DriverEntry, in the process of its own ---- */
+
+static struct {
+    const char *path;
+    struct traits *out;
+    struct nt *nt;
+    bool is_loaded;
+} entered;
+
+/* Ends the process: it says what the driver did, and where, as far as that is known. */
+static void __attribute__((noreturn)) end_look(const char *frames, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void end_look(const char *frames, const char *format, ...)
+{
+    char *error = entered.out->error;
+    const size_t size = sizeof entered.out->error;
+    const char *registers = strstr(frames, "\n  rax=");
+    size_t used = (size_t)snprintf(error, size, "%s: %s ", entered.path,
+                                   entered.is_loaded ? "in DriverEntry" : "while it is loaded");
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (used < size)
+        vsnprintf(error + used, size - used, format, arguments);
+    va_end(arguments);
+    used = strlen(error);
+    snprintf(error + used, size - used, "%.*s",
+             registers ? (int)(registers - frames) : (int)strlen(frames), frames);
+    _exit(0);
+}
+
+static void end_by_crash(void *context, const struct nt_crash *crash)
+{
+    const char *name = nt_bug_check_name(crash->bug_check);
+
+    end_look(crash->state, "the driver stops the machine: bug check 0x%x%s%s: %s", crash->bug_check,
+             name[0] ? " " : "", name, crash->what);
+}
+
+static void end_by_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
+{
+    const char *name = nt_bug_check_name(code);
+
+    end_look(nt_stopped_at(entered.nt),
+             "the driver stops the machine: bug check 0x%x%s%s (0x%llx, 0x%llx, 0x%llx, 0x%llx)",
+             code, name[0] ? " " : "", name, (unsigned long long)parameters[0],
+             (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+             (unsigned long long)parameters[3]);
+}
+
+static void end_by_deadlock(void *context, const char *text)
+{
+    char frames[1024];
+
+    exception_backtrace(entered.nt, NULL, frames, sizeof frames);
+    end_look(frames, "there is a %s", text);
+}
+
+/* It does not return, or the bench fails in the middle of it. */
+static void end_by_signal(int signal, siginfo_t *info, void *context)
+{
+    char frames[1024];
+
+    exception_backtrace(entered.nt, context, frames, sizeof frames);
+    if (signal == SIGALRM)
+        end_look(frames, "the driver does not return within %u s of wall time", LOOK_SECONDS);
+    end_look(frames, "the process ends by signal %d (%s)", signal, strsignal(signal));
+}
+
+/* What is the image's does not come here: trap_install() stands before. */
+static void watch_entry(const char *path, struct nt *nt, struct traits *out)
+{
+    static const int signals[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    struct sigaction action = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    entered.path = path;
+    entered.out = out;
+    entered.nt = nt;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_COUNT(signals); i++)
+        sigaction(signals[i], &action, NULL);
+    alarm(LOOK_SECONDS);
+}
+
 static void look(const char *path, struct traits *out)
 {
     const struct base_services *services = base_services_libc();
-    const struct nt_host host = {0};
+    const struct nt_host host = {
+        .bug_check = end_by_bug_check, .crash = end_by_crash, .deadlock = end_by_deadlock};
     struct machine_config config;
     struct driver_image *driver;
     DRIVER_INITIALIZATION_DATA data;
@@ -409,9 +514,14 @@ static void look(const char *path, struct traits *out)
     config.local_bytes = config.visible_bytes = config.aperture_bytes = 0;
     nt = nt_create(services, machine_create(services, &config), &host);
     nt_bind(nt);
-    if (!nt || !driver_image_load(services, path, nt, &driver, out->error))
+    if (!nt)
         return;
+    watch_entry(path, nt, out);
+    if (!driver_image_load(services, path, nt, &driver, out->error))
+        return;
+    entered.is_loaded = true;
     nt_set_irql(nt, PASSIVE_LEVEL);
+    nt_pool_set_guard(nt, NT_POOL_GUARD_END);
     cage_close();
     status = driver_image_enter(driver, &data);
     if (NT_SUCCESS(status)) {
@@ -443,7 +553,6 @@ static void look_from_afar(const char *path, struct traits *out)
     fflush(NULL);
     child = fork();
     if (child == 0) {
-        alarm(LOOK_SECONDS);
         look(path, shared);
         _exit(0);
     }
@@ -453,7 +562,7 @@ static void look_from_afar(const char *path, struct traits *out)
     munmap(shared, sizeof *shared);
     if (child < 0)
         snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
-    else if (WIFSIGNALED(status) && !out->is_known)
+    else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
         snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
@@ -486,14 +595,17 @@ static bool virtual_level(const struct run_driver *driver, unsigned index,
 
 bool driver_image_find(const char *name, struct run_driver *out_driver)
 {
+    struct stat file = {0};
     unsigned wddm;
 
     last_error[0] = '\0';
     if (!looks_like_path(name) || strlen(name) >= sizeof last.path)
         return false;
-    if (strcmp(last.path, name) != 0) {
+    if (stat(name, &file) != 0 || strcmp(last.path, name) != 0 ||
+        !is_same_file(&last.file, &file)) {
         look_from_afar(name, &last.traits);
         snprintf(last.path, sizeof last.path, "%s", name);
+        last.file = file;
     }
     wddm = miniport_raw_wddm(last.traits.version);
     if (last.traits.is_known && !wddm)

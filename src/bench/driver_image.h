@@ -27,7 +27,7 @@ struct driver_image;
  */
 #define DRIVER_IMAGE_GPU_MARK "DrydockGpu"
 
-#define DRIVER_IMAGE_ERROR_BYTES 1024
+#define DRIVER_IMAGE_ERROR_BYTES 2048
 
 bool driver_image_load(const struct base_services *services, const char *path, struct nt *nt,
                        struct driver_image **out, char error[DRIVER_IMAGE_ERROR_BYTES]);

@@ -358,6 +358,7 @@ enum run_outcome run_execute(const struct run_config *config, const struct workl
 void run_result_fini(struct run_result *result);
 
 /* Lines that explain it, each begun by "\n  ", go to its objects. */
+void run_detail_explain(struct finding_detail *detail, const char *lines);
 void run_result_explain(struct run_finding *finding, const char *lines);
 
 /* A text that begins with a call ("DxgkDdiPatch.pDmaBuffer is NULL") gives it to detail.where. */

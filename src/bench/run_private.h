@@ -66,6 +66,7 @@ struct run_assembly {
     jmp_buf bug_check;
     bool has_stopped_machine; /* the driver did, with a bug check */
     bool is_driver_stuck;     /* it reports nothing more of what it was handed */
+    bool is_in_entry;         /* in DriverEntry */
 };
 
 /* The run cannot be: for this reason, and always false. */

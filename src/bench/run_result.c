@@ -55,8 +55,13 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
 
 void run_result_explain(struct run_finding *finding, const char *lines)
 {
-    char *out = finding->detail.objects;
-    size_t room = sizeof finding->detail.objects, used = 0;
+    run_detail_explain(&finding->detail, lines);
+}
+
+void run_detail_explain(struct finding_detail *detail, const char *lines)
+{
+    char *out = detail->objects;
+    size_t room = sizeof detail->objects, used = 0;
 
     while (*lines && used < room) {
         size_t length;

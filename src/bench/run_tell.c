@@ -9,6 +9,7 @@
 #include "bench/bare_device.h"
 #include "bench/run_private.h"
 #include "miniport/raw.h"
+#include "nt/exception.h"
 #include "bench/run_tables.h"
 
 #include <stdio.h>
@@ -21,38 +22,58 @@ static const char *where_it_runs(const struct run_assembly *run)
     uint32_t thread = run->nt ? nt_running_thread(run->nt) : 0;
 
     snprintf(text, sizeof text, "its thread %u", thread);
-    return thread ? text : ddi ? ddi : "code of its own";
+    return thread ? text : ddi ? ddi : run->is_in_entry ? "DriverEntry" : "code of its own";
+}
+
+/* Frames of the image, if it is one, from where it called the bench. */
+static void tell_frames(const struct run_assembly *run, struct run_finding *finding)
+{
+    char frames[2048];
+
+    if (finding && run->nt && exception_backtrace(run->nt, NULL, frames, sizeof frames))
+        run_result_explain(finding, frames);
+}
+
+static void __attribute__((noreturn)) stop_machine(struct run_assembly *run)
+{
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
+static struct run_finding *report_bug_check(struct run_assembly *run, enum run_finding_kind kind,
+                                            uint32_t code, const uint64_t parameters[4],
+                                            const char *what)
+{
+    const char *name = nt_bug_check_name(code);
+
+    return run_result_report(
+        run->result, kind, 0, machine_now(run->machine),
+        "the driver stopped the machine in %s: bug check 0x%x%s%s (0x%llx, 0x%llx, 0x%llx, "
+        "0x%llx)%s%s",
+        where_it_runs(run), code, name[0] ? " " : "", name, (unsigned long long)parameters[0],
+        (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+        (unsigned long long)parameters[3], what[0] ? ": " : "", what);
 }
 
 static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
 {
     struct run_assembly *run = context;
+    struct run_finding *finding = report_bug_check(run, RUN_FINDING_DRIVER, code, parameters, "");
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, "
-                      "0x%llx, 0x%llx)",
-                      where_it_runs(run), code, (unsigned long long)parameters[0],
-                      (unsigned long long)parameters[1], (unsigned long long)parameters[2],
-                      (unsigned long long)parameters[3]);
-    run->has_stopped_machine = true;
-    longjmp(run->bug_check, 1);
+    if (finding)
+        run_result_explain(finding, nt_stopped_at(run->nt));
+    stop_machine(run);
 }
 
 static void on_crash(void *context, const struct nt_crash *crash)
 {
     struct run_assembly *run = context;
-    const uint64_t *parameters = crash->parameters;
-    struct run_finding *finding = run_result_report(
-        run->result, RUN_FINDING_CRASHED, 0, machine_now(run->machine),
-        "the driver stopped the machine in %s: bug check 0x%x (0x%llx, 0x%llx, 0x%llx, 0x%llx): %s",
-        where_it_runs(run), crash->bug_check, (unsigned long long)parameters[0],
-        (unsigned long long)parameters[1], (unsigned long long)parameters[2],
-        (unsigned long long)parameters[3], crash->what);
+    struct run_finding *finding = report_bug_check(run, RUN_FINDING_CRASHED, crash->bug_check,
+                                                   crash->parameters, crash->what);
 
     if (finding)
         run_result_explain(finding, crash->state);
-    run->has_stopped_machine = true;
-    longjmp(run->bug_check, 1);
+    stop_machine(run);
 }
 
 /* The guard pages of the checking layer, which tell a rule. */
@@ -445,27 +466,29 @@ static void on_missing(void *context, const char *name)
 {
     struct run_assembly *run = context;
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                      "in %s the driver calls %s, which the bench does not have",
-                      where_it_runs(run), name);
+    tell_frames(run,
+                run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                  "in %s the driver calls %s, which the bench does not have",
+                                  where_it_runs(run), name));
 }
 
 static void on_misuse(void *context, const char *text)
 {
     struct run_assembly *run = context;
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "in %s: %s",
-                      where_it_runs(run), text);
+    tell_frames(run,
+                run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                  "in %s: %s", where_it_runs(run), text));
 }
 
 static void on_deadlock(void *context, const char *text)
 {
     struct run_assembly *run = context;
 
-    run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "in %s: %s",
-                      where_it_runs(run), text);
-    run->has_stopped_machine = true;
-    longjmp(run->bug_check, 1);
+    tell_frames(run,
+                run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                  "in %s: %s", where_it_runs(run), text));
+    stop_machine(run);
 }
 
 struct nt_host run_tell_kernel(struct run_assembly *run)

@@ -127,13 +127,15 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
     output[got > 0 ? got : 0] = '\0';
     vigil_describe(&area->vigil, output, result->ending, sizeof result->ending);
     if (is_hung)
-        snprintf(text, sizeof text, "no end within %g s of wall time", seconds);
+        vigil_explain_hang(&area->vigil, seconds, text, sizeof text);
     else
         vigil_explain_end(status, output, text, sizeof text);
     result->outcome = RUN_FINDINGS;
     if (result->finding_count == RUN_MAX_FINDINGS)
         result->finding_count--; /* this one says more than the last of so many */
     finding = run_result_report(result, kind, 0, 0, "%s", text);
+    if (finding)
+        run_result_explain(finding, area->vigil.place);
     if (!area->vigil.has_finding || !finding)
         return;
     result->rules.broken[found->rule]++;

@@ -6,6 +6,7 @@
 #include "bench/vigil.h"
 
 #include "base/bits.h"
+#include "miniport/raw.h"
 
 #include <execinfo.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BACKTRACE_MAX 48
@@ -22,6 +24,7 @@ static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static struct vigil *current;
 static struct check *guards;
+static size_t (*tell_place)(const void *signal_context, char *text, size_t size);
 static bool is_catching, has_caught;
 static char handler_stack[STACK_BYTES];
 
@@ -38,6 +41,25 @@ void vigil_release_memory(void *memory, size_t bytes)
         munmap(memory, bytes);
 }
 
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void note_place(const void *context)
+{
+    const char *ddi = miniport_raw_running();
+
+    if (ddi)
+        strncat(current->ddi, ddi, sizeof current->ddi - 1);
+    current->ddi_seconds = wall_now() - current->noted;
+    if (tell_place)
+        tell_place(context, current->place, sizeof current->place);
+}
+
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     void *frames[BACKTRACE_MAX];
@@ -49,6 +71,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         has_caught = true;
         if (!is_sent && guards && check_explain_address(guards, info->si_addr, &current->finding))
             current->has_finding = true;
+        note_place(context);
         backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
     }
     /* What a signal of the machine was for happens again on return; others are sent again. */
@@ -80,12 +103,19 @@ void vigil_begin(struct vigil *vigil)
         return;
     vigil->count = 0;
     vigil->has_finding = false;
+    vigil->noted = wall_now();
+    vigil->ddi[0] = vigil->place[0] = '\0';
     catch_signals();
 }
 
 bool vigil_is_kept(void)
 {
     return current != NULL;
+}
+
+void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size))
+{
+    tell_place = tell;
 }
 
 void vigil_watch(struct check *check)
@@ -97,6 +127,7 @@ void vigil_watch(struct check *check)
 
 static struct vigil_line *next_line(void)
 {
+    current->noted = wall_now();
     return &current->lines[current->count++ % VIGIL_LINES];
 }
 
@@ -166,7 +197,8 @@ void vigil_describe(const struct vigil *vigil, const char *output, char *text, s
 /* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
 static void find_telling_line(const char *output, char *out, size_t size)
 {
-    static const char *const marks[] = {"assertion failed", "ERROR: ", "runtime error"};
+    static const char *const marks[] = {"assertion failed", "the bench fails in",
+                                        "ERROR: ", "runtime error"};
 
     out[0] = '\0';
     for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
@@ -193,4 +225,15 @@ void vigil_explain_end(int status, const char *output, char *text, size_t size)
                  strsignal(WTERMSIG(status)), colon, line);
     else
         snprintf(text, size, "ended with exit status %d%s%s", WEXITSTATUS(status), colon, line);
+}
+
+/* In the driver: what began last has taken half of the time, at least. */
+void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size)
+{
+    bool is_in_driver = vigil->ddi[0] && vigil->ddi_seconds >= seconds / 2;
+
+    snprintf(text, size, "no end within %g s of wall time%s%s%s", seconds,
+             is_in_driver ? ": the driver does not return from " : "",
+             is_in_driver ? vigil->ddi : "",
+             is_in_driver && vigil->place[0] ? "; where it is stands below" : "");
 }

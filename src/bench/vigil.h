@@ -4,9 +4,9 @@
  * Place      bench, in memory that a process shares with whoever started it (trial.h, campaign_pool.c).
  *            run_events.c tells it of calls, run.c of the checking layer.
  * Model      While a process stands under a vigil, the last calls go into a ring, and a fatal signal
- *            writes, on a stack of its own, which it was and a backtrace to standard error, and, where
- *            the address is a guard page of the checking layer, the finding that this is. Then the
- *            process ends by the signal. Without a vigil all functions do nothing.
+ *            writes, on a stack of its own, which it was and a backtrace to standard error, where the
+ *            driver was, and, where the address is a guard page of the checking layer, the finding that
+ *            this is. Then the process ends by the signal. Without a vigil all functions do nothing.
  *            There is one at a time: signals belong to the process.
  * Ownership  The memory is the caller's, and outlives the process that writes it.
  * Errors     None: what cannot be noted is not.
@@ -23,6 +23,7 @@
 #define VIGIL_LINES      24
 #define VIGIL_LINE_BYTES 224
 #define VIGIL_TEXT       4096 /* of what a process wrote, or of the calls as text */
+#define VIGIL_PLACE      1536
 
 /* A call as it began or ended; a paging operation is made a line of when it is read. */
 struct vigil_line {
@@ -38,6 +39,10 @@ struct vigil {
     struct vigil_line lines[VIGIL_LINES];
     bool has_finding; /* the guards explain the signal */
     struct finding finding;
+    double noted;            /* when the last line was, on the monotonic clock */
+    char ddi[64];            /* of the driver, that the signal came in; "": none */
+    double ddi_seconds;      /* how long nothing had been called or had returned then */
+    char place[VIGIL_PLACE]; /* frames of the driver there; "": it ran none, or is no image */
 };
 
 /* Memory that a child shares with its parent; NULL: none. */
@@ -49,6 +54,12 @@ void vigil_begin(struct vigil *vigil);
 
 /* Whether one is kept: then the process is there to run drivers, and may be lost. */
 bool vigil_is_kept(void);
+
+/*
+ * Who tells where the driver is, from a signal's context; fit for signal handlers. The length, 0 and "" for
+ * nowhere. NULL: nobody.
+ */
+void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size));
 
 /* Who knows what guard pages are for; NULL: nobody. */
 void vigil_watch(struct check *check);
@@ -64,5 +75,8 @@ void vigil_describe(const struct vigil *vigil, const char *output, char *text, s
  * output that says most.
  */
 void vigil_explain_end(int status, const char *output, char *text, size_t size);
+
+/* The same for one that was ended because it did not end within so many seconds. */
+void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size);
 
 #endif

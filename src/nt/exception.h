@@ -66,6 +66,9 @@ void exception_raise_status(struct nt *nt, NTSTATUS status) __attribute__((noret
  */
 bool exception_take_fault(struct nt *nt, int signal, const void *info, void *context);
 
+/* The same for "int 29h": bug check 0x139, with the code in ecx. */
+void exception_take_fast_fail(struct nt *nt, void *context);
+
 /*
  * Where the image is, a line for each of its frames: from a signal's context, or, with NULL, from where it
  * called the innermost service. "" when it runs nothing. The length. Fit for signal handlers.

@@ -308,6 +308,8 @@ static void look_for_service(struct fault *fault)
                               &fault->service);
 }
 
+static volatile sig_atomic_t is_taking;
+
 bool exception_take_fault(struct nt *nt, int signal, const void *information, void *context)
 {
     const siginfo_t *info = information;
@@ -317,13 +319,17 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     struct fault fault = {
         .nt = nt, .signal = signal, .code = info->si_code, .error = (uint64_t)registers[REG_ERR]};
 
-    if (!nt->image || info->si_code <= 0)
+    /* What is below may fault itself, where the bench's own memory has been written over. */
+    if (!nt->image || info->si_code <= 0 || is_taking)
         return false;
+    is_taking = 1;
     fault.address = is_page_fault ? (uintptr_t)info->si_addr : 0;
     boundary_state_of_signal(context, &fault.state);
     if (is_page_fault && nt->host.owns_address &&
-        nt->host.owns_address(nt->host.context, info->si_addr))
+        nt->host.owns_address(nt->host.context, info->si_addr)) {
+        is_taking = 0;
         return false;
+    }
     if (!boundary_is_on_stack(nt->boundary, rsp) && !boundary_is_beyond_stack(nt->boundary, rsp) &&
         !(is_page_fault && boundary_is_beyond_stack(nt->boundary, fault.address)) &&
         !image_contains(nt->image, rip) && !exception_is_direct(rip)) {
@@ -331,14 +337,66 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
             look_for_service(&fault);
         if (!fault.service.is_explained) {
             tell_caller(&fault);
+            is_taking = 0;
             return false;
         }
     }
     boundary_interrupt(nt->boundary, context, on_fault, &fault, sizeof fault);
+    is_taking = 0;
     return true;
 }
 
+/* ---- Fast fail ------------------------------------------------------------------------------------ */
+
+static const char *fast_fail_name(uint64_t code)
+{
+    switch (code) {
+    case 2:
+        return " (a stack cookie that was written over)";
+    case 3:
+        return " (a corrupt list entry)";
+    case 5:
+        return " (an invalid argument)";
+    case 7:
+        return " (asked for)";
+    case 8:
+        return " (a range check)";
+    case 10:
+        return " (an indirect call to what is no function)";
+    default:
+        return "";
+    }
+}
+
+static void on_fast_fail(struct boundary_call *call, const void *data)
+{
+    const struct fault *fault = data;
+    uint64_t code = fault->state.general[1] & 0xffffffff;
+    const uint64_t parameters[4] = {code, 0, 0, 0};
+    char text[320], where[200];
+
+    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
+    snprintf(text, sizeof text, "the driver fails fast with code %" PRIu64 "%s, at %s", code,
+             fast_fail_name(code), where);
+    exception_crash(fault->nt, &fault->state, NT_KERNEL_SECURITY_CHECK_FAILURE, parameters, text);
+}
+
+void exception_take_fast_fail(struct nt *nt, void *context)
+{
+    struct fault fault = {.nt = nt};
+
+    boundary_state_of_signal(context, &fault.state);
+    if (!nt->image)
+        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE, fault.state.general[1] & 0xffffffff, 0, 0,
+                     0);
+    boundary_interrupt(nt->boundary, context, on_fast_fail, &fault, sizeof fault);
+}
+
 #else
+
+void exception_take_fast_fail(struct nt *nt, void *context)
+{
+}
 
 bool exception_take_fault(struct nt *nt, int signal, const void *info, void *context)
 {

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define MDL_TAG 0x206c644du /* "Mdl " */
-
 /* The kernel keeps MDLs of so many pages ready; the flag says that it is one of those. */
 #define FIXED_PAGES 23u
 
@@ -71,6 +69,31 @@ void nt_held_pages_fini(struct nt *nt)
         let_go(nt, container_of(node, struct nt_held_pages, link));
 }
 
+/*
+ * Windows does not look: the pages stay locked for ever, and when the process ends that they are of, that is
+ * bug check 0x76.
+ */
+void nt_list_freed(struct nt *nt, const void *memory)
+{
+    struct nt_held_pages *held = find_held(nt, memory);
+    struct nt_mapping *mapping;
+
+    if (held) {
+        nt_misuse(nt, "an MDL is freed while %llu pages are %s; %s comes first",
+                  (unsigned long long)held->count, held->pfns ? "its own" : "locked by it",
+                  held->pfns ? "MmFreePagesFromMdl" : "MmUnlockPages");
+        held->mdl = NULL; /* they are left */
+    }
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind != NT_MAPPING_MDL || mapping->owner != memory)
+            continue;
+        if (!held)
+            nt_misuse(nt, "an MDL is freed while it is mapped; MmUnmapLockedPages comes first");
+        mapping->owner = NULL;
+        return;
+    }
+}
+
 /* ---- Made and freed ------------------------------------------------------------------------- */
 
 static PMDL create(uint64_t start, uint64_t bytes)
@@ -79,7 +102,7 @@ static PMDL create(uint64_t start, uint64_t bytes)
     uint64_t size = sizeof(MDL) + pages * sizeof(PFN_NUMBER);
     PMDL mdl;
 
-    mdl = ExAllocatePoolWithTag(NonPagedPoolNx, size, MDL_TAG);
+    mdl = ExAllocatePoolWithTag(NonPagedPoolNx, size, NT_POOL_MDL_TAG);
     if (!mdl)
         return NULL;
     memset(mdl, 0, size);
@@ -120,7 +143,7 @@ VOID NTAPI IoFreeMdl(PMDL Mdl)
 {
     if (Mdl->MdlFlags & MDL_PARTIAL_HAS_BEEN_MAPPED)
         unmap_mdl(nt_current(), Mdl);
-    ExFreePoolWithTag(Mdl, MDL_TAG);
+    ExFreePoolWithTag(Mdl, NT_POOL_MDL_TAG);
 }
 
 VOID NTAPI IoBuildPartialMdl(PMDL Source, PMDL Target, PVOID Address, ULONG Length)
@@ -189,6 +212,10 @@ VOID NTAPI MmProbeAndLockPages(PMDL Mdl, KPROCESSOR_MODE Mode, LOCK_OPERATION Op
 
     if (nt->irql > DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)Mdl, nt->irql, 0, 0);
+    if (find_held(nt, Mdl)) {
+        nt_misuse(nt, "MmProbeAndLockPages: the pages of this MDL are locked already");
+        return;
+    }
     if (!fill_pfns(nt, Mdl))
         ExRaiseStatus(STATUS_ACCESS_VIOLATION);
     if (!hold(nt, Mdl, page_count(Mdl)))

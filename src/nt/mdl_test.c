@@ -160,6 +160,52 @@ static void mistakes_with_lists_stop_the_machine(void **state)
     IoFreeMdl(other);
 }
 
+static void lists_that_are_freed_too_early_are_told(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 3 * PAGE_SIZE, TEST_TAG);
+    PMDL mdl = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL), again;
+    uint64_t bytes;
+    uint8_t *view;
+
+    MmProbeAndLockPages(mdl, KernelMode, IoModifyAccess);
+    assert_string_equal(kernel->misuse, "");
+    MmProbeAndLockPages(mdl, KernelMode, IoModifyAccess);
+    assert_string_equal(kernel->misuse,
+                        "MmProbeAndLockPages: the pages of this MDL are locked already");
+    assert_int_equal(nt_held_list_count(kernel->nt, &bytes), 1);
+    IoFreeMdl(mdl);
+    assert_string_equal(
+        kernel->misuse,
+        "an MDL is freed while 2 pages are locked by it; MmUnlockPages comes first");
+    assert_int_equal(nt_held_list_count(kernel->nt, &bytes), 1); /* for ever */
+    /* A new one, which may lie where that one lay, has nothing to do with it. */
+    again = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
+    assert_stops(kernel, MmUnlockPages(again), 0x4E, 0x07);
+    kernel->misuse[0] = '\0';
+    MmProbeAndLockPages(again, KernelMode, IoModifyAccess);
+    MmUnlockPages(again);
+    IoFreeMdl(again);
+    assert_string_equal(kernel->misuse, "");
+
+    mdl = MmAllocatePagesForMdlEx(ANYWHERE, 3 * PAGE_SIZE, MmCached, 0);
+    ExFreePool(mdl);
+    assert_string_equal(
+        kernel->misuse,
+        "an MDL is freed while 3 pages are its own; MmFreePagesFromMdl comes first");
+
+    mdl = MmAllocatePagesForMdlEx(ANYWHERE, PAGE_SIZE, MmCached, 0);
+    MmFreePagesFromMdl(mdl);
+    mdl->MdlFlags |= MDL_PARTIAL;
+    MmGetMdlPfnArray(mdl)[0] = MmGetPhysicalAddress(block).QuadPart / PAGE_SIZE;
+    view = MmMapLockedPagesSpecifyCache(mdl, KernelMode, MmCached, NULL, FALSE, 0);
+    ExFreePool(mdl);
+    assert_string_equal(kernel->misuse,
+                        "an MDL is freed while it is mapped; MmUnmapLockedPages comes first");
+    assert_false(faults(view)); /* it stays, as there */
+    ExFreePool(block);
+}
+
 static void what_is_left_is_counted_and_taken_down(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -334,6 +380,7 @@ int main(void)
         MACHINE_TEST(pages_of_others_are_seen_through_a_list),
         MACHINE_TEST(lists_describe_pool_and_parts_of_others),
         MACHINE_TEST(mistakes_with_lists_stop_the_machine),
+        MACHINE_TEST(lists_that_are_freed_too_early_are_told),
         MACHINE_TEST(what_is_left_is_counted_and_taken_down),
         MACHINE_TEST(pages_come_from_the_range_that_is_asked_for),
         MACHINE_TEST(contiguous_memory_is_that),

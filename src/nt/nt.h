@@ -116,6 +116,12 @@ void nt_report_missing(struct nt *nt, const char *name);
  */
 bool nt_is_amid_call(const struct nt *nt);
 
+/* Where the image was at its last bug check, a line for each of its frames; "": it has made none. */
+const char *nt_stopped_at(const struct nt *nt);
+
+/* "PAGE_FAULT_IN_NONPAGED_AREA"; "": it is none that is known here. */
+const char *nt_bug_check_name(uint32_t code);
+
 /* The number of the driver's thread that runs, or did when it stopped the machine; 0: a call of the driver. */
 uint32_t nt_running_thread(const struct nt *nt);
 

@@ -14,6 +14,7 @@
 
 #include <wdm/device.h>
 
+#define NT_STOPPED_BYTES   4096u
 #define NT_POOL_BUCKETS    1024u
 #define NT_POOL_REMEMBERED 1024u
 
@@ -26,6 +27,7 @@ struct nt {
     const char *image_name;
     const struct nt_callback *callbacks;
     size_t callback_count;
+    char stopped_at[NT_STOPPED_BYTES]; /* frames of the image at its bug check */
     const void *explained; /* the exception record of a fault in a service, and what to say of it */
     const char *explanation;
     const struct boundary_thread *first_thread; /* of the boundary: none of the driver's */
@@ -132,6 +134,12 @@ const void *nt_export_address(struct nt *nt, const char *name);
 
 /* The tag of who gives none: "None". */
 #define NT_POOL_NO_TAG 0x656e6f4eu
+
+/* Of an MDL: "Mdl ". */
+#define NT_POOL_MDL_TAG 0x206c644du
+
+/* The memory of an MDL is about to be gone. */
+void nt_list_freed(struct nt *nt, const void *memory);
 
 /*
  * The page of the machine that holds an address of the pool. False, and is_pool: there is no machine or no

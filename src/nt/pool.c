@@ -415,6 +415,8 @@ VOID NTAPI ExFreePoolWithTag(PVOID P, ULONG Tag)
         KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_FREE_TAG, (ULONG_PTR)P, header->tag, Tag);
     check_slack(header);
     nt_memory_freed(nt, P, header->bytes);
+    if (header->tag == NT_POOL_MDL_TAG)
+        nt_list_freed(nt, P);
     destroy(nt, header);
 }
 

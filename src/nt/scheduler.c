@@ -6,6 +6,7 @@
 #include "nt/scheduler.h"
 
 #include "nt/boundary.h"
+#include "nt/exception_internal.h"
 #include "nt/nt_internal.h"
 #include "nt/processor.h"
 
@@ -35,6 +36,7 @@ struct nt_wait {
     nt_take *take; /* of a lock; NULL: objects with a head */
     uint64_t argument;
     const char *service, *what;
+    uint64_t caller; /* in the image; 0: none */
     NTSTATUS status;
     uint64_t since_ns;
     struct machine_event timeout;
@@ -61,7 +63,7 @@ uint64_t nt_delay(struct nt *nt, uint64_t low_ns, uint64_t high_ns)
 
 void nt_misuse(struct nt *nt, const char *format, ...)
 {
-    char text[400];
+    char text[760];
     va_list arguments;
 
     if (!nt->host.misuse)
@@ -145,7 +147,7 @@ static bool is_thread(struct nt *nt, const void *object)
 
 static void describe_wait(struct nt *nt, const struct nt_wait *wait, char *text, size_t size)
 {
-    char name[64], what[160] = "time to pass";
+    char name[64], what[160] = "time to pass", place[200] = "";
 
     nt_thread_name(wait->thread, name, sizeof name);
     if (wait->count && !wait->objects[0])
@@ -154,9 +156,11 @@ static void describe_wait(struct nt *nt, const struct nt_wait *wait, char *text,
         nt_thread_name(wait->objects[0], what, sizeof what);
     else if (wait->count)
         nt_describe(nt, wait->what, wait->objects[0], what, sizeof what);
-    snprintf(text, size, "%s waits for %s%s in %s since %llu ns", name, what,
-             wait->count > 1 ? " and others" : "", wait->service,
-             (unsigned long long)wait->since_ns);
+    if (wait->caller)
+        exception_name_address(nt, wait->caller, place, sizeof place);
+    snprintf(text, size, "%s waits for %s%s in %s%s%s since %llu ns", name, what,
+             wait->count > 1 ? " and others" : "", wait->service, place[0] ? ", called at " : "",
+             place, (unsigned long long)wait->since_ns);
 }
 
 /* ---- Objects with a head -------------------------------------------------------------------------- */
@@ -424,7 +428,7 @@ void nt_signal(struct nt *nt, void *object)
 static void stuck(struct nt *nt, const struct nt_wait *first)
 {
     const struct nt_wait *wait;
-    char text[sizeof nt->scheduler.stop.text], line[320];
+    char text[sizeof nt->scheduler.stop.text], line[600];
     size_t length;
 
     describe_wait(nt, first, line, sizeof line);
@@ -453,6 +457,13 @@ static void run_machine(struct nt *nt, struct nt_wait *wait)
     schedule_drain(nt);
 }
 
+static uint64_t caller_of(const struct nt *nt)
+{
+    const struct boundary_registers *caller = nt->image ? boundary_caller(nt->boundary) : NULL;
+
+    return caller ? caller->rip : 0;
+}
+
 /* STATUS_TIMEOUT when it is over for that. */
 static NTSTATUS block(struct nt *nt, struct nt_wait *wait, uint64_t timeout_ns)
 {
@@ -461,6 +472,7 @@ static NTSTATUS block(struct nt *nt, struct nt_wait *wait, uint64_t timeout_ns)
     wait->thread = thread;
     wait->outer = thread->wait;
     wait->since_ns = nt_now(nt);
+    wait->caller = caller_of(nt);
     thread->wait = wait;
     list_push_back(&nt->scheduler.waits, &wait->link);
     wait->has_timeout = timeout_ns != UINT64_MAX;
@@ -720,7 +732,7 @@ void nt_memory_freed(struct nt *nt, const void *memory, uint64_t bytes)
     const void *timer = nt_timer_in(nt, memory, bytes), *dpc = nt_dpc_in(nt, memory, bytes);
     const void *work = nt_work_in(nt, memory, bytes);
     struct nt_wait *wait;
-    char text[320];
+    char text[600];
 
     if (work)
         KeBugCheckEx(NT_WORKER_INVALID, 0, (ULONG_PTR)work, (ULONG_PTR)memory,
@@ -745,7 +757,7 @@ void nt_memory_freed(struct nt *nt, const void *memory, uint64_t bytes)
 
 void nt_describe_thread(const struct nt_thread *thread, char *text, size_t size)
 {
-    char wait[320] = "";
+    char wait[600] = "";
 
     if (thread->wait)
         describe_wait(thread->nt, thread->wait, wait, sizeof wait);
@@ -757,7 +769,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
                           void *context)
 {
     struct nt_thread *thread;
-    char text[400];
+    char text[760];
 
     list_for_each (thread, &nt->scheduler.threads, struct nt_thread, link) {
         if (thread->bench_main)

@@ -200,7 +200,7 @@ struct nt_scheduler {
         uint32_t code;
         uint64_t parameters[4];
         const struct nt_crash *crash; /* NULL: a bug check */
-        char text[1024];
+        char text[2048];
     } stop;
 
     struct list timers;    /* that are set */

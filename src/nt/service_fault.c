@@ -124,10 +124,15 @@ static bool leads_to(uint64_t pointer, uint64_t address, uint64_t reach)
     return pointer <= address && address - pointer < reach;
 }
 
-/* How much one of the other arguments may have asked for. */
-static uint64_t reach_of(const struct parameter *parameters, unsigned count)
+/* How much one of the other arguments may have asked for. What has to do with the pool is the driver's. */
+static uint64_t reach_of(const struct nt *nt, const struct parameter *parameters, unsigned count,
+                         uint64_t address)
 {
     uint64_t reach = STRUCTURE_BYTES;
+    char block[128];
+
+    if (nt_pool_explain(nt, (const void *)(uintptr_t)address, block, sizeof block))
+        return BUFFER_BYTES;
 
     for (unsigned i = 0; i < count; i++)
         if (!parameters[i].is_pointer && parameters[i].value <= BUFFER_BYTES)
@@ -148,11 +153,11 @@ static size_t read_words(uint64_t address, uint64_t words[WORDS_LOOKED_AT])
 }
 
 /* The nearest one before the address is the likeliest. */
-static const struct parameter *find_direct(const struct parameter *parameters, unsigned count,
-                                           uint64_t address)
+static const struct parameter *find_direct(const struct nt *nt, const struct parameter *parameters,
+                                           unsigned count, uint64_t address)
 {
     const struct parameter *found = NULL;
-    uint64_t reach = reach_of(parameters, count);
+    uint64_t reach = reach_of(nt, parameters, count, address);
 
     for (unsigned i = 0; i < count; i++) {
         const struct parameter *one = &parameters[i];
@@ -212,7 +217,7 @@ void service_fault_explain(const struct nt *nt, const struct boundary_call *call
     out->name = name_of(nt, call->function, &out->is_callback, &names);
     out->irql = irql_of(out->name);
     count = read_parameters(call, names, parameters);
-    found = find_direct(parameters, count, address);
+    found = find_direct(nt, parameters, count, address);
     if (found) {
         snprintf(out->argument, sizeof out->argument, "its %s is 0x%" PRIx64 "%s", found->name,
                  found->value, is_canonical(found->value) ? "" : ", which is no address");

@@ -28,6 +28,7 @@ struct test_kernel {
     uint32_t code;
     uint64_t parameters[4];
     char missing[128];
+    char misuse[256];
 };
 
 static inline void test_on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
@@ -46,11 +47,20 @@ static inline void test_on_missing(void *context, const char *name)
     snprintf(kernel->missing, sizeof kernel->missing, "%s", name);
 }
 
+static inline void test_on_misuse(void *context, const char *text)
+{
+    struct test_kernel *kernel = context;
+
+    snprintf(kernel->misuse, sizeof kernel->misuse, "%s", text);
+}
+
 static inline int test_kernel_start(void **state, bool has_machine)
 {
     static struct test_kernel kernel;
-    const struct nt_host host = {
-        .context = &kernel, .bug_check = test_on_bug_check, .missing = test_on_missing};
+    const struct nt_host host = {.context = &kernel,
+                                 .bug_check = test_on_bug_check,
+                                 .missing = test_on_missing,
+                                 .misuse = test_on_misuse};
 
     memset(&kernel, 0, sizeof kernel);
     failing_services_init(&kernel.memory);

@@ -268,15 +268,10 @@ static bool answer(ucontext_t *state, const struct instruction *instruction)
 }
 
 /* "int n" that no process may use; the number in the instruction's second byte. */
-static void stop_if_asked(const ucontext_t *state, const struct instruction *instruction)
+static bool is_fast_fail(const struct instruction *instruction)
 {
-    uint64_t number = instruction->operands[0].imm.value.u;
-
-    if (instruction->info.mnemonic != ZYDIS_MNEMONIC_INT)
-        return;
-    if (number == FAST_FAIL)
-        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE,
-                     (ULONG_PTR)state->uc_mcontext.gregs[REG_RCX] & 0xffffffff, 0, 0, 0);
+    return instruction->info.mnemonic == ZYDIS_MNEMONIC_INT &&
+           instruction->operands[0].imm.value.u == FAST_FAIL;
 }
 
 static bool emulate(ucontext_t *state)
@@ -286,7 +281,10 @@ static bool emulate(ucontext_t *state)
 
     if (!trap.config.is_driver(trap.config.context, rip) || !decode(rip, &instruction))
         return false;
-    stop_if_asked(state, &instruction);
+    if (is_fast_fail(&instruction)) {
+        exception_take_fast_fail(trap.nt, state);
+        return true;
+    }
     if (!answer(state, &instruction))
         return false;
     state->uc_mcontext.gregs[REG_RIP] += instruction.info.length;

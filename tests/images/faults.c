@@ -2,7 +2,8 @@
  * The reference driver with a fault in one of its functions, for tests/images/faults.sh.
  *
  * The reference driver's sources are compiled with DxgkInitialize renamed, so that its table comes
- * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work.
+ * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; with IN_ENTRY it
+ * happens in DriverEntry.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -23,7 +24,9 @@ static ULONG recursion(volatile ULONG *depth)
     return recursion(depth) + room[0];
 }
 
-static void do_fault(void)
+static DXGKRNL_INTERFACE kernel;
+
+static void __attribute__((noinline)) do_fault(void)
 {
 #if FAULT == 1 /* write through NULL */
     *(volatile ULONG *)(ULONG_PTR)(8 + zero) = 1;
@@ -62,12 +65,14 @@ static void do_fault(void)
     ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
     *block = 1;
 #elif FAULT == 15 /* ten gibibytes of pool */
+    ULONG got = 0;
     for (ULONG i = 0; i < 10 * 1024; i++) {
         volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 1024 * 1024, 'tluF');
 
-        for (ULONG at = 0; block && at < 1024 * 1024; at += 4096)
-            block[at] = 1;
+        if (block)
+            block[got++] = 1;
     }
+    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "got %u MiB\n", got);
 #elif FAULT == 16 /* divide by zero */
     ULONG one = 1;
     __asm__ volatile("divl %1" : "+a"(one) : "r"(zero) : "edx", "cc");
@@ -90,9 +95,43 @@ static void do_fault(void)
 #elif FAULT == 22 /* a structure for a local that nearly fills the stack */
     volatile UCHAR device[0x5b00];
     device[zero] = 1;
+#elif FAULT == 30 /* a service that is led astray */
+    KeWaitForSingleObject((PVOID)(ULONG_PTR)(0x20 + zero), Executive, KernelMode, FALSE, NULL);
+#elif FAULT == 23 /* the same by what its argument points to */
+    UNICODE_STRING bad = {16, 16, (PWSTR)(ULONG_PTR)(0x4440 + zero)},
+                   good = RTL_CONSTANT_STRING(L"good");
+    RtlCopyUnicodeString(&bad, &good);
+#elif FAULT == 24 /* the same beyond the end of what it is given */
+    PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4096, 'tluF');
+    MM_COPY_ADDRESS from = {.VirtualAddress = (PVOID)(ULONG_PTR)&constant};
+    SIZE_T copied;
+    MmCopyMemory(block, from, 4, MM_COPY_MEMORY_VIRTUAL, &copied);
+    from.VirtualAddress = block;
+    MmCopyMemory(block + 4096, from, 64, MM_COPY_MEMORY_VIRTUAL, &copied);
+#elif FAULT == 25 /* the same in the graphics kernel */
+    kernel.DxgkCbNotifyInterrupt(kernel.DeviceHandle,
+                                 (PDXGKARGCB_NOTIFY_INTERRUPT_DATA)(ULONG_PTR)(0x30 + zero));
+#elif FAULT == 26 /* wait for what nobody does */
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, NULL);
+#elif FAULT == 27 || FAULT == 28 || FAULT == 29 /* free, unlock twice, unmap elsewhere */
+    PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 2 * PAGE_SIZE, 'tluF'), view;
+    MDL *list = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
+    MmProbeAndLockPages(list, KernelMode, IoModifyAccess);
+    view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
+    if (FAULT == 29)
+        MmUnmapLockedPages(view + PAGE_SIZE, list);
+    if (FAULT == 28) {
+        MmUnlockPages(list);
+        MmUnlockPages(list);
+    }
+    IoFreeMdl(list);
+    ExFreePoolWithTag(block, 'tluF');
 #else
 #error FAULT is not one of them
 #endif
+    __asm__ volatile("" : : : "memory"); /* what was called last comes back here */
 }
 
 #if FAULT == 10
@@ -109,11 +148,30 @@ static NTSTATUS faulty(void)
 }
 #endif
 
+#ifdef IN_ENTRY
+#define SLOT DxgkDdiAddDevice
+#else
+static PDXGKDDI_START_DEVICE start_device;
+
+static NTSTATUS NTAPI keep_kernel(PVOID context, PDXGK_START_INFO start, PDXGKRNL_INTERFACE dxgkrnl,
+                                  PULONG sources, PULONG children)
+{
+    kernel = *dxgkrnl;
+    return start_device(context, start, dxgkrnl, sources, children);
+}
+#endif
+
 NTSTATUS NTAPI FaultsInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
                                 PDRIVER_INITIALIZATION_DATA table)
 {
     DRIVER_INITIALIZATION_DATA changed = *table;
 
+#ifdef IN_ENTRY
+    do_fault();
+#else
+    start_device = table->DxgkDdiStartDevice;
+    changed.DxgkDdiStartDevice = keep_kernel;
+#endif
     *(PVOID *)&changed.SLOT = (PVOID)(ULONG_PTR)faulty;
     return DxgkInitialize(driver, path, &changed);
 }

@@ -16,35 +16,45 @@ for tool in clang lld-link llvm-dlltool; do
     command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
 done
 
-# Number and name of each fault, and what the finding says of it: its kind, or its rule.
+# Number and name of each fault, and what the finding says of it: its kind or rule, and a part of what it
+# tells. Of nearly all it tells where the driver was: in do_fault().
 cat >"$work/faults" <<'TABLE'
-1 write-through-null crashed
-2 loop hung
-3 stack crashed
-4 jump-into-data crashed
-5 call-null crashed
-6 run-the-stack crashed
-7 write-to-a-constant crashed
-8 write-to-code crashed
-9 bug-check driver
-10 lose-a-register driver|crashed
-11 level-left-raised PB-030
-12 lock-kept PB-030
-13 free-twice driver
-14 use-after-free crashed
-16 divide-by-zero crashed
-17 fail-fast driver
-18 no-instruction crashed
-19 behind-a-block crashed
-20 system-call driver
-21 stale-mapping crashed
-22 large-local crashed
+1 write-through-null crashed bug check 0x(1e|d1) .*0x8
+2 loop hung no end within .*: the driver does not return from DxgkDdi
+3 stack crashed bug check 0x7f UNEXPECTED_KERNEL_MODE_TRAP.*more than the 24 KiB
+4 jump-into-data crashed bug check 0x(fc|d1) .*: the driver executes 0x
+5 call-null crashed bug check 0x(1e|d1) .*execut.* 0x0
+6 run-the-stack crashed bug check 0x(fc|d1) .*: the driver executes 0x
+7 write-to-a-constant crashed bug check 0x(be|d1) .*writes to 0x
+8 write-to-code crashed bug check 0x(be|d1) .*writes to 0x
+9 bug-check driver bug check 0xdead .0x1, 0x2, 0x3, 0x4.
+10 lose-a-register driver|crashed rsi
+11 level-left-raised PB-030 IRQL
+12 lock-kept PB-030 SPIN_LOCK_ALREADY_OWNED|came back at IRQL 2
+13 free-twice driver bug check 0xc2 BAD_POOL_CALLER .0x7,
+14 use-after-free crashed bug check 0x(50|d1) .*pool block
+15 ten-gibibytes driver the driver prints: got (20[0-9][0-9]|[01]) MiB
+16 divide-by-zero crashed integer division by zero
+17 fail-fast crashed bug check 0x139 KERNEL_SECURITY_CHECK_FAILURE.*code 3 .a corrupt list
+18 no-instruction crashed illegal instruction
+19 behind-a-block crashed 0 bytes behind pool block
+20 system-call driver system call 39
+21 stale-mapping crashed bug check 0x(1e|50|d1)
+22 large-local crashed bug check 0x7f UNEXPECTED_KERNEL_MODE_TRAP.*more than the 24 KiB
+23 wild-buffer crashed RtlCopyUnicodeString writes to 0x4440.*: byte 8 of its DestinationString, at .*, holds 0x4440; the driver calls it at
+24 copy-too-far crashed MmCopyMemory writes to .*behind pool block .*: its .* is 0x.*; the driver calls it at
+25 wild-argument crashed DxgkCbNotifyInterrupt reads 0x30.*: its pNotifyInterrupt is 0x30; the driver calls it at
+26 deadlock driver deadlock: the thread that called the driver waits for the notification event .* in KeWaitForSingleObject, called at .*do_fault|bug check 0x(a|b8)
+27 free-a-locked-list driver an MDL is freed while 2 pages are locked by it
+28 unlock-twice driver bug check 0x4e PFN_LIST_CORRUPT .0x7,
+29 unmap-elsewhere driver bug check 0xda SYSTEM_PTE_MISUSE .0x3,
+30 wait-for-nothing crashed bug check 0xa .*KeWaitForSingleObject reads 0x20, which is not there, at IRQL .*: its Object is 0x20; the driver calls it at
 TABLE
 ddis="AddDevice StartDevice StopDevice RemoveDevice QueryAdapterInfo CreateProcess DestroyProcess
 CreateDevice DestroyDevice CreateContext DestroyContext CreateAllocation DestroyAllocation
 OpenAllocation CloseAllocation BuildPagingBuffer SubmitCommandVirtual PreemptCommand
 QueryCurrentFence ResetEngine SetRootPageTable GetRootPageTableSize InterruptRoutine DpcRoutine
-SetPowerState DescribeAllocation"
+SetPowerState DescribeAllocation Unload"
 
 objects=
 for file in "$source"/src/refkmd/*.c; do
@@ -57,11 +67,22 @@ done
 
 failures=0
 played=0
-play() { # FAULT-NUMBER DDI KIND
-    image=$work/$2-$1.sys
+build() { # IMAGE FAULT-NUMBER OPTION...
+    image=$1
+    number=$2
+    shift 2
     # shellcheck disable=SC2086
-    "$drydock" cc -o "$image" --entry RefKmdDriverEntryGpuMmu -Wno-everything -DSLOT=DxgkDdi"$2" \
-        -DFAULT="$1" "$source/tests/images/faults.c" $objects || exit 1
+    "$drydock" cc -o "$image" --entry RefKmdDriverEntryGpuMmu -Wno-everything "$@" -DFAULT="$number" \
+        "$source/tests/images/faults.c" $objects || exit 1
+}
+fail() {
+    echo "FAILED: $1"
+    head -c 600 "$work/log"
+    failures=$((failures + 1))
+}
+play() { # FAULT-NUMBER DDI KIND TEXT
+    image=$work/$2-$1.sys
+    build "$image" "$1" -DSLOT=DxgkDdi"$2"
     "$drydock" check "$source/cases/evict-and-restore.case" "$source/cases/preemption.case" \
         --driver "$image" -m gpummu --seeds 1 -j 1 --repeat 0 --run-limit 2 --no-shrink --json \
         >"$work/out" 2>"$work/log" </dev/null
@@ -72,10 +93,27 @@ play() { # FAULT-NUMBER DDI KIND
         return
     fi
     if [ "$status" -ne 1 ] || ! grep -Eq "\"(kind|rule)\": *\"($3)\"" "$work/out"; then
-        echo "FAILED: fault $1 in DxgkDdi$2: exit status $status, no finding '$3'"
+        fail "fault $1 in DxgkDdi$2: exit status $status, no finding '$3'"
         grep -o '"kind": *"[^"]*"\|"rule": *"[^"]*"' "$work/out" | sort | uniq -c
-        head -c 400 "$work/log"
-        failures=$((failures + 1))
+    elif ! grep -Eq "\"text\": *\".*($4)" "$work/out"; then
+        fail "fault $1 in DxgkDdi$2: no finding tells '$4'"
+        grep '"text":' "$work/out"
+    fi
+    case $1 in
+    10 | 11 | 12 | 15) ;;
+    *) grep -q "$2-$1.sys!do_fault+" "$work/out" || fail "fault $1 in DxgkDdi$2: not where" ;;
+    esac
+    rm -f "$image"
+}
+enter() { # FAULT-NUMBER NAME TEXT
+    image=$work/entry-$1.sys
+    build "$image" "$1" -DIN_ENTRY
+    "$drydock" run "$source/cases/main.case" --driver "$image" --no-out >"$work/out" 2>"$work/log" \
+        </dev/null
+    status=$?
+    played=$((played + 1))
+    if [ "$status" -ne 2 ] || ! grep -Eq "$3" "$work/log" || ! grep -q "entry-$1.sys!do_fault+" "$work/log"; then
+        fail "fault $1 in DriverEntry: exit status $status"
     fi
     rm -f "$image"
 }
@@ -87,23 +125,38 @@ for case in evict-and-restore preemption; do
 done
 grep -q ^BuildPagingBuffer "$work/called" || { echo "FAILED: no list of calls"; exit 1; }
 
+# Before there is anything to play, it is an error that says the same.
+while read -r number name kind text; do
+    case $number in
+    1 | 3 | 9 | 13 | 16 | 17 | 18 | 26 | 28 | 30) enter "$number" "$name" "in DriverEntry .*($text)" ;;
+    esac
+done <"$work/faults"
+
 if [ "$which" = all ]; then
+    enter 2 loop "in DriverEntry the driver does not return within"
     for ddi in $ddis; do
-        while read -r number name kind; do
+        while read -r number name kind text; do
             # What it means to come back at another level is a rule of paging alone.
             [ "$kind" = PB-030 ] && [ "$ddi" != BuildPagingBuffer ] && continue
             # At the device's level memory is not to be asked for: the bug check comes first.
-            case $ddi-$number in InterruptRoutine-14 | InterruptRoutine-19 | InterruptRoutine-21) kind=driver ;; esac
-            play "$number" "$ddi" "$kind" || exit 1
+            case $ddi-$number in
+            InterruptRoutine-1[3459] | InterruptRoutine-2[14789] | InterruptRoutine-30)
+                kind=driver
+                text="bug check"
+                ;;
+            esac
+            play "$number" "$ddi" "$kind" "$text"
         done <"$work/faults"
     done
 else
-    while read -r number name kind; do
-        [ "$number" -eq 2 ] || play "$number" BuildPagingBuffer "$kind"
+    while read -r number name kind text; do
+        if [ "$number" -eq 2 ]; then
+            play 2 SubmitCommandVirtual hung "$text"
+        else
+            play "$number" BuildPagingBuffer "$kind" "$text"
+        fi
+        case $number in 1) play 1 StartDevice "$kind" "$text" && play 1 DpcRoutine "$kind" "$text" ;; esac
     done <"$work/faults"
-    play 2 SubmitCommandVirtual hung
-    play 1 StartDevice crashed
-    play 1 DpcRoutine crashed
 fi
 echo "$played faults played, $failures failures"
 [ "$failures" -eq 0 ]
