@@ -37,7 +37,9 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     set_tests_properties(images/threads PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
 
-# A test that compiles a driver with the program beside it.
-if(TARGET nt_exception_test AND TARGET drydock)
-    add_dependencies(nt_exception_test drydock)
-endif()
+# Tests that compile drivers with the program beside them.
+foreach(test nt_exception_test bench_driver_image_test)
+    if(TARGET ${test} AND TARGET drydock)
+        add_dependencies(${test} drydock)
+    endif()
+endforeach()

@@ -126,7 +126,7 @@ static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const
 
 static bool map_file(struct driver_image *driver, const char *path, char error[])
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused */
     struct stat state;
     void *bytes;
 

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ struct command {
 };
 
 struct build {
-    char folder[64]; /* of what is made on the way */
+    char folder[1024]; /* of what is made on the way */
     char include[1024];
     const char *output, *entry;
     bool compiles_only, is_loud;
@@ -93,6 +94,40 @@ static bool is_cplusplus(const char *path)
     return ends_in(path, ".cpp") || ends_in(path, ".cc") || ends_in(path, ".cxx");
 }
 
+/* ---- Signals -------------------------------------------------------------------------------------- */
+
+/* They end what runs, and then the verb, which has taken its folder away by then. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+static volatile sig_atomic_t interrupted; /* the signal */
+static volatile pid_t running;            /* 0: nothing */
+
+static void on_end(int signal)
+{
+    interrupted = signal;
+    if (running > 0)
+        kill(running, signal);
+}
+
+/* One that the caller ignores, nohup's, stays ignored. */
+static void catch_ends(void)
+{
+    struct sigaction action = {.sa_handler = on_end}, before;
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(ends[i], &action, NULL);
+}
+
+static void end_if_interrupted(void)
+{
+    if (!interrupted)
+        return;
+    signal(interrupted, SIG_DFL);
+    raise(interrupted);
+}
+
 /* ---- Programs ------------------------------------------------------------------------------------- */
 
 /* Runs it, its standard error into a file if that is named; its exit status, or -1 with a message. */
@@ -107,6 +142,8 @@ static int run(const struct build *build, const struct command *command, const c
             fprintf(stderr, "%s%s", i ? " " : "", command->words[i]);
         fputc('\n', stderr);
     }
+    if (interrupted)
+        return -1;
     posix_spawn_file_actions_init(&actions);
     if (error_path)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error_path,
@@ -119,10 +156,14 @@ static int run(const struct build *build, const struct command *command, const c
                   strerror(failure));
         return -1;
     }
+    running = pid;
+    if (interrupted)
+        kill(pid, interrupted); /* it came between the two */
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    running = 0;
+    return WIFEXITED(status) && !interrupted ? WEXITSTATUS(status) : -1;
 }
 
 static void remove_folder(const char *path)
@@ -319,6 +360,10 @@ static bool read_missing(struct build *build, const char *path, bool is_final)
         if (is_final)
             fputs(line, stderr);
         name = missing_name(build, line);
+        if (name && strcmp(name, build->entry) == 0) {
+            cli_error("cc: no source has %s, where the driver begins (--entry NAME)", name);
+            is_all_names = false;
+        }
         if (strstr(line, "error:") && !name)
             is_all_names = false;
         if (name && build->missing_count < MAX_MISSING)
@@ -360,7 +405,18 @@ static bool move_image(struct build *build, const char *from, const char *to)
     const char *near = text_of(build, "%s.new", to);
     const struct command copy = {{"cp", "--", from, near}, 4};
 
-    return rename(from, to) == 0 || (run(build, &copy, NULL) == 0 && rename(near, to) == 0);
+    int failure;
+
+    if (rename(from, to) == 0)
+        return true;
+    if (errno != EXDEV)
+        return false;
+    if (run(build, &copy, NULL) == 0 && rename(near, to) == 0)
+        return true;
+    failure = errno;
+    unlink(near);
+    errno = failure;
+    return false;
 }
 
 static bool link_image(struct build *build)
@@ -392,6 +448,42 @@ static bool link_image(struct build *build)
     return false;
 }
 
+/* ---- Where to ------------------------------------------------------------------------------------- */
+
+/* Before minutes of compiling are lost. */
+static bool can_write(struct build *build)
+{
+    const char *output = build->output, *slash = strrchr(output, '/');
+    const char *folder = slash ? text_of(build, "%.*s", (int)(slash - output) + 1, output) : ".";
+
+    if (ends_in(output, ".c") || is_cplusplus(output))
+        cli_error("cc: -o %s is the name of a source, and would be written over", output);
+    else if (is_folder(output))
+        cli_error("cc: cannot write %s: %s", output, strerror(EISDIR));
+    else if (!is_folder(folder))
+        cli_error("cc: cannot write %s: there is no folder %s", output, folder);
+    else if (access(folder, W_OK) != 0)
+        cli_error("cc: cannot write %s: %s", output, strerror(errno));
+    else
+        return true;
+    return false;
+}
+
+/* False, with a message. */
+static bool make_folder(struct build *build)
+{
+    const char *temporary = getenv("TMPDIR");
+    int length = snprintf(build->folder, sizeof build->folder, "%s/drydock-cc-XXXXXX",
+                          temporary && temporary[0] ? temporary : "/tmp");
+
+    if (length < (int)sizeof build->folder && mkdtemp(build->folder))
+        return true;
+    cli_error("cc: cannot make a folder in %s for what is made on the way: %s",
+              temporary && temporary[0] ? temporary : "/tmp",
+              length < (int)sizeof build->folder ? strerror(errno) : "the name is too long");
+    return false;
+}
+
 /* ---- The verb ------------------------------------------------------------------------------------- */
 
 /* Options of ours and of the linker; all others are the compiler's. */
@@ -406,9 +498,13 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
         const char *word = arguments->raw[i];
         bool has_next = i + 1 < arguments->raw_count;
 
-        if (strcmp(word, "-o") == 0 && has_next) {
+        if (!has_next && (strcmp(word, "-o") == 0 || strcmp(word, "--entry") == 0)) {
+            cli_error("cc: %s takes a %s", word, word[1] == 'o' ? "file" : "name");
+            return false;
+        }
+        if (strcmp(word, "-o") == 0) {
             build->output = arguments->raw[++i];
-        } else if (strcmp(word, "--entry") == 0 && has_next) {
+        } else if (strcmp(word, "--entry") == 0) {
             build->entry = arguments->raw[++i];
         } else if (strcmp(word, "--verbose") == 0) {
             build->is_loud = true;
@@ -466,13 +562,10 @@ static enum cli_status cc(const struct cli_arguments *arguments)
     if (!build)
         return CLI_INTERNAL;
     build->entry = "DriverEntry";
-    snprintf(build->folder, sizeof build->folder, "%s", "/tmp/drydock-cc-XXXXXX");
     begin_compile(build);
-    if (parse(build, arguments) && find_headers(build)) {
-        if (!mkdtemp(build->folder)) {
-            cli_error("cc: cannot make a folder for what is made on the way: %s", strerror(errno));
-            status = CLI_INTERNAL;
-        } else {
+    if (parse(build, arguments) && can_write(build) && find_headers(build)) {
+        catch_ends();
+        if (make_folder(build)) {
             status = build_all(build);
             remove_folder(build->folder);
         }
@@ -480,6 +573,7 @@ static enum cli_status cc(const struct cli_arguments *arguments)
     for (size_t i = 0; i < build->text_count; i++)
         free(build->texts[i]);
     free(build);
+    end_if_interrupted();
     return status;
 }
 

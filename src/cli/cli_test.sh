@@ -405,7 +405,55 @@ END
     expect 2 cc -o none.sys source/first.c source/second.c
     says second.c
     [ ! -e none.sys ] || fail "an image of source that does not compile"
+
+    # Mistakes on the command line, told before anything runs.
+    expect 2 cc -o
+    says "cc: -o takes a file"
+    expect 2 cc imports.c --entry
+    says "cc: --entry takes a name"
+    expect 2 cc -o nowhere/x.sys imports.c
+    says "cc: cannot write nowhere/x.sys: there is no folder nowhere/"
+    expect 2 cc -o source imports.c
+    says "cc: cannot write source: Is a directory"
+    expect 2 cc imports.c -o imports2.c
+    says "is the name of a source"
+    expect 2 cc -o none.sys --entry NoSuchEntry imports.c
+    says "cc: no source has NoSuchEntry, where the driver begins"
+    [ ! -e none.sys ] || fail "an image that begins nowhere"
+
+    # What is made on the way is in a folder of its own, which goes with the verb, however that ends.
+    mkdir temporary programs
+    TMPDIR=$PWD/temporary
+    export TMPDIR
+    expect 0 cc -o imports.sys imports.c
+    [ -z "$(ls temporary)" ] || fail "cc leaves $(ls temporary)"
+    printf '#!/bin/sh\nls "$TMPDIR" >seen\nexec sleep 60\n' >programs/clang
+    chmod +x programs/clang
+    PATH=$PWD/programs:$PATH "$drydock" cc -o slow.sys imports.c 2>err &
+    pid=$!
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ -s seen ] && break
+        sleep 0.2
+    done
+    grep -q drydock-cc seen || fail "cc does not use TMPDIR"
+    kill -TERM $pid
+    wait $pid
+    [ $? -eq 143 ] || fail "cc ends otherwise than by the signal"
+    [ -z "$(ls temporary)" ] || fail "an interrupted cc leaves $(ls temporary)"
+    TMPDIR=$PWD/nowhere
+    expect 2 cc -o imports.sys imports.c
+    says "cc: cannot make a folder in .*/nowhere for what is made on the way: No such file"
+    unset TMPDIR
 fi
+
+# What is no driver image.
+mkfifo pipe.sys
+: >empty.sys
+for file in /dev/null pipe.sys empty.sys . nothing.sys; do
+    expect 2 imports "$file"
+    says "$file: "
+    expect 2 run "$cases/main.case" --driver "./$file" --no-out
+done
 
 # A driver to begin from.
 expect 2 new

@@ -50,7 +50,7 @@ struct needs {
 
 static bool map_file(const char *path, struct file *out)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused */
     struct stat state;
     void *bytes;
 

@@ -140,6 +140,7 @@ if [ "$which" = all ]; then
             [ "$kind" = PB-030 ] && [ "$ddi" != BuildPagingBuffer ] && continue
             # At the device's level memory is not to be asked for: the bug check comes first.
             case $ddi-$number in
+            AddDevice-25 | StartDevice-25) continue ;; # nobody knows the graphics kernel yet
             InterruptRoutine-1[3459] | InterruptRoutine-2[14789] | InterruptRoutine-30)
                 kind=driver
                 text="bug check"
