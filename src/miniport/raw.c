@@ -86,14 +86,18 @@ static const struct version *find_version(ULONG version)
     return found;
 }
 
+/* In DxgkDdiUnload, which is no adapter's. */
+static bool is_unloading;
+
 void miniport_raw_abandon(void)
 {
+    is_unloading = false;
     running.raw = NULL;
 }
 
 const char *miniport_raw_running(void)
 {
-    return running.raw ? miniport_ddi_name(running.ddi) : NULL;
+    return is_unloading ? "DxgkDdiUnload" : running.raw ? miniport_ddi_name(running.ddi) : NULL;
 }
 
 unsigned miniport_raw_wddm(ULONG version)
@@ -440,8 +444,11 @@ void miniport_raw_unload(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
 
-    if (raw->table.DxgkDdiUnload && !raw->is_added)
-        raw->table.DxgkDdiUnload();
+    if (!raw->table.DxgkDdiUnload || raw->is_added)
+        return;
+    is_unloading = true;
+    raw->table.DxgkDdiUnload();
+    is_unloading = false;
 }
 
 /* Around every call into the driver. leave() takes what enter() gave. */
