@@ -60,7 +60,8 @@ NTSTATUS sdma_query_segments(const struct adapter *adapter, const DXGKARG_QUERYA
                       &descriptors[i],
                       (SIZE_T)smaller_of(out->SegmentDescriptorStride, sizeof descriptors[i]));
     }
-    out->PagingBufferSegmentId = SEGMENT_SYSTEM;
+    /* With 0 Windows gives them no GPU address, and a ring could not call them (docs/observed.md, O27, O28). */
+    out->PagingBufferSegmentId = SEGMENT_APERTURE;
     out->PagingBufferSize = PAGING_BUFFER_BYTES;
     out->PagingBufferPrivateDataSize = 0;
     return STATUS_SUCCESS;

@@ -166,7 +166,7 @@
  * 8-byte registers may be accessed as two halves of 4; no register has an access of 1 or 2 bytes.
  */
 #define SGPU_REG_NODE(n)      (0x1000u + 0x100u * (n))
-#define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL     */
+#define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL alone */
 #define SGPU_NODE_ROOT        0x08u /* 8 w  root page table: SGPU_ROOT(), or 0                */
 #define SGPU_NODE_SIZE        0x10u /* 4 w  bytes, may be 0                                   */
 #define SGPU_NODE_FENCE       0x14u /* 4 w  value to report                                   */
@@ -189,13 +189,14 @@
 #define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
 #define SGPU_SUBMIT_PASID                                                                          \
-    (1u << 2)                              /* ROOT is a PASID: ADDRESS and all packet addresses
+    (1u << 2)                                /* ROOT is a PASID: ADDRESS and all packet addresses
                                             are that process's, through the IOMMU; not with
                                             VIRTUAL. Nothing of it is cached.                 */
-#define SGPU_SUBMIT_SAVE         (1u << 8) /* run in a context-save area; see below             */
-#define SGPU_SUBMIT_SAVE_VIRTUAL (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
-#define SGPU_CONTROL_RESET       (1u << 0) /* drop the queue and the running submission          */
-#define SGPU_CONTROL_PREEMPT     (1u << 1) /* drop the queue behind the running submission       */
+#define SGPU_SUBMIT_FETCH_PHYSICAL (1u << 3) /* with VIRTUAL: ADDRESS, and it alone, is physical  */
+#define SGPU_SUBMIT_SAVE           (1u << 8) /* run in a context-save area; see below             */
+#define SGPU_SUBMIT_SAVE_VIRTUAL   (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
+#define SGPU_CONTROL_RESET         (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_PREEMPT       (1u << 1) /* drop the queue behind the running submission       */
 
 #define SGPU_FAULT_NONE       0u
 #define SGPU_FAULT_NOT_VALID  1u  /* no valid translation                                     */

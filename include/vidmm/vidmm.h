@@ -169,6 +169,13 @@ struct vidmm_config {
      * whole paging buffer in calls that have none.
      */
     bool starts_as_observed;
+    /*
+     * GpuMmu: paging buffers in system memory (PagingBufferSegmentId 0) have no GPU address.
+     * DmaBufferGpuVirtualAddress is 0, and DmaBufferVirtualAddress of a paging submission says where in
+     * the buffer it begins, so that the driver has to know which one (docs/observed.md). Not with
+     * vidmm_platform.device_page.
+     */
+    bool hides_buffer_address;
     /* WDDM 1: what a list of references has and no patch location names is not brought in (PATCH-001). */
     bool pages_in_patched_only;
     bool announces_idle;     /* set AllocationIsIdle from the first call, not after a BUSY */

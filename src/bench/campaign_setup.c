@@ -440,7 +440,7 @@ static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
      * None, which is half of them, for progress must be in MultipassOffset then; too little for a record
      * of the reference driver, one record, three.
      */
-    static const uint32_t private_bytes[] = {0, 0, 0, 4, 8, 24};
+    static const uint32_t private_bytes[] = {0, 0, 0, 4, 24, 72};
     struct run_config *config = &setup->config;
     struct rng rng;
 
@@ -493,6 +493,7 @@ static void draw_observed(uint64_t seed, struct run_config *config)
     stream_of(seed, STREAM_OBSERVED, &rng);
     config->starts_as_observed = rng_chance(&rng, 1, 2);
     config->pages_in_patched_only = rng_chance(&rng, 1, 2) && config->model == RUN_PHYSICAL;
+    config->hides_buffer_address = rng_chance(&rng, 1, 2) && config->model == RUN_GPUMMU;
 }
 
 /* Each fault in half of the runs, whatever the others. */
@@ -731,6 +732,8 @@ static void describe(struct campaign_setup *setup)
         config->announces_idle ? ", idle announced" : "");
     say(setup, "%s%s", config->starts_as_observed ? ", started as observed" : "",
         config->pages_in_patched_only ? ", patched brought in" : "");
+    if (config->hides_buffer_address)
+        say(setup, ", paging buffers without address");
     describe_board(setup);
     for (size_t i = 0; i < ARRAY_COUNT(faults); i++) {
         if (config->faults >> i & 1)
@@ -775,6 +778,9 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->model = drawn.model;
     if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;
+    /* A driver needs what it asked for to know which buffer has no address. */
+    if (config->has_private_data)
+        config->hides_buffer_address = false;
     make_room(workload, config);
     shape_memory(seed, workload, config);
     draw_hidden(seed, workload, config);

@@ -263,6 +263,7 @@ static bool raise_manager(struct run_assembly *run)
         .skips_patch_for_paging = config->skips_paging_patch,
         .marks_paging_only = config->marks_paging_only,
         .starts_as_observed = config->starts_as_observed,
+        .hides_buffer_address = config->hides_buffer_address,
         .pages_in_patched_only = config->pages_in_patched_only,
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,
@@ -279,6 +280,9 @@ static bool raise_manager(struct run_assembly *run)
     };
     NTSTATUS status;
 
+    if (config->hides_buffer_address && config->has_private_data && config->model == RUN_GPUMMU)
+        return run_refuse(run, "paging-address none leaves a driver nothing but the private data "
+                               "that it asks for, and private-data gives others");
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;

@@ -530,6 +530,13 @@ void run_tell_oracle(struct run_assembly *run, struct oracle_config *config)
     config->resolve = run->gpu ? NULL : find_in_segment;
 }
 
+static void stand_in(void *context, const void *copy, const void *buffer, size_t bytes)
+{
+    const struct run_assembly *run = context;
+
+    nt_stand_in(run->nt, copy, buffer, bytes);
+}
+
 void run_tell_check(struct run_assembly *run, struct check_config *config)
 {
     config->context = run;
@@ -547,6 +554,7 @@ void run_tell_check(struct run_assembly *run, struct check_config *config)
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
+    config->stands_in = stand_in;
 }
 
 const struct sgpu_observer *run_tell_gpu(bool follows_content)

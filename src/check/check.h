@@ -97,6 +97,8 @@ struct check_config {
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
     bool remaps_dma;    /* the device's pages are an IOMMU's */
     bool hears_flushes; /* check_gpu() is told of every FLUSHED, even if of nothing else */
+    /* With guards_buffers: what the driver is given stands for a paging buffer; 0 bytes: not any more. */
+    void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
 };
 
 NTSTATUS check_create(const struct check_config *config, struct check **out_check);

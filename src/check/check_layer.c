@@ -76,8 +76,12 @@ static void guard_call(struct check *check, struct check_call *call)
                     ? guard->real
                     : at;
         call->guarded_dma = guard_begin(guard, start, at, arg->DmaSize);
-        if (call->guarded_dma)
+        if (call->guarded_dma) {
             arg->pDmaBuffer = call->guarded_dma;
+            if (check->config.stands_in)
+                check->config.stands_in(check->config.context, guard->copy, guard->real,
+                                        guard->size);
+        }
     }
     if (arg->pDmaBufferPrivateData && arg->DmaBufferPrivateDataSize) {
         call->guarded_private = guard_lend(&check->private_guard, arg->pDmaBufferPrivateData,
@@ -95,6 +99,8 @@ static void unguard_call(struct check *check, struct check_call *call)
     if (call->guarded_dma) {
         uintptr_t written = (uintptr_t)arg->pDmaBuffer - (uintptr_t)call->guarded_dma;
 
+        if (check->config.stands_in)
+            check->config.stands_in(check->config.context, NULL, NULL, 0);
         guard_end(&check->dma_guard, before->pDmaBuffer, before->DmaSize,
                   written <= before->DmaSize ? written : 0, &check->dma_verdict);
         call->dma_verdict = &check->dma_verdict;

@@ -107,7 +107,8 @@ static void before_virtual(struct check *check, const struct check_call *call)
 
     if (!check_holds(check, RULE_SUB_013,
                      arg->DmaBufferUmdPrivateDataSize <= arg->DmaBufferPrivateDataSize &&
-                         (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize)))
+                         (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize ||
+                          arg->Flags.Paging /* in a buffer without an address: its start */)))
         check_report(
             check, RULE_SUB_013, context_of(check, arg->hContext),
             arg->DmaBufferVirtualAddress ? "DmaBufferUmdPrivateDataSize"

@@ -396,6 +396,28 @@ RULE_KEPT(SUB_013)
     rig_submit_virtual(rig, &packet);
 }
 
+/* Of paging, 0 is the start of a buffer without an address; of a client it is no place. */
+static void only_paging_begins_at_address_0(void **state)
+{
+    for (unsigned is_paging = 0; is_paging < 2; is_paging++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        packet = rig_packet_virtual(rig);
+        packet.DmaBufferVirtualAddress = 0;
+        packet.Flags.Paging = is_paging;
+        rig_submit_virtual(rig, &packet);
+        if (is_paging)
+            assert_int_equal(rig->counts.broken[RULE_SUB_013], 0);
+        else
+            rig_expect_only(rig, RULE_SUB_013);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /* ---- What a packet depends on ---- */
 
 static void use_after(struct rig *rig, bool has_arrived)
@@ -457,6 +479,7 @@ int main(void)
         RULE_PAIR(SUB_011),
         RULE_PAIR(SUB_012),
         RULE_PAIR(SUB_013),
+        cmocka_unit_test(only_paging_begins_at_address_0),
         RULE_PAIR(SUB_014),
     };
 

@@ -155,11 +155,23 @@ struct nt_mapping *nt_mapping_around(const struct nt *nt, const void *address)
     return NULL;
 }
 
+void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t bytes)
+{
+    nt->stand_in.start = (uintptr_t)copy;
+    nt->stand_in.stands_for = (uintptr_t)stands_for;
+    nt->stand_in.bytes = bytes;
+}
+
 bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn)
 {
-    const struct nt_mapping *mapping = nt_mapping_around(nt, address);
+    uintptr_t into = (uintptr_t)address - nt->stand_in.start;
+    const struct nt_mapping *mapping;
     uint64_t page;
     bool is_pool;
+
+    if (into < nt->stand_in.bytes)
+        address = (const void *)(nt->stand_in.stands_for + into);
+    mapping = nt_mapping_around(nt, address);
 
     if (mapping) {
         *out_pfn = mapping->pfns[((uintptr_t)address - (uintptr_t)mapping->address) / PAGE_SIZE];

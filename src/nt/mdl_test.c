@@ -266,6 +266,21 @@ static void contiguous_memory_is_that(void **state)
     assert_stops(kernel, MmFreeContiguousMemory(block), 0xDA, 3);
 }
 
+static void what_stands_in_for_memory_has_its_pages(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *block =
+        MmAllocateContiguousMemory(2 * PAGE_SIZE, (PHYSICAL_ADDRESS){.QuadPart = INT64_MAX});
+    uint64_t pa = (uint64_t)MmGetPhysicalAddress(block).QuadPart;
+    static _Alignas(PAGE_SIZE) uint8_t copy[2 * PAGE_SIZE];
+
+    nt_stand_in(kernel->nt, copy, block, sizeof copy);
+    assert_int_equal(MmGetPhysicalAddress(copy + PAGE_SIZE + 24).QuadPart, pa + PAGE_SIZE + 24);
+    nt_stand_in(kernel->nt, NULL, NULL, 0);
+    assert_int_equal(MmGetPhysicalAddress(copy + PAGE_SIZE + 24).QuadPart, 0);
+    MmFreeContiguousMemory(block);
+}
+
 static uint64_t on_read(void *context, uint64_t offset, unsigned size)
 {
     return offset + 1;
@@ -384,6 +399,7 @@ int main(void)
         MACHINE_TEST(what_is_left_is_counted_and_taken_down),
         MACHINE_TEST(pages_come_from_the_range_that_is_asked_for),
         MACHINE_TEST(contiguous_memory_is_that),
+        MACHINE_TEST(what_stands_in_for_memory_has_its_pages),
         MACHINE_TEST(device_memory_is_mapped_and_copied),
         MACHINE_TEST(an_address_is_valid_while_it_is_the_drivers),
         MACHINE_TEST(every_failure_of_memory_leaves_it_whole),

@@ -190,6 +190,12 @@ bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
+/*
+ * What the driver sees at copy stands for memory of the machine (bytes from stands_for on, as far behind a
+ * page boundary): whoever asks for its pages is told those. One at a time; 0 bytes: none.
+ */
+void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t bytes);
+
 /* Allocations ever tried. */
 uint64_t nt_pool_allocation_count(const struct nt *nt);
 

@@ -61,6 +61,12 @@ struct nt {
     const void *registrar;         /* what registers a driver: DxgkInitialize */
     DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
 
+    /* Host memory that the driver sees in place of pages of the machine. */
+    struct {
+        uintptr_t start, stands_for;
+        size_t bytes;
+    } stand_in;
+
     uint32_t rand_state; /* of the C run time's rand() */
     uint64_t uuid_count;
     uint64_t trace_providers; /* ever registered */

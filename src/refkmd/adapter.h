@@ -54,6 +54,7 @@ enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
  * If it faults, the driver can tell which those were.
  */
 struct paging_record {
+    UINT64 address;  /* physical, of its first byte, where the buffer has no virtual one; else 0 */
     UINT operation;  /* DXGK_BUILDPAGINGBUFFER_OPERATION */
     UINT bytes;      /* written for it, padding included */
     BOOLEAN is_idle; /* the kernel said that nothing uses the allocation (AllocationIsIdle) */

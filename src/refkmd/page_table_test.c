@@ -133,6 +133,15 @@ static int setup(void **state)
     return 0;
 }
 
+/* Paging buffers have no address: what is fetched at 0 would fault. */
+static int setup_without_address(void **state)
+{
+    int result = setup(state);
+
+    kernel.buffer_va = 0;
+    return result;
+}
+
 static int teardown(void **state)
 {
     kernel.ddi.DxgkDdiDestroyContext(context);
@@ -705,6 +714,15 @@ int main(void)
         TEST(a_virtual_context_submits_by_virtual_address),
         TEST(a_fence_written_by_the_gpu_is_told),
         TEST(the_root_has_one_size),
+#undef TEST
+#define TEST(name)                                                                                 \
+    {#name " in buffers without address", name, setup_without_address, teardown, NULL}
+        TEST(lists_of_entries_arrive_whole_in_both_gpu_modes),
+        TEST(gpu_updates_wait_for_the_gpu),
+        TEST(virtual_transfers_move_exactly_their_bytes),
+        TEST(a_long_virtual_transfer_is_cut_and_resumed),
+        TEST(virtual_fill_covers_its_range_and_no_more),
+        TEST(entries_are_copied_verbatim_and_in_order),
 #undef TEST
     };
 

@@ -90,13 +90,23 @@ static BOOLEAN is_idle(const DXGKARG_BUILDPAGINGBUFFER *args)
  * Leave a record of the operation. The records help to explain a fault, nothing depends on them:
  * where there is no private data, or no room for another record, there is none (PB-022, PB-023).
  * A record is written whole, since the kernel recycles the memory as it is (PB-021).
+ *
+ * One thing does depend on them. A paging buffer in system memory may have no address in the paging
+ * process (DmaBufferGpuVirtualAddress is 0). Its submission then says no more than how far into a buffer
+ * it begins, and there are several of them. But the private data are of the buffer: the first record of
+ * a submission is that of its first operation, and says where that is. There is always a record then,
+ * for the kernel gives what QUERYSEGMENT4 asked for, and that lasts for the smallest operations.
  */
-static void append_record(DXGKARG_BUILDPAGINGBUFFER *args, UINT bytes)
+static void append_record(const struct refkmd_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
+                          PVOID start, UINT bytes)
 {
     struct paging_record *record = args->pDmaBufferPrivateData;
 
     if (!record || args->DmaBufferPrivateDataSize < sizeof *record)
         return;
+    record->address = 0;
+    if (adapter->model == REFKMD_GPU_MMU && !args->DmaBufferGpuVirtualAddress)
+        record->address = (UINT64)MmGetPhysicalAddress(start).QuadPart;
     record->operation = args->Operation;
     record->bytes = bytes;
     record->is_idle = is_idle(args);
@@ -139,8 +149,8 @@ NTSTATUS NTAPI RefKmdBuildPagingBuffer(IN_CONST_HANDLE hAdapter, IN_PDXGKARG_BUI
     status = handlers[operation].build(&call);
     bytes = packet_writer_end(&call.writer);
     if (bytes) {
+        append_record(call.adapter, args, args->pDmaBuffer, bytes);
         args->pDmaBuffer = call.writer.next;
-        append_record(args, bytes);
     }
     return status;
 }

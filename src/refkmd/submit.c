@@ -136,6 +136,21 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
 }
 
 /*
+ * A paging buffer without a virtual address is fetched by its physical one, which the first record of the
+ * submission has; what its commands name are virtual addresses all the same.
+ */
+static void fetch_by_record(IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL args,
+                            struct submission *submission)
+{
+    const struct paging_record *first = args->pDmaBufferPrivateData;
+
+    if (!first || args->DmaBufferPrivateDataSize < sizeof *first || !first->address)
+        return;
+    submission->address = first->address | SGPU_PA_SYSTEM;
+    submission->doorbell |= SGPU_SUBMIT_FETCH_PHYSICAL;
+}
+
+/*
  * The root of the context's address space goes with each submission (SUB-011), a resubmitted one
  * too (SUB-010). A buffer that cannot start where user mode says, or a context without an address
  * space, is STATUS_INVALID_PARAMETER; its fence completes in its turn, with nothing run (SUB-012).
@@ -156,6 +171,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
         .doorbell = adapter->model == REFKMD_IO_MMU ? SGPU_SUBMIT_PASID : SGPU_SUBMIT_VIRTUAL,
     };
 
+    if (args->Flags.Paging)
+        fetch_by_record(args, &submission);
     if (args->Flags.NullRendering)
         submission.bytes = 0;
     if (!is_valid || !submission.bytes)

@@ -161,6 +161,31 @@ static void translation_faults_name_the_address(void **state)
     rig_fini(&rig);
 }
 
+/* Commands by their physical address, in which all addresses are virtual. */
+static void commands_may_be_fetched_past_the_tables(void **state)
+{
+    struct rig rig;
+    uint64_t root, size;
+    uint32_t word;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 0x5a5a5a5a);
+    size = rig.used;
+    rig.used = 0;
+    rig_expect_done(&rig, 0,
+                    rig_submit_at(&rig, 0, SGPU_PA_SYSTEM | rig.command_pa, root, size,
+                                  SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_FETCH_PHYSICAL));
+    page_store_read(rig.local, 0x100000 + PAGE_BYTES - 4, &word, sizeof word);
+    assert_int_equal(word, 0x5a5a5a5a);
+    rig_expect_fault_at(
+        &rig, 0,
+        rig_submit_at(&rig, 0, SGPU_PA_SYSTEM | rig.command_pa, root, size, SGPU_SUBMIT_VIRTUAL),
+        SGPU_FAULT_NOT_VALID, SGPU_PA_SYSTEM | rig.command_pa);
+    rig_fini(&rig);
+}
+
 /* ---- The translation cache ------------------------------------------------------------------ */
 
 /*
@@ -574,6 +599,7 @@ int main(void)
         cmocka_unit_test(a_miss_next_to_it_does_not_cure_a_stale_translation),
         cmocka_unit_test(roots_do_not_share_translations),
         cmocka_unit_test(many_roots_do_not_share_translations),
+        cmocka_unit_test(commands_may_be_fetched_past_the_tables),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),

@@ -691,7 +691,8 @@ static bool grow_packet(struct sgpu_node *node, uint64_t size)
 static bool fetch(struct sgpu_node *node, uint64_t size)
 {
     struct sgpu_submission *submission = running_submission(node);
-    struct sgpu_space space = packet_space(node, 0);
+    bool is_physical = submission->flags & SGPU_SUBMIT_FETCH_PHYSICAL;
+    struct sgpu_space space = packet_space(node, is_physical ? SGPU_PACKET_PHYSICAL : 0);
     uint64_t address = submission->address + node->offset;
     struct sgpu_span span;
 

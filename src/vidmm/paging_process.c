@@ -4,7 +4,7 @@
  * Its address space has a fixed layout (PT-043), by powers of two of what the GPU translates:
  *
  *     va_size / 16  monitored fences
- *     va_size / 8   paging buffers, one behind the other with a free page between
+ *     va_size / 8   paging buffers, one behind the other with a free page between, if they have addresses
  *     va_size / 4   scratch: what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn
  *     va_size / 2   window: page tables of all processes, a page each (GPU_VIRTUAL only)
  *
@@ -282,6 +282,8 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
     uint64_t page_count = div_round_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
     unsigned i;
 
+    if (paging_queue_hides_buffers(vidmm))
+        return STATUS_SUCCESS;
     for (i = 0; i < vidmm->queue.buffer_count; i++) {
         struct paging_buffer *buffer = &vidmm->queue.buffers[i];
         uint64_t done = 0;
@@ -371,8 +373,10 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
                  leaf) /
         PAGE_BYTES;
 
-    status = build_tables(vidmm, process->buffer_va,
-                          vidmm->queue.buffer_count * buffer_stride(vidmm), LEAVES_4K);
+    status = STATUS_SUCCESS;
+    if (!paging_queue_hides_buffers(vidmm))
+        status = build_tables(vidmm, process->buffer_va,
+                              vidmm->queue.buffer_count * buffer_stride(vidmm), LEAVES_4K);
     if (!NT_SUCCESS(status))
         return status;
     status = map_buffers(vidmm);

@@ -82,6 +82,12 @@ NTSTATUS paging_queue_create_context(void *opaque)
     return STATUS_SUCCESS;
 }
 
+bool paging_queue_hides_buffers(const struct vidmm *vidmm)
+{
+    return vidmm->config.hides_buffer_address && vidmm->caps.has_page_tables &&
+           !vidmm->caps.paging_buffer_segment && !vidmm->config.platform.device_page;
+}
+
 static void destroy_system_context(struct vidmm *vidmm)
 {
     struct paging_queue *queue = &vidmm->queue;

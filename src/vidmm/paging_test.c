@@ -243,6 +243,35 @@ static void more_than_a_gibibyte_moves_in_pieces(void **state)
     rig_free(rig);
 }
 
+/* docs/observed.md, O27 */
+static void content_survives_in_paging_buffers_without_an_address(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_object objects[3];
+        struct rig *rig;
+
+        config.hides_address = true;
+        config.buffer_count = 1;
+        config.private_bytes = 24;
+        config.moves_private = true;
+        rig = rig_create(&config);
+        for (unsigned i = 0; i < 3; i++) {
+            rig_object(rig, 110, 1, &objects[i]);
+            rig_map(rig, &objects[i]);
+        }
+        for (unsigned round = 0; round < 6; round++) {
+            rig_make_resident(rig, &objects[round % 3]);
+            rig_gpu(rig, &objects[round % 3], RIG_PROGRAM_STEPS);
+            rig_evict(rig, &objects[round % 3]);
+        }
+        assert_true(rig->eviction_count >= 4);
+        for (unsigned i = 0; i < 3; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
 /* ---- Rendering ---- */
 
 static void a_command_buffer_of_many_parts_runs_whole(void **state)
@@ -365,6 +394,7 @@ int main(void)
         cmocka_unit_test(what_may_be_mapped_is_limited_for_one_aperture_and_for_all),
         cmocka_unit_test(what_may_be_mapped_in_all_apertures_is_limited),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
+        cmocka_unit_test(content_survives_in_paging_buffers_without_an_address),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),
         cmocka_unit_test(what_no_location_names_comes_in_where_the_list_counts),

@@ -296,6 +296,8 @@ struct paging_queue {
 /* The system's process, device and context in the driver; of a struct vidmm that knows its nodes. */
 NTSTATUS paging_queue_create_context(void *vidmm);
 NTSTATUS paging_queue_init(struct vidmm *vidmm);
+/* Paging buffers are not mapped in the paging process. */
+bool paging_queue_hides_buffers(const struct vidmm *vidmm);
 void paging_queue_fini(struct vidmm *vidmm);
 void paging_queue_add(struct vidmm *vidmm, struct job *job);
 /* Builds and submits what can be; called by vidmm_pump(). True if it did anything. */

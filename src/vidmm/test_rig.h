@@ -67,6 +67,7 @@ struct rig_config {
     bool skips_discards;                  /* DISCARD writes nothing */
     bool completes_at_once;               /* packets run inside SubmitCommand */
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
+    bool hides_address;                   /* vidmm_config.hides_buffer_address; one buffer */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t system_pages;                /* 0: 8192 */
@@ -235,6 +236,7 @@ struct rig {
     struct rig_operation **operations;
     size_t operation_count, operation_capacity;
     struct rig_operation *pending; /* told INSUFFICIENT */
+    const uint8_t *buffer_start;   /* of the last call */
     const uint8_t *last_end;
     const uint8_t *last_private_end;
 

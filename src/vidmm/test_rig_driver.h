@@ -538,7 +538,9 @@ static inline void rig_check_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBU
     EXPECT(is_block);
     EXPECT(args->DmaBufferWriteOffset + args->DmaSize == bytes);
     EXPECT(args->DmaBufferWriteOffset == 0 || args->pDmaBuffer == rig->last_end);
-    EXPECT((args->DmaBufferGpuVirtualAddress != 0) == rig->config.is_virtual);
+    EXPECT((args->DmaBufferGpuVirtualAddress != 0) ==
+           (rig->config.is_virtual && !rig->config.hides_address));
+    rig->buffer_start = start;
     EXPECT(args->DmaBufferGpuVirtualAddress % PAGE_BYTES == 0);
     EXPECT(((const struct rig_context *)args->hSystemContext)->is_system);
     /* Entries are copied on the companion of a context, everything that holds no job of one is not. */
@@ -728,14 +730,17 @@ static inline NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
     EXPECT(context->has_root && submit->NodeOrdinal == context->node);
     if (submit->Flags.Paging) {
         uint64_t va = submit->DmaBufferVirtualAddress;
-        const uint8_t *start = NULL;
-        uint64_t first;
-        DXGK_PTE entry = rig_walk(rig, context->root, va);
+        const uint8_t *start = rig->buffer_start + va; /* there is one, and no address */
 
-        EXPECT(context->is_system && entry.Valid && !entry.Segment);
-        first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
-        start = rig_block_at(rig, first)->memory +
-                (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);
+        EXPECT(context->is_system);
+        if (!rig->config.hides_address) {
+            DXGK_PTE entry = rig_walk(rig, context->root, va);
+            uint64_t first = entry.PageAddress * PAGE_BYTES + va % PAGE_BYTES;
+
+            EXPECT(entry.Valid && !entry.Segment);
+            start = rig_block_at(rig, first)->memory +
+                    (first - PAGE_BYTES * rig_block_at(rig, first)->first_page);
+        }
         if (rig->config.private_bytes && !rig->is_hung)
             rig_check_private(rig, start, start + submit->DmaBufferSize, 0,
                               submit->DmaBufferPrivateDataSize);

@@ -334,6 +334,7 @@ static inline struct rig *rig_new(const struct rig_config *config)
     rig->manager.paging_buffer_count = rig->config.buffer_count;
     rig->manager.scratch_bytes = rig->config.scratch_bytes;
     rig->manager.skips_patch_for_paging = rig->config.skips_patch;
+    rig->manager.hides_buffer_address = rig->config.hides_address;
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
     return rig;
