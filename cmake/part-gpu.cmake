@@ -10,7 +10,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     add_dependencies(bench_driver_sdma_test gpu_sdma)
 
     # Models that are refused, or that a run has to survive.
-    foreach(kind PLAIN OLD NEW LYING HOLES POOR CRASHING LATE HANGING STORMING BUSY)
+    foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE CRASHING LATE HANGING STORMING BUSY)
         string(TOLOWER ${kind} name)
         add_library(gpu_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/odd.c)
         target_link_libraries(gpu_odd_${name} PRIVATE drydock_flags)
@@ -18,6 +18,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         set_target_properties(gpu_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
                                                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
         add_dependencies(bench_gpu_plugin_test gpu_odd_${name})
+        add_dependencies(bench_driver_sdma_test gpu_odd_${name})
     endforeach()
     foreach(test gpu_plugin_test driver_sdma_test)
         target_compile_definitions(bench_${test} PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")

@@ -87,6 +87,7 @@ struct drydock_gpu_host {
     /* Ranges must not overlap. The longest that answers as one: pages of the system are single. */
     bool (*copy)(void *context, struct drydock_gpu_place to, struct drydock_gpu_place from,
                  uint64_t bytes);
+    /* The pattern's low byte goes to the first byte, wherever that is, and so on. */
     bool (*fill)(void *context, struct drydock_gpu_place to, uint32_t pattern, uint64_t bytes);
 
     /* -- What the bench wants to know -- */

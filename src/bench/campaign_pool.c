@@ -222,7 +222,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     struct workload *drawn = NULL;
     const struct workload *workload =
         options->case_count ? options->cases[worker->item.case_index] : NULL;
-    char output[VIGIL_TEXT];
+    char output[VIGIL_TEXT], how[FINDING_TEXT_BYTES];
     ssize_t got;
 
     if (!record) {
@@ -248,13 +248,17 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     vigil_describe(worker->vigil, output, record->detail, sizeof record->detail);
     finding = &record->findings[0];
     record->finding_total = record->finding_count = 1;
-    snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (outcome == CAMPAIGN_HUNG)
-        vigil_explain_hang(worker->vigil, options->run_limit_seconds, finding->text,
-                           sizeof finding->text);
+        vigil_explain_hang(worker->vigil, options->run_limit_seconds, how, sizeof how);
     else
-        vigil_explain_end(status, output, finding->text, sizeof finding->text);
-    run_detail_explain(&finding->detail, worker->vigil->place);
+        vigil_explain_end(status, output, how, sizeof how);
+    if (vigil_blames_model(worker->vigil, options->gpu, how, finding->text, sizeof finding->text)) {
+        record->outcome = outcome = CAMPAIGN_REFUSED;
+    } else {
+        snprintf(finding->text, sizeof finding->text, "%s", how);
+        run_detail_explain(&finding->detail, worker->vigil->place);
+    }
+    snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (worker->vigil->has_finding)
         name_rule(record, finding, &worker->vigil->finding);
     deliver(pool, record);

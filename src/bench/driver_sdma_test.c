@@ -16,6 +16,7 @@ static int mistake;
 #include "base/bits.h"
 #include "bench/drivers.h"
 #include "bench/test_run.h"
+#include "bench/trial.h"
 
 static bool sdma_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                        unsigned *out_wddm)
@@ -158,6 +159,50 @@ static void a_fence_that_is_not_written_is_found(void **state)
     play_mistake(4, "FENCE-004");
 }
 
+/* ---- Models that end badly -------------------------------------------------------------------------- */
+
+/* In a process of its own; what is said names the model and what of it ran. */
+static void expect_blame(const char *model, double seconds, const char *text)
+{
+    struct workload *workload = test_load("../examples/driver-sdma/sdma.case");
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+    char path[256];
+
+    assert_non_null(result);
+    snprintf(path, sizeof path, GPU_FOLDER "/odd-%s.so", model);
+    test_option(workload, "driver", "test:sdma");
+    test_option(workload, "gpu", path);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    assert_true(trial_execute(&config, workload, seconds, result));
+    if (result->outcome != RUN_REFUSED || !strstr(result->error, path) ||
+        !strstr(result->error, text) || !strstr(result->error, "tells nothing of the driver"))
+        fail_msg("%s: %s, '%s'", model, run_outcome_name(result->outcome), result->error);
+    assert_int_equal(result->finding_totals[RUN_FINDING_CRASHED], 0);
+    assert_int_equal(result->finding_totals[RUN_FINDING_HUNG], 0);
+    test_finish(result);
+    workload_free(workload);
+}
+
+static void a_model_that_crashes_is_to_blame(void **state)
+{
+    expect_blame("crashing", 20, "in write_register(): ended by signal 11");
+    expect_blame("late", 20, "in an event that it has scheduled: ended by signal 11");
+}
+
+static void a_model_that_hangs_is_to_blame(void **state)
+{
+    expect_blame("hanging", 1, "in an event that it has scheduled: no end within 1 s");
+}
+
+static void a_model_that_never_rests_is_to_blame(void **state)
+{
+    expect_blame("storming", 60, "goes on without end: 2");
+    expect_blame("busy", 60, "goes on without end: 0 interrupts and 500001 events");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +214,9 @@ int main(void)
         cmocka_unit_test(a_wrong_length_is_found),
         cmocka_unit_test(a_flush_that_is_missing_is_found),
         cmocka_unit_test(a_fence_that_is_not_written_is_found),
+        cmocka_unit_test(a_model_that_crashes_is_to_blame),
+        cmocka_unit_test(a_model_that_hangs_is_to_blame),
+        cmocka_unit_test(a_model_that_never_rests_is_to_blame),
     };
 
     run_add_drivers(find_sdma);

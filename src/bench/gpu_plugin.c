@@ -2,13 +2,17 @@
 
 #include "base/bits.h"
 #include "base/list.h"
+#include "bench/vigil.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define INTERRUPT_LATENCY_NS 500u
 #define SYSTEM_PAGE_BYTES    4096u
+#define MOST_HAPPENINGS      500000u /* without anything for the driver to do: it goes on for ever */
 
 /* Something that will happen to the model: a call of its own, or (fn NULL) an interrupt. */
 struct plugin_event {
@@ -32,6 +36,8 @@ struct gpu_plugin {
     struct bench_host *host;
     struct list events;
     bool is_off;
+    const char *path;
+    uint64_t happened, interrupts; /* since the driver was given something */
 };
 
 /* ---- Registers ------------------------------------------------------------------------------------ */
@@ -39,9 +45,15 @@ struct gpu_plugin {
 static uint64_t read_register(void *context, uint64_t offset, unsigned size)
 {
     struct gpu_plugin *plugin = context;
-    uint64_t ones = UINT64_MAX >> (64 - 8 * size);
+    uint64_t ones = UINT64_MAX >> (64 - 8 * size), value = ones;
+    const char *before;
 
-    return plugin->is_off ? ones : plugin->model->read_register(plugin->gpu, offset, size) & ones;
+    if (plugin->is_off)
+        return ones;
+    before = vigil_enter_model("read_register()");
+    value &= plugin->model->read_register(plugin->gpu, offset, size);
+    vigil_enter_model(before);
+    return value;
 }
 
 static void write_register(void *context, uint64_t offset, unsigned size, uint64_t value)
@@ -50,8 +62,12 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
 
     machine_digest_add(plugin->machine, offset);
     machine_digest_add(plugin->machine, value);
-    if (!plugin->is_off)
+    if (!plugin->is_off) {
+        const char *before = vigil_enter_model("write_register()");
+
         plugin->model->write_register(plugin->gpu, offset, size, value);
+        vigil_enter_model(before);
+    }
 }
 
 /* ---- Time and interrupts -------------------------------------------------------------------------- */
@@ -70,13 +86,46 @@ static void drop(struct plugin_event *event)
 
 static void raise_interrupt(void *context, uint32_t message);
 
+static void reset_model(struct gpu_plugin *plugin)
+{
+    const char *before = vigil_enter_model("reset()");
+
+    plugin->model->reset(plugin->gpu);
+    vigil_enter_model(before);
+}
+
+static void run_event(const struct plugin_event *event)
+{
+    const char *before = vigil_enter_model("an event that it has scheduled");
+
+    event->fn(event->argument);
+    vigil_enter_model(before);
+}
+
+static void tell_endless(struct gpu_plugin *plugin)
+{
+    char text[300];
+
+    snprintf(text, sizeof text,
+             "GPU model '%.120s' goes on without end: %llu interrupts and %llu events since the "
+             "driver was given something; this tells nothing of the driver",
+             plugin->path, (unsigned long long)plugin->interrupts,
+             (unsigned long long)(plugin->happened - plugin->interrupts));
+    plugin->happened = plugin->interrupts = 0;
+    if (plugin->observer.endless)
+        plugin->observer.endless(plugin->observer.context, text);
+}
+
 static void happen(void *context)
 {
     struct plugin_event event = *(struct plugin_event *)context;
 
     drop(context);
+    event.plugin->interrupts += !event.fn;
+    if (++event.plugin->happened > MOST_HAPPENINGS)
+        tell_endless(event.plugin);
     if (event.fn)
-        event.fn(event.argument);
+        run_event(&event);
     else if (event.plugin->host && !host_interrupt(event.plugin->host, event.message))
         raise_interrupt(event.plugin, event.message); /* the processor is masked */
 }
@@ -218,6 +267,14 @@ static bool copy_memory(void *context, struct drydock_gpu_place to, struct drydo
     return true;
 }
 
+/* The store's patterns count from address 0, the model's from where the fill begins. */
+static uint32_t turned(uint32_t pattern, uint64_t address, uint64_t done)
+{
+    unsigned bits = 8 * (unsigned)((address - done) % sizeof pattern);
+
+    return bits ? pattern << bits | pattern >> (32 - bits) : pattern;
+}
+
 static bool fill_memory(void *context, struct drydock_gpu_place to, uint32_t pattern,
                         uint64_t bytes)
 {
@@ -226,9 +283,9 @@ static bool fill_memory(void *context, struct drydock_gpu_place to, uint32_t pat
 
     if (!answers(context, to, bytes))
         return false;
-    for (; bytes; bytes -= piece, to.address += piece) {
-        locate(context, to, bytes, &store, &address, &piece);
-        page_store_fill(store, address, piece, pattern);
+    for (uint64_t done = 0; done < bytes; done += piece, to.address += piece) {
+        locate(context, to, bytes - done, &store, &address, &piece);
+        page_store_fill(store, address, piece, turned(pattern, address, done));
     }
     return true;
 }
@@ -321,6 +378,46 @@ static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const c
 {
     snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
     return false;
+}
+
+#if defined __x86_64__
+#define OWN_MACHINE EM_X86_64
+#elif defined __aarch64__
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+/* What the loader would say in words that lead astray, or not at all. */
+static bool is_loadable(const char *path, char error[])
+{
+    FILE *file = fopen(path, "rb");
+    Elf64_Ehdr header;
+    size_t got;
+    char text[160];
+
+    if (!file)
+        return refuse(error, path, strerror(errno));
+    got = fread(&header, 1, sizeof header, file);
+    fclose(file);
+    if (got >= 2 && memcmp(&header, "MZ", 2) == 0)
+        return refuse(error, path,
+                      "it is an image for Windows, and a GPU model is a shared object of this "
+                      "system (cc -shared -fPIC)");
+    if (got < sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return refuse(error, path, "it is no shared object (cc -shared -fPIC makes one)");
+    if (header.e_ident[EI_CLASS] != ELFCLASS64)
+        return refuse(error, path, "it is a shared object of 32 bits, and this bench has 64");
+    if (header.e_type != ET_DYN)
+        return refuse(error, path,
+                      "it is an object file or a program, and no shared object (cc -shared -fPIC "
+                      "makes one)");
+#ifdef OWN_MACHINE
+    if (header.e_machine != OWN_MACHINE) {
+        snprintf(text, sizeof text, "it is for another processor (ELF machine %u; this one is %u)",
+                 header.e_machine, OWN_MACHINE);
+        return refuse(error, path, text);
+    }
+#endif
+    return true;
 }
 
 /* What the table lacks; NULL: nothing. */
@@ -424,6 +521,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         .seed = config->seed,
     };
     struct gpu_plugin *plugin = base_alloc(services, sizeof *plugin);
+    const char *before;
     char full[1024];
 
     *out = NULL;
@@ -432,6 +530,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     memset(plugin, 0, sizeof *plugin);
     plugin->services = services;
     plugin->machine = machine;
+    plugin->path = path;
     list_init(&plugin->events);
     plugin->interface = (struct drydock_gpu_host){
         .context = plugin,
@@ -452,6 +551,8 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
+    if (!is_loadable(path, error))
+        goto unload;
     plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->object) {
         const char *why = dlerror();
@@ -463,7 +564,9 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     }
     if (!plugin->object || !find_model(plugin, path, error))
         goto unload;
+    before = vigil_enter_model("create()");
     plugin->gpu = plugin->model->create(&plugin->interface, &board);
+    vigil_enter_model(before);
     if (!plugin->gpu) {
         refuse(error, path, "its create() failed");
         goto unload;
@@ -498,8 +601,12 @@ void gpu_plugin_unload(struct gpu_plugin *plugin)
         machine_set_registers(plugin->machine, NULL, NULL);
         machine_set_pci(plugin->machine, NULL);
     }
-    if (plugin->gpu)
+    if (plugin->gpu) {
+        const char *before = vigil_enter_model("destroy()");
+
         plugin->model->destroy(plugin->gpu);
+        vigil_enter_model(before);
+    }
     if (plugin->object)
         dlclose(plugin->object);
     base_free(plugin->services, plugin, sizeof *plugin);
@@ -517,11 +624,19 @@ void gpu_plugin_set_host(struct gpu_plugin *plugin, struct bench_host *host)
 
 void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on)
 {
+    const char *before = vigil_enter_model("power()");
+
     if (plugin->model->power)
         plugin->model->power(plugin->gpu, is_on ? DRYDOCK_GPU_POWER_ON : DRYDOCK_GPU_POWER_OFF);
+    vigil_enter_model(before);
     plugin->is_off = !is_on;
     drop_events(plugin);
-    plugin->model->reset(plugin->gpu);
+    reset_model(plugin);
+}
+
+void gpu_plugin_note_progress(struct gpu_plugin *plugin)
+{
+    plugin->happened = plugin->interrupts = 0;
 }
 
 bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin)
@@ -534,7 +649,43 @@ const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin
     return plugin->model;
 }
 
-void *gpu_plugin_device(const struct gpu_plugin *plugin)
+bool gpu_plugin_translate(const struct gpu_plugin *plugin, struct drydock_gpu_place root,
+                          uint64_t va, struct drydock_gpu_translation *out)
 {
-    return plugin->gpu;
+    const char *before = vigil_enter_model("translate()");
+    bool is_known = plugin->model->translate(plugin->gpu, root, va, out);
+
+    vigil_enter_model(before);
+    return is_known;
+}
+
+uint32_t gpu_plugin_allocation_data(const struct gpu_plugin *plugin,
+                                    const struct drydock_gpu_allocation *allocation, void *out,
+                                    uint32_t room)
+{
+    const char *before = vigil_enter_model("allocation_data()");
+    uint32_t bytes = plugin->model->allocation_data(plugin->gpu, allocation, out, room);
+
+    vigil_enter_model(before);
+    return bytes;
+}
+
+uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node, void *out,
+                                 uint32_t room)
+{
+    const char *before = vigil_enter_model("context_data()");
+    uint32_t bytes = plugin->model->context_data(plugin->gpu, node, out, room);
+
+    vigil_enter_model(before);
+    return bytes;
+}
+
+uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydock_gpu_work *work,
+                             void *out, uint32_t room)
+{
+    const char *before = vigil_enter_model("commands()");
+    uint32_t bytes = plugin->model->commands(plugin->gpu, work, out, room);
+
+    vigil_enter_model(before);
+    return bytes;
 }

@@ -7,6 +7,8 @@
  *            registers read as ones and neither comes.
  * Ownership  gpu_plugin_load() gives it; it borrows the machine. Observer and host are borrowed until it
  *            is unloaded; they may be set later than it is loaded.
+ *            While a function of the model runs, the vigil knows: a crash or an end that does not come is
+ *            the model's then, and so is what goes on without end though the driver is given nothing.
  * Errors     False and a sentence that names the file.
  */
 #ifndef DRYDOCK_BENCH_GPU_PLUGIN_H
@@ -46,6 +48,8 @@ struct gpu_plugin_observer {
     /* root NULL: of every address space. */
     void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
                     uint64_t end);
+    /* It never comes to rest; text: a sentence. Need not return. */
+    void (*endless)(void *context, const char *text);
 };
 /* Functions may be NULL. */
 void gpu_plugin_set_observer(struct gpu_plugin *plugin, const struct gpu_plugin_observer *observer);
@@ -58,8 +62,20 @@ void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on);
 /* Every flush of translations comes to the observer. */
 bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin);
 
-/* For its user-mode half and its translations. */
+/* The driver was given something: what the model does is counted anew. */
+void gpu_plugin_note_progress(struct gpu_plugin *plugin);
+
+/* Which of its functions it has. They are called by what follows, and only where it has them. */
 const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin);
-void *gpu_plugin_device(const struct gpu_plugin *plugin);
+
+bool gpu_plugin_translate(const struct gpu_plugin *plugin, struct drydock_gpu_place root,
+                          uint64_t va, struct drydock_gpu_translation *out);
+uint32_t gpu_plugin_allocation_data(const struct gpu_plugin *plugin,
+                                    const struct drydock_gpu_allocation *allocation, void *out,
+                                    uint32_t room);
+uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node, void *out,
+                                 uint32_t room);
+uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydock_gpu_work *work,
+                             void *out, uint32_t room);
 
 #endif

@@ -144,31 +144,78 @@ static void write_memory(struct rig *rig, uint64_t address, const void *from, ui
 
 /* ---- Loading -------------------------------------------------------------------------------------- */
 
-static void a_bad_model_is_refused_with_its_name(void **state)
+/* What is said of a file that is no model, without its name. */
+static void expect_refusal(const char *path, const char *reason)
 {
-    static const char text[] = "no shared object";
     struct machine_config config;
     struct machine *machine;
     struct gpu_plugin *plugin;
-    char error[GPU_PLUGIN_ERROR_BYTES], path[] = "/tmp/gpu-model-XXXXXX";
-    int file = mkstemp(path);
+    char error[GPU_PLUGIN_ERROR_BYTES];
 
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, sizeof text), sizeof text);
-    close(file);
     machine_config_defaults(&config, 1);
     machine = machine_create(base_services_libc(), &config);
     assert_non_null(machine);
     assert_false(gpu_plugin_load(base_services_libc(), path, machine, &plugin, error));
     assert_null(plugin);
-    assert_non_null(strstr(error, path));
-    assert_false(
-        gpu_plugin_load(base_services_libc(), "./there-is-none.so", machine, &plugin, error));
-    assert_non_null(strstr(error, "./there-is-none.so: "));
-    unlink(path);
+    if (strncmp(error, path, strlen(path)) != 0 || !strstr(error, reason))
+        fail_msg("'%s' is not what to say of %s: %s", error, path, reason);
     machine_destroy(machine);
+}
+
+/* A file of these bytes. */
+static void expect_refusal_of(const void *bytes, size_t count, const char *reason)
+{
+    char path[] = "/tmp/gpu-model-XXXXXX";
+    int file = mkstemp(path);
+
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bytes, count), count);
+    close(file);
+    expect_refusal(path, reason);
+    unlink(path);
+}
+
+static void a_file_that_is_no_shared_object_is_refused(void **state)
+{
+    unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 3, [18] = 62};
+
+    expect_refusal("./there-is-none.so", "No such file");
+    expect_refusal_of("#include", 8, "it is no shared object");
+    expect_refusal_of("MZ, and more", 12, "it is an image for Windows");
+    elf[4] = 1;
+    expect_refusal_of(elf, sizeof elf, "of 32 bits");
+    elf[4] = 2;
+    elf[16] = 1;
+    expect_refusal_of(elf, sizeof elf, "an object file or a program");
+    elf[16] = 3;
+    elf[18] = 40;
+    expect_refusal_of(elf, sizeof elf, "for another processor (ELF machine 40;");
+    elf[18] = 62;
+    expect_refusal_of(elf, sizeof elf, ""); /* what the system's loader says */
+}
+
+static void a_model_of_another_kind_is_refused(void **state)
+{
+    expect_refusal(GPU_FOLDER "/odd-new.so", "it serves no version of drydock/gpu_model.h from 1 ");
+    expect_refusal(GPU_FOLDER "/odd-lying.so",
+                   "asked for version 3 of drydock/gpu_model.h it gives");
+    expect_refusal(GPU_FOLDER "/odd-holes.so", "its table lacks read_register or write_register");
+    expect_refusal(GPU_FOLDER "/odd-poor.so", "its create() failed");
+    expect_refusal(GPU_FOLDER "/odd-none.so", "it has no function drydock_gpu_model()");
     assert_true(gpu_plugin_is_path("./x") && gpu_plugin_is_path("x.so"));
     assert_false(gpu_plugin_is_path("sgpu") || gpu_plugin_is_path("none"));
+}
+
+/* It has none of the members that came later, and none of them is looked at. */
+static void a_model_of_the_oldest_version_is_taken(void **state)
+{
+    struct rig rig;
+
+    rig_open(&rig, "odd-old");
+    assert_int_equal(gpu_plugin_model(rig.plugin)->api_version, DRYDOCK_GPU_MODEL_OLDEST_API);
+    assert_false(gpu_plugin_tells_flushes(rig.plugin));
+    assert_int_equal(peek(&rig, 0), 0);
+    rig_close(&rig);
 }
 
 static void a_run_without_its_model_is_refused(void **state)
@@ -223,6 +270,33 @@ static void the_tutorial_copies_fills_and_tells(void **state)
     assert_int_equal(rig.ended, 5);
     assert_int_equal(rig.written_bytes, 2 * PAGE_BYTES);
     assert_int_equal(rig.read_bytes, PAGE_BYTES);
+    rig_close(&rig);
+}
+
+/* At any address and over page borders the pattern begins with its low byte. */
+static void a_fill_begins_with_the_patterns_first_byte(void **state)
+{
+    struct rig rig;
+    unsigned char bytes[8200];
+    const uint64_t starts[] = {TUTORIAL_BIT | 0x10ffd, TUTORIAL_BIT | 0x20001, 0};
+
+    rig_open(&rig, "tutorial");
+    for (unsigned i = 0; i < ARRAY_COUNT(starts); i++) {
+        bool is_local = i < 2;
+        uint64_t start = is_local ? starts[i] : rig.data[0] + 2;
+        uint64_t count = is_local ? sizeof bytes - i : 77;
+        const struct tutorial_packet packet = {
+            .op = 2, .to = start, .from = 0x04030201, .bytes = count};
+
+        gpu_plugin_power(rig.plugin, false);
+        gpu_plugin_power(rig.plugin, true);
+        tutorial_run(&rig, &packet, 1);
+        assert_string_equal(rig.fault, "");
+        page_store_read(is_local ? machine_local(rig.machine) : machine_ram(rig.machine),
+                        start & ~TUTORIAL_BIT, bytes, count);
+        for (uint64_t at = 0; at < count; at++)
+            assert_int_equal(bytes[at], 1 + at % 4);
+    }
     rig_close(&rig);
 }
 
@@ -327,12 +401,10 @@ static void sdma_writes_page_tables_that_translate(void **state)
         (UINT64_C(1) << 39) + (UINT64_C(2) << 30) + (UINT64_C(3) << 21) + (UINT64_C(4) << 12);
     const struct drydock_gpu_place root = {.is_local = true, .address = 0x10000};
     struct drydock_gpu_translation found;
-    const struct drydock_gpu_model *model;
     uint32_t dwords[40];
     struct rig rig;
 
     rig_open(&rig, "sdma");
-    model = gpu_plugin_model(rig.plugin);
     for (unsigned level = 0; level < 4; level++) {
         uint64_t at = SDMA_FB + 0x10000 + level * PAGE_BYTES + 8 * (level + 1);
         uint64_t leads_to = level < 3 ? 0x10000 + (level + 1) * PAGE_BYTES : rig.data[0];
@@ -343,13 +415,12 @@ static void sdma_writes_page_tables_that_translate(void **state)
 
         memcpy(dwords + 10 * level, packet, sizeof packet);
     }
-    assert_true(model->translate(gpu_plugin_device(rig.plugin), root, va, &found));
+    assert_true(gpu_plugin_translate(rig.plugin, root, va, &found));
     assert_false(found.is_valid);
     sdma_run(&rig, dwords, ARRAY_COUNT(dwords));
     assert_string_equal(rig.fault, "");
     for (unsigned i = 0; i < 4; i++) {
-        assert_true(
-            model->translate(gpu_plugin_device(rig.plugin), root, va + i * PAGE_BYTES, &found));
+        assert_true(gpu_plugin_translate(rig.plugin, root, va + i * PAGE_BYTES, &found));
         assert_int_equal(found.is_valid, i < 3);
         if (!found.is_valid)
             break;
@@ -482,9 +553,12 @@ static void a_model_without_a_user_mode_half_leaves_content_to_the_cpu(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bad_model_is_refused_with_its_name),
+        cmocka_unit_test(a_file_that_is_no_shared_object_is_refused),
+        cmocka_unit_test(a_model_of_another_kind_is_refused),
+        cmocka_unit_test(a_model_of_the_oldest_version_is_taken),
         cmocka_unit_test(a_run_without_its_model_is_refused),
         cmocka_unit_test(the_tutorial_copies_fills_and_tells),
+        cmocka_unit_test(a_fill_begins_with_the_patterns_first_byte),
         cmocka_unit_test(a_bad_address_is_a_fault_until_power_comes_back),
         cmocka_unit_test(sdma_moves_fills_writes_fences_and_traps),
         cmocka_unit_test(sdma_writes_page_tables_that_translate),

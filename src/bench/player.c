@@ -3,6 +3,8 @@
  */
 #include "bench/player_private.h"
 
+#include "bench/gpu_plugin.h"
+
 #include "base/assert.h"
 #include "miniport/miniport.h"
 
@@ -90,6 +92,13 @@ static uint64_t resets_of(const struct vidmm_statistics *statistics)
     return statistics->engine_resets + statistics->adapter_resets;
 }
 
+static void note_progress(struct player *player)
+{
+    player->quiet_events = 0;
+    if (player->config.plugin)
+        gpu_plugin_note_progress(player->config.plugin);
+}
+
 bool player_advance(struct player *player)
 {
     const struct vidmm_statistics *statistics;
@@ -99,7 +108,7 @@ bool player_advance(struct player *player)
         return false;
     if (player->needs_pump && !player->is_pumping) {
         player->needs_pump = false;
-        player->quiet_events = 0;
+        note_progress(player);
         player_pump(player);
         return player->stop == PLAYER_NOT_STOPPED;
     }
@@ -110,7 +119,7 @@ bool player_advance(struct player *player)
     progress = statistics->build_calls + statistics->paging_submissions;
     if (progress != player->last_progress) {
         player->last_progress = progress;
-        player->quiet_events = 0;
+        note_progress(player);
     } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
         return stop_stuck(player, "events go on without progress");
     }

@@ -58,12 +58,12 @@ bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags
     if (model && model->allocation_data) {
         const struct drydock_gpu_allocation allocation = {
             .bytes = size, .flags = flags, .index = index};
-        void *gpu = gpu_plugin_device(player->config.plugin);
+        const struct gpu_plugin *gpu = player->config.plugin;
 
-        if (!take_room(player, model->allocation_data(gpu, &allocation, NULL, 0), out_data,
+        if (!take_room(player, gpu_plugin_allocation_data(gpu, &allocation, NULL, 0), out_data,
                        out_bytes))
             return false;
-        model->allocation_data(gpu, &allocation, *out_data, *out_bytes);
+        gpu_plugin_allocation_data(gpu, &allocation, *out_data, *out_bytes);
         return true;
     }
     values.flags = flags;
@@ -79,11 +79,11 @@ bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_da
 
     if (model && model->context_data) {
         uint32_t node = player->workload->contexts[index].node;
-        void *gpu = gpu_plugin_device(player->config.plugin);
+        const struct gpu_plugin *gpu = player->config.plugin;
 
-        if (!take_room(player, model->context_data(gpu, node, NULL, 0), out_data, out_bytes))
+        if (!take_room(player, gpu_plugin_context_data(gpu, node, NULL, 0), out_data, out_bytes))
             return false;
-        model->context_data(gpu, node, *out_data, *out_bytes);
+        gpu_plugin_context_data(gpu, node, *out_data, *out_bytes);
         return true;
     }
     values.index = index;
@@ -138,8 +138,7 @@ static uint32_t make_commands(struct player *player, const struct workload_op *o
     uint32_t bytes = 0;
 
     if (references)
-        bytes =
-            model_of(player)->commands(gpu_plugin_device(player->config.plugin), &work, out, room);
+        bytes = gpu_plugin_commands(player->config.plugin, &work, out, room);
     base_free_array(player->services, references, op->ref_count + 1, sizeof *references);
     return bytes;
 }

@@ -340,8 +340,7 @@ static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t v
     struct drydock_gpu_translation translation = {0};
 
     memset(out_walk, 0, sizeof *out_walk);
-    if (!gpu_plugin_model(run->plugin)
-             ->translate(gpu_plugin_device(run->plugin), place, va, &translation))
+    if (!gpu_plugin_translate(run->plugin, place, va, &translation))
         return false;
     out_walk->entries[0] = (struct check_gpu_entry){
         .is_read = true,
@@ -380,6 +379,15 @@ static void on_plugin_flushed(void *context, const struct drydock_gpu_place *roo
                             .start = start,
                             .end = end,
                         });
+}
+
+static void on_plugin_endless(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_refuse(run, "%s", text);
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
 }
 
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
@@ -587,7 +595,11 @@ const struct sgpu_observer *run_tell_gpu(bool follows_content)
 struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run)
 {
     struct gpu_plugin_observer observer = {
-        .context = run, .fault = on_plugin_fault, .flushed = on_plugin_flushed};
+        .context = run,
+        .fault = on_plugin_fault,
+        .flushed = on_plugin_flushed,
+        .endless = on_plugin_endless,
+    };
 
     if (run->config->checks_content) {
         observer.begin = on_render_begin;

@@ -130,6 +130,11 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
         vigil_explain_hang(&area->vigil, seconds, text, sizeof text);
     else
         vigil_explain_end(status, output, text, sizeof text);
+    if (vigil_blames_model(&area->vigil, result->config.gpu, text, result->error,
+                           sizeof result->error)) {
+        result->outcome = RUN_REFUSED;
+        return;
+    }
     result->outcome = RUN_FINDINGS;
     if (result->finding_count == RUN_MAX_FINDINGS)
         result->finding_count--; /* this one says more than the last of so many */

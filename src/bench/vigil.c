@@ -105,6 +105,7 @@ void vigil_begin(struct vigil *vigil)
     vigil->has_finding = false;
     vigil->noted = wall_now();
     vigil->ddi[0] = vigil->place[0] = '\0';
+    vigil->model = NULL;
     catch_signals();
 }
 
@@ -116,6 +117,25 @@ bool vigil_is_kept(void)
 void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size))
 {
     tell_place = tell;
+}
+
+const char *vigil_enter_model(const char *what)
+{
+    const char *before = current ? current->model : NULL;
+
+    if (current)
+        current->model = what;
+    return before;
+}
+
+bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
+                        size_t size)
+{
+    if (!vigil->model)
+        return false;
+    snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
+             gpu ? gpu : "", vigil->model, how);
+    return true;
 }
 
 void vigil_watch(struct check *check)
@@ -230,7 +250,7 @@ void vigil_explain_end(int status, const char *output, char *text, size_t size)
 /* In the driver: what began last has taken half of the time, at least. */
 void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size)
 {
-    bool is_in_driver = vigil->ddi[0] && vigil->ddi_seconds >= seconds / 2;
+    bool is_in_driver = !vigil->model && vigil->ddi[0] && vigil->ddi_seconds >= seconds / 2;
 
     snprintf(text, size, "no end within %g s of wall time%s%s%s", seconds,
              is_in_driver ? ": the driver does not return from " : "",

@@ -43,6 +43,7 @@ struct vigil {
     char ddi[64];            /* of the driver, that the signal came in; "": none */
     double ddi_seconds;      /* how long nothing had been called or had returned then */
     char place[VIGIL_PLACE]; /* frames of the driver there; "": it ran none, or is no image */
+    const char *model;       /* what of a GPU model runs, a literal; NULL: nothing of one */
 };
 
 /* Memory that a child shares with its parent; NULL: none. */
@@ -60,6 +61,16 @@ bool vigil_is_kept(void);
  * nowhere. NULL: nobody.
  */
 void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size));
+
+/* What of a GPU model (bench/gpu_plugin.h) runs from now on, a literal; gives what ran before, NULL: nothing. */
+const char *vigil_enter_model(const char *what);
+
+/*
+ * False: the end, of which `how` tells, is not that of a GPU model. Else a sentence that says so: the run tells
+ * nothing of the driver.
+ */
+bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
+                        size_t size);
 
 /* Who knows what guard pages are for; NULL: nobody. */
 void vigil_watch(struct check *check);

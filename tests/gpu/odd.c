@@ -7,12 +7,16 @@
  *     LYING      gives another version than it was asked for
  *     HOLES      its table has no read_register
  *     POOR       its create() fails
+ *     NONE       it has no entry
  *     CRASHING   the first write of a register ends in a null pointer
  *     LATE       the same, in an event some time after that
  *     HANGING    that event never returns
  *     STORMING   that event raises an interrupt, and comes again at once
  *     BUSY       that event comes again at once, without end
  */
+#ifdef ODD_NONE
+#define drydock_gpu_model another_name
+#endif
 #include <drydock/gpu_model.h>
 
 #include <stdlib.h>
@@ -93,6 +97,13 @@ static void *create(const struct drydock_gpu_host *host, const struct drydock_gp
 
 const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
 {
+    static const struct drydock_gpu_pci pci = {
+        /* what examples/driver-sdma looks for */
+        .bars[0] = {.is_there = true, .is_local = true},
+        .bars[2] = {.is_there = true, .bytes = 4096, .first = 4096},
+        .bars[4] = {.is_there = true, .bytes = 4096},
+        .message_count = 1,
+    };
     static const struct drydock_gpu_model model = {
 #ifdef ODD_LYING
         .api_version = SERVED + 5,
@@ -108,7 +119,11 @@ const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
         .read_register = read_register,
 #endif
         .write_register = write_register,
+#if !defined ODD_OLD && !defined ODD_PLAIN
+        .pci = &pci,
+#endif
     };
 
+    (void)pci;
     return api_version == SERVED ? &model : NULL;
 }
