@@ -49,6 +49,7 @@ struct driver_image {
     struct image *image;
     struct boundary *boundary;
     struct missing *missing;
+    DRIVER_INITIALIZATION_DATA own;     /* its table, as it registered it */
     DXGKDDI_START_DEVICE *start_device; /* the driver's, behind the boundary */
     DXGKRNL_INTERFACE kernel;           /* what it gets */
 };
@@ -284,6 +285,44 @@ bool driver_image_symbol(const struct driver_image *driver, uint64_t address, ch
     return true;
 }
 
+bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
+                           size_t size)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } slots[] = {
+#define SLOT(ddi)                  {"DxgkDdi" #ddi, offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##ddi)},
+#define X(function, ddi, argument) SLOT(ddi)
+        MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) SLOT(ddi)
+            MINIPORT_PLAIN_LIST(X)
+#undef X
+                SLOT(AddDevice) SLOT(StartDevice) SLOT(StopDevice) SLOT(RemoveDevice) SLOT(Unload)
+                    SLOT(InterruptRoutine) SLOT(DpcRoutine) SLOT(SetPowerState)
+#undef SLOT
+    };
+    size_t length = strspn(ddi, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+
+    if (!driver)
+        return false;
+    for (size_t i = 0; i < ARRAY_COUNT(slots); i++) {
+        struct image_symbol symbol;
+        uint64_t address;
+
+        if (strlen(slots[i].name) != length || memcmp(slots[i].name, ddi, length) != 0)
+            continue;
+        memcpy(&address, (const char *)&driver->own + slots[i].offset, sizeof address);
+        if (!image_symbol_at(driver->image, address, &symbol))
+            return false;
+        snprintf(text, size, "%s!%.80s (+0x%llx)", driver->file, symbol.name,
+                 (unsigned long long)(address - image_base(driver->image)));
+        return true;
+    }
+    return false;
+}
+
 /* ---- Tables --------------------------------------------------------------------------------------- */
 
 /* Makes every function pointer of [start, end) one that passes the boundary. */
@@ -355,6 +394,7 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 
     if (!NT_SUCCESS(status))
         return status;
+    driver->own = *out_data;
     if (!pass_boundary(driver->boundary, &out_data->DxgkDdiAddDevice, out_data + 1, boundary_entry))
         return STATUS_NO_MEMORY;
     driver->start_device = out_data->DxgkDdiStartDevice;

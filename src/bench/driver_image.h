@@ -51,6 +51,13 @@ bool driver_image_symbol(const struct driver_image *driver, uint64_t address, ch
                          size_t size);
 
 /*
+ * Names the driver's function behind the DDI that a text begins with, "DxgkDdiBuildPagingBuffer(TRANSFER)...":
+ * "mygpu.sys!BuildPagingBuffer (+0x1a30)" (source_places.h). False: it begins with none, or the driver has none.
+ */
+bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
+                           size_t size);
+
+/*
  * A run_driver_finder for names that are paths: they have a slash, or end in ".sys". Which level the driver
  * is of is found by letting it register in a process of its own; what is wrong is remembered for
  * driver_image_error().

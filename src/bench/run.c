@@ -534,6 +534,16 @@ static void lower_check(struct run_assembly *run, bool is_orderly)
     run->check = NULL;
 }
 
+/* Which of the driver's functions a finding is about; while it is known. */
+static void name_functions(struct run_assembly *run)
+{
+    for (unsigned i = 0; i < run->result->finding_count; i++) {
+        struct finding_detail *detail = &run->result->findings[i].detail;
+
+        driver_image_function(run->image, detail->where, detail->function, sizeof detail->function);
+    }
+}
+
 static void lower_driver(struct run_assembly *run)
 {
     if (run->is_started)
@@ -549,6 +559,7 @@ static void lower_driver(struct run_assembly *run)
     }
     miniport_destroy(run->top);
     lower_check(run, true);
+    name_functions(run);
     driver_image_unload(run->image);
     if (run->nt) {
         trap_remove(run->nt);
@@ -578,6 +589,7 @@ static void give_everything_up(struct run_assembly *run)
         nt_end_threads(run->nt);
     miniport_destroy(run->top);
     lower_check(run, false);
+    name_functions(run);
     driver_image_unload(run->image);
     trap_remove(run->nt);
     nt_bind(run->previous_nt);

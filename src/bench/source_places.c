@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "bench/source_places.h"
 
+#include "bench/drivers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -93,15 +95,22 @@ static FILE *ask(const char *image_path, const struct places *places, pid_t *pid
     return fdopen(ends[0], "r");
 }
 
-/* "/home/me/mygpu/mygpu.c:123:9" to "mygpu.c:123": no column, and no folder. */
+/* "/home/me/mygpu/src/mygpu.c:123:9" to "src/mygpu.c:123" in /home/me/mygpu, "mygpu.c:123" elsewhere. */
 static void shorten(const char *from, char *line, size_t size)
 {
     const char *name = from, *number = strrchr(from, ':');
+    char *folder = get_current_dir_name();
+    size_t length = folder ? strlen(folder) : 0;
 
-    for (const char *at = from; *at; at++) {
-        if (*at == '/' || *at == '\\')
-            name = at + 1;
+    if (length > 1 && strncmp(from, folder, length) == 0 && from[length] == '/') {
+        name = from + length + 1;
+    } else {
+        for (const char *at = from; *at; at++) {
+            if (*at == '/' || *at == '\\')
+                name = at + 1;
+        }
     }
+    free(folder);
     if (number && number > name)
         snprintf(line, size, "%.*s", (int)(number - name), name);
     number = strrchr(line, ':');
@@ -134,7 +143,7 @@ static void read_answers(struct places *places, FILE *file)
 
 /* ---- The text ------------------------------------------------------------------------------------- */
 
-/* Whether the text before a mark names the function: "mygpu.sys!CopyPage+0x12". */
+/* Whether the text before a mark names the function: "mygpu.sys!CopyPage+0x12", "mygpu.sys!CopyPage". */
 static bool is_named(const char *text, const char *mark, const char *function)
 {
     const char *from = mark, *plus;
@@ -142,7 +151,9 @@ static bool is_named(const char *text, const char *mark, const char *function)
     while (from > text && from[-1] != '!' && from[-1] != '\n')
         from--;
     plus = memchr(from, '+', (size_t)(mark - from));
-    return plus && (size_t)(plus - from) == strlen(function) &&
+    if (!plus)
+        plus = mark;
+    return (size_t)(plus - from) == strlen(function) &&
            memcmp(from, function, (size_t)(plus - from)) == 0;
 }
 
@@ -180,13 +191,14 @@ static void replace(struct places *places, char *text, size_t size)
     }
 }
 
-void source_places_add(const char *image_path, char *text, size_t size)
+void source_places_add(const char *image_path, const struct source_text *texts, size_t count)
 {
     struct places places = {.count = 0};
     FILE *file;
     pid_t pid;
 
-    collect(&places, text);
+    for (size_t i = 0; i < count; i++)
+        collect(&places, texts[i].text);
     if (!places.count)
         return;
     file = ask(image_path, &places, &pid);
@@ -196,5 +208,48 @@ void source_places_add(const char *image_path, char *text, size_t size)
     fclose(file);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    replace(&places, text, size);
+    for (size_t i = 0; i < count; i++)
+        replace(&places, texts[i].text, texts[i].size);
+}
+
+/* ---- What is told --------------------------------------------------------------------------------- */
+
+static size_t list_detail(struct finding_detail *detail, struct source_text texts[2])
+{
+    texts[0] = (struct source_text){detail->function, sizeof detail->function};
+    texts[1] = (struct source_text){detail->objects, sizeof detail->objects};
+    return 2;
+}
+
+static void add_for_driver(const char *name, const struct source_text *texts, size_t count)
+{
+    struct run_driver driver;
+    bool has_mark = false;
+
+    for (size_t i = 0; i < count; i++)
+        has_mark |= strstr(texts[i].text, MARK) != NULL;
+    if (has_mark && run_find_driver(name, &driver) && driver.image_path)
+        source_places_add(driver.image_path, texts, count);
+}
+
+void source_places_add_to_result(struct run_result *result)
+{
+    struct source_text texts[2 * RUN_MAX_FINDINGS + 1];
+    size_t count = 0;
+
+    for (unsigned i = 0; i < result->finding_count; i++)
+        count += list_detail(&result->findings[i].detail, &texts[count]);
+    texts[count++] = (struct source_text){result->ending, sizeof result->ending};
+    add_for_driver(result->config.driver, texts, count);
+}
+
+void source_places_add_to_record(struct campaign_record *record)
+{
+    struct source_text texts[2 * CAMPAIGN_MAX_FINDINGS + 1];
+    size_t count = 0;
+
+    for (unsigned i = 0; i < record->finding_count; i++)
+        count += list_detail(&record->findings[i].detail, &texts[count]);
+    texts[count++] = (struct source_text){record->detail, sizeof record->detail};
+    add_for_driver(record->driver, texts, count);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define FINDING_WHERE_BYTES     112
+#define FINDING_FUNCTION_BYTES  192
 #define FINDING_TEXT_BYTES      640
 #define FINDING_OBJECTS_BYTES   768
 #define FINDING_ARGUMENTS_BYTES 2560
@@ -23,8 +24,10 @@
 
 /* What a person needs behind the first line. */
 struct finding_detail {
-    uint64_t event;                          /* number of the call, 0: outside of calls */
-    char where[FINDING_WHERE_BYTES];         /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+    uint64_t event;                  /* number of the call, 0: outside of calls */
+    char where[FINDING_WHERE_BYTES]; /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+    char function
+        [FINDING_FUNCTION_BYTES]; /* the driver's: "mygpu.sys!BuildPagingBuffer (mygpu.c:519)" */
     char objects[FINDING_OBJECTS_BYTES];     /* a line an object, with its last events */
     char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
     char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */

@@ -2,6 +2,7 @@
 
 #include "bench/campaign_shrink.h"
 #include "bench/profile.h"
+#include "bench/source_places.h"
 #include "report/campaign_report.h"
 #include "workload/builder.h"
 
@@ -84,6 +85,7 @@ struct request {
     char findings[512];    /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
     bool is_json;
+    struct campaign_record placed; /* the last one that showed something new, with places */
 };
 
 static double wall_now(void)
@@ -248,6 +250,26 @@ static void take_known(void *context, const struct campaign_record *record)
     campaign_summary_add(&request->summary, record);
 }
 
+/* What shows causes best, as its seed is the lowest, says where in the driver's source they are. */
+static const struct campaign_record *place_causes(struct request *request,
+                                                  const struct campaign_record *record)
+{
+    uint64_t key = campaign_record_key(record);
+    bool is_first = false;
+
+    for (size_t i = 0; i < request->summary.cause_count; i++)
+        is_first |= campaign_record_key(&request->summary.causes[i].first) == key;
+    if (!is_first)
+        return record;
+    request->placed = *record;
+    source_places_add_to_record(&request->placed);
+    for (size_t i = 0; i < request->summary.cause_count; i++) {
+        if (campaign_record_key(&request->summary.causes[i].first) == key)
+            request->summary.causes[i].first = request->placed;
+    }
+    return &request->placed;
+}
+
 /* A new cause is told at once; a further run with it is only counted. */
 static bool take_record(void *context, const struct campaign_record *record)
 {
@@ -256,6 +278,8 @@ static bool take_record(void *context, const struct campaign_record *record)
     char error[512];
 
     campaign_summary_add(&request->summary, record);
+    if (record->outcome != CAMPAIGN_CLEAN)
+        record = place_causes(request, record);
     if (request->summary.cause_count > causes && !request->is_json) {
         cli_progress_end();
         for (size_t i = causes; i < request->summary.cause_count; i++)

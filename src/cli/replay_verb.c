@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "bench/repro.h"
+#include "bench/source_places.h"
 #include "bench/trial.h"
 #include "report/report.h"
 
@@ -74,6 +75,7 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
     if (!cli_find_driver(config.driver)) {
         status = CLI_USAGE;
     } else if (trial_execute(&config, workload, (double)seconds, result)) {
+        source_places_add_to_result(result);
         cli_progress_end();
         print_result(arguments, workload, result);
         status = status_of(rule, result);

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "bench/source_places.h"
 #include "bench/trial.h"
 #include "report/report.h"
 
@@ -381,6 +382,7 @@ static enum cli_status run_model(const struct request *request, const char *path
         return CLI_INTERNAL;
     }
     result->config.events_path = NULL;
+    source_places_add_to_result(result);
     cli_progress_end();
     status = status_of(result);
     if (result->error[0])

@@ -90,6 +90,15 @@ static void add_repeats(struct text *text, unsigned *repeats)
     *repeats = 0;
 }
 
+/* For who looks the line up: of a call, inside it, as what it returns to may be the next line. */
+static void add_mark(const struct nt *nt, struct text *text, uint64_t address)
+{
+    struct image_symbol symbol;
+
+    if (image_symbol_at(nt->image, address, &symbol))
+        add(text, " (+0x%" PRIx64 ")", address - image_base(nt->image));
+}
+
 static void add_frames(const struct nt *nt, struct text *text, const struct boundary_call *call,
                        struct image_context context)
 {
@@ -116,6 +125,7 @@ static void add_frames(const struct nt *nt, struct text *text, const struct boun
             add_repeats(text, &repeats);
             exception_name_address(nt, context.rip, name, sizeof name);
             add(text, "\n  #%u %s", number, name);
+            add_mark(nt, text, number ? context.rip - 1 : context.rip);
             lines++;
         }
         last_rip = context.rip;

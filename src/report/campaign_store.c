@@ -74,6 +74,7 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "text", text_json(finding->text));
         json_object_set_new(one, "event", json_integer((json_int_t)finding->detail.event));
         json_object_set_new(one, "where", text_json(finding->detail.where));
+        json_object_set_new(one, "function", text_json(finding->detail.function));
         json_object_set_new(one, "objects", text_json(finding->detail.objects));
         json_object_set_new(one, "arguments", text_json(finding->detail.arguments));
         json_object_set_new(one, "bytes", text_json(finding->detail.bytes));
@@ -105,6 +106,7 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
         if (!GET_TEXT(one, "kind", finding->kind) || !GET_TEXT(one, "rule", finding->rule) ||
             !GET_TEXT(one, "text", finding->text) ||
             !GET_TEXT(one, "where", finding->detail.where) ||
+            !GET_TEXT(one, "function", finding->detail.function) ||
             !GET_TEXT(one, "objects", finding->detail.objects) ||
             !GET_TEXT(one, "arguments", finding->detail.arguments) ||
             !GET_TEXT(one, "bytes", finding->detail.bytes))

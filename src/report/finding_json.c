@@ -71,6 +71,7 @@ json_t *report_finding_json(const struct report_finding *finding)
     set_text(json, "text", finding->text);
     set_rule(json, finding, rule);
     set(json, "event", detail->event);
+    set_text(json, "function", detail->function);
     set_lines(json, "objects", detail->objects);
     set_lines(json, "arguments", detail->arguments);
     set_lines(json, "bytes", detail->bytes);

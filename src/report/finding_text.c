@@ -287,6 +287,7 @@ static void finding_lines(FILE *out, const struct report_finding *finding)
         fprintf(out, "  %s:%u", finding->case_file, finding->line);
     fprintf(out, "\n  %s\n", finding->text);
     rule_lines(out, finding);
+    paragraph(out, "function", detail->function);
     paragraph(out, "objects", detail->objects);
     paragraph(out, "bytes", detail->bytes);
     paragraph(out, "arguments", detail->arguments);

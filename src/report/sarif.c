@@ -174,13 +174,32 @@ static json_t *uri_json(const char *path)
     return json;
 }
 
+/* Where the driver's function begins, "mygpu.sys!Build (src/mygpu.c:519)"; 0: its debug information does not say. */
+static unsigned long source_line(const struct report_finding *finding, char *file, size_t size)
+{
+    const char *open = strrchr(finding->detail->function, '('),
+               *colon = open ? strrchr(open, ':') : NULL;
+    const char *comma = open ? strstr(open, ", ") : NULL;
+    const char *name = comma ? comma + 2 : open ? open + 1 : NULL;
+
+    if (!colon || colon <= name)
+        return 0;
+    snprintf(file, size, "%.*s", (int)(colon - name), name);
+    return strtoul(colon + 1, NULL, 10);
+}
+
+/* In the driver's source where that is known, in the case otherwise. */
 static json_t *location_json(const struct report_finding *finding)
 {
     json_t *location = json_object(), *physical = json_object(), *artifact = json_object(),
            *region = json_object();
+    char file[FINDING_FUNCTION_BYTES];
+    unsigned long line = source_line(finding, file, sizeof file);
 
-    json_object_set_new(artifact, "uri", uri_json(finding->case_file));
-    json_object_set_new(region, "startLine", json_integer(finding->line ? finding->line : 1));
+    json_object_set_new(artifact, "uri", uri_json(line ? file : finding->case_file));
+    if (!line)
+        line = finding->line ? finding->line : 1;
+    json_object_set_new(region, "startLine", json_integer((json_int_t)line));
     json_object_set_new(physical, "artifactLocation", artifact);
     json_object_set_new(physical, "region", region);
     json_object_set_new(location, "physicalLocation", physical);
