@@ -105,6 +105,7 @@ play() { # FAULT-NUMBER DDI KIND TEXT
     fi
     case $1 in
     10 | 11 | 12 | 15) ;;
+    20) grep -q "$2-$1.sys!do_fault+" "$work/out" || fail "fault $1 in DxgkDdi$2: not where" ;;
     *) grep -q "$2-$1.sys!do_fault+$place" "$work/out" || fail "fault $1 in DxgkDdi$2: not where" ;;
     esac
     rm -f "$image"
