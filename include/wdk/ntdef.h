@@ -116,7 +116,7 @@ typedef char16_t WCHAR;
 #else
 typedef unsigned short WCHAR;
 #endif
-typedef WCHAR *PWCHAR, *PWSTR, *PWCH, *LPWSTR;
+typedef WCHAR *PWCHAR, *PWSTR, *PWCH, *LPWSTR, *PZZWSTR;
 typedef const WCHAR *PCWSTR, *PCWCH, *LPCWSTR;
 
 typedef LONG NTSTATUS, *PNTSTATUS;

@@ -53,6 +53,7 @@
 #define STATUS_OBJECT_PATH_NOT_FOUND                                       ((NTSTATUS)0xC000003A)
 #define STATUS_OBJECT_PATH_SYNTAX_BAD                                      ((NTSTATUS)0xC000003B)
 #define STATUS_DATA_ERROR                                                  ((NTSTATUS)0xC000003E)
+#define STATUS_DELETE_PENDING                                              ((NTSTATUS)0xC0000056)
 #define STATUS_REVISION_MISMATCH                                           ((NTSTATUS)0xC0000059)
 #define STATUS_PROCEDURE_NOT_FOUND                                         ((NTSTATUS)0xC000007A)
 #define STATUS_INTEGER_OVERFLOW                                            ((NTSTATUS)0xC0000095)

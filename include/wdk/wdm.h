@@ -19,6 +19,8 @@
 #include "wdm/sync.h"
 #include "wdm/lock.h"
 #include "wdm/lookaside.h"
+#include "wdm/remove_lock.h"
+#include "wdm/generic_table.h"
 #include "wdm/clock.h"
 #include "wdm/io.h"
 #include "wdm/pci.h"

@@ -70,14 +70,14 @@ static void destroy_file(struct nt *nt, struct nt_object *object)
     base_free(nt->services, file, sizeof *file);
 }
 
-static const struct nt_object_type file_type = {"file object", destroy_file};
+const struct nt_object_type nt_file_type = {"file object", destroy_file};
 
 void nt_files_fini(struct nt *nt)
 {
     struct nt_object *object, *following;
 
     list_for_each_safe (object, following, &nt->objects, struct nt_object, link) {
-        if (object->type == &file_type) {
+        if (object->type == &nt_file_type) {
             list_remove(&object->link);
             destroy_file(nt, object);
         }
@@ -105,7 +105,7 @@ NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access
     file = base_alloc(nt->services, sizeof *file);
     if (!file)
         return STATUS_INSUFFICIENT_RESOURCES;
-    nt_object_init(nt, &file->object, &file_type, file);
+    nt_object_init(nt, &file->object, &nt_file_type, file);
     *File = file;
     *Device = graphics_device(nt);
     return STATUS_SUCCESS;

@@ -204,6 +204,13 @@ VOID NTAPI KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number)
         nt_misuse(nt_current(), "KeSetTargetProcessorDpc: there is no processor %d", Number);
 }
 
+NTSTATUS NTAPI KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber)
+{
+    return ProcNumber->Group || ProcNumber->Number || ProcNumber->Reserved
+               ? STATUS_INVALID_PARAMETER
+               : STATUS_SUCCESS;
+}
+
 /* ---- The end -------------------------------------------------------------------------------------- */
 
 const void *nt_dpc_in(struct nt *nt, const void *memory, uint64_t bytes)
@@ -243,8 +250,13 @@ void nt_dpcs_fini(struct nt *nt)
 }
 
 const struct nt_export nt_dpc_exports[] = {
-    NT_SERVICE(KeInitializeDpc),         NT_SERVICE(KeInitializeThreadedDpc),
-    NT_SERVICE(KeInsertQueueDpc),        NT_SERVICE(KeRemoveQueueDpc),
-    NT_SERVICE(KeFlushQueuedDpcs),       NT_SERVICE(KeSetImportanceDpc),
-    NT_SERVICE(KeSetTargetProcessorDpc), {0},
+    NT_SERVICE(KeInitializeDpc),
+    NT_SERVICE(KeInitializeThreadedDpc),
+    NT_SERVICE(KeInsertQueueDpc),
+    NT_SERVICE(KeRemoveQueueDpc),
+    NT_SERVICE(KeFlushQueuedDpcs),
+    NT_SERVICE(KeSetImportanceDpc),
+    NT_SERVICE(KeSetTargetProcessorDpc),
+    NT_SERVICE(KeSetTargetProcessorDpcEx),
+    {0},
 };

@@ -80,7 +80,13 @@ const struct nt_export *nt_export_at(size_t index);
     X(work)                                                                                        \
     X(clock)                                                                                       \
     X(interlocked)                                                                                 \
-    X(lookaside)
+    X(lookaside)                                                                                   \
+    X(remove_lock)                                                                                 \
+    X(float_state)                                                                                 \
+    X(file)                                                                                        \
+    X(device_interface)                                                                            \
+    X(generic_table)                                                                               \
+    X(resource_list)
 
 #define X(area) extern const struct nt_export nt_##area##_exports[];
 NT_EXPORT_LISTS(X)

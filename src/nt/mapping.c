@@ -109,6 +109,8 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
 void nt_unmap(struct nt *nt, struct nt_mapping *mapping)
 {
     list_remove(&mapping->link);
+    if (mapping->holder)
+        *mapping->holder = NULL;
     if (mapping->window)
         page_window_close(mapping->window);
     else if (mapping->store)

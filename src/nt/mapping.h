@@ -28,9 +28,10 @@ struct nt_mapping {
     struct page_store *store; /* NULL: registers */
     struct page_mapping view; /* one of these two */
     struct page_window *window;
-    const void *owner; /* the MDL */
-    uint64_t bytes;    /* of the request that made it */
-    uint64_t offset;   /* in the first page, where that begins */
+    const void *owner;          /* the MDL */
+    uint64_t bytes;             /* of the request that made it */
+    uint64_t offset;            /* in the first page, where that begins */
+    struct nt_mapping **holder; /* is NULL when this ends; NULL: nobody holds it */
 };
 
 struct nt_mapping *nt_map(struct nt *nt, enum nt_mapping_kind kind, const uint64_t *pfns,

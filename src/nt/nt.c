@@ -50,6 +50,9 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt_scheduler_init(nt);
     list_init(&nt->symbolic_links);
     list_init(&nt->lookasides);
+    list_init(&nt->interfaces);
+    list_init(&nt->properties);
+    list_init(&nt->remove_lock_holds);
     return nt;
 }
 
@@ -62,10 +65,13 @@ void nt_destroy(struct nt *nt)
         current = NULL;
     nt_callbacks_fini(nt);
     nt_lookasides_fini(nt);
+    nt_interfaces_fini(nt);
+    nt_properties_fini(nt);
+    nt_remove_locks_fini(nt);
     nt_registry_fini(nt);
     nt_files_fini(nt);
-    nt_reserved_fini(nt);
     nt_mappings_fini(nt);
+    nt_reserved_fini(nt);
     nt_held_pages_fini(nt);
     nt_pool_fini(nt);
     nt_pages_fini(&nt->pages);
@@ -145,6 +151,12 @@ KIRQL NTAPI KfRaiseIrql(KIRQL NewIrql)
     if (NewIrql < nt->irql)
         KeBugCheckEx(IRQL_NOT_GREATER_OR_EQUAL, nt->irql, NewIrql, 0, 0);
     return nt_set_irql(nt, NewIrql);
+}
+
+/* The export of what headers have as a macro. */
+static KIRQL NTAPI raise_to_dispatch(VOID)
+{
+    return KfRaiseIrql(DISPATCH_LEVEL);
 }
 
 VOID NTAPI KeLowerIrql(KIRQL NewIrql)
@@ -301,6 +313,7 @@ REGISTER_FUNCTIONS(ULONG64, ULONG64)
 const struct nt_export nt_kernel_exports[] = {
     NT_SERVICE(KeGetCurrentIrql),
     NT_SERVICE(KfRaiseIrql),
+    {"KeRaiseIrqlToDpcLevel", (const void *)raise_to_dispatch, NT_EXPORT_SERVICE, NULL},
     NT_SERVICE(KeLowerIrql),
     NT_SERVICE(KeBugCheckEx),
     NT_SERVICE(DbgPrint),

@@ -56,6 +56,9 @@ struct nt {
     struct list held_pages; /* of struct nt_held_pages: by MDLs */
 
     struct nt_key *registry;       /* NULL: nobody asked */
+    struct list remove_lock_holds; /* acquisitions */
+    struct list interfaces;        /* of struct device_interface: that were registered */
+    struct list properties;        /* of IoSetDevicePropertyData() */
     struct list lookasides;        /* of struct nt_lookaside: that the driver has */
     struct list symbolic_links;    /* that the driver made */
     const void *registrar;         /* what registers a driver: DxgkInitialize */
@@ -138,6 +141,9 @@ const void *nt_export_address(struct nt *nt, const char *name);
 #define NT_POOL_FREE_ADDRESS  0x46u
 #define NT_POOL_TAG_ZERO      0x9Bu
 
+/* Of buffers of strings: what RtlFreeUnicodeString() frees. */
+#define NT_STRING_TAG 0x67727453u /* "Strg" */
+
 /* The tag of who gives none: "None". */
 #define NT_POOL_NO_TAG 0x656e6f4eu
 
@@ -166,6 +172,11 @@ bool nt_pool_is_paged(const struct nt *nt, const void *address); /* anywhere in 
 uint64_t nt_pool_count(const struct nt *nt, uint32_t tag, uint64_t bytes);
 void nt_put_tag(uint32_t tag, char text[5]);
 
+void nt_remove_locks_fini(struct nt *nt);
+void nt_remove_locks_freed(struct nt *nt, const void *memory, uint64_t bytes);
+void nt_interfaces_fini(struct nt *nt);
+void nt_interfaces_left(struct nt *nt, nt_leftover *tell, void *context);
+void nt_properties_fini(struct nt *nt);
 void nt_lookasides_fini(struct nt *nt);
 void nt_lookasides_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes);

@@ -18,9 +18,12 @@ struct _OBJECT_TYPE {
     const struct nt_object_type *type;
 };
 
-static OBJECT_TYPE thread_type = {&nt_thread_type}, event_type = {&nt_event_type};
-static POBJECT_TYPE thread_type_pointer = &thread_type, event_type_pointer = &event_type;
-POBJECT_TYPE *PsThreadType = &thread_type_pointer, *ExEventObjectType = &event_type_pointer;
+static OBJECT_TYPE thread_type = {&nt_thread_type}, event_type = {&nt_event_type},
+                   file_type = {&nt_file_type};
+static POBJECT_TYPE thread_type_pointer = &thread_type, event_type_pointer = &event_type,
+                    file_type_pointer = &file_type;
+POBJECT_TYPE *PsThreadType = &thread_type_pointer, *ExEventObjectType = &event_type_pointer,
+             *IoFileObjectType = &file_type_pointer;
 
 void nt_objects_init(struct nt *nt)
 {
@@ -165,6 +168,7 @@ LONG_PTR NTAPI ObfReferenceObject(PVOID Object)
     struct nt *nt = nt_current();
     struct nt_object *object = find_body(nt, "ObfReferenceObject", Object);
 
+    nt_require_irql(nt, "ObfReferenceObject", DISPATCH_LEVEL);
     if (!object)
         return 0;
     nt_object_reference(object);
@@ -176,6 +180,7 @@ NTSTATUS NTAPI ObReferenceObjectByPointer(PVOID Object, ACCESS_MASK DesiredAcces
 {
     struct nt_object *object = find_body(nt_current(), "ObReferenceObjectByPointer", Object);
 
+    nt_require_irql(nt_current(), "ObReferenceObjectByPointer", DISPATCH_LEVEL);
     if (!object || (ObjectType && object->type != ObjectType->type))
         return STATUS_OBJECT_TYPE_MISMATCH;
     nt_object_reference(object);
@@ -188,6 +193,7 @@ LONG_PTR NTAPI ObfDereferenceObject(PVOID Object)
     struct nt_object *object = find_body(nt, "ObfDereferenceObject", Object);
     LONG_PTR left;
 
+    nt_require_irql(nt, "ObfDereferenceObject", DISPATCH_LEVEL);
     if (!object)
         return 0;
     /* What the bench and open handles hold is not the driver's to give up. */
@@ -201,7 +207,49 @@ LONG_PTR NTAPI ObfDereferenceObject(PVOID Object)
     return left;
 }
 
+/* Tags are for who traces references in a debugger; they have no effect. */
+NTSTATUS NTAPI ObReferenceObjectByHandleWithTag(HANDLE Handle, ACCESS_MASK DesiredAccess,
+                                                POBJECT_TYPE ObjectType, KPROCESSOR_MODE AccessMode,
+                                                ULONG Tag, PVOID *Object, PVOID HandleInformation)
+{
+    return ObReferenceObjectByHandle(Handle, DesiredAccess, ObjectType, AccessMode, Object,
+                                     HandleInformation);
+}
+
+NTSTATUS NTAPI ObReferenceObjectByPointerWithTag(PVOID Object, ACCESS_MASK DesiredAccess,
+                                                 POBJECT_TYPE ObjectType,
+                                                 KPROCESSOR_MODE AccessMode, ULONG Tag)
+{
+    return ObReferenceObjectByPointer(Object, DesiredAccess, ObjectType, AccessMode);
+}
+
+LONG_PTR NTAPI ObfReferenceObjectWithTag(PVOID Object, ULONG Tag)
+{
+    return ObfReferenceObject(Object);
+}
+
+LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag)
+{
+    return ObfDereferenceObject(Object);
+}
+
+VOID NTAPI ObDereferenceObjectDeferDelete(PVOID Object)
+{
+    ObfDereferenceObject(Object);
+}
+
+VOID NTAPI ObDereferenceObjectDeferDeleteWithTag(PVOID Object, ULONG Tag)
+{
+    ObfDereferenceObject(Object);
+}
+
 const struct nt_export nt_object_exports[] = {
+    NT_SERVICE(ObReferenceObjectByHandleWithTag),
+    NT_SERVICE(ObReferenceObjectByPointerWithTag),
+    NT_SERVICE(ObfReferenceObjectWithTag),
+    NT_SERVICE(ObfDereferenceObjectWithTag),
+    NT_SERVICE(ObDereferenceObjectDeferDelete),
+    NT_SERVICE(ObDereferenceObjectDeferDeleteWithTag),
     NT_SERVICE(ZwClose),
     NT_SERVICE(ObReferenceObjectByHandle),
     NT_SERVICE(ObReferenceObjectByPointer),
@@ -211,5 +259,6 @@ const struct nt_export nt_object_exports[] = {
     /* Drivers declare pointers to these: what the import is bound to is the pointer's value. */
     {"PsThreadType", &thread_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {"ExEventObjectType", &event_type_pointer, NT_EXPORT_VARIABLE, NULL},
+    {"IoFileObjectType", &file_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {0},
 };

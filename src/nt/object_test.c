@@ -26,6 +26,32 @@ static void a_handle_keeps_its_object(void **state)
     assert_no_misuse();
 }
 
+static void references_with_tags_are_references(void **state)
+{
+    HANDLE handle;
+    PVOID object;
+    PKEVENT event = IoCreateNotificationEvent(NULL, &handle);
+
+    assert_int_equal(ObReferenceObjectByHandleWithTag(handle, 0, *IoFileObjectType, KernelMode,
+                                                      TEST_TAG, &object, NULL),
+                     STATUS_OBJECT_TYPE_MISMATCH);
+    assert_int_equal(ObReferenceObjectByHandleWithTag(handle, 0, *ExEventObjectType, KernelMode,
+                                                      TEST_TAG, &object, NULL),
+                     STATUS_SUCCESS);
+    assert_ptr_equal(object, event);
+    assert_int_equal(
+        ObReferenceObjectByPointerWithTag(event, 0, *ExEventObjectType, KernelMode, TEST_TAG),
+        STATUS_SUCCESS);
+    assert_int_equal(ObReferenceObjectWithTag(event, TEST_TAG), 4);
+    assert_int_equal(ObDereferenceObjectWithTag(event, TEST_TAG), 3);
+    ObDereferenceObjectDeferDeleteWithTag(event, TEST_TAG);
+    ObDereferenceObjectDeferDelete(event);
+    assert_no_misuse();
+    ObDereferenceObjectWithTag(event, TEST_TAG);
+    assert_misuse("given up more often than it was referenced");
+    assert_int_equal(ZwClose(handle), STATUS_SUCCESS);
+}
+
 static void what_is_no_handle_or_of_another_type_is_refused(void **state)
 {
     HANDLE handle;
@@ -83,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
         TEST(a_handle_keeps_its_object),
+        TEST(references_with_tags_are_references),
         TEST(what_is_no_handle_or_of_another_type_is_refused),
         TEST(a_reference_too_few_is_told),
         TEST(there_are_as_many_handles_as_one_likes),

@@ -235,7 +235,8 @@ struct nt_key *nt_registry(struct nt *nt)
 
 struct open_key {
     struct nt_object object;
-    struct nt_key *key; /* keys are not deleted */
+    struct nt_key *key; /* NULL: it was deleted */
+    ACCESS_MASK access;
 };
 
 static void close_key(struct nt *nt, struct nt_object *object)
@@ -271,10 +272,11 @@ NTSTATUS nt_key_of_handle(struct nt *nt, HANDLE handle, struct nt_key **out_key)
     if (object->type != &key_type)
         return STATUS_OBJECT_TYPE_MISMATCH;
     *out_key = container_of(object, struct open_key, object)->key;
-    return STATUS_SUCCESS;
+    return *out_key ? STATUS_SUCCESS : STATUS_KEY_DELETED;
 }
 
-static NTSTATUS open_handle(struct nt *nt, struct nt_key *key, PHANDLE out_handle)
+static NTSTATUS open_handle(struct nt *nt, struct nt_key *key, ACCESS_MASK access,
+                            PHANDLE out_handle)
 {
     struct open_key *open = base_alloc(nt->services, sizeof *open);
     NTSTATUS status;
@@ -282,19 +284,22 @@ static NTSTATUS open_handle(struct nt *nt, struct nt_key *key, PHANDLE out_handl
     if (!open)
         return STATUS_INSUFFICIENT_RESOURCES;
     open->key = key;
+    open->access = access;
     nt_object_init(nt, &open->object, &key_type, open);
     status = nt_handle_create(nt, &open->object, out_handle);
     nt_object_dereference(nt, &open->object); /* the handle holds it, or nobody does */
     return status;
 }
 
-static NTSTATUS open_key(PHANDLE out_handle, POBJECT_ATTRIBUTES attributes, bool *out_is_new)
+static NTSTATUS open_key(const char *service, PHANDLE out_handle, ACCESS_MASK access,
+                         POBJECT_ATTRIBUTES attributes, bool *out_is_new)
 {
     struct nt *nt = nt_current();
     PCUNICODE_STRING name = attributes->ObjectName;
     struct nt_key *from = NULL, *key;
     NTSTATUS status = STATUS_SUCCESS;
 
+    nt_require_irql(nt, service, PASSIVE_LEVEL);
     *out_handle = NULL;
     if (attributes->Length != sizeof *attributes || !name)
         return STATUS_INVALID_PARAMETER;
@@ -305,18 +310,18 @@ static NTSTATUS open_key(PHANDLE out_handle, POBJECT_ATTRIBUTES attributes, bool
     if (NT_SUCCESS(status))
         status =
             nt_key_find(nt, from, name->Buffer, name->Length / sizeof(WCHAR), out_is_new, &key);
-    return NT_SUCCESS(status) ? open_handle(nt, key, out_handle) : status;
+    return NT_SUCCESS(status) ? open_handle(nt, key, access, out_handle) : status;
 }
 
 NTSTATUS NTAPI ZwOpenKey(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes)
 {
-    return open_key(Handle, Attributes, NULL);
+    return open_key("ZwOpenKey", Handle, Access, Attributes, NULL);
 }
 
 NTSTATUS NTAPI ZwOpenKeyEx(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
                            ULONG Options)
 {
-    return open_key(Handle, Attributes, NULL);
+    return open_key("ZwOpenKeyEx", Handle, Access, Attributes, NULL);
 }
 
 NTSTATUS NTAPI ZwCreateKey(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
@@ -324,18 +329,52 @@ NTSTATUS NTAPI ZwCreateKey(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTE
                            PULONG Disposition)
 {
     bool is_new;
-    NTSTATUS status = open_key(Handle, Attributes, &is_new);
+    NTSTATUS status = open_key("ZwCreateKey", Handle, Access, Attributes, &is_new);
 
     if (NT_SUCCESS(status) && Disposition)
         *Disposition = is_new ? REG_CREATED_NEW_KEY : REG_OPENED_EXISTING_KEY;
     return status;
 }
 
+static NTSTATUS key_of(const char *service, HANDLE handle, struct nt_key **out_key)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt, service, PASSIVE_LEVEL);
+    return nt_key_of_handle(nt, handle, out_key);
+}
+
+#define MAY_DELETE (DELETE | MAXIMUM_ALLOWED | GENERIC_ALL)
+
+/* All handles of the key are good for ZwClose() only from then on. */
+NTSTATUS NTAPI ZwDeleteKey(HANDLE Handle)
+{
+    struct nt *nt = nt_current();
+    struct nt_object *object = nt_handle_find(nt, Handle, NULL);
+    struct nt_key *key;
+    NTSTATUS status = key_of(__func__, Handle, &key);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!(container_of(object, struct open_key, object)->access & MAY_DELETE))
+        return STATUS_ACCESS_DENIED;
+    if (!list_is_empty(&key->keys) || key == nt->registry)
+        return STATUS_CANNOT_DELETE;
+    list_for_each (object, &nt->objects, struct nt_object, link) {
+        struct open_key *open = container_of(object, struct open_key, object);
+
+        if (object->type == &key_type && open->key == key)
+            open->key = NULL;
+    }
+    destroy_key(nt, key);
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS NTAPI ZwFlushKey(HANDLE Handle)
 {
     struct nt_key *key;
 
-    return nt_key_of_handle(nt_current(), Handle, &key);
+    return key_of(__func__, Handle, &key);
 }
 
 /* The device's key, or that of its driver's installation. There is one device. */
@@ -346,13 +385,14 @@ NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT Device, ULONG Kind, ACCESS
     struct nt_key *key;
     NTSTATUS status;
 
+    nt_require_irql(nt, "IoOpenDeviceRegistryKey", PASSIVE_LEVEL);
     *Handle = NULL;
     if ((Kind & 3) != PLUGPLAY_REGKEY_DEVICE && (Kind & 3) != PLUGPLAY_REGKEY_DRIVER)
         return STATUS_INVALID_PARAMETER;
     status = nt_key_find_text(
         nt, (Kind & 3) == PLUGPLAY_REGKEY_DEVICE ? NT_REGISTRY_DEVICE : NT_REGISTRY_DRIVER, NULL,
         &key);
-    return NT_SUCCESS(status) ? open_handle(nt, key, Handle) : status;
+    return NT_SUCCESS(status) ? open_handle(nt, key, Access, Handle) : status;
 }
 
 /* ---- Values --------------------------------------------------------------------------------- */
@@ -367,7 +407,7 @@ NTSTATUS NTAPI ZwSetValueKey(HANDLE Handle, PUNICODE_STRING Name, ULONG TitleInd
 {
     struct nt *nt = nt_current();
     struct nt_key *key;
-    NTSTATUS status = nt_key_of_handle(nt, Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -380,7 +420,7 @@ NTSTATUS NTAPI ZwDeleteValueKey(HANDLE Handle, PUNICODE_STRING Name)
     struct nt *nt = nt_current();
     struct nt_key *key;
     struct nt_value *value;
-    NTSTATUS status = nt_key_of_handle(nt, Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -450,7 +490,7 @@ NTSTATUS NTAPI ZwQueryValueKey(HANDLE Handle, PUNICODE_STRING Name,
 {
     struct nt_key *key;
     const struct nt_value *value;
-    NTSTATUS status = nt_key_of_handle(nt_current(), Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -463,7 +503,7 @@ NTSTATUS NTAPI ZwEnumerateValueKey(HANDLE Handle, ULONG Index, KEY_VALUE_INFORMA
 {
     struct nt_key *key;
     const struct nt_value *value;
-    NTSTATUS status = nt_key_of_handle(nt_current(), Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -517,7 +557,7 @@ NTSTATUS NTAPI ZwQueryKey(HANDLE Handle, KEY_INFORMATION_CLASS Class, PVOID Out,
                           PULONG Needed)
 {
     struct nt_key *key;
-    NTSTATUS status = nt_key_of_handle(nt_current(), Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     return NT_SUCCESS(status) ? tell_key(key, Class, Out, Room, Needed) : status;
 }
@@ -526,7 +566,7 @@ NTSTATUS NTAPI ZwEnumerateKey(HANDLE Handle, ULONG Index, KEY_INFORMATION_CLASS 
                               ULONG Room, PULONG Needed)
 {
     struct nt_key *key, *child;
-    NTSTATUS status = nt_key_of_handle(nt_current(), Handle, &key);
+    NTSTATUS status = key_of(__func__, Handle, &key);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -541,6 +581,7 @@ const struct nt_export nt_registry_exports[] = {
     NT_SERVICE(ZwOpenKey),
     NT_SERVICE(ZwOpenKeyEx),
     NT_SERVICE(ZwCreateKey),
+    NT_SERVICE(ZwDeleteKey),
     NT_SERVICE(ZwFlushKey),
     NT_SERVICE(ZwSetValueKey),
     NT_SERVICE(ZwDeleteValueKey),

@@ -27,6 +27,7 @@ static NTSTATUS find_key(struct nt *nt, ULONG relative, PCWSTR path, bool *out_i
     struct nt_key *from = NULL;
     NTSTATUS status = STATUS_SUCCESS;
 
+    nt_require_irql(nt, "RtlQueryRegistryValues (or one of its kin)", PASSIVE_LEVEL);
     relative &= ~RTL_REGISTRY_OPTIONAL;
     if (relative & RTL_REGISTRY_HANDLE)
         return nt_key_of_handle(nt, (HANDLE)(uintptr_t)path, out_key);

@@ -98,6 +98,33 @@ static void keys_and_values_are_made_listed_and_deleted(void **state)
     /* teardown: the handle that is left, and all keys, are freed */
 }
 
+static void a_key_is_deleted_for_all_who_have_it_open(void **state)
+{
+    UNICODE_STRING name = U("Value");
+    ULONG disposition, number = 1, needed;
+    HANDLE parent, child, other, reader;
+
+    assert_int_equal(create_key(NULL, U(SERVICE "\\Going"), &parent, &disposition), STATUS_SUCCESS);
+    assert_int_equal(create_key(parent, U("Child"), &child, &disposition), STATUS_SUCCESS);
+    assert_int_equal(create_key(parent, U("Child"), &other, &disposition), STATUS_SUCCESS);
+    assert_int_equal(open_key(parent, U("Child"), &reader), STATUS_SUCCESS);
+    assert_int_equal(ZwSetValueKey(child, &name, 0, REG_DWORD, &number, 4), STATUS_SUCCESS);
+    assert_int_equal(ZwDeleteKey(parent), STATUS_CANNOT_DELETE);
+    assert_int_equal(ZwDeleteKey(reader), STATUS_ACCESS_DENIED);
+    assert_int_equal(ZwDeleteKey(child), STATUS_SUCCESS);
+    assert_int_equal(ZwDeleteKey(child), STATUS_KEY_DELETED);
+    assert_int_equal(ZwSetValueKey(other, &name, 0, REG_DWORD, &number, 4), STATUS_KEY_DELETED);
+    assert_int_equal(ZwQueryKey(reader, KeyBasicInformation, NULL, 0, &needed), STATUS_KEY_DELETED);
+    assert_int_equal(ZwClose(child), STATUS_SUCCESS);
+    assert_int_equal(ZwClose(other), STATUS_SUCCESS);
+    assert_int_equal(ZwClose(reader), STATUS_SUCCESS);
+    assert_int_equal(open_key(parent, U("Child"), &child), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(ZwDeleteKey(parent), STATUS_SUCCESS);
+    assert_int_equal(open_key(NULL, U(SERVICE "\\Going"), &child), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(ZwClose(parent), STATUS_SUCCESS);
+    assert_int_equal(ZwDeleteKey(parent), STATUS_INVALID_HANDLE);
+}
+
 static void the_device_has_keys_of_its_own(void **state)
 {
     UNICODE_STRING name = U("DriverDesc");
@@ -217,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(the_service_of_the_driver_is_there),
         KERNEL_TEST(keys_and_values_are_made_listed_and_deleted),
+        KERNEL_TEST(a_key_is_deleted_for_all_who_have_it_open),
         KERNEL_TEST(the_device_has_keys_of_its_own),
         KERNEL_TEST(a_table_asks_for_many_values),
         KERNEL_TEST(every_failure_of_memory_leaves_it_whole),

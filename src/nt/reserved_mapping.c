@@ -100,6 +100,7 @@ PVOID NTAPI MmMapLockedPagesWithReservedMapping(PVOID MappingAddress, ULONG Pool
                                Mdl->ByteOffset, Mdl->ByteCount, Mdl);
     if (!range->mapping)
         return NULL;
+    range->mapping->holder = &range->mapping;
     Mdl->MdlFlags |= MDL_MAPPED_TO_SYSTEM_VA;
     Mdl->MappedSystemVa = range->address;
     return range->address + Mdl->ByteOffset;
@@ -123,7 +124,6 @@ VOID NTAPI MmUnmapReservedMapping(PVOID BaseAddress, ULONG PoolTag, PMDL Mdl)
         KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_UNMAP_OF_NOT_MAPPED, (ULONG_PTR)BaseAddress,
                      PoolTag, range->page_count);
     nt_unmap(nt, range->mapping);
-    range->mapping = NULL;
     Mdl->MdlFlags &= (CSHORT)~MDL_MAPPED_TO_SYSTEM_VA;
     Mdl->MappedSystemVa = NULL;
 }

@@ -81,6 +81,23 @@ static void a_list_keeps_its_offset(void **state)
     ExFreePoolWithTag(block, TAG);
 }
 
+/* Giving the pages back ends what shows them, and the addresses know. */
+static void pages_that_go_leave_the_addresses(void **state)
+{
+    PMDL mdl = MmAllocatePagesForMdlEx(ANYWHERE, PAGE_SIZE, MmCached, 0);
+    uint8_t *range = MmAllocateMappingAddress(PAGE_SIZE, TAG);
+
+    assert_non_null(MmMapLockedPagesWithReservedMapping(range, TAG, mdl, MmCached));
+    MmFreePagesFromMdl(mdl);
+    ExFreePool(mdl);
+    mdl = MmAllocatePagesForMdlEx(ANYWHERE, PAGE_SIZE, MmCached, 0);
+    assert_non_null(MmMapLockedPagesWithReservedMapping(range, TAG, mdl, MmCached));
+    MmUnmapReservedMapping(range, TAG, mdl);
+    MmFreePagesFromMdl(mdl);
+    ExFreePool(mdl);
+    MmFreeMappingAddress(range, TAG);
+}
+
 static void misuse_is_what_windows_calls_it(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -110,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MACHINE_TEST(one_range_shows_one_list_after_another),
         MACHINE_TEST(a_list_keeps_its_offset),
+        MACHINE_TEST(pages_that_go_leave_the_addresses),
         MACHINE_TEST(misuse_is_what_windows_calls_it),
     };
 

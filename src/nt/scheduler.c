@@ -744,6 +744,7 @@ void nt_memory_freed(struct nt *nt, const void *memory, uint64_t bytes)
         KeBugCheckEx(NT_TIMER_OR_DPC_INVALID, 1, (ULONG_PTR)dpc, (ULONG_PTR)memory,
                      (ULONG_PTR)memory + bytes);
     nt_lookasides_freed(nt, memory, bytes);
+    nt_remove_locks_freed(nt, memory, bytes);
     list_for_each (wait, &nt->scheduler.waits, struct nt_wait, link) {
         for (uint32_t i = 0; i < wait->count; i++) {
             if ((uintptr_t)wait->objects[i] - (uintptr_t)memory < bytes) {
@@ -791,6 +792,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
     nt_callbacks_left(nt, tell, context);
     nt_lookasides_left(nt, tell, context);
     nt_reserved_left(nt, tell, context);
+    nt_interfaces_left(nt, tell, context);
 }
 
 void nt_end_threads(struct nt *nt)

@@ -112,7 +112,7 @@ struct nt_thread {
     NTSTATUS exit_status;
 };
 
-extern const struct nt_object_type nt_thread_type, nt_event_type;
+extern const struct nt_object_type nt_thread_type, nt_event_type, nt_file_type;
 
 /* Either start, the driver's, or bench_main. The object has one reference, the running thread's own. */
 NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),

@@ -324,32 +324,6 @@ NTSTATUS NTAPI IoWMIRegistrationControl(PDEVICE_OBJECT Device, ULONG Action)
     return STATUS_SUCCESS;
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
-
-/* The volumes are there and empty: nothing to open, and nobody may write. */
-NTSTATUS NTAPI ZwCreateFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
-                            PIO_STATUS_BLOCK Io, PLARGE_INTEGER Size, ULONG FileAttributes,
-                            ULONG Share, ULONG Disposition, ULONG Options, PVOID Ea, ULONG EaLength)
-{
-    NTSTATUS status = Disposition == FILE_OPEN || Disposition == FILE_OVERWRITE
-                          ? STATUS_OBJECT_NAME_NOT_FOUND
-                          : STATUS_ACCESS_DENIED;
-
-    if (!Handle || !Attributes || !Io || Disposition > FILE_OVERWRITE_IF)
-        return STATUS_INVALID_PARAMETER;
-    *Handle = NULL;
-    Io->Status = status;
-    Io->Information = 0;
-    return status;
-}
-
-NTSTATUS NTAPI ZwOpenFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
-                          PIO_STATUS_BLOCK Io, ULONG Share, ULONG Options)
-{
-    return ZwCreateFile(Handle, Access, Attributes, Io, NULL, 0, Share, FILE_OPEN, Options, NULL,
-                        0);
-}
-
 const struct nt_export nt_system_exports[] = {
     NT_SERVICE(RtlGetVersion),
     NT_SERVICE(RtlIsNtDdiVersionAvailable),
@@ -389,7 +363,5 @@ const struct nt_export nt_system_exports[] = {
      NULL},
     NT_SERVICE(WmiQueryTraceInformation),
     NT_SERVICE(IoWMIRegistrationControl),
-    NT_SERVICE(ZwCreateFile),
-    NT_SERVICE(ZwOpenFile),
     {0},
 };

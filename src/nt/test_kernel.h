@@ -54,6 +54,13 @@ static inline void test_on_misuse(void *context, const char *text)
     snprintf(kernel->misuse, sizeof kernel->misuse, "%s", text);
 }
 
+/* The last that was told since has this part. */
+#define assert_misuse(kernel, part)                                                                \
+    do {                                                                                           \
+        assert_non_null(strstr((kernel)->misuse, part));                                           \
+        (kernel)->misuse[0] = '\0';                                                                \
+    } while (0)
+
 static inline int test_kernel_start(void **state, bool has_machine)
 {
     static struct test_kernel kernel;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 /* What the kernel's own strings are allocated with. */
-#define STRING_TAG 0x67727453u /* "Strg" */
 
 static size_t wide_length(PCWSTR string)
 {
@@ -100,20 +99,20 @@ VOID NTAPI RtlInitUnicodeString(PUNICODE_STRING String, PCWSTR Source)
 
 static void *take_buffer(ULONG bytes)
 {
-    return ExAllocatePoolWithTag(PagedPool, bytes, STRING_TAG);
+    return ExAllocatePoolWithTag(PagedPool, bytes, NT_STRING_TAG);
 }
 
 VOID NTAPI RtlFreeUnicodeString(PUNICODE_STRING String)
 {
     if (String->Buffer)
-        ExFreePoolWithTag(String->Buffer, STRING_TAG);
+        ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
     *String = (UNICODE_STRING){0};
 }
 
 VOID NTAPI RtlFreeAnsiString(PANSI_STRING String)
 {
     if (String->Buffer)
-        ExFreePoolWithTag(String->Buffer, STRING_TAG);
+        ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
     *String = (ANSI_STRING){0};
 }
 

@@ -8,6 +8,7 @@
 #define WDM_CLOCK_H
 
 #include "base.h"
+#include "sync.h"
 
 typedef struct _PROCESSOR_NUMBER {
     USHORT Group;
@@ -26,7 +27,14 @@ typedef struct _GROUP_AFFINITY {
 typedef ULONG_PTR NTAPI KIPI_BROADCAST_WORKER(ULONG_PTR Argument);
 typedef KIPI_BROADCAST_WORKER *PKIPI_BROADCAST_WORKER;
 
+typedef struct _KFLOATING_SAVE {
+    ULONG Dummy;
+} KFLOATING_SAVE, *PKFLOATING_SAVE;
+
 EXTERN_C_START
+
+NTKERNELAPI NTSTATUS NTAPI KeSaveFloatingPointState(PKFLOATING_SAVE FloatSave);
+NTKERNELAPI NTSTATUS NTAPI KeRestoreFloatingPointState(PKFLOATING_SAVE FloatSave);
 
 NTKERNELAPI VOID NTAPI KeStallExecutionProcessor(ULONG MicroSeconds);
 NTKERNELAPI LARGE_INTEGER NTAPI KeQueryPerformanceCounter(PLARGE_INTEGER PerformanceFrequency);
@@ -57,6 +65,7 @@ NTKERNELAPI VOID NTAPI KeRevertToUserAffinityThreadEx(KAFFINITY Affinity);
 NTKERNELAPI VOID NTAPI KeSetSystemGroupAffinityThread(PGROUP_AFFINITY Affinity,
                                                       PGROUP_AFFINITY PreviousAffinity);
 NTKERNELAPI VOID NTAPI KeRevertToUserGroupAffinityThread(PGROUP_AFFINITY PreviousAffinity);
+NTKERNELAPI NTSTATUS NTAPI KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber);
 NTKERNELAPI ULONG_PTR NTAPI KeIpiGenericCall(PKIPI_BROADCAST_WORKER BroadcastFunction,
                                              ULONG_PTR Context);
 

@@ -45,6 +45,21 @@ struct DECLSPEC_ALIGN(16) _DEVICE_OBJECT {
     PVOID Reserved;
 };
 
+/* Properties that drivers keep with a device. */
+
+typedef ULONG LCID, *PLCID;
+typedef ULONG DEVPROPTYPE, *PDEVPROPTYPE;
+typedef ULONG DEVPROPID, *PDEVPROPID;
+typedef GUID DEVPROPGUID, *PDEVPROPGUID;
+typedef struct _DEVPROPKEY {
+    DEVPROPGUID fmtid;
+    DEVPROPID pid;
+} DEVPROPKEY, *PDEVPROPKEY;
+
+#define LOCALE_NEUTRAL                     0u
+#define PLUGPLAY_PROPERTY_PERSISTENT       0x00000001u
+#define DEVICE_INTERFACE_INCLUDE_NONACTIVE 0x00000001u
+
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ == 8
 C_ASSERT(sizeof(struct _DEVICE_OBJECT) == 0x150);
 #endif
@@ -65,6 +80,30 @@ NTKERNELAPI VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT DeviceObject);
 NTKERNELAPI NTSTATUS NTAPI IoCreateSymbolicLink(PUNICODE_STRING SymbolicLinkName,
                                                 PUNICODE_STRING DeviceName);
 NTKERNELAPI NTSTATUS NTAPI IoDeleteSymbolicLink(PUNICODE_STRING SymbolicLinkName);
+
+NTKERNELAPI NTSTATUS NTAPI IoGetDevicePropertyData(PDEVICE_OBJECT Pdo,
+                                                   const DEVPROPKEY *PropertyKey, LCID Lcid,
+                                                   ULONG Flags, ULONG Size, PVOID Data,
+                                                   PULONG RequiredSize, PDEVPROPTYPE Type);
+NTKERNELAPI NTSTATUS NTAPI IoSetDevicePropertyData(PDEVICE_OBJECT Pdo,
+                                                   const DEVPROPKEY *PropertyKey, LCID Lcid,
+                                                   ULONG Flags, DEVPROPTYPE Type, ULONG Size,
+                                                   PVOID Data);
+/* The name is given up by RtlFreeUnicodeString, the list of names by ExFreePool. */
+NTKERNELAPI NTSTATUS NTAPI IoRegisterDeviceInterface(PDEVICE_OBJECT PhysicalDeviceObject,
+                                                     const GUID *InterfaceClassGuid,
+                                                     PUNICODE_STRING ReferenceString,
+                                                     PUNICODE_STRING SymbolicLinkName);
+NTKERNELAPI NTSTATUS NTAPI IoSetDeviceInterfaceState(PUNICODE_STRING SymbolicLinkName,
+                                                     BOOLEAN Enable);
+NTKERNELAPI NTSTATUS NTAPI IoGetDeviceInterfaces(const GUID *InterfaceClassGuid,
+                                                 PDEVICE_OBJECT PhysicalDeviceObject, ULONG Flags,
+                                                 PZZWSTR *SymbolicLinkList);
+
+NTSYSAPI ULONGLONG NTAPI RtlCmDecodeMemIoResource(PCM_PARTIAL_RESOURCE_DESCRIPTOR Descriptor,
+                                                  PULONGLONG Start);
+NTSYSAPI NTSTATUS NTAPI RtlCmEncodeMemIoResource(PCM_PARTIAL_RESOURCE_DESCRIPTOR Descriptor,
+                                                 UCHAR Type, ULONGLONG Length, ULONGLONG Start);
 
 EXTERN_C_END
 

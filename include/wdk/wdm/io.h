@@ -199,6 +199,12 @@ typedef struct _CM_RESOURCE_LIST {
 #define OBJ_PERMANENT        0x00000010u
 #define OBJ_KERNEL_HANDLE    0x00000200u
 #define KEY_READ             0x00020019u
+#define DELETE               0x00010000u
+#define READ_CONTROL         0x00020000u
+#define MAXIMUM_ALLOWED      0x02000000u
+#define GENERIC_ALL          0x10000000u
+#define GENERIC_EXECUTE      0x20000000u
+#define GENERIC_WRITE        0x40000000u
 #define GENERIC_READ         0x80000000u
 #define GENERIC_WRITE        0x40000000u
 #define GENERIC_EXECUTE      0x20000000u

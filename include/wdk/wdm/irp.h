@@ -96,6 +96,9 @@ typedef enum _DEVICE_REGISTRY_PROPERTY {
     DevicePropertyBusNumber = 0xe,
     DevicePropertyEnumeratorName = 0xf,
     DevicePropertyAddress = 0x10,
+    DevicePropertyUINumber = 0x11,
+    DevicePropertyInstallState = 0x12,
+    DevicePropertyRemovalPolicy = 0x13,
 } DEVICE_REGISTRY_PROPERTY;
 
 EXTERN_C_START
@@ -124,11 +127,18 @@ NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByHandleWithTag(HANDLE Handle,
                                                             KPROCESSOR_MODE AccessMode, ULONG Tag,
                                                             PVOID *Object, PVOID HandleInformation);
 NTKERNELAPI VOID NTAPI ObDereferenceObjectDeferDeleteWithTag(PVOID Object, ULONG Tag);
+NTKERNELAPI NTSTATUS NTAPI ObReferenceObjectByPointerWithTag(PVOID Object,
+                                                             ACCESS_MASK DesiredAccess,
+                                                             POBJECT_TYPE ObjectType,
+                                                             KPROCESSOR_MODE AccessMode, ULONG Tag);
+NTKERNELAPI VOID NTAPI ObDereferenceObjectDeferDelete(PVOID Object);
+NTKERNELAPI LONG_PTR NTAPI ObfReferenceObjectWithTag(PVOID Object, ULONG Tag);
 NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
 
 EXTERN_C_END
 
 #define IoCallDriver(device, irp)               IofCallDriver((device), (irp))
+#define ObReferenceObjectWithTag(object, tag)   ObfReferenceObjectWithTag((object), (tag))
 #define ObDereferenceObjectWithTag(object, tag) ObfDereferenceObjectWithTag((object), (tag))
 
 #endif

@@ -246,4 +246,19 @@ EXTERN_C_END
 #define EVENT_ALL_ACCESS      0x001f0003u
 #define SYNCHRONIZE           0x00100000u
 
+FORCEINLINE VOID ExInitializeSetTimerParameters(PEXT_SET_PARAMETERS Parameters)
+{
+    Parameters->Version = 0;
+    Parameters->Reserved = 0;
+    Parameters->NoWakeTolerance = 0;
+}
+
+FORCEINLINE VOID ExInitializeDeleteTimerParameters(PEXT_DELETE_PARAMETERS Parameters)
+{
+    Parameters->Version = 0;
+    Parameters->Reserved = 0;
+    Parameters->DeleteCallback = NULL;
+    Parameters->DeleteContext = NULL;
+}
+
 #endif

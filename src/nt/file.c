@@ -1,0 +1,75 @@
+/*
+ * Files: the volumes are there and empty. Nothing can be opened, so there is no handle of a file.
+ */
+#include "nt/exports.h"
+#include "nt/nt_internal.h"
+
+#include <wdm.h>
+
+NTSTATUS NTAPI ZwCreateFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
+                            PIO_STATUS_BLOCK Io, PLARGE_INTEGER Size, ULONG FileAttributes,
+                            ULONG Share, ULONG Disposition, ULONG Options, PVOID Ea, ULONG EaLength)
+{
+    NTSTATUS status = Disposition == FILE_OPEN || Disposition == FILE_OVERWRITE
+                          ? STATUS_OBJECT_NAME_NOT_FOUND
+                          : STATUS_ACCESS_DENIED;
+
+    nt_require_irql(nt_current(), "ZwCreateFile", PASSIVE_LEVEL);
+    if (!Handle || !Attributes || !Io || Disposition > FILE_OVERWRITE_IF)
+        return STATUS_INVALID_PARAMETER;
+    *Handle = NULL;
+    Io->Status = status;
+    Io->Information = 0;
+    return status;
+}
+
+NTSTATUS NTAPI ZwOpenFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUTES Attributes,
+                          PIO_STATUS_BLOCK Io, ULONG Share, ULONG Options)
+{
+    return ZwCreateFile(Handle, Access, Attributes, Io, NULL, 0, Share, FILE_OPEN, Options, NULL,
+                        0);
+}
+
+static NTSTATUS refuse(const char *service, HANDLE handle)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt, service, PASSIVE_LEVEL);
+    return nt_handle_find(nt, handle, NULL) ? STATUS_OBJECT_TYPE_MISMATCH : STATUS_INVALID_HANDLE;
+}
+
+NTSTATUS NTAPI ZwReadFile(HANDLE Handle, HANDLE Event, PVOID Apc, PVOID ApcContext,
+                          PIO_STATUS_BLOCK Io, PVOID Buffer, ULONG Length, PLARGE_INTEGER Offset,
+                          PULONG Key)
+{
+    return refuse("ZwReadFile", Handle);
+}
+
+NTSTATUS NTAPI ZwWriteFile(HANDLE Handle, HANDLE Event, PVOID Apc, PVOID ApcContext,
+                           PIO_STATUS_BLOCK Io, PVOID Buffer, ULONG Length, PLARGE_INTEGER Offset,
+                           PULONG Key)
+{
+    return refuse("ZwWriteFile", Handle);
+}
+
+NTSTATUS NTAPI ZwQueryInformationFile(HANDLE Handle, PIO_STATUS_BLOCK Io, PVOID Information,
+                                      ULONG Length, ULONG Class)
+{
+    return refuse("ZwQueryInformationFile", Handle);
+}
+
+NTSTATUS NTAPI ZwSetInformationFile(HANDLE Handle, PIO_STATUS_BLOCK Io, PVOID Information,
+                                    ULONG Length, ULONG Class)
+{
+    return refuse("ZwSetInformationFile", Handle);
+}
+
+const struct nt_export nt_file_exports[] = {
+    NT_SERVICE(ZwCreateFile),
+    NT_SERVICE(ZwOpenFile),
+    NT_SERVICE(ZwReadFile),
+    NT_SERVICE(ZwWriteFile),
+    NT_SERVICE(ZwQueryInformationFile),
+    NT_SERVICE(ZwSetInformationFile),
+    {0},
+};
