@@ -11,6 +11,9 @@
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
 #include "nt/object.h"
+#include "nt/scheduler.h"
+
+#include "machine/machine_pci.h"
 
 #include <wdm/device.h>
 
@@ -116,6 +119,46 @@ PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
     return graphics_device(nt_current());
 }
 
+/* ---- The bus driver's device ---------------------------------------------------------------- */
+
+static void keep(struct nt *nt, struct nt_object *object)
+{
+}
+
+static const struct nt_object_type device_type = {"device object", keep};
+
+DEVICE_OBJECT *nt_physical_device(struct nt *nt)
+{
+    DEVICE_OBJECT *device = &nt->physical_device;
+
+    if (device->Type)
+        return device;
+    device->Type = 3;
+    device->Size = sizeof *device;
+    device->StackSize = 1;
+    device->DeviceType = FILE_DEVICE_UNKNOWN;
+    nt_object_init(nt, &nt->physical, &device_type, device);
+    nt->physical.is_held = true;
+    return device;
+}
+
+/* Nothing is attached to any device here. */
+PDEVICE_OBJECT NTAPI IoGetAttachedDeviceReference(PDEVICE_OBJECT Device)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt, "IoGetAttachedDeviceReference", DISPATCH_LEVEL);
+    if (Device == nt_physical_device(nt))
+        nt_object_reference(&nt->physical);
+    return Device;
+}
+
+void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context)
+{
+    if (nt->physical.references > 1)
+        tell(context, "references to the physical device object have not been given up");
+}
+
 /* ---- Requests ------------------------------------------------------------------------------- */
 
 struct request {
@@ -148,8 +191,53 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
     return &request->irp;
 }
 
+/* The next location is the caller's to fill in. */
+PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Device, PVOID Buffer,
+                                        ULONG Length, PLARGE_INTEGER StartingOffset, PKEVENT Event,
+                                        PIO_STATUS_BLOCK Result)
+{
+    struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
+
+    nt_require_irql(nt_current(), "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
+    if (!request)
+        return NULL;
+    request->irp.CurrentStackLocation = &request->location + 1;
+    request->location.MajorFunction = (UCHAR)MajorFunction;
+    request->location.DeviceObject = Device;
+    if (MajorFunction == IRP_MJ_READ || MajorFunction == IRP_MJ_WRITE) {
+        request->location.Parameters.Read.Length = Length;
+        if (StartingOffset)
+            request->location.Parameters.Read.ByteOffset = *StartingOffset;
+    }
+    request->out = Buffer;
+    request->event = Event;
+    request->result = Result;
+    return &request->irp;
+}
+
+/* What a bus driver answers of Plug and Play: configuration space. Other requests it leaves as they are. */
+static NTSTATUS serve_bus(struct nt *nt, struct request *request)
+{
+    const IO_STACK_LOCATION *location = &request->location;
+    ULONG offset = location->Parameters.ReadWriteConfig.Offset;
+    ULONG length = location->Parameters.ReadWriteConfig.Length;
+    PVOID buffer = location->Parameters.ReadWriteConfig.Buffer;
+
+    if (location->MajorFunction != IRP_MJ_PNP || (location->MinorFunction != IRP_MN_READ_CONFIG &&
+                                                  location->MinorFunction != IRP_MN_WRITE_CONFIG))
+        return location->MajorFunction == IRP_MJ_PNP ? request->irp.IoStatus.Status
+                                                     : STATUS_INVALID_DEVICE_REQUEST;
+    if (location->Parameters.ReadWriteConfig.WhichSpace != PCI_WHICHSPACE_CONFIG || !nt->machine)
+        return STATUS_INVALID_PARAMETER;
+    request->irp.IoStatus.Information =
+        location->MinorFunction == IRP_MN_READ_CONFIG
+            ? machine_pci_read(nt->machine, offset, buffer, length)
+            : machine_pci_write(nt->machine, offset, buffer, length);
+    return STATUS_SUCCESS;
+}
+
 /* The function that registers, as the driver may call it. */
-static NTSTATUS give_registrar(struct nt *nt, const struct request *request)
+static NTSTATUS give_registrar(struct nt *nt, struct request *request)
 {
     const void *function = nt->registrar;
 
@@ -163,11 +251,14 @@ static NTSTATUS give_registrar(struct nt *nt, const struct request *request)
     if (!function)
         return STATUS_INSUFFICIENT_RESOURCES;
     memcpy(request->out, &function, sizeof function);
+    request->irp.IoStatus.Information = sizeof function;
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, const struct request *request)
+static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request *request)
 {
+    if (device == &nt->physical_device)
+        return serve_bus(nt, request);
     if (device != &nt->graphics_device ||
         request->location.MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
         return STATUS_INVALID_DEVICE_REQUEST;
@@ -193,7 +284,7 @@ NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
 
     if (request->result) {
         request->result->Status = status;
-        request->result->Information = NT_SUCCESS(status) ? sizeof(void *) : 0;
+        request->result->Information = request->irp.IoStatus.Information;
     }
     ExFreePoolWithTag(request, REQUEST_TAG);
     if (event)
@@ -281,6 +372,8 @@ const struct nt_export nt_device_exports[] = {
     NT_SERVICE(IoGetDeviceObjectPointer),
     NT_SERVICE(IoGetRelatedDeviceObject),
     NT_SERVICE(IoBuildDeviceIoControlRequest),
+    NT_SERVICE(IoBuildSynchronousFsdRequest),
+    NT_SERVICE(IoGetAttachedDeviceReference),
     NT_SERVICE(IofCallDriver),
     NT_SERVICE(IoCreateDevice),
     NT_SERVICE(IoDeleteDevice),

@@ -1,5 +1,7 @@
 #include "nt/test_kernel.h"
 
+#include "machine/machine_pci.h"
+
 static NTSTATUS NTAPI register_driver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PVOID data)
 {
     return STATUS_SUCCESS;
@@ -91,12 +93,51 @@ static void drivers_have_devices_and_links(void **state)
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
 }
 
+/* As a driver of old reads its identity. */
+static void the_bus_driver_reads_configuration_space(void **state)
+{
+    struct test_kernel *kernel = *state;
+    PDEVICE_OBJECT device = IoGetAttachedDeviceReference(nt_physical_device(kernel->nt));
+    const struct machine_pci *pci = machine_pci(kernel->machine);
+    USHORT ids[2] = {0};
+    IO_STATUS_BLOCK result;
+    PIO_STACK_LOCATION next;
+    KEVENT event;
+    PIRP irp;
+
+    assert_ptr_equal(device, nt_physical_device(kernel->nt));
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    irp = IoBuildSynchronousFsdRequest(IRP_MJ_PNP, device, NULL, 0, NULL, &event, &result);
+    irp->IoStatus.Status = STATUS_NOT_SUPPORTED;
+    next = IoGetNextIrpStackLocation(irp);
+    next->MinorFunction = IRP_MN_READ_CONFIG;
+    next->Parameters.ReadWriteConfig.WhichSpace = PCI_WHICHSPACE_CONFIG;
+    next->Parameters.ReadWriteConfig.Buffer = ids;
+    next->Parameters.ReadWriteConfig.Length = sizeof ids;
+    assert_int_equal(IofCallDriver(device, irp), STATUS_SUCCESS);
+    assert_int_equal(result.Status, STATUS_SUCCESS);
+    assert_int_equal(result.Information, sizeof ids);
+    assert_int_equal(ids[0], pci->vendor_id);
+    assert_int_equal(ids[1], pci->device_id);
+    assert_int_equal(KeReadStateEvent(&event), 1);
+
+    /* Of other minor functions it knows nothing. */
+    irp = IoBuildSynchronousFsdRequest(IRP_MJ_PNP, device, NULL, 0, NULL, &event, &result);
+    irp->IoStatus.Status = STATUS_NOT_SUPPORTED;
+    IoGetNextIrpStackLocation(irp)->MinorFunction = 0;
+    assert_int_equal(IofCallDriver(device, irp), STATUS_NOT_SUPPORTED);
+    irp = IoBuildSynchronousFsdRequest(IRP_MJ_READ, device, ids, 4, NULL, &event, &result);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(ObDereferenceObject(device), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(drivers_register_through_the_device_of_the_graphics_kernel),
         KERNEL_TEST(other_requests_are_refused),
         KERNEL_TEST(drivers_have_devices_and_links),
+        MACHINE_TEST(the_bus_driver_reads_configuration_space),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

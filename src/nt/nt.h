@@ -91,6 +91,12 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 /* How the bench calls a function that the driver gave. NULL: no memory, or none was given. */
 void *nt_driver_function(struct nt *nt, const void *function);
 
+/*
+ * The bus driver's device object of the board: what DxgkDdiAddDevice gets. Requests for configuration space sent
+ * to it are answered.
+ */
+PDEVICE_OBJECT nt_physical_device(struct nt *nt);
+
 /* What the graphics kernel's device gives to a driver that asks for the function that registers it. */
 void nt_set_registrar(struct nt *nt, const void *function);
 

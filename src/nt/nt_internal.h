@@ -63,6 +63,8 @@ struct nt {
     struct list symbolic_links;    /* that the driver made */
     const void *registrar;         /* what registers a driver: DxgkInitialize */
     DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
+    DEVICE_OBJECT physical_device; /* the bus driver's, of the board */
+    struct nt_object physical;     /* counts the references to it */
 
     /* Host memory that the driver sees in place of pages of the machine. */
     struct {

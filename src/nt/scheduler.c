@@ -789,6 +789,7 @@ void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char 
     nt_timers_left(nt, tell, context);
     nt_dpcs_left(nt, tell, context);
     nt_work_left(nt, tell, context);
+    nt_devices_left(nt, tell, context);
     nt_callbacks_left(nt, tell, context);
     nt_lookasides_left(nt, tell, context);
     nt_reserved_left(nt, tell, context);

@@ -234,6 +234,7 @@ void nt_timers_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_dpcs_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_work_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_reserved_left(struct nt *nt, nt_leftover *tell, void *context);
+void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_callbacks_left(struct nt *nt, nt_leftover *tell, void *context);
 
 /* Memory of the driver's ends: what is still set or queued in it is bug check 0xC7. */
