@@ -269,9 +269,9 @@ static void before_submit(struct check *check, struct paging_watch *watch,
     const struct check_caps *caps = &check_ledger(check)->caps;
     unsigned alignment = check_configuration(check)->submission_alignment;
 
-    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (!arg->Flags.Paging)
         return;
+    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (call->packet)
         check_packet(check, call);
     if (check_ledger(check)->segment_count &&
@@ -300,9 +300,9 @@ static void check_start(struct check *check, const DXGKARG_SUBMITCOMMANDVIRTUAL 
 
 static void before_patch(struct check *check, struct paging_watch *watch, const DXGKARG_PATCH *arg)
 {
-    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (!arg->Flags.Paging)
         return;
+    check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (!check_holds(check, RULE_PB_031,
                      !arg->AllocationListSize && !arg->PatchLocationListSize &&
                          !arg->PatchLocationListSubmissionLength))
@@ -578,12 +578,14 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_query(check, call);
         break;
     case MINIPORT_DDI_SubmitCommand:
-        keep_private(watch, call->arg.submit_command->pDmaBufferPrivateData,
-                     call->arg.submit_command->DmaBufferPrivateDataSize);
+        if (call->arg.submit_command->Flags.Paging)
+            keep_private(watch, call->arg.submit_command->pDmaBufferPrivateData,
+                         call->arg.submit_command->DmaBufferPrivateDataSize);
         break;
     case MINIPORT_DDI_Patch:
-        keep_private(watch, call->arg.patch->pDmaBufferPrivateData,
-                     call->arg.patch->DmaBufferPrivateDataSize);
+        if (call->arg.patch->Flags.Paging)
+            keep_private(watch, call->arg.patch->pDmaBufferPrivateData,
+                         call->arg.patch->DmaBufferPrivateDataSize);
         break;
     /*
      * What was being built is built anew, or not at all. An engine that is reset alone interrupts

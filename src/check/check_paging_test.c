@@ -1,4 +1,4 @@
-#include "check/test_rig.h"
+#include "check/test_rig_submit.h"
 
 /* What the driver does to an operation, as the test says. */
 struct way {
@@ -381,9 +381,20 @@ RULE_BROKEN(PB_021)
     build_twice_with_private(rig, 1);
 }
 
+/* Of a client's buffer, which is used again, the driver writes it as it renders. */
 RULE_KEPT(PB_021)
 {
+    DXGKARG_SUBMITCOMMAND packet;
+
     build_twice_with_private(rig, 0);
+    rig_submit(rig);
+    packet = rig_packet(rig);
+    packet.pDmaBufferPrivateData = rig->buffer;
+    memset(rig->buffer, 1, RIG_PRIVATE_BYTES);
+    rig_submit_packet(rig, &packet);
+    memset(rig->buffer, 2, RIG_PRIVATE_BYTES);
+    packet.SubmissionFenceId = ++rig->fence;
+    rig_submit_packet(rig, &packet);
 }
 
 static void build_without_private(struct rig *rig, uint32_t given)
