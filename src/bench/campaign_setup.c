@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "bench/drivers.h"
 #include "bench/profile.h"
+#include "bench/run_options.h"
 #include "workload/generate.h"
 
 #include <inttypes.h>
@@ -775,6 +776,8 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
         options->allocation_data ? options->allocation_data : config->allocation_data;
     config->context_data = options->context_data ? options->context_data : config->context_data;
     config->command_data = options->command_data ? options->command_data : config->command_data;
+    if (options->pool_guard)
+        run_config_set_choice(config, "pool-guard", options->pool_guard);
     config->model = drawn.model;
     if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;

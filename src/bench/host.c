@@ -153,6 +153,8 @@ static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_I
     const struct machine_config *config = machine_get_config(host->machine);
 
     *info = (DXGK_DEVICE_INFO){0};
+    info->PhysicalDeviceObject = nt_physical_device(host->nt);
+    info->DeviceRegistryPath = nt_device_registry_path();
     info->TranslatedResourceList = host->resources;
     info->SystemMemorySize.QuadPart = (LONGLONG)config->ram_bytes;
     info->HighestPhysicalAddress.QuadPart =

@@ -126,6 +126,8 @@ static void the_device_has_two_ranges_and_a_line_whatever_their_size(void **stat
     rig_open(&rig, 256 * MiB);
     assert_int_equal(rig.host.base.ops->get_device_information(&rig.host.base, &info),
                      STATUS_SUCCESS);
+    assert_ptr_equal(info.PhysicalDeviceObject, nt_physical_device(rig.nt));
+    assert_true(info.DeviceRegistryPath.Length > 20);
     list = &info.TranslatedResourceList->List[0].PartialResourceList;
     assert_int_equal(list->Count, 3);
     assert_int_equal(list->PartialDescriptors[0].u.Memory.Start.QuadPart,

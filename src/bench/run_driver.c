@@ -94,7 +94,7 @@ static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_im
     case RUN_POOL_BEGIN:
         return NT_POOL_GUARD_BEGIN;
     case RUN_POOL_NONE:
-        break;
+        return is_image ? NT_POOL_OPEN : NT_POOL_CHEAP;
     }
     return NT_POOL_CHEAP;
 }

@@ -107,6 +107,7 @@ static const struct run_option rows[] = {
     CHOICE(marks_paging_only, "resubmission", "all|paging"),
     CHOICE(starts_as_observed, "start", "documented|observed"),
     CHOICE(hides_buffer_address, "paging-address", "virtual|none"),
+    CHOICE(names_allocations, "patch-locations", "none|each"),
     CHOICE(pages_in_patched_only, "brought-in", "listed|patched"),
     NUMBER(render_piece_refs, "render-piece"),
     CHOICE(renames, "rename", "no|yes"),
@@ -208,6 +209,14 @@ static void read_choice(const struct run_option *row, const char *value, struct 
     for (const char *word = row->words; word; word = next_word(word), number++) {
         if (strlen(value) == word_length(word) && memcmp(value, word, word_length(word)) == 0)
             set_number(row, config, number);
+    }
+}
+
+void run_config_set_choice(struct run_config *config, const char *key, const char *word)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        if (rows[i].kind == RUN_OPTION_CHOICE && strcmp(rows[i].key, key) == 0)
+            read_choice(&rows[i], word, config);
     }
 }
 

@@ -33,6 +33,9 @@ struct run_option {
     const char *words; /* CHOICE, SET: separated by '|' */
 };
 
+/* One word of a CHOICE, that workload_check_option() has approved, over the configuration. */
+void run_config_set_choice(struct run_config *config, const char *key, const char *word);
+
 /* By number from 0; NULL behind the last. */
 const struct run_option *run_option_at(unsigned index);
 

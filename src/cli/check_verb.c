@@ -21,6 +21,7 @@ enum {
     OPTION_ALLOCATION_DATA,
     OPTION_CONTEXT_DATA,
     OPTION_COMMAND_DATA,
+    OPTION_POOL_GUARD,
     OPTION_MODEL,
     OPTION_PROFILE,
     OPTION_SEEDS,
@@ -49,6 +50,8 @@ static const struct cli_option options[] = {
                                 "private data of allocations, as \"size:u64 flags:u32\""},
     [OPTION_CONTEXT_DATA] = {"context-data", 0, "FIELDS", "of contexts (none)"},
     [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
+    [OPTION_POOL_GUARD] = {"pool-guard", 0, "WHERE",
+                           "of pool blocks: end, begin or none (of an image: end)"},
     [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
     [OPTION_PROFILE] = {"profile", 'p', "NAME",
                         "readings, levels and hardships; list: which there are"},
@@ -162,6 +165,7 @@ static bool get_board(const char *const *values, struct campaign_options *out)
         {OPTION_ALLOCATION_DATA, &out->allocation_data},
         {OPTION_CONTEXT_DATA, &out->context_data},
         {OPTION_COMMAND_DATA, &out->command_data},
+        {OPTION_POOL_GUARD, &out->pool_guard},
     };
 
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {

@@ -111,6 +111,9 @@ struct nt_callback {
 };
 void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t count);
 
+/* The key of the driver's installation, as DXGK_DEVICE_INFO names it; a constant. */
+UNICODE_STRING nt_device_registry_path(void);
+
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
 
@@ -176,7 +179,8 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
 
 /* Where the pages lie that nobody may touch. Guards cost a few microseconds a block, and 4 KiB. */
 enum nt_pool_guard {
-    NT_POOL_CHEAP,       /* nowhere */
+    NT_POOL_CHEAP,       /* nowhere; small blocks have no pages of their own, and no physical address */
+    NT_POOL_OPEN,        /* nowhere near: behind a block's pages are 64 KiB that nobody misses */
     NT_POOL_GUARD_END,   /* behind the block's last byte (of 16): who writes too far faults */
     NT_POOL_GUARD_BEGIN, /* before its first byte */
 };

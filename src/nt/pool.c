@@ -2,9 +2,10 @@
  * Pool: memory by tag. Every block is on a list, and found by its address without looking at it,
  * so that a pointer that was never allocated, or freed before, is told from one that was.
  *
- * Blocks of a page and more, and all of a guarded pool, have pages of their own (pages.h). Guarded, a block
+ * Blocks of a page and more, and all of a guarded or open pool, have pages of their own (pages.h). Guarded, a block
  * ends (or begins) at a page that nobody may touch, what its last page has room for besides is filled
  * with a pattern that must be there when it is freed, and it faults for whoever uses it afterwards.
+ * Open, it is followed by memory, as mostly in a kernel's pool: who reads too far, reads zeros, and goes on.
  * The pages become pages of the machine when somebody asks for their physical address.
  */
 #include "nt/exports.h"
@@ -20,6 +21,9 @@
 #define FREED_BYTE 0xdd
 #define SLACK_BYTE 0xf5 /* around a guarded block, on its pages */
 
+/* What follows a block of an open pool. */
+#define PAGES_BEHIND 16u
+
 /* A guarded block costs the host two mappings, of which a process has 65,530. */
 #define MOST_GUARDED 20000u
 
@@ -34,6 +38,7 @@ struct pool_header {
     uint64_t bytes;
     uint64_t sequence;
     uint32_t tag;
+    uint16_t pages_behind; /* that are open, too */
     bool is_paged;
     bool is_guarded;
 };
@@ -174,6 +179,8 @@ static void destroy(struct nt *nt, struct pool_header *header)
     } else {
         nt_pages_close(header->pages, header->page_count);
     }
+    if (header->pages_behind)
+        nt_pages_close(header->pages + header->page_count * PAGE_SIZE, header->pages_behind);
     remember_freed(nt, header);
     base_free(nt->services, header, sizeof *header);
 }
@@ -195,9 +202,12 @@ static struct pool_header *take_pages(struct nt *nt, uint64_t bytes)
     if (!header)
         return NULL;
     header->page_count = div_round_up(bytes, PAGE_SIZE);
-    header->is_guarded = nt->pool_guard != NT_POOL_CHEAP;
-    header->pages = nt_pages_take(&nt->pages, header->page_count);
-    if (!header->pages || !nt_pages_open(header->pages, header->page_count)) {
+    header->is_guarded =
+        nt->pool_guard == NT_POOL_GUARD_END || nt->pool_guard == NT_POOL_GUARD_BEGIN;
+    header->pages_behind = nt->pool_guard == NT_POOL_OPEN ? PAGES_BEHIND : 0;
+    header->pages = nt_pages_take(&nt->pages, header->page_count + header->pages_behind);
+    if (!header->pages ||
+        !nt_pages_open(header->pages, header->page_count + header->pages_behind)) {
         base_free(nt->services, header, sizeof *header);
         return NULL;
     }

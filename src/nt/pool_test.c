@@ -106,6 +106,22 @@ static void bytes_around_a_block_must_stay(void **state)
     assert_int_equal(kernel->parameters[3], 0x23);
 }
 
+static void who_reads_too_far_in_an_open_pool_goes_on(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *block;
+
+    nt_pool_set_guard(kernel->nt, NT_POOL_OPEN);
+    block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TEST_TAG);
+    assert_int_equal(block[100], 0);
+    assert_int_equal(block[16 * PAGE_SIZE], 0);
+    block[200] = 1; /* and nobody notices */
+    assert_int_not_equal(MmGetPhysicalAddress(block).QuadPart, 0);
+    ExFreePool(block);
+    assert_ptr_equal(fault_of(block, false), block);
+    assert_ptr_equal(fault_of(block + 5 * PAGE_SIZE, false), block + 5 * PAGE_SIZE);
+}
+
 static void blocks_become_pages_of_the_machine(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -202,6 +218,7 @@ int main(void)
         KERNEL_TEST(blocks_begin_at_one_when_told_to),
         KERNEL_TEST(use_after_free_faults_and_is_explained),
         KERNEL_TEST(bytes_around_a_block_must_stay),
+        MACHINE_TEST(who_reads_too_far_in_an_open_pool_goes_on),
         MACHINE_TEST(blocks_become_pages_of_the_machine),
         MACHINE_TEST(backing_survives_each_failure),
         KERNEL_TEST(a_driver_cannot_have_all_memory_of_the_host),

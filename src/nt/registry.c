@@ -395,6 +395,16 @@ NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT Device, ULONG Kind, ACCESS
     return NT_SUCCESS(status) ? open_handle(nt, key, Access, Handle) : status;
 }
 
+UNICODE_STRING nt_device_registry_path(void)
+{
+    static const char text[] = NT_REGISTRY_DRIVER;
+    static WCHAR path[sizeof text];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        path[i] = (WCHAR)text[i];
+    return (UNICODE_STRING){sizeof path - sizeof path[0], sizeof path, path};
+}
+
 /* ---- Values --------------------------------------------------------------------------------- */
 
 static size_t characters_of(PCUNICODE_STRING name)

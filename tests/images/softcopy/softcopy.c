@@ -889,7 +889,9 @@ static NTSTATUS NTAPI GetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal
 static NTSTATUS NTAPI AddDevice(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
                                 OUT_PPVOID MiniportDeviceContext)
 {
-    UNREFERENCED_PARAMETER(PhysicalDeviceObject);
+    *MiniportDeviceContext = NULL;
+    if (!PhysicalDeviceObject)
+        return STATUS_INVALID_PARAMETER;
     *MiniportDeviceContext = take(sizeof(struct softcopy));
     return *MiniportDeviceContext ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
