@@ -47,8 +47,9 @@
  *     2  struct drydock_gpu_model: pci
  *     3  struct drydock_gpu_host: flushed; struct drydock_gpu_model: tells_flushes;
  *        struct drydock_gpu_translation: protection_mask
+ *     4  struct drydock_gpu_reference: number; struct drydock_gpu_model: names_allocations
  */
-#define DRYDOCK_GPU_MODEL_API        3u
+#define DRYDOCK_GPU_MODEL_API        4u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
 /* ---- What the model is given -------------------------------------------------------------------- */
@@ -169,8 +170,9 @@ struct drydock_gpu_allocation {
 
 struct drydock_gpu_reference {
     uint32_t
-        allocation; /* place in the list of allocations that DxgkDdiRender gets (physical model) */
-    uint64_t va;    /* GPU virtual address of its first byte (GpuMmu); else 0 */
+        allocation;  /* place in the list of allocations that DxgkDdiRender gets (physical model) */
+    uint32_t number; /* version 4: the allocation's, as drydock_gpu_allocation.index */
+    uint64_t va;     /* GPU virtual address of its first byte (GpuMmu); else 0 */
     uint64_t offset, bytes; /* of the allocation */
     uint64_t key;           /* of what is written */
     bool is_read, is_written;
@@ -220,6 +222,11 @@ struct drydock_gpu_model {
     /* Version 3. Every flush is told of by flushed(): one that the driver was asked for and that never
      * came is a finding (TLB-002, TLB-007). */
     bool tells_flushes;
+
+    /* Version 4. The client hands in a patch location for each allocation of its list, at offset 0 of the command
+     * buffer (physical model). For drivers that make their own list of that one: what no location names need not be
+     * brought in (docs/observed.md, O21). */
+    bool names_allocations;
 };
 
 /*

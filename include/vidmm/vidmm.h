@@ -278,6 +278,9 @@ NTSTATUS vidmm_remove(struct vidmm *vidmm);
  */
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
 
+/* The driver's engines, at least one. */
+unsigned vidmm_node_count(const struct vidmm *vidmm);
+
 /*
  * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption is
  * under way, or the driver cannot.
@@ -821,6 +824,13 @@ NTSTATUS vidmm_reserve_gpu_va(struct vidmm *vidmm, DXGKARGCB_RESERVEGPUVIRTUALAD
  * is paged in, patched, given to the driver and completed as ever, as on a GPU that takes no time.
  */
 void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null);
+
+/*
+ * Physical: from here on the client's half of the driver hands a list of patch locations in
+ * (pPatchLocationListIn), one for each reference, at offset 0 of the command buffer. Drivers that make their own of
+ * it name their allocations by it.
+ */
+void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references);
 
 /*
  * GpuMmu: submits [va, va + bytes) of the process's address space to the context. All that it uses

@@ -644,6 +644,11 @@ bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin)
     return plugin->model->api_version >= 3 && plugin->model->tells_flushes;
 }
 
+bool gpu_plugin_names_allocations(const struct gpu_plugin *plugin)
+{
+    return plugin->model->api_version >= 4 && plugin->model->names_allocations;
+}
+
 const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin)
 {
     return plugin->model;

@@ -62,6 +62,9 @@ void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on);
 /* Every flush of translations comes to the observer. */
 bool gpu_plugin_tells_flushes(const struct gpu_plugin *plugin);
 
+/* Its client hands in patch locations. */
+bool gpu_plugin_names_allocations(const struct gpu_plugin *plugin);
+
 /* The driver was given something: what the model does is counted anew. */
 void gpu_plugin_note_progress(struct gpu_plugin *plugin);
 

@@ -17,6 +17,12 @@ bool player_is_bare(const struct player *player)
     return !player->config.gpu;
 }
 
+/* A driver of one engine plays the cases of several. */
+unsigned player_node(const struct player *player, unsigned node)
+{
+    return player_is_bare(player) ? node % vidmm_node_count(player->vidmm) : node;
+}
+
 static const struct drydock_gpu_model *model_of(const struct player *player)
 {
     return player->config.plugin ? gpu_plugin_model(player->config.plugin) : NULL;
@@ -78,7 +84,7 @@ bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_da
     struct workload_template_values values = workload_template_values_of(0);
 
     if (model && model->context_data) {
-        uint32_t node = player->workload->contexts[index].node;
+        uint32_t node = player_node(player, player->workload->contexts[index].node);
         const struct gpu_plugin *gpu = player->config.plugin;
 
         if (!take_room(player, gpu_plugin_context_data(gpu, node, NULL, 0), out_data, out_bytes))
@@ -106,6 +112,7 @@ static struct drydock_gpu_reference *references_of(struct player *player,
         const struct player_mapping *mapping = NULL;
 
         list[i] = (struct drydock_gpu_reference){
+            .number = refs[i].allocation,
             .offset = refs[i].offset,
             .bytes = refs[i].size,
             .is_read = (refs[i].access & WORKLOAD_ACCESS_READ) != 0,

@@ -104,7 +104,8 @@ void player_preempt_when_due(struct player *player)
     preemptions->is_due = false;
     if (!player->is_asleep)
         vidmm_preempt(player->vidmm,
-                      (unsigned)rng_below(&preemptions->rng, player->config.run->node_count));
+                      player_node(player, (unsigned)rng_below(&preemptions->rng,
+                                                              player->config.run->node_count)));
 }
 
 void player_start_preemptions(struct player *player)
@@ -357,7 +358,7 @@ bool player_play_gpu(struct player *player, uint32_t op_index)
             sgpu_lose_interrupt(player->config.gpu, op->object);
         break;
     case WORKLOAD_OP_PREEMPT:
-        vidmm_preempt(player->vidmm, op->object);
+        vidmm_preempt(player->vidmm, player_node(player, op->object));
         break;
     case WORKLOAD_OP_RESET:
         player_tell_hang(player, 0);

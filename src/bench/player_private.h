@@ -246,6 +246,8 @@ bool player_write_locked(struct player *player, uint32_t op_index, const struct 
 /* ---- player_bare.c: without a GPU model ---------------------------------------------------------- */
 
 bool player_is_bare(const struct player *player);
+/* The engine that a case means by this number: one that the driver has, where the GPU is not the bench's. */
+unsigned player_node(const struct player *player, unsigned node);
 /* Private data by the run's templates, which the caller frees. False: there is none, or no memory. */
 bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
                             uint8_t **out_data, uint32_t *out_bytes);

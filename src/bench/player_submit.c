@@ -4,6 +4,7 @@
 #include "bench/player_private.h"
 
 #include "base/assert.h"
+#include "bench/gpu_plugin.h"
 #include "miniport/miniport.h"
 
 #include <drydock/sgpu.h>
@@ -43,8 +44,9 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
         data_bytes = bare_bytes;
     }
     do {
-        status = vidmm_context_create(player->devices[source->device], source->node, told,
-                                      data_bytes, &context->handle);
+        status =
+            vidmm_context_create(player->devices[source->device], player_node(player, source->node),
+                                 told, data_bytes, &context->handle);
     } while (player_should_repeat(player, status, &attempts));
     base_free(player->services, bare_data, bare_bytes);
     if (!NT_SUCCESS(status) || !player->is_virtual)
@@ -583,6 +585,10 @@ static bool hand_over(struct player *player, struct submission *submission)
     vidmm_context_set_null_rendering(
         submission->context->handle,
         (player_op(player, submission->op_index)->flags & WORKLOAD_SUBMIT_NULL) != 0);
+    vidmm_context_set_patch_input(
+        submission->context->handle,
+        player->config.run->names_allocations ||
+            (player->config.plugin && gpu_plugin_names_allocations(player->config.plugin)));
     submission->is_reported = false;
     submission->state = SUBMISSION_RUNNING;
     status = !player->is_virtual      ? submit_physical(player, submission)

@@ -172,6 +172,7 @@ struct run_config {
     bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
     bool starts_as_observed;      /* more queries, two system devices: docs/observed.md */
     bool hides_buffer_address;    /* GpuMmu: paging buffers have no GPU address */
+    bool names_allocations;       /* physical: the client, in patch locations that it hands in */
     bool pages_in_patched_only;   /* physical: not what is in a list and no patch location names */
     unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
     bool splits_dma_buffers;      /* at every one of them */

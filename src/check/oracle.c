@@ -510,9 +510,11 @@ void oracle_render_begin(struct oracle *oracle, uint64_t token, uint32_t node)
     struct submission *submission = find_submission(oracle, token);
 
     if (!submission) {
-        oracle_problem(oracle, ORACLE_RUN_COUNT, NULL, NULL, 0,
-                       "node %u runs submission 0x%llx, which is not one, or not any more", node,
-                       (unsigned long long)token);
+        oracle_problem(
+            oracle, ORACLE_RUN_COUNT, NULL, NULL, 0,
+            "node %u runs submission 0x%llx, which has ended, was given up in a reset, or was "
+            "not to run (NullRendering)",
+            node, (unsigned long long)token);
         return;
     }
     if (submission->begin_count++) {

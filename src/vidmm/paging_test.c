@@ -364,6 +364,42 @@ static void what_no_location_names_comes_in_where_the_list_counts(void **state)
     }
 }
 
+static unsigned handed_in;
+
+static bool note_handed_in(struct rig *rig, DXGKARG_RENDER *render, NTSTATUS *status)
+{
+    handed_in = render->PatchLocationListInSize;
+    for (unsigned i = 0; i < handed_in; i++) {
+        assert_int_equal(render->pPatchLocationListIn[i].AllocationIndex, i);
+        assert_int_equal(render->pPatchLocationListIn[i].PatchOffset, 0);
+    }
+    return false;
+}
+
+static void the_client_names_its_references_when_it_is_told_to(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig_object objects[2], *list[2] = {&objects[0], &objects[1]};
+    struct rig *rig = rig_create(&config);
+
+    rig_object(rig, 20, 1, &objects[0]);
+    rig_object(rig, 10, 1, &objects[1]);
+    rig->render_hook = note_handed_in;
+    for (unsigned names = 0; names < 2; names++) {
+        struct rig_done done = {0};
+
+        vidmm_context_set_patch_input(rig->context, names);
+        assert_int_equal(rig_gpu_in(rig, rig->context, list, 2, 4, rig_done, &done),
+                         STATUS_SUCCESS);
+        assert_int_equal(handed_in, 2 * names);
+        rig_drain(rig);
+        assert_true(done.calls == 1 && done.status == STATUS_SUCCESS);
+    }
+    rig_destroy_object(rig, &objects[0]);
+    rig_destroy_object(rig, &objects[1]);
+    rig_free(rig);
+}
+
 static void what_a_packet_refers_to_may_be_destroyed_behind_it(void **state)
 {
     struct rig_config config = rig_model(0);
@@ -398,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),
         cmocka_unit_test(what_no_location_names_comes_in_where_the_list_counts),
+        cmocka_unit_test(the_client_names_its_references_when_it_is_told_to),
         cmocka_unit_test(what_a_packet_refers_to_may_be_destroyed_behind_it),
     };
 

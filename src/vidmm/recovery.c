@@ -623,6 +623,11 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
     vidmm_pump(vidmm);
 }
 
+unsigned vidmm_node_count(const struct vidmm *vidmm)
+{
+    return vidmm->caps.node_count;
+}
+
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
 {
     bool is_sent;

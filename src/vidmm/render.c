@@ -600,6 +600,16 @@ void vidmm_render_limits(const struct vidmm_context *context, struct vidmm_rende
     out->patch_locations = context->info.PatchLocationListSize;
 }
 
+/* The client's patch locations, in the order of the references; NULL: no memory. */
+static D3DDDI_PATCHLOCATIONLIST *make_patch_input(const struct vidmm *vidmm, unsigned count)
+{
+    D3DDDI_PATCHLOCATIONLIST *list = base_alloc_array(vidmm->services, count, sizeof *list);
+
+    for (unsigned i = 0; list && i < count; i++)
+        list[i] = (D3DDDI_PATCHLOCATIONLIST){.AllocationIndex = i, .SlotId = i};
+    return list;
+}
+
 NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
                       unsigned reference_count, const struct vidmm_reference *references,
                       vidmm_done done, void *done_context)
@@ -607,6 +617,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     struct vidmm *vidmm = context->device->vidmm;
     struct submission *first = NULL, **tail = &first;
     struct render_call *call;
+    D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
     DXGKARG_RENDER args = {0};
     bool more = true;
     NTSTATUS status;
@@ -637,6 +648,14 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
 
     args.pCommand = (VOID *)command;
     args.CommandLength = command_bytes;
+    if (context->names_references && reference_count) {
+        patch_input = make_patch_input(vidmm, reference_count);
+        status = STATUS_NO_MEMORY;
+        if (!patch_input)
+            goto undo;
+        args.pPatchLocationListIn = patch_input;
+        args.PatchLocationListInSize = reference_count;
+    }
     while (more) {
         struct submission *part = create_part(context, call, reference_count, references, &status);
 
@@ -659,6 +678,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
             split_everywhere(part, &tail);
     }
 
+    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     while (first) {
         struct submission *part = first;
 
@@ -672,6 +692,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     return STATUS_SUCCESS;
 
 undo:
+    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     while (first) {
         struct submission *part = first;
 

@@ -353,6 +353,11 @@ void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_nul
     context->is_null_rendering = is_null;
 }
 
+void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references)
+{
+    context->names_references = names_references;
+}
+
 /* ---- Submissions, GpuMmu ------------------------------------------------------------------------------------ */
 
 static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *miniport)

@@ -217,6 +217,8 @@ const struct workload_option_info workload_options[] = {
      "whether the adapter is started as the pages say, or with what Windows 11 does besides"},
     {"paging-address", WORKLOAD_OPTION_CHOICE, "virtual|none", 0, 0,
      "GpuMmu: whether paging buffers in system memory have an address in the paging process"},
+    {"patch-locations", WORKLOAD_OPTION_CHOICE, "none|each", 0, 0,
+     "physical model: the client hands in a patch location for each allocation"},
     {"brought-in", WORKLOAD_OPTION_CHOICE, "listed|patched", 0, 0,
      "physical model: bring in all of an allocation list, or what patch locations name"},
     {"rename", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
