@@ -560,6 +560,24 @@ static struct submission_reference *enter_run(struct oracle *oracle, uint64_t to
     return reference;
 }
 
+/* Number of leading locations that are known: all of them, mostly, so eight at a time. */
+static uint64_t located_run(const uint64_t *locations, uint64_t count)
+{
+    uint64_t i = 0;
+
+    for (; i + 8 <= count; i += 8) {
+        bool is_whole = true;
+
+        for (uint64_t j = 0; j < 8; j++)
+            is_whole &= is_located(locations[i + j]);
+        if (!is_whole)
+            break;
+    }
+    while (i < count && is_located(locations[i]))
+        i++;
+    return i;
+}
+
 /* Page by page: an access may begin where something was learnt before, and go on where nothing was. */
 static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *allocation,
                              uint64_t offset, struct page_store *store, uint64_t address,
@@ -572,7 +590,11 @@ static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *al
     if (!location || !ensure_locations(oracle, allocation))
         return;
     for (; page < end; page++, location++) {
-        if (!is_located(allocation->locations[page]))
+        uint64_t known = located_run(allocation->locations + page, end - page);
+
+        page += known;
+        location += known;
+        if (page < end)
             allocation->locations[page] = location;
     }
 }

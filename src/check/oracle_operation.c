@@ -123,14 +123,14 @@ void lose_operation(struct oracle *oracle)
 }
 
 /*
- * An operation on [first_page, + page_count) of the allocation with that handle, its locations
- * still unknown. NULL when the workload does not know the allocation, or without memory. Pages
- * behind the workload's last (what a driver rounds up) are left out.
+ * An operation on [first_page, + page_count) of the allocation with that handle, its locations still
+ * to be set, all of them. NULL when the workload does not know the allocation, or without memory.
+ * Pages behind the workload's last (what a driver rounds up) are left out.
  */
-static struct paging_operation *new_operation(struct oracle *oracle,
-                                              const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
-                                              enum operation_effect effect, uint64_t first_page,
-                                              uint64_t page_count, bool is_linear)
+static struct paging_operation *open_operation(struct oracle *oracle,
+                                               const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
+                                               enum operation_effect effect, uint64_t first_page,
+                                               uint64_t page_count, bool is_linear)
 {
     struct oracle_allocation *allocation =
         id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
@@ -145,7 +145,8 @@ static struct paging_operation *new_operation(struct oracle *oracle,
         return NULL;
     page_count = min_u64(page_count, allocation->page_count - first_page);
     location_count = is_linear ? 1 : page_count;
-    operation = base_alloc(oracle->services, operation_bytes(location_count));
+    operation =
+        oracle->services->allocate(oracle->services->context, operation_bytes(location_count));
     if (!operation || !ensure_locations(oracle, allocation)) {
         base_free(oracle->services, operation, operation_bytes(location_count));
         lose_operation(oracle);
@@ -165,6 +166,20 @@ static struct paging_operation *new_operation(struct oracle *oracle,
     operation->location_count = location_count;
     allocation->operation_count++;
     allocation_get(allocation);
+    return operation;
+}
+
+/* The same, with locations that are unknown. */
+static struct paging_operation *new_operation(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
+                                              enum operation_effect effect, uint64_t first_page,
+                                              uint64_t page_count, bool is_linear)
+{
+    struct paging_operation *operation =
+        open_operation(oracle, arg, handle, effect, first_page, page_count, is_linear);
+
+    if (operation)
+        memset(operation->locations, 0, operation->location_count * sizeof(uint64_t));
     return operation;
 }
 
@@ -534,6 +549,8 @@ static void set_from_va(struct oracle *oracle, struct paging_operation *operatio
         run = min_u64(operation->page_count - i, VA_CHUNK_PAGES - at);
         if (chunk)
             memcpy(operation->locations + i, chunk->locations + at, run * sizeof *chunk->locations);
+        else
+            memset(operation->locations + i, 0, run * sizeof *operation->locations);
     }
 }
 

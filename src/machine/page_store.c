@@ -66,6 +66,11 @@ fail:
     return NULL;
 }
 
+void page_store_expect_scatter(struct page_store *store)
+{
+    madvise(store->descriptors, store->page_count * sizeof *store->descriptors, MADV_NOHUGEPAGE);
+}
+
 void page_store_destroy(struct page_store *store)
 {
     if (!store)

@@ -44,6 +44,12 @@ struct page_store;
 enum page_kind { PAGE_ZERO, PAGE_PATTERN, PAGE_TAG, PAGE_BYTES_REAL };
 
 struct page_store *page_store_create(const struct base_services *services, uint64_t page_count);
+
+/*
+ * Pages will be used in no order. Descriptors are in large pages of the host otherwise, of which each
+ * is cleared as a whole when one of its 262,144 is touched.
+ */
+void page_store_expect_scatter(struct page_store *store);
 void page_store_destroy(struct page_store *store);
 
 uint64_t page_store_page_count(const struct page_store *store);

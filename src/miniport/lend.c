@@ -97,6 +97,13 @@ static bool lend_adl(struct lend_layer *layer, DXGK_ADL *adl, uint64_t first, ui
     return true;
 }
 
+static bool has_list(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return arg->Operation == DXGK_OPERATION_TRANSFER ||
+           arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+           arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2;
+}
+
 /* Puts the copy in the place of what the arguments point to; false: nothing was replaced. */
 static bool lend(struct lend_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -130,9 +137,12 @@ static NTSTATUS lend_build_paging_buffer(struct miniport *self, HANDLE object,
                                          DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct lend_layer *layer = layer_of(self);
-    DXGKARG_BUILDPAGINGBUFFER lent = *arg;
+    DXGKARG_BUILDPAGINGBUFFER lent;
     NTSTATUS status;
 
+    if (!has_list(arg))
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    lent = *arg;
     if (!lend(layer, &lent))
         return miniport_forward_build_paging_buffer(self, object, arg);
     status = miniport_forward_build_paging_buffer(self, object, &lent);

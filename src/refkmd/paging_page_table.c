@@ -10,23 +10,50 @@
 
 #include <ntstatus.h>
 
+/* What an entry's flags, all but its segment, are in the hardware's format; 0 when it is not valid. */
+static UINT64 entry_bits(const DXGK_PTE *pte, UINT64 constant)
+{
+    UINT64 bits = constant;
+
+    bits |= pte->Zero ? SGPU_PTE_ZERO : 0;
+    bits |= pte->ReadOnly ? SGPU_PTE_READ_ONLY : 0;
+    bits |= pte->NoExecute ? SGPU_PTE_NO_EXECUTE : 0;
+    bits |= pte->CacheCoherent ? SGPU_PTE_COHERENT : 0;
+    bits |= pte->LargePage ? SGPU_PTE_LARGE : 0;
+    bits |= pte->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB ? SGPU_PTE_TABLE_64K : 0;
+    return pte->Valid ? bits : 0;
+}
+
 /*
  * One hardware entry, always all 64 bits of it: what lay there before is not looked at (PT-014).
  * Not valid is 0, whatever else the kernel's entry says (PT-031). base tells, by segment, what to
  * add to an address in it, in the format of an entry (PT-030).
  */
-static inline UINT64 hardware_entry(const UINT64 base[32], const DXGK_PTE *pte, UINT64 constant)
+static UINT64 hardware_entry(const UINT64 base[32], const DXGK_PTE *pte, UINT64 constant)
 {
-    UINT64 entry = base[pte->Segment] + (pte->PageAddress << SGPU_PAGE_SHIFT);
+    UINT64 bits = entry_bits(pte, constant);
 
-    entry |= constant;
-    entry |= pte->Zero ? SGPU_PTE_ZERO : 0;
-    entry |= pte->ReadOnly ? SGPU_PTE_READ_ONLY : 0;
-    entry |= pte->NoExecute ? SGPU_PTE_NO_EXECUTE : 0;
-    entry |= pte->CacheCoherent ? SGPU_PTE_COHERENT : 0;
-    entry |= pte->LargePage ? SGPU_PTE_LARGE : 0;
-    entry |= pte->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB ? SGPU_PTE_TABLE_64K : 0;
-    return pte->Valid ? entry : 0;
+    return bits ? (base[pte->Segment] + (pte->PageAddress << SGPU_PAGE_SHIFT)) | bits : 0;
+}
+
+/* Entries that mostly differ in their addresses alone: the rest is put together when it changes. */
+static void convert_entries(const UINT64 base[32], const DXGK_PTE *ptes, UINT count,
+                            UINT64 constant, uint64_t *out)
+{
+    UINT i = 0;
+
+    while (i < count) {
+        UINT64 flags = ptes[i].Flags, bits = entry_bits(&ptes[i], constant);
+        UINT64 start = base[ptes[i].Segment];
+
+        if (bits) {
+            for (; i < count && ptes[i].Flags == flags; i++)
+                out[i] = (start + (ptes[i].PageAddress << SGPU_PAGE_SHIFT)) | bits;
+        } else {
+            for (; i < count && ptes[i].Flags == flags; i++)
+                out[i] = 0;
+        }
+    }
 }
 
 /*
@@ -66,10 +93,7 @@ static void convert(const struct paging_call *call, UINT64 first_word, UINT coun
     UINT i;
 
     if (words == 1 && !update->Flags.Repeat) {
-        const DXGK_PTE *pte = update->pPageTableEntries + first_word;
-
-        for (i = 0; i < count; i++)
-            out[i] = hardware_entry(base, &pte[i], constant);
+        convert_entries(base, update->pPageTableEntries + first_word, count, constant, out);
         return;
     }
     for (i = 0; i < count; i++) {

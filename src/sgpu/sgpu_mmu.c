@@ -197,6 +197,24 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
     return out_span->bytes != 0;
 }
 
+/*
+ * How many translations from index on follow each other, at most limit. Where those that are cached end,
+ * the next ones are taken over, as they would be by whoever uses all of the address range; where they
+ * cannot be, it is told to who comes there.
+ */
+static uint64_t cached_run(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t *table,
+                           uint64_t index, uint64_t limit)
+{
+    uint64_t run = sgpu_run_length(table, index, limit);
+
+    while (run < limit && !(table[index + run] & SGPU_PTE_VALID) &&
+           sgpu_tables_fill(node->gpu, root, va + run * PAGE_BYTES, table) == SGPU_FAULT_NONE) {
+        node->gpu->statistics.tlb_misses++;
+        run += sgpu_run_length(table, index + run - 1, limit - run + 1) - 1;
+    }
+    return run;
+}
+
 static bool translate_virtual(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t bytes,
                               enum sgpu_access access, struct sgpu_span *out_span)
 {
@@ -227,7 +245,9 @@ static bool translate_virtual(struct sgpu_node *node, uint64_t root, uint64_t va
     /* Compared so that in_page + bytes cannot overflow. */
     if (bytes <= limit * PAGE_BYTES - in_page)
         limit = bytes_to_pages(in_page + bytes);
-    bytes = min_u64(bytes, sgpu_run_length(entry->table, index, limit) * PAGE_BYTES - in_page);
+    bytes = min_u64(bytes,
+                    cached_run(node, root, va - in_page, entry->table, index, limit) * PAGE_BYTES -
+                        in_page);
     if (pte & SGPU_PTE_ZERO) {
         *out_span = (struct sgpu_span){.address = in_page, .bytes = bytes};
         return true;

@@ -188,6 +188,30 @@ static void commands_may_be_fetched_past_the_tables(void **state)
 
 /* ---- The translation cache ------------------------------------------------------------------ */
 
+/* One piece to whoever watches, up to the end of the 2 MiB; a fault behind it is where it is. */
+static void what_is_taken_over_for_a_long_access_is_one_run(void **state)
+{
+    const uint64_t va = align_down(VA, 2 * MiB), page_count = 700;
+    struct sgpu_statistics before, after;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, va, page_count, LOCAL_PTE(0x100000));
+    sgpu_get_statistics(rig.gpu, &before);
+    rig_fill(&rig, va + 8, (page_count + 10) * PAGE_BYTES, 7);
+    rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID,
+                        va + page_count * PAGE_BYTES);
+    sgpu_get_statistics(rig.gpu, &after);
+    assert_true(page_store_is_fill(rig.local, 0x100008, page_count * PAGE_BYTES - 8, 7, NULL));
+    assert_int_equal(after.filled_bytes - before.filled_bytes, page_count * PAGE_BYTES - 8);
+    /* 8 of 64 pages, 3 in the next table, at the end one that fails, some for the packet; hits: it. */
+    assert_in_range(after.tlb_misses - before.tlb_misses, 12, 14);
+    assert_in_range(after.tlb_hits - before.tlb_hits, 0, 3);
+    rig_fini(&rig);
+}
+
 /*
  * Map a page to local 0x100000, use it, point it at 0x200000, flush as told, fill it. Returns
  * whether the fill reached the new place; it must have reached the old one otherwise.
@@ -591,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_render_through_tables_writes_by_position),
         cmocka_unit_test(zero_entries_read_zero_and_swallow_writes),
         cmocka_unit_test(translation_faults_name_the_address),
+        cmocka_unit_test(what_is_taken_over_for_a_long_access_is_one_run),
         cmocka_unit_test(a_stale_translation_lives_until_its_flush),
         cmocka_unit_test(hardware_that_ignores_flushes_stays_stale),
         cmocka_unit_test(invalid_entries_are_never_cached),

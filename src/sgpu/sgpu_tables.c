@@ -214,6 +214,18 @@ static uint64_t piece_of(const struct leaf *leaf, uint64_t i)
            (leaf->entry & SGPU_PTE_ZERO ? 0 : i * PAGE_BYTES);
 }
 
+/* Entries that are valid, where no translation is: without a branch, for it is done for each page. */
+static void take_over(uint64_t *translations, const uint64_t *entries, uint64_t count)
+{
+    _Static_assert(SGPU_PTE_VALID == 1, "a mask is made of the bit");
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t mask = 0 - (entries[i] & ~translations[i] & SGPU_PTE_VALID);
+
+        translations[i] ^= (translations[i] ^ entries[i]) & mask;
+    }
+}
+
 uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t *translations)
 {
     uint64_t buffer[SGPU_TABLE_ENTRIES];
@@ -236,6 +248,10 @@ uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t
         if (!entries)
             return SGPU_FAULT_BUS;
         entries += index % SGPU_TABLE_ENTRIES;
+    }
+    if (entries && !gpu->mmu.reserved) {
+        take_over(translations + first, entries, count);
+        count = 0; /* that are left */
     }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t at = va % leaf.page_bytes / PAGE_BYTES - (wanted - first) + i;
