@@ -162,6 +162,7 @@ bool run_raise_driver(struct run_assembly *run)
         return run_refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
                           run->config->driver, (unsigned)data.Version);
     miniport_raw_set_device_object(run->raw, nt_physical_device(run->nt));
+    miniport_raw_set_witness(run->raw, run_tell_overwritten, run);
     run->top = run->raw;
     if (!run->gpu) {
         status = bare_device_create(&run->own.services, run->machine, run->top, &run->bare);

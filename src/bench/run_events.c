@@ -32,9 +32,9 @@ static bool hash_paging(struct run_event_log *log, const struct trace_event *eve
     hash_update_u64(&log->hash, event->operation);
     hash_update_u64(&log->hash, (uint32_t)event->status);
     hash_update_u64(&log->hash, (uint64_t)event->written);
-    if (event->written <= 0)
+    if (!event->dma_bytes)
         return false;
-    hash_update(&log->hash, event->dma_start, (size_t)event->written);
+    hash_update(&log->hash, event->dma_start, event->dma_bytes);
     return true;
 }
 

@@ -64,9 +64,10 @@ struct run_assembly {
     bool is_manager_started;
     struct player *player;
     jmp_buf bug_check;
-    bool has_stopped_machine; /* the driver did, with a bug check */
-    bool is_driver_stuck;     /* it reports nothing more of what it was handed */
-    bool is_in_entry;         /* in DriverEntry */
+    bool has_stopped_machine;                 /* the driver did, with a bug check */
+    bool is_driver_stuck;                     /* it reports nothing more of what it was handed */
+    bool is_in_entry;                         /* in DriverEntry */
+    bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */
 };
 
 /* The run cannot be: for this reason, and always false. */
@@ -89,6 +90,7 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after, bool i
  * called with the assembly as their context; a configuration gets them and nothing else.
  */
 struct nt_host run_tell_kernel(struct run_assembly *run);
+void run_tell_overwritten(void *context, enum miniport_ddi ddi, const char *member);
 struct vidmm_events run_tell_manager(struct run_assembly *run);
 void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
 void run_tell_check(struct run_assembly *run, struct check_config *config);

@@ -499,6 +499,23 @@ static void on_deadlock(void *context, const char *text)
     stop_machine(run);
 }
 
+void run_tell_overwritten(void *context, enum miniport_ddi ddi, const char *member)
+{
+    struct run_assembly *run = context;
+    struct run_finding *finding;
+
+    if (run->has_overwritten[ddi])
+        return;
+    run->has_overwritten[ddi] = true;
+    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                "%s%s%s: the driver has overwritten %s, which it may only read; "
+                                "the bench goes on with what was there",
+                                miniport_ddi_name(ddi), member[0] ? "." : "", member,
+                                member[0] ? "it" : "its argument structure");
+    if (finding)
+        run_result_place(finding);
+}
+
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
     return (struct nt_host){.context = run,

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/list.h"
+#include "miniport/arguments.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,8 @@ struct raw {
     PVOID device_context; /* of AddDevice; NULL before and after */
     bool is_added;
     ULONG told_version;               /* of DRIVERCAPS.WDDMVersion; 0: it says nothing */
+    void (*overwritten)(void *context, enum miniport_ddi ddi, const char *member);
+    void *witness;
     DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */
     DXGKRNL_INTERFACE kernel;
 };
@@ -440,6 +443,17 @@ static struct raw *raw_of(struct miniport *m)
     return container_of(m, struct raw, miniport);
 }
 
+void miniport_raw_set_witness(struct miniport *m,
+                              void (*overwritten)(void *context, enum miniport_ddi ddi,
+                                                  const char *member),
+                              void *context)
+{
+    struct raw *raw = raw_of(m);
+
+    raw->overwritten = overwritten;
+    raw->witness = context;
+}
+
 void miniport_raw_unload(struct miniport *m)
 {
     struct raw *raw = raw_of(m);
@@ -500,11 +514,25 @@ static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
         raw->told_version = version_of_wddm(caps->WDDMVersion);
 }
 
+/* Whether what it points to is const. */
+#define IS_CONST(pointer)                                                                          \
+    __builtin_types_compatible_p(__typeof__(&*(pointer)), const __typeof__(*(pointer)) *)
+
+static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg,
+                   const void *before, size_t bytes, bool is_const)
+{
+    const char *member = arguments_restore(ddi, (void *)(uintptr_t)arg, before, bytes, is_const);
+
+    if (member && raw->overwritten)
+        raw->overwritten(raw->witness, ddi, member);
+}
+
 /* What is in front of the argument structure differs. */
 #define CALL_WITH(arguments, function, ddi, argument)                                              \
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
+        const __typeof__(*arg) before = *arg;                                                      \
         struct running outer;                                                                      \
         NTSTATUS status;                                                                           \
                                                                                                    \
@@ -514,6 +542,7 @@ static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
             object = raw->device_context;                                                          \
         outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
         status = STATUS_OF(raw->table.DxgkDdi##ddi arguments);                                     \
+        settle(raw, MINIPORT_DDI_##ddi, arg, &before, sizeof before, IS_CONST(arg));               \
         leave(outer);                                                                              \
         if (NT_SUCCESS(status))                                                                    \
             note_answer(raw, MINIPORT_DDI_##ddi, arg);                                             \

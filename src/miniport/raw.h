@@ -35,6 +35,15 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 
+/*
+ * Who is told when a driver has overwritten what it was only lent to read: a member of its argument structure,
+ * "" for one that is const as a whole. It is put right before. NULL: nobody.
+ */
+void miniport_raw_set_witness(struct miniport *raw,
+                              void (*overwritten)(void *context, enum miniport_ddi ddi,
+                                                  const char *member),
+                              void *context);
+
 /* DxgkDdiUnload, behind the removal of the driver's last device. Nothing is called of the driver any more. */
 void miniport_raw_unload(struct miniport *raw);
 

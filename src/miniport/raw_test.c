@@ -24,7 +24,8 @@ static struct {
     NTSTATUS remove_status;
     PDEVICE_OBJECT device_object;
     DXGKRNL_INTERFACE kernel;
-    void (*when_called)(void); /* from the fake BuildPagingBuffer */
+    void (*when_called)(void); /* from the fake BuildPagingBuffer ... */
+    bool is_for_all;           /* ... and all others with an argument */
     DXGK_WDDMVERSION wddm;     /* 0: QueryAdapterInfo is like the others */
 } driver;
 
@@ -45,7 +46,8 @@ static NTSTATUS note(const char *function, const void *object, const void *argum
 #define X(function, ddi, type)                                                                     \
     static NTSTATUS NTAPI fake_##ddi(HANDLE object, PVOID argument)                                \
     {                                                                                              \
-        if (MINIPORT_DDI_##ddi == MINIPORT_DDI_BuildPagingBuffer && driver.when_called)            \
+        if (driver.when_called &&                                                                  \
+            (MINIPORT_DDI_##ddi == MINIPORT_DDI_BuildPagingBuffer || driver.is_for_all))           \
             driver.when_called();                                                                  \
         return note(#ddi, object, argument);                                                       \
     }
@@ -201,7 +203,8 @@ static void every_ddi_reaches_its_slot(void **state)
 {
     struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 512};
-    char object = 0, argument = 0;
+    char object = 0;
+    uint64_t argument[64] = {0}; /* the largest structure fits */
 
     start(raw);
     /* SetRootPageTable returns nothing, which is success. */
@@ -964,6 +967,78 @@ static void a_driver_that_is_left_for_good_runs_no_more(void **state)
     miniport_destroy(raw); /* asserts that it does not run */
 }
 
+static struct {
+    void *argument;
+    size_t bytes;
+    unsigned told;
+    enum miniport_ddi ddi;
+    char member[64];
+} scribble;
+
+static void write_over_it(void)
+{
+    memset(scribble.argument, 0x41, scribble.bytes);
+}
+
+static void on_overwritten(void *context, enum miniport_ddi ddi, const char *member)
+{
+    assert_ptr_equal(context, &scribble);
+    scribble.told++;
+    scribble.ddi = ddi;
+    snprintf(scribble.member, sizeof scribble.member, "%s", member);
+}
+
+static void what_a_driver_may_only_read_is_put_back(void **state)
+{
+    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DXGK_ALLOCATIONINFO info = {0};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+    HANDLE list[1] = {&info};
+    const DXGKARG_DESTROYALLOCATION destroy = {.NumAllocations = 1, .pAllocationList = list};
+    DXGKARG_DESTROYALLOCATION lent = destroy;
+    DXGKARG_BUILDPAGINGBUFFER build = {.Operation = DXGK_OPERATION_FILL, .DmaSize = 100};
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    start(raw);
+    miniport_raw_set_witness(raw, on_overwritten, &scribble);
+    assert_int_equal(miniport_create_allocation(raw, NULL, &create), STATUS_PENDING);
+    assert_int_equal(scribble.told, 0);
+
+    driver.when_called = write_over_it;
+    driver.is_for_all = true;
+    scribble.argument = &create;
+    scribble.bytes = sizeof create;
+    miniport_create_allocation(raw, NULL, &create);
+    assert_int_equal(scribble.told, 1);
+    assert_int_equal(scribble.ddi, MINIPORT_DDI_CreateAllocation);
+    assert_string_equal(scribble.member, "pPrivateDriverData");
+    assert_ptr_equal(create.pAllocationInfo, &info);
+    assert_int_equal(create.NumAllocations, 1);
+    assert_int_equal((uintptr_t)create.hResource, UINT64_C(0x4141414141414141)); /* its to write */
+
+    scribble.argument = &lent;
+    scribble.bytes = sizeof lent;
+    miniport_destroy_allocation(raw, NULL, &lent);
+    assert_int_equal(scribble.told, 2);
+    assert_string_equal(scribble.member, "");
+    assert_memory_equal(&lent, &destroy, sizeof destroy);
+
+    /* What it is there to change is nobody's business. */
+    scribble.argument = &build.pDmaBuffer;
+    scribble.bytes = offsetof(DXGKARG_BUILDPAGINGBUFFER, DmaBufferPrivateDataSize);
+    miniport_build_paging_buffer(raw, NULL, &build);
+    assert_int_equal(scribble.told, 2);
+    scribble.argument = &build.Operation;
+    scribble.bytes = sizeof build.Operation;
+    miniport_build_paging_buffer(raw, NULL, &build);
+    assert_int_equal(scribble.told, 3);
+    assert_string_equal(scribble.member, "Operation");
+    assert_int_equal(build.Operation, DXGK_OPERATION_FILL);
+    driver.when_called = NULL;
+    miniport_destroy(raw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -981,6 +1056,7 @@ int main(void)
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),
         cmocka_unit_test(a_driver_is_unloaded_when_its_device_is_gone),
         cmocka_unit_test(a_driver_that_is_left_for_good_runs_no_more),
+        cmocka_unit_test(what_a_driver_may_only_read_is_put_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,15 @@ static const char *dma_buffer_of(enum miniport_ddi ddi, const void *argument)
     return NULL;
 }
 
+static uint32_t dma_size_of(enum miniport_ddi ddi, const void *argument)
+{
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
+        return ((const DXGKARG_BUILDPAGINGBUFFER *)argument)->DmaSize;
+    if (ddi == MINIPORT_DDI_Render)
+        return ((const DXGKARG_RENDER *)argument)->DmaSize;
+    return 0;
+}
+
 /* Distance by number: a driver may have left the buffer, where pointers have no difference. */
 static int64_t distance(const char *start, const char *end)
 {
@@ -190,11 +199,13 @@ static void begin(struct trace *trace, enum miniport_ddi ddi, HANDLE object, con
     }
     event->sequence = 0;
     event->dma_start = dma_buffer_of(ddi, argument);
+    event->dma_bytes = dma_size_of(ddi, argument);
     if (!trace->sink.event)
         return;
 
     open_event(trace, event);
     event->dma_start = dma_buffer_of(ddi, argument);
+    event->dma_bytes = dma_size_of(ddi, argument);
     event->ddi = ddi;
     event->object = object;
     event->operation = operation;
@@ -210,8 +221,10 @@ static NTSTATUS end(struct trace *trace, enum miniport_ddi ddi, HANDLE object, c
 {
     int64_t written = distance(event->dma_start, dma_buffer_of(ddi, argument));
 
-    if (ddi == MINIPORT_DDI_BuildPagingBuffer && written > 0)
-        trace->counters.paging_bytes += (uint64_t)written;
+    event->dma_bytes =
+        event->dma_start && written > 0 && written <= event->dma_bytes ? (uint32_t)written : 0;
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
+        trace->counters.paging_bytes += event->dma_bytes;
     if (!NT_SUCCESS(status))
         trace->counters.failures[ddi]++;
     if (!event->sequence)

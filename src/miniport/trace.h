@@ -94,6 +94,8 @@ struct trace_event {
     /* After BuildPagingBuffer and Render: how far the driver moved pDmaBuffer. */
     int64_t written;
     const char *dma_start; /* pDmaBuffer as it was before */
+    uint32_t
+        dma_bytes; /* that lie there: written, or 0 when that is behind the end of the buffer */
     struct trace_handles *handles;
 };
 

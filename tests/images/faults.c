@@ -3,7 +3,7 @@
  *
  * The reference driver's sources are compiled with DxgkInitialize renamed, so that its table comes
  * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; with IN_ENTRY it
- * happens in DriverEntry.
+ * happens in DriverEntry. ARGUMENT is the structure of the DDI.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -128,6 +128,7 @@ static void __attribute__((noinline)) do_fault(void)
     }
     IoFreeMdl(list);
     ExFreePoolWithTag(block, 'tluF');
+#elif FAULT == 31                               /* write over what it is only lent: below */
 #else
 #error FAULT is not one of them
 #endif
@@ -141,8 +142,12 @@ __attribute__((naked)) static NTSTATUS faulty(void)
     __asm__("xorl %esi, %esi\n xorl %eax, %eax\n ret");
 }
 #else
-static NTSTATUS faulty(void)
+static NTSTATUS faulty(PVOID object, ULONG64 *argument)
 {
+#if FAULT == 31
+    for (ULONG i = 0; i < sizeof(ARGUMENT) / sizeof *argument; i++)
+        argument[i] = 0x4141414141414141;
+#endif
     do_fault();
     return STATUS_SUCCESS;
 }
