@@ -68,6 +68,7 @@ static void operations_and_bytes_are_counted(void **state)
     bottom_state.written = 16;
     for (unsigned operation = 0; operation <= MINIPORT_OPERATION_COUNT; operation++) {
         build.pDmaBuffer = buffer;
+        build.DmaSize = 16;
         build.Operation = operation;
         miniport_build_paging_buffer(fixture.trace, NULL, &build);
         assert_int_equal(counters->operations[operation], 1);
@@ -78,6 +79,14 @@ static void operations_and_bytes_are_counted(void **state)
     miniport_build_paging_buffer(fixture.trace, NULL, &build);
     assert_int_equal(counters->operations[MINIPORT_OPERATION_COUNT], 2);
     assert_int_equal(counters->failures[MINIPORT_DDI_BuildPagingBuffer], 1);
+    assert_int_equal(counters->paging_bytes, 16 * (MINIPORT_OPERATION_COUNT + 1));
+    /* What lies behind the end, or nowhere, is none. */
+    bottom_state.status = STATUS_SUCCESS;
+    bottom_state.written = 17;
+    miniport_build_paging_buffer(fixture.trace, NULL, &build);
+    build.pDmaBuffer = NULL;
+    bottom_state.written = 16;
+    miniport_build_paging_buffer(fixture.trace, NULL, &build);
     assert_int_equal(counters->paging_bytes, 16 * (MINIPORT_OPERATION_COUNT + 1));
     assert_int_equal(fixture.memory.allocation_count, 1); /* the layer: nothing since */
     fixture_fini(&fixture);
