@@ -97,6 +97,12 @@
 #define SGPU_REG_IRQ_ENABLE   0x104u /* 4 rw SGPU_IRQ_*                                    */
 #define SGPU_REG_RESET        0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
 #define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
+/*
+ * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the page and
+ * names the next. At once, whatever the nodes do.
+ */
+#define SGPU_REG_SLOT      0x118u /* 4 w  number of a slot                                 */
+#define SGPU_REG_SLOT_PAGE 0x120u /* 8 w  number of a system page                          */
 
 #define SGPU_WINDOW_NOTHING 0xffffffffu
 #define SGPU_ID             0x55504753u /* "SGPU" */
@@ -134,6 +140,7 @@
 #define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* no promise that such entries are not cached */
 #define SGPU_STRAP_OWN_RANGE           (1u << 11) /* its driver wants a root entry for itself   */
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
+#define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */

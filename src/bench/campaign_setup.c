@@ -495,6 +495,7 @@ static void draw_observed(uint64_t seed, struct run_config *config)
     config->starts_as_observed = rng_chance(&rng, 1, 2);
     config->pages_in_patched_only = rng_chance(&rng, 1, 2) && config->model == RUN_PHYSICAL;
     config->hides_buffer_address = rng_chance(&rng, 1, 2) && config->model == RUN_GPUMMU;
+    config->pages_through_aperture = rng_chance(&rng, 1, 4);
 }
 
 /* Each fault in half of the runs, whatever the others. */
@@ -733,6 +734,8 @@ static void describe(struct campaign_setup *setup)
         config->announces_idle ? ", idle announced" : "");
     say(setup, "%s%s", config->starts_as_observed ? ", started as observed" : "",
         config->pages_in_patched_only ? ", patched brought in" : "");
+    if (config->pages_through_aperture)
+        say(setup, ", paging buffers in the aperture");
     if (config->hides_buffer_address)
         say(setup, ", paging buffers without address");
     describe_board(setup);

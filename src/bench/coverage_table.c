@@ -176,7 +176,7 @@ static const struct reason {
      "no use for the driver: all that a location needs is in the call, and no context has state of "
      "it"},
     {COVERAGE_PATCH, "DmaBufferSegmentId",
-     "0, system memory, in every call: DmaBufferSegmentSet and PagingBufferSegmentId ask for it"},
+     "no use for the driver: no packet of the modelled GPU holds the address of its own buffer"},
     {COVERAGE_PATCH, "DmaBufferPhysicalAddress",
      "no use for the driver: no packet of the modelled GPU holds the address of its own buffer"},
     {COVERAGE_PATCH, "pDmaBufferPrivateData",

@@ -171,6 +171,7 @@ struct run_config {
     bool marks_paging_only;       /* Resubmission is for paging packets alone */
     bool skips_paging_patch;      /* DxgkDdiPatch is not called for paging buffers */
     bool starts_as_observed;      /* more queries, two system devices: docs/observed.md */
+    bool pages_through_aperture;  /* the driver wants paging buffers in its aperture */
     bool hides_buffer_address;    /* GpuMmu: paging buffers have no GPU address */
     bool names_allocations;       /* physical: the client, in patch locations that it hands in */
     bool pages_in_patched_only;   /* physical: not what is in a list and no patch location names */

@@ -106,6 +106,7 @@ static const struct run_option rows[] = {
     CHOICE(skips_paging_patch, "paging-patch", "yes|no"),
     CHOICE(marks_paging_only, "resubmission", "all|paging"),
     CHOICE(starts_as_observed, "start", "documented|observed"),
+    CHOICE(pages_through_aperture, "paging-segment", "system|aperture"),
     CHOICE(hides_buffer_address, "paging-address", "virtual|none"),
     CHOICE(names_allocations, "patch-locations", "none|each"),
     CHOICE(pages_in_patched_only, "brought-in", "listed|patched"),

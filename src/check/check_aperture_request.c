@@ -166,8 +166,8 @@ void look_at_slot(struct check *check, const struct aperture_watch *watch,
         walk->strange += is_mapped ? !is_same_allocation(check, claim, request) : !may_be_unmapped;
     } else if (is_mapped && !is_old) {
         walk->twice++;
-    } else if (is_mapped && claim->epoch < watch->last_reset) {
-        walk->skipped_reset++;
+    } else if (is_mapped && claim->epoch < watch->last_reset && claim->allocation) {
+        walk->skipped_reset++; /* a paging buffer, which is no allocation, stays mapped */
     }
     if (!bad && walk->twice + walk->skipped_reset + walk->strange)
         walk->first_bad = index;

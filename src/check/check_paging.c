@@ -274,7 +274,8 @@ static void before_submit(struct check *check, struct paging_watch *watch,
     check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (call->packet)
         check_packet(check, call);
-    if (check_ledger(check)->segment_count &&
+    /* A switch of contexts has no buffer. */
+    if (check_ledger(check)->segment_count && arg->DmaBufferSize &&
         !check_holds(check, RULE_PB_018, arg->DmaBufferSegmentId == caps->paging_segment))
         check_report(check, RULE_PB_018, NULL, "DmaBufferSegmentId",
                      "is %u; the driver's PagingBufferSegmentId is %u", arg->DmaBufferSegmentId,

@@ -3,12 +3,27 @@
  * UNMAP_APERTURE_SEGMENT.
  *
  * Slots change when the packet that changes them runs, in its place among the other packets of the
- * buffer (APER-014), and other slots are not disturbed (APER-013). Which allocation is behind the
- * pages, if any, makes no difference (APER-005, APER-006).
+ * buffer (APER-014), and other slots are not disturbed (APER-013). Whose device it is makes no
+ * difference (APER-006).
+ *
+ * What is mapped without an allocation is a paging buffer (APER-005): commands to map it would have to run
+ * in it, so the slots are written by the CPU, before the call returns.
  */
 #include "paging.h"
 
 #include <ntstatus.h>
+
+/* first_page on, or as pages lists them; the register goes on to the next slot by itself. */
+static NTSTATUS map_at_once(const struct refkmd_adapter *adapter, UINT64 first_slot, UINT64 count,
+                            const UINT64 *pages, UINT64 first_page)
+{
+    UINT64 i;
+
+    refkmd_write(adapter, SGPU_REG_SLOT, (ULONG)first_slot);
+    for (i = 0; i < count; i++)
+        refkmd_write64(adapter, SGPU_REG_SLOT_PAGE, pages ? pages[i] : first_page + i);
+    return STATUS_SUCCESS;
+}
 
 static UINT build_map_pages(struct paging_call *call, UINT64 first, UINT64 limit)
 {
@@ -37,6 +52,12 @@ NTSTATUS paging_build_map_aperture_segment(struct paging_call *call)
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
     UINT64 offset = (UINT64)args->MapApertureSegment.OffsetInPages << SGPU_PAGE_SHIFT;
 
+    if (!args->MapApertureSegment.hAllocation)
+        return map_at_once(call->adapter, args->MapApertureSegment.OffsetInPages,
+                           args->MapApertureSegment.NumberOfPages,
+                           (const UINT64 *)MmGetMdlPfnArray(args->MapApertureSegment.pMdl) +
+                               args->MapApertureSegment.MdlOffset,
+                           0);
     if (!args->MapApertureSegment.MdlOffset)
         refkmd_save_area_place(
             call->adapter, args->MapApertureSegment.hAllocation,
@@ -75,10 +96,17 @@ static UINT build_map2_pages(struct paging_call *call, UINT64 first, UINT64 limi
 NTSTATUS paging_build_map_aperture_segment2(struct paging_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *args = call->args;
+    const DXGK_ADL *adl = &args->MapApertureSegment2.Adl;
     struct refkmd_allocation *allocation = args->MapApertureSegment2.hAllocation;
 
-    if (allocation)
-        allocation->cpu_view = args->MapApertureSegment2.CpuVisibleAddress;
+    if (!allocation)
+        return map_at_once(call->adapter, args->MapApertureSegment2.OffsetInPages,
+                           args->MapApertureSegment2.NumberOfPages,
+                           adl->Flags.Contiguous
+                               ? NULL
+                               : (const UINT64 *)adl->Pages + args->MapApertureSegment2.AdlOffset,
+                           adl->BasePageNumber + args->MapApertureSegment2.AdlOffset);
+    allocation->cpu_view = args->MapApertureSegment2.CpuVisibleAddress;
     if (!args->MapApertureSegment2.AdlOffset)
         refkmd_save_area_place(
             call->adapter, allocation,

@@ -253,8 +253,49 @@ static void discard_needs_no_gpu_whether_idle_or_not(void **state)
 
 /* ---- Aperture ----------------------------------------------------------------------------- */
 
+static HANDLE create_allocation(uint64_t bytes)
+{
+    struct sgpu_umd_allocation request = {.version = SGPU_UMD_VERSION, .bytes = bytes};
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &request,
+                                .PrivateDriverDataSize = sizeof request};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+
+    assert_int_equal(kernel.ddi.DxgkDdiCreateAllocation(kernel.adapter, &create), STATUS_SUCCESS);
+    return info.hAllocation;
+}
+
+static void destroy_allocation(HANDLE allocation)
+{
+    DXGKARG_DESTROYALLOCATION destroy = {1, &allocation, NULL, {{{0}}}};
+
+    assert_int_equal(kernel.ddi.DxgkDdiDestroyAllocation(kernel.adapter, &destroy), STATUS_SUCCESS);
+}
+
+/* APER-005: what nobody's operation maps is a paging buffer, in which no command can run yet. */
+static void a_mapping_without_an_allocation_is_done_at_once(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
+    struct test_mdl mdl;
+
+    test_mdl_init(&kernel, &mdl, 4);
+    map.MapApertureSegment.SegmentId = 2;
+    map.MapApertureSegment.OffsetInPages = 5;
+    map.MapApertureSegment.NumberOfPages = 3;
+    map.MapApertureSegment.pMdl = &mdl.mdl;
+    map.MapApertureSegment.MdlOffset = 1;
+    map.pDmaBuffer = kernel.buffer;
+    map.DmaSize = PAGE;
+    assert_int_equal(kernel.ddi.DxgkDdiBuildPagingBuffer(kernel.adapter, &map), STATUS_SUCCESS);
+    assert_ptr_equal(map.pDmaBuffer, kernel.buffer);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(sgpu_aperture_page(kernel.gpu, 5 + i), mdl.pfn[1 + i]);
+    assert_int_equal(sgpu_aperture_page(kernel.gpu, 8), SGPU_NO_PAGE);
+    test_mdl_fini(&kernel, &mdl);
+}
+
 static void aperture_slots_follow_the_list_and_unmap_to_the_dummy_page(void **state)
 {
+    HANDLE allocation = create_allocation((uint64_t)3 * PAGES * PAGE);
     struct test_mdl mdl;
     uint64_t dummy;
 
@@ -265,6 +306,7 @@ static void aperture_slots_follow_the_list_and_unmap_to_the_dummy_page(void **st
         DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
         DXGKARG_BUILDPAGINGBUFFER unmap = {.Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT};
 
+        map.MapApertureSegment.hAllocation = allocation;
         map.MapApertureSegment.SegmentId = 2;
         map.MapApertureSegment.OffsetInPages = 10;
         map.MapApertureSegment.NumberOfPages = 3 * PAGES;
@@ -285,11 +327,13 @@ static void aperture_slots_follow_the_list_and_unmap_to_the_dummy_page(void **st
         assert_int_equal(sgpu_aperture_page(kernel.gpu, 10 + 3 * PAGES - 1),
                          mdl.pfn[7 + 3 * PAGES - 1]);
     }
+    destroy_allocation(allocation);
     test_mdl_fini(&kernel, &mdl);
 }
 
 static void cache_coherence_of_the_aperture_is_as_asked(void **state)
 {
+    HANDLE allocation = create_allocation(PAGE);
     struct test_mdl mdl;
 
     test_mdl_init(&kernel, &mdl, 1);
@@ -297,6 +341,7 @@ static void cache_coherence_of_the_aperture_is_as_asked(void **state)
         DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
         const struct sgpu_packet_gart *gart = (const void *)kernel.buffer;
 
+        args.MapApertureSegment.hAllocation = allocation;
         args.MapApertureSegment.SegmentId = 2;
         args.MapApertureSegment.NumberOfPages = 1;
         args.MapApertureSegment.pMdl = &mdl.mdl;
@@ -305,6 +350,7 @@ static void cache_coherence_of_the_aperture_is_as_asked(void **state)
         assert_int_equal(SGPU_PACKET_OPCODE(gart->header), SGPU_OP_GART_WRITE);
         assert_int_equal(gart->flags, is_coherent ? SGPU_GART_COHERENT : 0);
     }
+    destroy_allocation(allocation);
     test_mdl_fini(&kernel, &mdl);
 }
 
@@ -441,6 +487,7 @@ int main(void)
         TEST(discard_needs_no_gpu_whether_idle_or_not),
         TEST(aperture_slots_follow_the_list_and_unmap_to_the_dummy_page),
         TEST(cache_coherence_of_the_aperture_is_as_asked),
+        TEST(a_mapping_without_an_allocation_is_done_at_once),
         TEST(operations_are_packed_one_behind_the_other),
         TEST(an_operation_behind_others_runs_by_itself),
         TEST(no_room_is_insufficient_and_changes_nothing),

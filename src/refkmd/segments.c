@@ -254,6 +254,17 @@ static UINT describe_banks(struct refkmd_adapter *adapter, UINT id, struct segme
  * committed (SEG-009).
  */
 
+/*
+ * Where the kernel puts paging buffers: system memory, or an aperture, and nowhere else (PB-019). In an
+ * aperture they are mapped like allocations, by an operation that names none (aperture.c).
+ */
+static UINT paging_buffer_segment(const struct refkmd_adapter *adapter)
+{
+    if (!(adapter->straps & SGPU_STRAP_PAGING_APERTURE))
+        return REFKMD_SEGMENT_SYSTEM;
+    return refkmd_aperture_segment(adapter);
+}
+
 /* WDDM 1.0 and 1.1. */
 NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
                                const DXGKARG_QUERYADAPTERINFO *query)
@@ -279,7 +290,7 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
         descriptor->CommitLimit = segment.bytes;
         descriptor->Flags = segment.flags;
     }
-    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSegmentId = paging_buffer_segment(adapter);
     out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
     out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
     return STATUS_SUCCESS;
@@ -311,7 +322,7 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
         descriptor->CommitLimit = segment.bytes;
         descriptor->SystemMemoryEndAddress = segment.system_memory_end;
     }
-    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSegmentId = paging_buffer_segment(adapter);
     out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
     out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
     return STATUS_SUCCESS;
@@ -449,7 +460,7 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
             out->SegmentDescriptorStride < sizeof descriptor ? out->SegmentDescriptorStride
                                                              : sizeof descriptor);
     }
-    out->PagingBufferSegmentId = REFKMD_SEGMENT_SYSTEM;
+    out->PagingBufferSegmentId = paging_buffer_segment(adapter);
     out->PagingBufferSize = REFKMD_PAGING_BUFFER_BYTES;
     out->PagingBufferPrivateDataSize = REFKMD_PAGING_PRIVATE_BYTES;
     return STATUS_SUCCESS;

@@ -431,6 +431,13 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
     } else if (offset == SGPU_REG_WINDOW_PAGE && gpu->window_slot < gpu->window_page_count) {
         gpu->window_pages[gpu->window_slot] =
             value < gpu->local_bytes / PAGE_BYTES ? value : UINT64_MAX;
+    } else if (offset == SGPU_REG_SLOT) {
+        gpu->register_slot = value;
+    } else if (offset == SGPU_REG_SLOT_PAGE) {
+        gpu->register_page = value;
+    } else if (offset == SGPU_REG_SLOT_PAGE + 4 && gpu->register_slot < gpu->slot_count) {
+        gpu->slots[gpu->register_slot++] =
+            ((gpu->register_page | (uint64_t)value << 32) + 1) & ~SLOT_COHERENT;
     } else if (range_bound(gpu, offset)) {
         set_range(gpu, range_bound(gpu, offset), value);
     } else if (offset == SGPU_REG_FENCE_FORGET) {

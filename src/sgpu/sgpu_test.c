@@ -25,6 +25,24 @@ static void registers_describe_the_board(void **state)
     rig_fini(&rig);
 }
 
+static void aperture_slots_are_pointed_by_registers_too(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig);
+    rig_write(&rig, SGPU_REG_SLOT, 4, 3);
+    rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, UINT64_C(0x100000077));
+    rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x78);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 3), UINT64_C(0x100000077));
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 4), 0x78);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 5), SGPU_NO_PAGE);
+    rig_write(&rig, SGPU_REG_SLOT, 4, 16 * MiB / PAGE_BYTES - 1);
+    rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x79);
+    rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x7a); /* behind the last one: nothing */
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 16 * MiB / PAGE_BYTES - 1), 0x79);
+    rig_fini(&rig);
+}
+
 static void unlawful_node_counts_give_null(void **state)
 {
     struct machine_config board = rig_board();
@@ -618,6 +636,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_describe_the_board),
+        cmocka_unit_test(aperture_slots_are_pointed_by_registers_too),
         cmocka_unit_test(unlawful_node_counts_give_null),
         cmocka_unit_test(copy_moves_between_all_memories),
         cmocka_unit_test(fill_writes_the_pattern_and_nothing_else),

@@ -217,6 +217,8 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     status = paging_queue_init(vidmm);
     if (NT_SUCCESS(status))
         status = null_contexts_init(vidmm);
+    if (NT_SUCCESS(status))
+        status = paging_aperture_map(vidmm, failure);
     if (!NT_SUCCESS(status))
         goto fail;
 

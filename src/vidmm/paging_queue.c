@@ -132,7 +132,7 @@ static NTSTATUS create_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
         if (!buffer->private_data)
             return STATUS_NO_MEMORY;
     }
-    return STATUS_SUCCESS;
+    return paging_aperture_take(vidmm, buffer);
 }
 
 static void destroy_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
@@ -140,6 +140,7 @@ static void destroy_buffer(struct vidmm *vidmm, struct paging_buffer *buffer)
     const struct vidmm_platform *platform = &vidmm->config.platform;
     uint64_t page_count = div_round_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
 
+    paging_aperture_release(vidmm, buffer);
     base_free(vidmm->services, buffer->private_data, buffer->private_bytes);
     if (buffer->cpu)
         platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(page_count));
@@ -347,7 +348,7 @@ static NTSTATUS prepare_paging(struct vidsch_packet *packet, struct miniport *mi
         return STATUS_SUCCESS;
     patch.hContext = submission->driver_context;
     patch.DmaBufferPhysicalAddress.QuadPart =
-        (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
+        (LONGLONG)paging_aperture_address(vidmm, buffer, &patch.DmaBufferSegmentId);
     patch.pDmaBuffer = buffer->cpu;
     patch.DmaBufferSize = buffer->bytes;
     patch.DmaBufferSubmissionStartOffset = submission->start;
@@ -391,7 +392,7 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
 
         args.hContext = submission->driver_context;
         args.DmaBufferPhysicalAddress.QuadPart =
-            (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
+            (LONGLONG)paging_aperture_address(vidmm, buffer, &args.DmaBufferSegmentId);
         args.DmaBufferSize = buffer->bytes;
         args.DmaBufferSubmissionStartOffset = submission->start;
         args.DmaBufferSubmissionEndOffset = submission->end;

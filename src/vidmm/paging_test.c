@@ -272,6 +272,60 @@ static void content_survives_in_paging_buffers_without_an_address(void **state)
     }
 }
 
+/* PB-018, APER-005 */
+static void paging_buffers_are_in_the_aperture_that_the_driver_names(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig_object objects[3];
+    struct rig *rig;
+    unsigned shown = 0;
+
+    config.aperture_pages = 64;
+    config.pages_through_aperture = true;
+    config.buffer_count = 3;
+    config.buffer_bytes = 96;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < config.aperture_pages; i++)
+        shown += rig->slots[i] != 0;
+    assert_int_equal(shown, 3);
+    for (unsigned i = 0; i < 3; i++)
+        rig_object(rig, 110, 1, &objects[i]);
+    for (unsigned round = 0; round < 9; round++)
+        rig_gpu(rig, &objects[round % 3], RIG_PROGRAM_STEPS);
+    for (unsigned i = 0; i < 3; i++)
+        rig_destroy_object(rig, &objects[i]);
+    rig_free(rig);
+}
+
+static bool refuse_map(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS *status)
+{
+    *status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+}
+
+static bool write_map(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS *status)
+{
+    if (args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT)
+        args->pDmaBuffer = (uint8_t *)args->pDmaBuffer + 8;
+    *status = STATUS_SUCCESS;
+    return args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+}
+
+static void a_paging_buffer_that_is_not_mapped_at_once_ends_the_start(void **state)
+{
+    for (unsigned writes = 0; writes < 2; writes++) {
+        struct rig_config config = rig_model(0);
+        struct rig *rig;
+
+        config.pages_through_aperture = true;
+        rig = rig_new(&config);
+        rig->build_hook = writes ? write_map : refuse_map;
+        assert_int_equal(rig_start(rig), STATUS_INVALID_PARAMETER);
+        rig->build_hook = NULL;
+        rig_free(rig);
+    }
+}
+
 /* ---- Rendering ---- */
 
 static void a_command_buffer_of_many_parts_runs_whole(void **state)
@@ -431,6 +485,8 @@ int main(void)
         cmocka_unit_test(what_may_be_mapped_in_all_apertures_is_limited),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(content_survives_in_paging_buffers_without_an_address),
+        cmocka_unit_test(paging_buffers_are_in_the_aperture_that_the_driver_names),
+        cmocka_unit_test(a_paging_buffer_that_is_not_mapped_at_once_ends_the_start),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),
         cmocka_unit_test(references_that_do_not_fit_together_fail_with_sizes),
         cmocka_unit_test(what_no_location_names_comes_in_where_the_list_counts),

@@ -251,10 +251,14 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
 
 NTSTATUS vidmm_power_up(struct vidmm *vidmm)
 {
+    struct vidmm_failure failure = {0};
+
     if (vidmm->power.state != POWER_OFF)
         return STATUS_INVALID_DEVICE_STATE;
     vidmm->callback_depth++;
     set_power(vidmm, PowerDeviceD0, PowerActionNone);
+    if (!NT_SUCCESS(paging_aperture_map(vidmm, &failure)))
+        vidmm_driver_error(vidmm, failure.rule, "%s", failure.text);
     host_apertures_open(vidmm);
     recovery_restore(vidmm, loses_tables(vidmm, vidmm->power.sleep));
     vidmm->power.state = POWER_ON;

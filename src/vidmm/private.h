@@ -103,7 +103,7 @@ struct segment {
     struct list table_units;               /* that page tables share (segment_tables.c) */
     uint64_t used;                         /* bytes placed */
     uint64_t peak_used;
-    uint64_t table_bytes; /* of used: page tables */
+    uint64_t table_bytes; /* of used: page tables, paging buffers */
     uint64_t leaving;     /* bytes whose owners are on their way out, or dying */
     uint64_t doomed;      /* bytes of destroyed allocations that submitted work still uses */
     uint64_t allocation_count;
@@ -237,6 +237,8 @@ struct companion {
 struct paging_buffer {
     uint8_t *cpu;
     uint64_t first_page; /* contiguous system pages */
+    bool has_slots;      /* ... seen through the aperture that the driver wants, from ... */
+    uint64_t slots;      /* ... this byte offset on (paging_aperture.c) */
     uint64_t va;         /* in the paging process; 0 in the physical model */
     uint32_t bytes;      /* usable */
     uint32_t used;       /* built so far */
@@ -296,6 +298,17 @@ struct paging_queue {
 /* The system's process, device and context in the driver; of a struct vidmm that knows its nodes. */
 NTSTATUS paging_queue_create_context(void *vidmm);
 NTSTATUS paging_queue_init(struct vidmm *vidmm);
+
+/* Whether paging buffers are in an aperture segment, for the GPU; not in the GpuMmu model. */
+bool paging_aperture_is_used(const struct vidmm *vidmm);
+NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer);
+void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer);
+/* At the start, and when the slots have lost what they showed. */
+NTSTATUS paging_aperture_map(struct vidmm *vidmm, struct vidmm_failure *failure);
+/* What a submission names in the physical model: a segment and an address in it. */
+uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer *buffer,
+                                 UINT *out_segment);
+
 /* Paging buffers are not mapped in the paging process. */
 bool paging_queue_hides_buffers(const struct vidmm *vidmm);
 void paging_queue_fini(struct vidmm *vidmm);

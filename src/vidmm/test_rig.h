@@ -67,6 +67,7 @@ struct rig_config {
     bool skips_discards;                  /* DISCARD writes nothing */
     bool completes_at_once;               /* packets run inside SubmitCommand */
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
+    bool pages_through_aperture;          /* PagingBufferSegmentId; physical model */
     bool hides_address;                   /* vidmm_config.hides_buffer_address; one buffer */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
@@ -481,6 +482,36 @@ static inline struct rig_block *rig_block_at(struct rig *rig, uint64_t address)
     block = &rig->blocks[(page - RIG_FIRST_BLOCK) / 0x1000];
     EXPECT(block->memory && page - block->first_page < block->page_count);
     return block;
+}
+
+/* What the GPU finds at an address of a segment: a slot shows the block's first page, or 0 it is. */
+static inline struct rig_block *rig_block_behind(struct rig *rig, unsigned segment,
+                                                 uint64_t address)
+{
+    uint64_t slot;
+
+    EXPECT(segment == (rig->config.pages_through_aperture ? rig->segment_count : 0));
+    if (!segment)
+        return rig_block_at(rig, address);
+    slot = rig_slot(rig, segment, (address - rig_segment_base(segment)) / PAGE_BYTES);
+    EXPECT(rig->slots[slot]);
+    return rig_block_at(rig, PAGE_BYTES_OF(rig->slots[slot] - 1));
+}
+
+/* A paging buffer, which has no allocation, is mapped when the call returns. */
+static inline bool rig_maps_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const uint64_t *pages = (const uint64_t *)(args->MapApertureSegment.pMdl + 1);
+
+    if (args->Operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+        args->MapApertureSegment.hAllocation)
+        return false;
+    EXPECT(rig->config.pages_through_aperture && args->pDmaBuffer &&
+           args->MapApertureSegment.SegmentId == rig->segment_count);
+    for (uint64_t i = 0; i < args->MapApertureSegment.NumberOfPages; i++)
+        rig->slots[rig_slot(rig, rig->segment_count, args->MapApertureSegment.OffsetInPages + i)] =
+            pages[args->MapApertureSegment.MdlOffset + i] + 1;
+    return true;
 }
 
 static inline void *rig_map_bus(void *context, uint64_t address, uint64_t bytes)

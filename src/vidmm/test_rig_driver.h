@@ -106,6 +106,7 @@ static inline NTSTATUS rig_query(struct miniport *self, HANDLE object,
         out->NbSegment = rig->segment_count;
         if (!out->pSegmentDescriptor)
             break;
+        out->PagingBufferSegmentId = config->pages_through_aperture ? rig->segment_count : 0;
         out->PagingBufferSize = 4096;
         out->PagingBufferPrivateDataSize = config->private_bytes;
         for (unsigned i = 0; i < rig->segment_count; i++) {
@@ -597,6 +598,8 @@ static inline NTSTATUS rig_build(struct miniport *self, HANDLE object,
 
     if (rig->build_hook && rig->build_hook(rig, args, &status))
         return status;
+    if (rig_maps_buffer(rig, args))
+        return STATUS_SUCCESS;
     if (!args->pDmaBuffer) {
         EXPECT(args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
                args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL);
@@ -838,10 +841,13 @@ static inline NTSTATUS rig_submit(struct miniport *self, HANDLE object,
     struct rig_context *context = rig_context_of(rig, submit->hContext, submit->Flags.Paging);
     const DXGKARG_PATCH *patch = &context->patch;
     struct rig_block *block =
-        rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
+        submit->Flags.Paging
+            ? rig_block_behind(rig, submit->DmaBufferSegmentId,
+                               (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart)
+            : rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
     struct rig_packet *packet;
 
-    EXPECT(submit->NodeOrdinal == context->node && !submit->DmaBufferSegmentId);
+    EXPECT(submit->NodeOrdinal == context->node);
     if (!submit->Flags.Paging || !rig->config.skips_patch) {
         EXPECT(patch->SubmissionFenceId == submit->SubmissionFenceId);
         EXPECT(patch->DmaBufferPhysicalAddress.QuadPart ==

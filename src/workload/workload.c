@@ -215,6 +215,9 @@ const struct workload_option_info workload_options[] = {
      "which packets are marked when they come back from a preemption"},
     {"start", WORKLOAD_OPTION_CHOICE, "documented|observed", 0, 0,
      "whether the adapter is started as the pages say, or with what Windows 11 does besides"},
+    {"paging-segment", WORKLOAD_OPTION_CHOICE, "system|aperture", 0, 0,
+     "where the driver wants its paging buffers: in system memory, or behind slots of its "
+     "aperture"},
     {"paging-address", WORKLOAD_OPTION_CHOICE, "virtual|none", 0, 0,
      "GpuMmu: whether paging buffers in system memory have an address in the paging process"},
     {"patch-locations", WORKLOAD_OPTION_CHOICE, "none|each", 0, 0,

@@ -1,0 +1,163 @@
+/*
+ * Paging buffers in an aperture segment, where PagingBufferSegmentId asks for one.
+ *
+ * The CPU writes them in system memory as ever; the GPU finds them behind slots, which
+ * MAP_APERTURE_SEGMENT points at their pages before anything is built (APER-005: it names no allocation).
+ * The driver has to do that itself, when it is called: commands for it could only run in a buffer that is
+ * mapped already. Slots lose what they show with the power, and are pointed again when it is back.
+ *
+ * In the GpuMmu model the paging process maps the buffers like any other, and no slot is needed, which is what
+ * Windows has been seen to do (docs/observed.md, O28).
+ *
+ * Source     contract.md PB-018, APER-005, SUB-006; sequence S-01, step 6.
+ */
+#include "vidmm/private.h"
+
+#include <stdio.h>
+
+static uint64_t bytes_of(const struct vidmm *vidmm)
+{
+    return align_up(vidmm->caps.paging_buffer_bytes, PAGE_BYTES);
+}
+
+bool paging_aperture_is_used(const struct vidmm *vidmm)
+{
+    return vidmm->caps.paging_buffer_segment && !vidmm->caps.has_page_tables;
+}
+
+NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer)
+{
+    struct segment *segment = segment_by_id(vidmm, vidmm->caps.paging_buffer_segment);
+    const struct range_request request = {.size = bytes_of(vidmm), .alignment = PAGE_BYTES};
+
+    if (!paging_aperture_is_used(vidmm))
+        return STATUS_SUCCESS;
+    switch (range_allocator_take(&segment->ranges, &request, &buffer->slots)) {
+    case RANGE_OK:
+        break;
+    case RANGE_NO_MEMORY:
+        return STATUS_NO_MEMORY;
+    default:
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    }
+    buffer->has_slots = true;
+    vidmm->aperture_bytes += bytes_of(vidmm);
+    segment->used += bytes_of(vidmm);
+    segment->table_bytes += bytes_of(vidmm);
+    return STATUS_SUCCESS;
+}
+
+void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer)
+{
+    struct segment *segment = segment_by_id(vidmm, vidmm->caps.paging_buffer_segment);
+
+    if (!buffer->has_slots)
+        return;
+    buffer->has_slots = false;
+    range_allocator_release(&segment->ranges, buffer->slots, bytes_of(vidmm));
+    vidmm->aperture_bytes -= bytes_of(vidmm);
+    segment->used -= bytes_of(vidmm);
+    segment->table_bytes -= bytes_of(vidmm);
+}
+
+uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer *buffer,
+                                 UINT *out_segment)
+{
+    if (!buffer->has_slots) {
+        *out_segment = 0;
+        return PAGE_BYTES_OF(device_page(vidmm, buffer->first_page));
+    }
+    *out_segment = vidmm->caps.paging_buffer_segment;
+    return segment_by_id(vidmm, *out_segment)->caps->base + buffer->slots;
+}
+
+static void describe(struct vidmm *vidmm, const struct paging_buffer *buffer, MDL *mdl,
+                     DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    uint64_t page_count = bytes_of(vidmm) / PAGE_BYTES;
+
+    if (vidmm->caps.maps_aperture2) {
+        args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT2;
+        args->MapApertureSegment2.hDevice = vidmm->queue.driver_device;
+        args->MapApertureSegment2.SegmentId = vidmm->caps.paging_buffer_segment;
+        args->MapApertureSegment2.OffsetInPages = (SIZE_T)(buffer->slots / PAGE_BYTES);
+        args->MapApertureSegment2.NumberOfPages = (SIZE_T)page_count;
+        args->MapApertureSegment2.Adl.PageCount = (UINT32)page_count;
+        args->MapApertureSegment2.Adl.Flags.Contiguous = 1;
+        args->MapApertureSegment2.Adl.BasePageNumber = device_page(vidmm, buffer->first_page);
+    } else {
+        args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+        args->MapApertureSegment.hDevice = vidmm->queue.driver_device;
+        args->MapApertureSegment.SegmentId = vidmm->caps.paging_buffer_segment;
+        args->MapApertureSegment.OffsetInPages = (SIZE_T)(buffer->slots / PAGE_BYTES);
+        args->MapApertureSegment.NumberOfPages = (SIZE_T)page_count;
+        args->MapApertureSegment.pMdl = mdl;
+    }
+}
+
+/* The call goes behind what has been built in the current buffer, as any other. */
+static void *offer(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct paging_buffer *current = &vidmm->queue.buffers[vidmm->queue.current];
+
+    args->pDmaBuffer = current->cpu + current->used;
+    args->DmaSize = current->bytes - current->used;
+    args->DmaBufferWriteOffset = current->used;
+    if (current->private_data) {
+        args->pDmaBufferPrivateData = current->private_data + current->private_used;
+        args->DmaBufferPrivateDataSize = current->private_bytes - current->private_used;
+    }
+    args->hSystemContext = vidmm->queue.driver_context;
+    return args->pDmaBuffer;
+}
+
+static bool map_buffer(struct vidmm *vidmm, const struct paging_buffer *buffer, MDL *mdl,
+                       const char **out_why)
+{
+    DXGKARG_BUILDPAGINGBUFFER args = {0};
+    uint64_t *pages = (uint64_t *)(mdl + 1);
+    NTSTATUS status;
+    void *offered;
+
+    for (uint64_t i = 0; i < bytes_of(vidmm) / PAGE_BYTES; i++)
+        pages[i] = buffer->first_page + i;
+    mdl->ByteCount = (ULONG)bytes_of(vidmm);
+    mdl->MdlFlags = MDL_PAGES_LOCKED;
+    describe(vidmm, buffer, mdl, &args);
+    offered = offer(vidmm, &args);
+    vidmm->statistics.build_calls++;
+    vidmm->statistics.operations[args.Operation & 31]++;
+    status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
+    *out_why = status != STATUS_SUCCESS ? "another status than STATUS_SUCCESS"
+                                        : "commands, and none can run before the buffer is mapped";
+    return status == STATUS_SUCCESS && args.pDmaBuffer == offered;
+}
+
+static size_t mdl_bytes(const struct vidmm *vidmm)
+{
+    return sizeof(MDL) + (size_t)(bytes_of(vidmm) / PAGE_BYTES) * sizeof(uint64_t);
+}
+
+NTSTATUS paging_aperture_map(struct vidmm *vidmm, struct vidmm_failure *failure)
+{
+    MDL *mdl;
+    const char *why = "";
+    bool is_mapped = true;
+
+    if (!paging_aperture_is_used(vidmm))
+        return STATUS_SUCCESS;
+    mdl = base_alloc(vidmm->services, mdl_bytes(vidmm));
+    if (!mdl)
+        return STATUS_NO_MEMORY;
+    for (unsigned i = 0; is_mapped && i < vidmm->queue.buffer_count; i++)
+        is_mapped = map_buffer(vidmm, &vidmm->queue.buffers[i], mdl, &why);
+    base_free(vidmm->services, mdl, mdl_bytes(vidmm));
+    if (is_mapped)
+        return STATUS_SUCCESS;
+    snprintf(failure->rule, sizeof failure->rule, "APER-015");
+    snprintf(
+        failure->text, sizeof failure->text,
+        "mapping a paging buffer in segment %u gave %s; expected slots that are changed at once",
+        vidmm->caps.paging_buffer_segment, why);
+    return STATUS_INVALID_PARAMETER;
+}
