@@ -28,4 +28,9 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     add_test(NAME images/sdma COMMAND ${CMAKE_SOURCE_DIR}/tests/images/sdma.sh $<TARGET_FILE:drydock>
                                       ${CMAKE_SOURCE_DIR})
     set_tests_properties(images/sdma PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+
+    # Which model an image is of.
+    add_test(NAME images/models COMMAND ${CMAKE_SOURCE_DIR}/tests/images/models.sh $<TARGET_FILE:drydock>
+                                        ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/gpu)
+    set_tests_properties(images/models PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()

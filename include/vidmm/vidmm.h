@@ -221,6 +221,17 @@ struct vidmm_failure {
 /* Asks the driver of a device that has been added and not yet started. */
 void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_caps);
 
+/*
+ * What DRIVERCAPS.MemoryManagementCaps says of the ways in which the driver addresses memory. Asked of a
+ * device that has been added, started or not. False: the driver does not answer then, or contradicts itself (PT-001).
+ */
+struct vidmm_model_caps {
+    bool is_virtual; /* VirtualAddressingSupported, from WDDM 2.0 on */
+    bool has_gpummu; /* GpuMmuSupported */
+    bool has_iommu;  /* IoMmuSupported; with both, page tables of the GPU's are used */
+};
+bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_caps);
+
 /* Gives the manager for a miniport whose device has been added and started (borrowed). */
 NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
                       struct vidmm **out_vidmm);

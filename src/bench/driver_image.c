@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #define LOOK_SECONDS   20 /* for DriverEntry to return */
+#define CAPS_SECONDS   3  /* for AddDevice and a query behind it */
 #define GPU_NAME_BYTES 64
 
 struct missing {
@@ -409,7 +410,9 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 struct traits {
     bool is_known;
     ULONG version;
-    bool is_physical;         /* commands hold physical addresses, whatever the version */
+    bool is_physical; /* commands hold physical addresses, whatever the version */
+    bool has_caps;    /* it answered before it was started: */
+    struct vidmm_model_caps caps;
     char gpu[GPU_NAME_BYTES]; /* "": it does not say */
     char error[DRIVER_IMAGE_ERROR_BYTES];
 };
@@ -538,6 +541,26 @@ static void watch_entry(const char *path, struct nt *nt, struct traits *out)
     alarm(LOOK_SECONDS);
 }
 
+/*
+ * Which model it is of, as the driver says of a device that has been added and not been started: the kernel asks
+ * later, but what the driver says then hangs on no hardware, mostly. If it fails, or does not come back, what
+ * it has registered has to do.
+ */
+static void look_at_caps(const struct base_services *services,
+                         const DRIVER_INITIALIZATION_DATA *data, struct traits *out)
+{
+    struct vidmm_model_caps caps;
+    struct miniport *raw;
+
+    alarm(CAPS_SECONDS);
+    if (!NT_SUCCESS(miniport_raw_create(services, data, &raw)) ||
+        !NT_SUCCESS(raw->ops->add_device(raw)) || !vidmm_query_model(raw, &caps))
+        return;
+    out->version = miniport_interface_version(raw); /* DRIVERCAPS.WDDMVersion may be lower */
+    out->caps = caps;
+    out->has_caps = true;
+}
+
 static void look(const char *path, struct traits *out)
 {
     const struct base_services *services = base_services_libc();
@@ -570,6 +593,7 @@ static void look(const char *path, struct traits *out)
         out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
                            (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
         out->is_known = true;
+        look_at_caps(services, &data, out);
     } else {
         snprintf(out->error, sizeof out->error,
                  "%s: DriverEntry did not register the driver: status 0x%08x", path,
@@ -600,6 +624,8 @@ static void look_from_afar(const char *path, struct traits *out)
         ;
     *out = *shared;
     munmap(shared, sizeof *shared);
+    if (out->is_known)
+        out->error[0] = '\0'; /* what happens behind DriverEntry is told of when it is played */
     if (child < 0)
         snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
     else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
@@ -622,7 +648,23 @@ static bool physical_level(const struct run_driver *driver, unsigned index,
     return index == 0;
 }
 
-/* A driver that is given virtual addresses may be of either model. */
+static bool gpummu_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                         unsigned *out_wddm)
+{
+    *out_wddm = driver->wddm;
+    *out_model = RUN_GPUMMU;
+    return index == 0;
+}
+
+static bool iommu_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                        unsigned *out_wddm)
+{
+    *out_wddm = driver->wddm;
+    *out_model = RUN_IOMMU;
+    return index == 0;
+}
+
+/* A driver that is given virtual addresses, and does not say by which model. */
 static bool virtual_level(const struct run_driver *driver, unsigned index,
                           enum run_model *out_model, unsigned *out_wddm)
 {
@@ -631,6 +673,16 @@ static bool virtual_level(const struct run_driver *driver, unsigned index,
     *out_wddm = driver->wddm;
     *out_model = models[index % ARRAY_COUNT(models)];
     return index < ARRAY_COUNT(models);
+}
+
+static void choose_level(const struct traits *traits, struct run_driver *driver)
+{
+    if (traits->has_caps)
+        driver->level = !traits->caps.is_virtual  ? physical_level
+                        : traits->caps.has_gpummu ? gpummu_level
+                                                  : iommu_level;
+    else
+        driver->level = traits->is_physical ? physical_level : virtual_level;
 }
 
 bool driver_image_find(const char *name, struct run_driver *out_driver)
@@ -655,11 +707,10 @@ bool driver_image_find(const char *name, struct run_driver *out_driver)
     snprintf(last_error, sizeof last_error, "%s", last.traits.error);
     if (!last.traits.is_known || !wddm)
         return false;
-    *out_driver =
-        (struct run_driver){.name = name,
-                            .image_path = name,
-                            .wddm = wddm,
-                            .level = last.traits.is_physical ? physical_level : virtual_level,
-                            .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
+    *out_driver = (struct run_driver){.name = name,
+                                      .image_path = name,
+                                      .wddm = wddm,
+                                      .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
+    choose_level(&last.traits, out_driver);
     return true;
 }

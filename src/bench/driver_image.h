@@ -59,8 +59,9 @@ bool driver_image_function(const struct driver_image *driver, const char *ddi, c
 
 /*
  * A run_driver_finder for names that are paths: they have a slash, or end in ".sys". Which level the driver
- * is of is found by letting it register in a process of its own; what is wrong is remembered for
- * driver_image_error().
+ * is of is found by letting it register in a process of its own, which model by asking it for DRIVERCAPS
+ * there, when its device has been added; a driver that does not answer then is taken for what its
+ * functions say. What is wrong is remembered for driver_image_error().
  */
 bool driver_image_find(const char *name, struct run_driver *out_driver);
 const char *driver_image_error(void);

@@ -50,6 +50,30 @@ bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_
     return true;
 }
 
+bool run_driver_has_model(const struct run_driver *driver, enum run_model model)
+{
+    enum run_model has;
+    unsigned wddm;
+
+    if (driver->has_model && !driver->has_model(driver, model))
+        return false;
+    for (unsigned i = 0; run_driver_level(driver, i, &has, &wddm); i++) {
+        if (has == model)
+            return true;
+    }
+    return false;
+}
+
+void run_config_choose_model(struct run_config *config)
+{
+    struct run_driver driver;
+    unsigned wddm;
+
+    if (!config->is_model_given && run_find_driver(config->driver, &driver) &&
+        !run_driver_has_model(&driver, config->model))
+        run_driver_level(&driver, 0, &config->model, &wddm);
+}
+
 const char *run_driver_gpu(const struct run_driver *driver)
 {
     if (driver->gpu)

@@ -46,5 +46,6 @@ bool run_find_driver(const char *name, struct run_driver *out_driver);
 /* The levels that it has, from 0: false behind the last. The first of a model is its default. */
 bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                       unsigned *out_wddm);
+bool run_driver_has_model(const struct run_driver *driver, enum run_model model);
 
 #endif

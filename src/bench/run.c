@@ -607,7 +607,7 @@ static void give_everything_up(struct run_assembly *run)
 static bool assemble(struct run_assembly *run)
 {
     return can_be_followed(run) && raise_hardware(run) && raise_oracle(run) &&
-           run_raise_driver(run) && raise_manager(run) && raise_player(run);
+           run_raise_driver(run) && run_is_of_model(run) && raise_manager(run) && raise_player(run);
 }
 
 static void settle_outcome(struct run_result *result)
@@ -640,6 +640,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     memset(result, 0, sizeof *result);
     result->config = *config;
     run_config_resolve(&result->config, workload);
+    run_config_choose_model(&result->config);
     choose_gpu(&result->config);
     snprintf(result->case_name, sizeof result->case_name, "%s",
              workload->name[0] ? workload->name : workload->path);

@@ -114,7 +114,8 @@ struct run_config {
         gpu; /* "sgpu", "none", a path; NULL: what the driver is for, none for an image that is silent */
     const char *profile; /* how it is judged (bench/profile.h); NULL: by default */
     enum run_model model;
-    unsigned wddm; /* 11 is WDDM 1.1; 0: what the driver has for the model */
+    bool is_model_given; /* else a driver that does not have it is played in the one that it has */
+    unsigned wddm;       /* 11 is WDDM 1.1; 0: what the driver has for the model */
     uint64_t seed;
 
     /* The machine. 0: what run_config_resolve() makes of the workload. */
@@ -215,6 +216,9 @@ struct run_config {
 
 /* Scattered pages, content and rules checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
 void run_config_defaults(struct run_config *out_config);
+
+/* Without is_model_given: what is there, if the driver has it, else the first model that it has. */
+void run_config_choose_model(struct run_config *config);
 
 /* What the workload's options say, over what is there. Names are lent by the workload. */
 void run_config_from_workload(struct run_config *config, const struct workload *workload);

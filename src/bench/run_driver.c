@@ -132,7 +132,8 @@ bool run_raise_driver(struct run_assembly *run)
         return run_refuse(run, "there is no profile '%s'", run->config->profile);
     if (!run_find_driver(run->config->driver, &driver))
         return run_refuse(run, "there is no driver '%s'", run->config->driver);
-    if (driver.has_model && !driver.has_model(&driver, run->config->model))
+    /* Of an image, what it says when it has started counts. */
+    if (!driver.image_path && !run_driver_has_model(&driver, run->config->model))
         return run_refuse(run, "driver '%s' is not of the %s model", run->config->driver,
                           run_model_name(run->config->model));
     nt_pool_set_guard(run->nt, pool_guard(run->config, driver.image_path != NULL));

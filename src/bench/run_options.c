@@ -125,6 +125,7 @@ static const struct run_option rows[] = {
     CHOICE(checks_rules, "rules", "none|full"),
     NUMBER(fail_allocation, "fail-allocation"),
     CHOICE(pool_guard, "pool-guard", "auto|none|end|begin"),
+    NONE(is_model_given, "whether the case has a model"),
     NONE(hashes_calls, "what the digest holds, nothing of the run"),
     NONE(reference, "a second run, to compare times with"),
     NONE(events, "what is written down"),
@@ -276,6 +277,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
 {
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
         read_option(&rows[i], workload, config);
+    config->is_model_given |= workload_option(workload, "model") != NULL;
     if (config->remaps_dma && !config->wddm)
         config->wddm = 30; /* the first level of the driver that can */
 }

@@ -74,6 +74,9 @@ struct run_assembly {
 bool run_refuse(struct run_assembly *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The driver, started, is of the run's model and has every function that it needs; else the run is refused. */
+bool run_is_of_model(struct run_assembly *run);
+
 struct run_held run_what_driver_holds(const struct run_assembly *run);
 
 /* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */

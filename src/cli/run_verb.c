@@ -73,7 +73,8 @@ static const struct cli_option options[] = {
     [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
     [OPTION_POOL_GUARD] = {"pool-guard", 0, "WHERE",
                            "of pool blocks: end, begin or none (of an image: end)"},
-    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu; both: the first two"},
+    [OPTION_MODEL] = {"model", 'm', "MODEL",
+                      "physical, gpummu, iommu; both: the first two (the driver's)"},
     [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
     [OPTION_PAGING_BUFFERS] = {"paging-buffers", 0, "N", "paging buffers in rotation (4)"},
     [OPTION_PAGE_TABLES] = {"page-tables", 0, "MODE", "gpu-virtual, gpu-physical or cpu updates"},
@@ -144,10 +145,13 @@ static bool apply_models(const char *model, struct request *request)
     static const char *const words[] = {"physical", "gpummu", "iommu", "both", NULL};
     unsigned choice;
 
-    request->models[0] = request->config.model;
     request->model_count = 1;
-    if (!model)
+    if (!model) {
+        run_config_choose_model(&request->config);
+        request->models[0] = request->config.model;
         return true;
+    }
+    request->config.is_model_given = true;
     if (!find_word("model", words, model, &choice))
         return false;
     if (choice == 3) {

@@ -385,6 +385,25 @@ void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_c
     out_caps->can_remap = iommu.DmaRemappingSupported;
 }
 
+bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_caps)
+{
+    const struct caps_query query = {.version = miniport_interface_version(miniport)};
+    DXGK_DRIVERCAPS driver = {0};
+    const DXGKARG_QUERYADAPTERINFO arg = {.Type = DXGKQAITYPE_DRIVERCAPS,
+                                          .pOutputData = &driver,
+                                          .OutputDataSize = driver_caps_bytes(&query)};
+
+    *out_caps = (struct vidmm_model_caps){0};
+    if (!NT_SUCCESS(miniport_query_adapter_info(miniport, NULL, &arg)))
+        return false;
+    if (miniport_interface_version(miniport) < DXGKDDI_INTERFACE_VERSION_WDDM2_0)
+        return true;
+    out_caps->is_virtual = driver.MemoryManagementCaps.VirtualAddressingSupported;
+    out_caps->has_gpummu = driver.MemoryManagementCaps.GpuMmuSupported;
+    out_caps->has_iommu = driver.MemoryManagementCaps.IoMmuSupported;
+    return out_caps->is_virtual == (out_caps->has_gpummu || out_caps->has_iommu);
+}
+
 /* What the bench has no use for, and Windows asks all the same: whatever the driver answers is right. */
 static void ask_for_nothing(struct caps_query *query, DXGK_QUERYADAPTERINFOTYPE type)
 {

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Which model an image is of is read from what it says: without --model it is played in that one, with another
+# one it is refused, and campaigns draw no other. One that says nothing before its start is found out there.
+#
+# Usage: models.sh DRYDOCK SOURCE GPU_FOLDER
+set -eu
+drydock=$1
+source=$2
+gpu=$3/sdma.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+fail() {
+    echo "FAILED: $1"
+    cat "$work/log"
+    exit 1
+}
+case=$source/cases/evict-and-restore.case
+cd "$work"
+play() { # exit status, image, further options
+    expected=$1
+    image=$2
+    shift 2
+    status=0
+    "$drydock" run "$case" --driver "./$image.sys" --no-out "$@" >log 2>&1 || status=$?
+    [ $status -eq "$expected" ] || fail "$image $*: exit status $status"
+}
+
+for entry in Physical GpuMmu IoMmu; do
+    model=$(echo $entry | tr '[:upper:]' '[:lower:]')
+    "$drydock" cc -o "$model.sys" --entry RefKmdDriverEntry$entry -I"$source/include" -I"$source/src" \
+        $(ls "$source"/src/refkmd/*.c | grep -v _test)
+    play 0 $model
+    grep -q "$entry (WDDM\|$model (WDDM" log || fail "$model is played in another model"
+    "$drydock" check --driver ./$model.sys --seeds 6 -o "$model" >log 2>&1 || fail "a campaign of $model"
+    grep -q " 6 $model\|(6 $model" log || fail "a campaign of $model draws other models"
+done
+play 2 gpummu --model iommu
+grep -q "is not of the iommu model: by its DRIVERCAPS.MemoryManagementCaps it is of gpummu" log ||
+    fail "what the driver cannot do is not said"
+play 2 physical --model gpummu
+grep -q "it is of physical (expected --model physical)" log || fail "nor of a physical one"
+
+for late in 1 2 3 4 5 6; do
+    "$drydock" cc -o late$late.sys -DLATE=$late -Wno-missing-field-initializers "$source/tests/images/late_caps.c" \
+        "$source/examples/driver-sdma/memory.c" "$source/examples/driver-sdma/paging.c" \
+        "$source/examples/driver-sdma/ring.c"
+done
+for late in 1 2 3 4; do
+    play 0 late$late --gpu "$gpu" --model gpummu
+done
+for late in 1 2 3 6; do
+    play 0 late$late --gpu "$gpu"
+done
+play 2 late4 --gpu "$gpu" # it is taken by its word, and then says another one
+grep -q "it is of gpummu (expected --model gpummu)" log || fail "what to do is not said"
+play 2 late1 --gpu "$gpu" --model iommu
+grep -q "is not of the iommu model" log || fail "what it says when it has started does not count"
+play 2 late5 --gpu "$gpu"
+grep -q "registers no DxgkDdiSetRootPageTable, without which no driver of WDDM 2.6 and the gpummu" log ||
+    fail "what is missing is not said"
+"$drydock" check --driver ./late6.sys --gpu "$gpu" --seeds 2 -o late6 >log 2>&1 || fail "a campaign of 2.1"
+grep -q '"wddm":21' late6/results.jsonl || fail "the level is not what it says of itself"
+echo "images are played in their models"
