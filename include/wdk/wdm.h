@@ -22,6 +22,7 @@
 #include "wdm/remove_lock.h"
 #include "wdm/generic_table.h"
 #include "wdm/clock.h"
+#include "wdm/shared_data.h"
 #include "wdm/io.h"
 #include "wdm/pci.h"
 #include "wdm/port.h"

@@ -8,6 +8,7 @@
 #include "nt/exception.h"
 #include "nt/nt_internal.h"
 #include "nt/processor.h"
+#include "nt/shared_data.h"
 
 #include "base/bits.h"
 
@@ -303,10 +304,22 @@ static void pass_on(const struct sigaction *before, int signal, siginfo_t *info,
         sigaction(signal, before, NULL); /* it happens again, and ends the process */
 }
 
+static bool read_shared_data(ucontext_t *state)
+{
+    uint64_t rip = (uint64_t)state->uc_mcontext.gregs[REG_RIP];
+    struct instruction instruction;
+
+    return trap.config.is_driver(trap.config.context, rip) && decode(rip, &instruction) &&
+           shared_data_begin(trap.nt, state, &instruction.info, instruction.operands);
+}
+
 static void on_segv(int signal, siginfo_t *info, void *context)
 {
     if (trap.nt && info->si_code > 0) {
-        if (info->si_code != SI_KERNEL && is_register(info->si_addr)) {
+        if (info->si_code != SI_KERNEL && shared_data_has(info->si_addr)) {
+            if (read_shared_data(context))
+                return;
+        } else if (info->si_code != SI_KERNEL && is_register(info->si_addr)) {
             if (begin_access(context))
                 return;
         } else if (info->si_code == SI_KERNEL && emulate(context)) {
@@ -314,6 +327,7 @@ static void on_segv(int signal, siginfo_t *info, void *context)
         }
     }
     give_up_access(context);
+    shared_data_end(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
         pass_on(&trap.segv.before, signal, info, context);
 }
@@ -322,7 +336,8 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 {
     if (trap.access.is_pending)
         end_access(context);
-    else if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
+    else if (!shared_data_end(context) &&
+             (!trap.nt || !exception_take_fault(trap.nt, signal, info, context)))
         pass_on(&trap.step.before, signal, info, context);
 }
 

@@ -2,7 +2,7 @@
  * Trap: what the processor refuses to a driver here and would do for it in a kernel.
  *
  * Place      nt. Installed while a driver image is loaded.
- * Model      Three kinds of faults of a driver's instruction are answered here; of all others of an
+ * Model      Four kinds of faults of a driver's instruction are answered here; of all others of an
  *            image exceptions are made (exception.h), and what is none of an image's goes to the handler
  *            that was there before.
  *
@@ -11,6 +11,9 @@
  *            what it reads is fetched from the device and laid where it looks for it, the
  *            instruction runs alone, and what it wrote is given to the device. So inlined volatile
  *            accesses reach the device like READ_REGISTER_ULONG does, in the sizes that they have.
+ *
+ *            Shared data. Reads of the kernel's page of clocks, which compilers inline for
+ *            KeQuerySystemTime() and its like (shared_data.h).
  *
  *            The level. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
  *            KeRaiseIrql(), are those functions.

@@ -229,6 +229,88 @@ static void what_only_a_kernel_may_do_is_done_or_told(void **state)
     end(fixture);
 }
 
+#define SHARED UINT64_C(0xFFFFF78000000000)
+
+static uint64_t time_of(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+/* As compilers read it: through a base register, which may be overwritten, and by address alone. */
+static void the_kernel_s_clocks_are_read_in_place(void **state)
+{
+    struct fixture *fixture = begin();
+    uint64_t base = SHARED, rax, rcx = 0x1122334455667788, wide[2] = {0};
+    LARGE_INTEGER now;
+
+    machine_run_until(fixture->machine, 5000000700);
+    KeQuerySystemTime(&now);
+    __asm__ volatile("movl 0x8(%1), %k0" : "=r"(rax) : "r"(base));
+    assert_int_equal(rax, KeQueryInterruptTime() & 0xffffffff);
+    __asm__ volatile("movq 0x14(%0), %0" : "+r"(base));
+    assert_int_equal(base, now.QuadPart);
+    __asm__ volatile("movabsq 0xFFFFF78000000014, %0" : "=a"(rax));
+    assert_int_equal(rax, now.QuadPart);
+    base = SHARED;
+    rax = UINT64_MAX;
+    __asm__ volatile("movabsl 0xFFFFF78000000320, %%eax" : "+a"(rax));
+    assert_int_equal(rax, 320); /* 5 s in ticks of 15.625 ms */
+    __asm__ volatile("movabsb 0xFFFFF78000000268, %%al" : "+a"(rax));
+    assert_int_equal(rax, 0x101); /* what was there, but for the low byte: 320 is 0x140 */
+    __asm__ volatile("movzwl 0x26a(%1), %k0" : "=r"(rax) : "r"(base));
+    assert_int_equal(rax, 9);
+    __asm__ volatile("movb 0x26c(%%rcx), %%cl" : "+c"(base));
+    assert_int_equal(base, (SHARED & ~UINT64_C(0xff)) | 10);
+    base = SHARED;
+    __asm__ volatile("addl 0x260(%1), %k0" : "+r"(rcx) : "r"(base) : "cc");
+    assert_int_equal(rcx, 0x55667788 + 26100);
+    __asm__ volatile("movdqu 0x8(%1), %%xmm0; movdqu %%xmm0, %0"
+                     : "=m"(wide)
+                     : "r"(base)
+                     : "xmm0", "memory");
+    assert_int_equal(time_of((uint32_t)wide[0], (uint32_t)(wide[0] >> 32)), KeQueryInterruptTime());
+    assert_int_equal(base, SHARED);
+    __asm__ volatile("movl 0x4(%1), %k0" : "=r"(rax) : "r"(base));
+    assert_int_equal(320 * rax >> 24, 5000);
+    assert_true(ExIsProcessorFeaturePresent(10));
+    assert_false(ExIsProcessorFeaturePresent(1));
+    end(fixture);
+}
+
+static sigjmp_buf faulted;
+
+static void on_fault(int signal)
+{
+    siglongjmp(faulted, 1);
+}
+
+static void what_no_page_of_clocks_answers_is_a_fault(void **state)
+{
+    struct sigaction ours = {.sa_handler = on_fault}, before;
+    struct fixture *fixture;
+    static volatile unsigned faults, mode;
+
+    sigaction(SIGSEGV, &ours, &before); /* the one that was there before */
+    fixture = begin();
+    faults = 0;
+    for (mode = 0; mode < 3; mode++) {
+        volatile uint64_t base = mode == 2 ? SHARED + 4096 : SHARED;
+
+        fixture->is_driver = mode != 1;
+        if (!sigsetjmp(faulted, 1)) {
+            if (mode == 0)
+                __asm__ volatile("movl $1, 0x8(%0)" : : "r"(base) : "memory");
+            else
+                __asm__ volatile("movl 0x8(%0), %%eax" : : "r"(base) : "rax", "memory");
+        } else {
+            faults++;
+        }
+    }
+    assert_int_equal(faults, 3);
+    end(fixture);
+    sigaction(SIGSEGV, &before, NULL);
+}
+
 static void it_can_be_installed_once_and_again_later(void **state)
 {
     struct fixture *fixture = begin();
@@ -254,6 +336,8 @@ int main(void)
         cmocka_unit_test(the_level_is_a_register),
         cmocka_unit_test(a_fast_failure_stops_the_machine),
         cmocka_unit_test(what_only_a_kernel_may_do_is_done_or_told),
+        cmocka_unit_test(the_kernel_s_clocks_are_read_in_place),
+        cmocka_unit_test(what_no_page_of_clocks_answers_is_a_fault),
         cmocka_unit_test(it_can_be_installed_once_and_again_later),
     };
 
