@@ -37,6 +37,13 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     set_tests_properties(images/threads PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
 
+# A driver that uses services which call it back, and its driver object.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/services COMMAND ${CMAKE_SOURCE_DIR}/tests/images/services.sh $<TARGET_FILE:drydock>
+                                          ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/services PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
+
 # Tests that compile drivers with the program beside them.
 foreach(test nt_exception_test bench_driver_image_test)
     if(TARGET ${test} AND TARGET drydock)

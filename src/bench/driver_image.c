@@ -391,7 +391,7 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 {
     const void *entry = (const void *)(uintptr_t)image_entry(driver->image);
     DRIVER_INITIALIZE *function = (DRIVER_INITIALIZE *)boundary_entry(driver->boundary, entry);
-    NTSTATUS status = function ? host_load_driver(function, out_data) : STATUS_NO_MEMORY;
+    NTSTATUS status = function ? host_load_driver(driver->nt, function, out_data) : STATUS_NO_MEMORY;
 
     if (!NT_SUCCESS(status))
         return status;

@@ -12,35 +12,50 @@
 
 /* ---- Loading --------------------------------------------------------------------------------------- */
 
-struct _DRIVER_OBJECT {
-    DRIVER_INITIALIZATION_DATA *registered; /* where DxgkInitialize puts the driver's table */
+/* Where DxgkInitialize() puts the table of the driver that is being loaded. */
+struct loading {
+    DRIVER_INITIALIZATION_DATA *registered;
     bool has_registered;
 };
 
 NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
                               PDRIVER_INITIALIZATION_DATA DriverInitializationData)
 {
+    struct nt *nt = nt_current_or_none();
+    struct loading *loading = nt ? nt_loading(nt) : NULL;
     size_t size;
 
-    if (!DriverObject || !RegistryPath || !DriverInitializationData)
+    if (!DriverObject || !RegistryPath || !DriverInitializationData || !loading ||
+        DriverObject != nt_driver_object(nt))
         return STATUS_INVALID_PARAMETER;
     size = miniport_raw_table_size(DriverInitializationData->Version);
     if (!size)
         return STATUS_REVISION_MISMATCH;
-    memcpy(DriverObject->registered, DriverInitializationData, size); /* older ones are shorter */
-    DriverObject->has_registered = true;
+    memcpy(loading->registered, DriverInitializationData, size); /* older ones are shorter */
+    loading->has_registered = true;
+    nt_take_driver_over(nt);
     return STATUS_SUCCESS;
 }
 
+/* In DriverEntry it undoes DxgkInitialize(); where the driver is unloaded, that goes on. */
 NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 {
-    if (!DriverObject)
+    struct nt *nt = nt_current_or_none();
+    struct loading *loading = nt ? nt_loading(nt) : NULL;
+
+    if (!nt || !DriverObject || DriverObject != nt_driver_object(nt))
         return STATUS_INVALID_PARAMETER;
-    DriverObject->has_registered = false;
+    if (loading) {
+        loading->has_registered = false;
+        nt_give_driver_back(nt);
+    } else {
+        nt_finish_unload(nt);
+    }
     return STATUS_SUCCESS;
 }
 
-NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *out_data)
+NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
+                          DRIVER_INITIALIZATION_DATA *out_data)
 {
     static const char key[] = "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock";
     static WCHAR path[sizeof key];
@@ -49,14 +64,16 @@ NTSTATUS host_load_driver(DRIVER_INITIALIZE *entry, DRIVER_INITIALIZATION_DATA *
         .MaximumLength = sizeof path,
         .Buffer = path,
     };
-    DRIVER_OBJECT driver = {.registered = out_data};
+    struct loading loading = {.registered = out_data};
     NTSTATUS status;
 
     for (size_t i = 0; i < sizeof key; i++)
         path[i] = (WCHAR)key[i];
     memset(out_data, 0, sizeof *out_data);
-    status = entry(&driver, &registry_path);
-    if (NT_SUCCESS(status) && !driver.has_registered)
+    nt_set_loading(nt, &loading);
+    status = entry(nt_make_driver_object(nt, (const void *)entry), &registry_path);
+    nt_set_loading(nt, NULL);
+    if (NT_SUCCESS(status) && !loading.has_registered)
         return STATUS_DEVICE_NOT_READY;
     return status;
 }

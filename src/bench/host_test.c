@@ -38,21 +38,113 @@ static NTSTATUS NTAPI register_unknown_version(PDRIVER_OBJECT driver, PUNICODE_S
     return DxgkInitialize(driver, path, &table);
 }
 
+static struct nt *kernel_alone(void)
+{
+    struct nt *nt = nt_create(base_services_libc(), NULL, &(struct nt_host){0});
+
+    nt_bind(nt);
+    return nt;
+}
+
 static void a_table_is_read_as_far_as_its_version_goes(void **state)
 {
+    struct nt *nt = kernel_alone();
     DRIVER_INITIALIZATION_DATA data;
 
-    assert_int_equal(host_load_driver(register_vista, &data), STATUS_SUCCESS);
+    assert_int_equal(host_load_driver(nt, register_vista, &data), STATUS_SUCCESS);
     assert_non_null((void *)data.DxgkDdiAddDevice);
     assert_null((void *)data.DxgkDdiSubmitCommandVirtual); /* WDDM 2.0 */
+    nt_destroy(nt);
+}
+
+/* ---- The driver's object ------------------------------------------------------------------------ */
+
+static enum { REGISTER_ONLY, UNLOAD_BEFORE, UNLOAD_AFTER, CHAIN_AFTER, NO_UNLOAD, UNREGISTER } way;
+static unsigned own_unloads, finishes;
+static PDRIVER_UNLOAD unload_before;
+static PDRIVER_DISPATCH dispatch_before;
+
+static VOID NTAPI own_unload(PDRIVER_OBJECT driver)
+{
+    own_unloads++;
+    assert_int_equal(finishes, 0);
+    if (way == CHAIN_AFTER)
+        unload_before(driver);
+    else
+        assert_int_equal(DxgkUnInitialize(driver), STATUS_SUCCESS);
+    assert_int_equal(finishes, 1);
+}
+
+static void finish_unload(void *context)
+{
+    assert_ptr_equal(context, &finishes);
+    finishes++;
+}
+
+static NTSTATUS NTAPI use_driver_object(PDRIVER_OBJECT driver, PUNICODE_STRING path)
+{
+    NTSTATUS status;
+
+    assert_int_equal(driver->Type, 4);
+    assert_int_equal(driver->Size, 0x150);
+    assert_ptr_equal((void *)driver->DriverInit, (void *)use_driver_object);
+    assert_ptr_equal(driver->DriverExtension->DriverObject, driver);
+    assert_int_equal(driver->DriverName.Length, sizeof "\\Driver\\drydock" * 2 - 2);
+    assert_null((void *)driver->DriverUnload);
+    assert_null((void *)driver->DriverExtension->AddDevice);
+    for (int i = 0; i <= IRP_MJ_MAXIMUM_FUNCTION; i++)
+        assert_non_null((void *)driver->MajorFunction[i]);
+    dispatch_before = driver->MajorFunction[IRP_MJ_PNP];
+    if (way == UNLOAD_BEFORE)
+        driver->DriverUnload = own_unload;
+    status = register_vista(driver, path);
+    assert_ptr_not_equal((void *)driver->MajorFunction[IRP_MJ_PNP], (void *)dispatch_before);
+    assert_non_null((void *)driver->DriverExtension->AddDevice);
+    unload_before = driver->DriverUnload;
+    assert_non_null((void *)unload_before);
+    assert_ptr_not_equal((void *)unload_before, (void *)own_unload); /* it was taken over */
+    if (way == UNLOAD_AFTER || way == CHAIN_AFTER)
+        driver->DriverUnload = own_unload;
+    if (way == NO_UNLOAD)
+        driver->DriverUnload = NULL;
+    if (way == UNREGISTER) {
+        assert_int_equal(DxgkUnInitialize(driver), STATUS_SUCCESS);
+        assert_null((void *)driver->DriverUnload);
+        assert_ptr_equal((void *)driver->MajorFunction[IRP_MJ_PNP], (void *)dispatch_before);
+    }
+    return status;
+}
+
+static void registering_takes_the_driver_s_object_over(void **state)
+{
+    static const unsigned own[] = {0, 0, 1, 1, 0, 0}, finished[] = {1, 1, 1, 1, 0, 0};
+    DRIVER_INITIALIZATION_DATA data;
+
+    for (way = REGISTER_ONLY; way <= UNREGISTER; way++) {
+        struct nt *nt = kernel_alone();
+
+        own_unloads = finishes = 0;
+        assert_int_equal(host_load_driver(nt, use_driver_object, &data),
+                         way == UNREGISTER ? STATUS_DEVICE_NOT_READY : STATUS_SUCCESS);
+        /* Behind DriverEntry nobody registers any more. */
+        assert_int_equal(register_vista(nt_driver_object(nt), &(UNICODE_STRING){0}),
+                         STATUS_INVALID_PARAMETER);
+        assert_true(nt_unload_driver(nt, finish_unload, &finishes));
+        assert_int_equal(own_unloads, own[way]);
+        assert_int_equal(finishes, finished[way]);
+        nt_destroy(nt);
+    }
 }
 
 static void a_driver_that_registers_nothing_is_not_ready(void **state)
 {
+    struct nt *nt = kernel_alone();
     DRIVER_INITIALIZATION_DATA data;
 
-    assert_int_equal(host_load_driver(register_nothing, &data), STATUS_DEVICE_NOT_READY);
-    assert_int_equal(host_load_driver(register_unknown_version, &data), STATUS_REVISION_MISMATCH);
+    assert_int_equal(host_load_driver(nt, register_nothing, &data), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(host_load_driver(nt, register_unknown_version, &data),
+                     STATUS_REVISION_MISMATCH);
+    nt_destroy(nt);
 }
 
 /* ---- Services ----------------------------------------------------------------------------------- */
@@ -286,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_read_as_far_as_its_version_goes),
         cmocka_unit_test(a_driver_that_registers_nothing_is_not_ready),
+        cmocka_unit_test(registering_takes_the_driver_s_object_over),
         cmocka_unit_test(the_device_has_two_ranges_and_a_line_whatever_their_size),
         cmocka_unit_test(the_list_follows_the_boards_base_addresses_and_messages),
         cmocka_unit_test(configuration_space_is_the_one_space_there_is),

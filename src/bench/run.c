@@ -545,14 +545,23 @@ static void name_functions(struct run_assembly *run)
     }
 }
 
+static void unload(void *context)
+{
+    miniport_raw_unload(((struct run_assembly *)context)->raw);
+}
+
 static void lower_driver(struct run_assembly *run)
 {
     if (run->is_started)
         run->top->ops->stop_device(run->top);
     if (run->is_added)
         run->top->ops->remove_device(run->top);
-    if (run->raw)
-        miniport_raw_unload(run->raw);
+    if (run->raw) {
+        run->is_in_unload = true;
+        if (!nt_unload_driver(run->nt, unload, run))
+            broken(run, "no memory to call the driver's Unload");
+        run->is_in_unload = false;
+    }
     if (run->has_host) {
         host_set_miniport(&run->host, NULL);
         run_report_driver_leaks(run, "everything was destroyed", true);

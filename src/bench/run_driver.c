@@ -152,7 +152,7 @@ bool run_raise_driver(struct run_assembly *run)
     if (driver.entry)
         trap_install(run->nt, &(struct trap_config){.is_driver = is_nowhere});
     run->is_in_entry = true;
-    status = run->image ? driver_image_enter(run->image, &data) : host_load_driver(entry, &data);
+    status = run->image ? driver_image_enter(run->image, &data) : host_load_driver(run->nt, entry, &data);
     run->is_in_entry = false;
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,

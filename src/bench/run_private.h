@@ -67,6 +67,7 @@ struct run_assembly {
     bool has_stopped_machine;                 /* the driver did, with a bug check */
     bool is_driver_stuck;                     /* it reports nothing more of what it was handed */
     bool is_in_entry;                         /* in DriverEntry */
+    bool is_in_unload;                        /* in the Unload that its object names */
     bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */
 };
 

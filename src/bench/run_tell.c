@@ -22,7 +22,13 @@ static const char *where_it_runs(const struct run_assembly *run)
     uint32_t thread = run->nt ? nt_running_thread(run->nt) : 0;
 
     snprintf(text, sizeof text, "its thread %u", thread);
-    return thread ? text : ddi ? ddi : run->is_in_entry ? "DriverEntry" : "code of its own";
+    if (thread)
+        return text;
+    if (ddi)
+        return ddi;
+    if (run->is_in_entry)
+        return "DriverEntry";
+    return run->is_in_unload ? "DriverUnload" : "code of its own";
 }
 
 /* Frames of the image, if it is one, from where it called the bench. */

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#define IO_TYPE_IRP 6
+
 #define REQUEST_TAG 0x20707249u /* "Irp " */
 #define DEVICE_TAG  0x69766544u /* "Devi" */
 #define LINK_TAG    0x6b6e694cu /* "Link" */
@@ -64,7 +66,10 @@ NTSTATUS NTAPI ZwUnloadDriver(PUNICODE_STRING Service)
 
 struct _FILE_OBJECT {
     struct nt_object object;
+    PDEVICE_OBJECT device;
 };
+
+static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name);
 
 static void destroy_file(struct nt *nt, struct nt_object *object)
 {
@@ -99,24 +104,28 @@ NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access
                                         PFILE_OBJECT *File, PDEVICE_OBJECT *Device)
 {
     struct nt *nt = nt_current();
+    PDEVICE_OBJECT device;
     FILE_OBJECT *file;
 
     *File = NULL;
     *Device = NULL;
-    if (!is_text(Name, "\\Device\\DxgKrnl"))
+    nt_require_irql(nt, "IoGetDeviceObjectPointer", PASSIVE_LEVEL);
+    device = is_text(Name, "\\Device\\DxgKrnl") ? graphics_device(nt) : device_of_name(nt, Name);
+    if (!device)
         return STATUS_OBJECT_NAME_NOT_FOUND;
     file = base_alloc(nt->services, sizeof *file);
     if (!file)
         return STATUS_INSUFFICIENT_RESOURCES;
     nt_object_init(nt, &file->object, &nt_file_type, file);
+    file->device = device;
     *File = file;
-    *Device = graphics_device(nt);
+    *Device = device;
     return STATUS_SUCCESS;
 }
 
 PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
 {
-    return graphics_device(nt_current());
+    return File->device;
 }
 
 /* ---- The bus driver's device ---------------------------------------------------------------- */
@@ -137,6 +146,8 @@ DEVICE_OBJECT *nt_physical_device(struct nt *nt)
     device->Size = sizeof *device;
     device->StackSize = 1;
     device->DeviceType = FILE_DEVICE_UNKNOWN;
+    device->DriverObject = nt_bus_driver_object(nt);
+    device->DriverObject->DeviceObject = device;
     nt_object_init(nt, &nt->physical, &device_type, device);
     nt->physical.is_held = true;
     return device;
@@ -164,30 +175,84 @@ void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context)
 struct request {
     IRP irp;
     IO_STACK_LOCATION location; /* the one that the called driver gets */
+    struct list link;           /* in nt->requests */
     PVOID out;
-    PKEVENT event;
-    PIO_STATUS_BLOCK result;
+    ULONG out_bytes;
+    ULONG buffer_bytes; /* of irp.AssociatedIrp.SystemBuffer, in the pool; 0: there is none */
+    bool is_called, is_complete;
 };
 
-PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOID In, ULONG InBytes,
-                                         PVOID Out, ULONG OutBytes, BOOLEAN IsInternal,
-                                         PKEVENT Event, PIO_STATUS_BLOCK Result)
+static struct request *create_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT device,
+                                      PKEVENT event, PIO_STATUS_BLOCK result)
 {
     struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
 
     if (!request)
         return NULL;
-    request->irp.CurrentStackLocation = &request->location + 1;
-    request->location.MajorFunction =
-        IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL;
+    request->irp.Type = IO_TYPE_IRP;
+    request->irp.Size = sizeof request->irp + sizeof request->location;
+    request->irp.StackCount = 1;
+    request->irp.CurrentLocation = 2;
+    request->irp.UserIosb = result;
+    request->irp.UserEvent = event;
+    request->irp.Tail.Overlay.CurrentStackLocation = &request->location + 1;
+    request->irp.Tail.Overlay.Thread = KeGetCurrentThread();
+    request->location.MajorFunction = major;
+    request->location.DeviceObject = device;
+    list_push_back(&nt->requests, &request->link);
+    return request;
+}
+
+static void free_request(struct request *request)
+{
+    list_remove(&request->link);
+    if (request->buffer_bytes)
+        ExFreePoolWithTag(request->irp.AssociatedIrp.SystemBuffer, REQUEST_TAG);
+    ExFreePoolWithTag(request, REQUEST_TAG);
+}
+
+/* One block for what goes in and what comes out. */
+static bool give_buffer(struct request *request, const void *in, ULONG in_bytes, ULONG out_bytes)
+{
+    ULONG bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
+
+    if (!bytes)
+        return true;
+    request->irp.AssociatedIrp.SystemBuffer =
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, REQUEST_TAG);
+    if (!request->irp.AssociatedIrp.SystemBuffer)
+        return false;
+    request->buffer_bytes = bytes;
+    if (in_bytes)
+        memcpy(request->irp.AssociatedIrp.SystemBuffer, in, in_bytes);
+    return true;
+}
+
+PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOID In, ULONG InBytes,
+                                         PVOID Out, ULONG OutBytes, BOOLEAN IsInternal,
+                                         PKEVENT Event, PIO_STATUS_BLOCK Result)
+{
+    struct nt *nt = nt_current();
+    struct request *request =
+        create_request(nt, IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL,
+                       Device, Event, Result);
+
+    nt_require_irql(nt, "IoBuildDeviceIoControlRequest", PASSIVE_LEVEL);
+    if (!request)
+        return NULL;
     request->location.Parameters.DeviceIoControl.IoControlCode = Code;
     request->location.Parameters.DeviceIoControl.InputBufferLength = InBytes;
     request->location.Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
-    request->location.Parameters.DeviceIoControl.Type3InputBuffer = In;
-    request->location.DeviceObject = Device;
-    request->out = Out;
-    request->event = Event;
-    request->result = Result;
+    request->irp.UserBuffer = request->out = Out;
+    request->out_bytes = OutBytes;
+    if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == &nt->driver.object) {
+        if (!give_buffer(request, In, InBytes, OutBytes)) {
+            free_request(request);
+            return NULL;
+        }
+    } else {
+        request->location.Parameters.DeviceIoControl.Type3InputBuffer = In;
+    }
     return &request->irp;
 }
 
@@ -196,22 +261,25 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
                                         ULONG Length, PLARGE_INTEGER StartingOffset, PKEVENT Event,
                                         PIO_STATUS_BLOCK Result)
 {
-    struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
+    struct nt *nt = nt_current();
+    struct request *request = create_request(nt, (UCHAR)MajorFunction, Device, Event, Result);
 
-    nt_require_irql(nt_current(), "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
+    nt_require_irql(nt, "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
     if (!request)
         return NULL;
-    request->irp.CurrentStackLocation = &request->location + 1;
-    request->location.MajorFunction = (UCHAR)MajorFunction;
-    request->location.DeviceObject = Device;
+    request->irp.UserBuffer = request->out = Buffer;
     if (MajorFunction == IRP_MJ_READ || MajorFunction == IRP_MJ_WRITE) {
         request->location.Parameters.Read.Length = Length;
         if (StartingOffset)
             request->location.Parameters.Read.ByteOffset = *StartingOffset;
+        if (Device && Device->Flags & DO_BUFFERED_IO) {
+            request->out_bytes = MajorFunction == IRP_MJ_READ ? Length : 0;
+            if (!give_buffer(request, Buffer, MajorFunction == IRP_MJ_WRITE ? Length : 0, Length)) {
+                free_request(request);
+                return NULL;
+            }
+        }
     }
-    request->out = Buffer;
-    request->event = Event;
-    request->result = Result;
     return &request->irp;
 }
 
@@ -274,52 +342,191 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request
     }
 }
 
-/* Nothing is pending here: the request is complete when the call returns, and gone. */
+/* Tells who waits, and ends the packet. */
+static void finish(struct request *request)
+{
+    PKEVENT event = request->irp.UserEvent;
+    ULONG_PTR bytes = request->irp.IoStatus.Information;
+
+    if (request->buffer_bytes && request->out_bytes && !NT_ERROR(request->irp.IoStatus.Status) &&
+        bytes)
+        memcpy(request->out, request->irp.AssociatedIrp.SystemBuffer,
+               bytes < request->out_bytes ? bytes : request->out_bytes);
+    if (request->irp.UserIosb)
+        *request->irp.UserIosb = request->irp.IoStatus;
+    free_request(request);
+    if (event)
+        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+}
+
+/* NULL, told: it was built by nobody, or is complete. */
+static struct request *request_of(struct nt *nt, const char *service, PIRP irp)
+{
+    struct request *request;
+
+    list_for_each (request, &nt->requests, struct request, link) {
+        if (&request->irp == irp)
+            return request;
+    }
+    nt_misuse(nt, "%s: there is no such request, or it was completed before", service);
+    return NULL;
+}
+
+VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
+{
+    struct nt *nt = nt_current();
+    struct request *request = request_of(nt, "IofCompleteRequest", Irp);
+
+    nt_require_irql(nt, "IofCompleteRequest", DISPATCH_LEVEL);
+    if (!request)
+        return;
+    if (request->is_complete) {
+        nt_misuse(nt, "IofCompleteRequest: the request is completed a second time");
+        return;
+    }
+    request->is_complete = true;
+    if (!request->is_called)
+        finish(request); /* it was pending */
+}
+
+/* The routine of the driver that its object names, for a device that it created itself. */
+static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *request)
+{
+    UCHAR major = request->location.MajorFunction;
+    PDRIVER_DISPATCH function = major <= IRP_MJ_MAXIMUM_FUNCTION
+                                    ? (PDRIVER_DISPATCH)nt_driver_function(
+                                          nt, (const void *)nt->driver.object.MajorFunction[major])
+                                    : NULL;
+    NTSTATUS status;
+
+    if (!function)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    request->irp.Tail.Overlay.CurrentStackLocation = &request->location;
+    request->irp.CurrentLocation = 1;
+    request->is_called = true;
+    status = function(device, &request->irp);
+    request->is_called = false;
+    if (request->is_complete) {
+        finish(request);
+        return status;
+    }
+    if (status == STATUS_PENDING)
+        return status;
+    nt_misuse(nt, "a dispatch routine returns 0x%08x and has not completed the request",
+              (unsigned)status);
+    request->irp.IoStatus.Status = status;
+    finish(request);
+    return status;
+}
+
+/* Of other drivers nothing is pending: the request is complete when the call returns, and gone. */
 NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
 {
     struct nt *nt = nt_current();
-    struct request *request = container_of(Irp, struct request, irp);
-    PKEVENT event = request->event;
-    NTSTATUS status = serve(nt, Device, request);
+    struct request *request = request_of(nt, "IofCallDriver", Irp);
+    NTSTATUS status;
 
-    if (request->result) {
-        request->result->Status = status;
-        request->result->Information = request->irp.IoStatus.Information;
-    }
-    ExFreePoolWithTag(request, REQUEST_TAG);
-    if (event)
-        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+    nt_require_irql(nt, "IofCallDriver", DISPATCH_LEVEL);
+    if (!request)
+        return STATUS_INVALID_PARAMETER;
+    if (Device->DriverObject == &nt->driver.object)
+        return dispatch(nt, Device, request);
+    status = serve(nt, Device, request);
+    request->irp.IoStatus.Status = status;
+    finish(request);
     return status;
 }
 
 /* ---- The driver's own ----------------------------------------------------------------------- */
 
-/* Nobody opens it, so none of its functions is called; its extension is the driver's to use. */
+/* Behind the device's extension, in one block of the pool: one that is left is a leak. */
+struct nt_device {
+    struct list link;
+    PDEVICE_OBJECT object;
+    UNICODE_STRING name;
+};
+
+static struct nt_device *find_device(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct nt_device *device;
+
+    list_for_each (device, &nt->devices, struct nt_device, link) {
+        if (device->name.Length && RtlEqualUnicodeString(&device->name, name, TRUE))
+            return device;
+    }
+    return NULL;
+}
+
+static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct nt_device *device = find_device(nt, name);
+
+    return device ? device->object : NULL;
+}
+
+/* The system opens none of them; the driver itself may. */
 NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNICODE_STRING Name,
                               DEVICE_TYPE Type, ULONG Characteristics, BOOLEAN IsExclusive,
                               PDEVICE_OBJECT *Device)
 {
-    DEVICE_OBJECT *device =
-        ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *device + ExtensionBytes, DEVICE_TAG);
+    struct nt *nt = nt_current();
+    size_t extension = ((size_t)ExtensionBytes + 15) & ~(size_t)15,
+           length = Name ? Name->Length : 0;
+    struct nt_device *record;
+    DEVICE_OBJECT *device;
 
+    nt_require_irql(nt, "IoCreateDevice", APC_LEVEL);
     *Device = NULL;
+    if (Driver != &nt->driver.object) {
+        nt_misuse(nt, "IoCreateDevice: this is not the driver object that DriverEntry got");
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (Name && Name->Length && find_device(nt, Name))
+        return STATUS_OBJECT_NAME_COLLISION;
+    device = ExAllocatePool2(POOL_FLAG_NON_PAGED,
+                             sizeof *device + extension + sizeof *record + length, DEVICE_TAG);
     if (!device)
         return STATUS_INSUFFICIENT_RESOURCES;
     device->Type = 3;
     device->Size = (USHORT)(sizeof *device + ExtensionBytes);
     device->DriverObject = Driver;
-    device->Flags = DO_DEVICE_INITIALIZING;
+    device->NextDevice = Driver->DeviceObject;
+    device->Flags = DO_DEVICE_INITIALIZING | (IsExclusive ? DO_EXCLUSIVE : 0) |
+                    (length ? DO_DEVICE_HAS_NAME : 0);
     device->Characteristics = Characteristics;
     device->DeviceType = Type;
     device->StackSize = 1;
     device->DeviceExtension = ExtensionBytes ? device + 1 : NULL;
+    record = (struct nt_device *)(void *)((UCHAR *)(device + 1) + extension);
+    record->object = device;
+    record->name = (UNICODE_STRING){(USHORT)length, (USHORT)length, (PWSTR)(record + 1)};
+    if (length)
+        memcpy(record + 1, Name->Buffer, length);
+    list_push_back(&nt->devices, &record->link);
+    Driver->DeviceObject = device;
     *Device = device;
     return STATUS_SUCCESS;
 }
 
 VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
 {
-    ExFreePoolWithTag(Device, DEVICE_TAG);
+    struct nt *nt = nt_current();
+    PDEVICE_OBJECT *place = &nt->driver.object.DeviceObject;
+    struct nt_device *record;
+
+    nt_require_irql(nt, "IoDeleteDevice", APC_LEVEL);
+    list_for_each (record, &nt->devices, struct nt_device, link) {
+        if (record->object != Device)
+            continue;
+        while (*place && *place != Device)
+            place = &(*place)->NextDevice;
+        if (*place)
+            *place = Device->NextDevice;
+        list_remove(&record->link);
+        ExFreePoolWithTag(Device, DEVICE_TAG);
+        return;
+    }
+    nt_misuse(nt, "IoDeleteDevice: the driver has created no such device, or has deleted it");
 }
 
 /* In the pool, so that one that is left is a leak. */
@@ -375,6 +582,7 @@ const struct nt_export nt_device_exports[] = {
     NT_SERVICE(IoBuildSynchronousFsdRequest),
     NT_SERVICE(IoGetAttachedDeviceReference),
     NT_SERVICE(IofCallDriver),
+    NT_SERVICE(IofCompleteRequest),
     NT_SERVICE(IoCreateDevice),
     NT_SERVICE(IoDeleteDevice),
     NT_SERVICE(IoCreateSymbolicLink),

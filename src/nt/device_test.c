@@ -77,9 +77,11 @@ static void drivers_have_devices_and_links(void **state)
     struct test_kernel *kernel = *state;
     UNICODE_STRING link = U("\\DosDevices\\MyGpu"), same = U("\\DOSDEVICES\\MYGPU");
     UNICODE_STRING device_name = U("\\Device\\MyGpu");
-    PDEVICE_OBJECT device;
+    PDRIVER_OBJECT driver = nt_make_driver_object(kernel->nt, NULL);
+    PDEVICE_OBJECT device, other, nameless;
+    PFILE_OBJECT file;
 
-    assert_int_equal(IoCreateDevice(NULL, 64, &device_name, FILE_DEVICE_VIDEO, 0, FALSE, &device),
+    assert_int_equal(IoCreateDevice(driver, 64, &device_name, FILE_DEVICE_VIDEO, 0, FALSE, &device),
                      STATUS_SUCCESS);
     assert_int_equal(device->DeviceType, FILE_DEVICE_VIDEO);
     memset(device->DeviceExtension, 1, 64);
@@ -89,6 +91,109 @@ static void drivers_have_devices_and_links(void **state)
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 2);
     assert_int_equal(IoDeleteSymbolicLink(&same), STATUS_SUCCESS);
     assert_int_equal(IoDeleteSymbolicLink(&same), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(IoCreateDevice(driver, 0, &device_name, FILE_DEVICE_VIDEO, 0, FALSE, &other),
+                     STATUS_OBJECT_NAME_COLLISION);
+    assert_null(other);
+    assert_int_equal(IoCreateDevice(driver, 3, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &nameless),
+                     STATUS_SUCCESS);
+    assert_ptr_equal(driver->DeviceObject, nameless);
+    assert_ptr_equal(nameless->NextDevice, device);
+    assert_null(device->NextDevice);
+    assert_ptr_equal(device->DriverObject, driver);
+    assert_int_equal(IoGetDeviceObjectPointer(&device_name, FILE_ALL_ACCESS, &file, &other),
+                     STATUS_SUCCESS);
+    assert_ptr_equal(other, device);
+    assert_ptr_equal(IoGetRelatedDeviceObject(file), device);
+    ObDereferenceObject(file);
+    IoDeleteDevice(device);
+    assert_ptr_equal(driver->DeviceObject, nameless);
+    assert_null(nameless->NextDevice);
+    IoDeleteDevice(nameless);
+    assert_null(driver->DeviceObject);
+    assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
+    assert_string_equal(kernel->misuse, "");
+    IoDeleteDevice(device);
+    assert_misuse(kernel, "the driver has created no such device");
+    assert_int_equal(IoCreateDevice(NULL, 0, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
+                     STATUS_INVALID_PARAMETER);
+    assert_misuse(kernel, "not the driver object that DriverEntry got");
+    assert_non_null(nt_physical_device(kernel->nt)->DriverObject->MajorFunction[IRP_MJ_PNP]);
+}
+
+/* ---- Requests to a device of the driver's own ------------------------------------------------------- */
+
+#define DOUBLE_IT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_ANY_ACCESS)
+#define WAIT      CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_NEITHER, FILE_ANY_ACCESS)
+#define FORGET    CTL_CODE(FILE_DEVICE_UNKNOWN, 0x802, METHOD_NEITHER, FILE_ANY_ACCESS)
+
+static PIRP waiting;
+
+static NTSTATUS NTAPI serve_request(PDEVICE_OBJECT device, PIRP irp)
+{
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(irp);
+    ULONG *number = irp->AssociatedIrp.SystemBuffer;
+
+    assert_int_equal(location->MajorFunction, IRP_MJ_DEVICE_CONTROL);
+    assert_ptr_equal(location->DeviceObject, device);
+    switch (location->Parameters.DeviceIoControl.IoControlCode) {
+    case DOUBLE_IT:
+        assert_int_equal(location->Parameters.DeviceIoControl.InputBufferLength, sizeof *number);
+        *number *= 2;
+        irp->IoStatus.Status = STATUS_SUCCESS;
+        irp->IoStatus.Information = sizeof *number;
+        IoCompleteRequest(irp, IO_NO_INCREMENT);
+        return STATUS_SUCCESS;
+    case WAIT:
+        IoMarkIrpPending(irp);
+        waiting = irp;
+        return STATUS_PENDING;
+    default:
+        return STATUS_UNSUCCESSFUL;
+    }
+}
+
+static void a_driver_serves_its_own_device(void **state)
+{
+    struct test_kernel *kernel = *state;
+    PDRIVER_OBJECT driver = nt_make_driver_object(kernel->nt, NULL);
+    ULONG in = 21, out = 0;
+    IO_STATUS_BLOCK result = {.Status = STATUS_PENDING};
+    PDEVICE_OBJECT device;
+    KEVENT event;
+    PIRP irp;
+
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    assert_int_equal(IoCreateDevice(driver, 0, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
+                     STATUS_SUCCESS);
+    irp = IoBuildDeviceIoControlRequest(DOUBLE_IT, device, &in, 4, &out, 4, FALSE, &event, &result);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_INVALID_DEVICE_REQUEST); /* nobody serves */
+    assert_int_equal(result.Status, STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(KeReadStateEvent(&event), 1);
+
+    driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = serve_request;
+    KeClearEvent(&event);
+    irp = IoBuildDeviceIoControlRequest(DOUBLE_IT, device, &in, 4, &out, 4, FALSE, &event, &result);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_SUCCESS);
+    assert_int_equal(out, 42);
+    assert_int_equal(in, 21);
+    assert_int_equal(result.Information, 4);
+    assert_int_equal(KeReadStateEvent(&event), 1);
+
+    KeClearEvent(&event);
+    irp = IoBuildDeviceIoControlRequest(WAIT, device, NULL, 0, NULL, 0, FALSE, &event, &result);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_PENDING);
+    assert_int_equal(KeReadStateEvent(&event), 0);
+    waiting->IoStatus.Status = STATUS_CANCELLED;
+    IoCompleteRequest(waiting, IO_NO_INCREMENT);
+    assert_int_equal(result.Status, STATUS_CANCELLED);
+    assert_int_equal(KeReadStateEvent(&event), 1);
+    assert_string_equal(kernel->misuse, "");
+
+    IoCompleteRequest(waiting, IO_NO_INCREMENT);
+    assert_misuse(kernel, "IofCompleteRequest: there is no such request, or it was completed");
+    irp = IoBuildDeviceIoControlRequest(FORGET, device, NULL, 0, NULL, 0, FALSE, NULL, NULL);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_UNSUCCESSFUL);
+    assert_misuse(kernel, "returns 0xc0000001 and has not completed the request");
     IoDeleteDevice(device);
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
 }
@@ -137,6 +242,7 @@ int main(void)
         KERNEL_TEST(drivers_register_through_the_device_of_the_graphics_kernel),
         KERNEL_TEST(other_requests_are_refused),
         KERNEL_TEST(drivers_have_devices_and_links),
+        KERNEL_TEST(a_driver_serves_its_own_device),
         MACHINE_TEST(the_bus_driver_reads_configuration_space),
     };
 

@@ -22,6 +22,11 @@ struct nt *nt_bind(struct nt *nt)
     return before;
 }
 
+struct nt *nt_current_or_none(void)
+{
+    return current;
+}
+
 struct nt *nt_current(void)
 {
     if (!current) {
@@ -50,6 +55,8 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt_scheduler_init(nt);
     list_init(&nt->symbolic_links);
     list_init(&nt->lookasides);
+    list_init(&nt->devices);
+    list_init(&nt->requests);
     list_init(&nt->interfaces);
     list_init(&nt->properties);
     list_init(&nt->remove_lock_holds);

@@ -97,6 +97,30 @@ void *nt_driver_function(struct nt *nt, const void *function);
  */
 PDEVICE_OBJECT nt_physical_device(struct nt *nt);
 
+/* Who loads the driver, for the function that registers; NULL: nobody does now. */
+void nt_set_loading(struct nt *nt, void *loading);
+void *nt_loading(const struct nt *nt);
+
+/* The kernel of the calling thread; NULL: none is bound. */
+struct nt *nt_current_or_none(void);
+
+/*
+ * The driver's object, made anew for a DriverEntry (that of the image, if there is one). Registering takes the
+ * driver over; giving back undoes that.
+ */
+DRIVER_OBJECT *nt_make_driver_object(struct nt *nt, const void *entry);
+DRIVER_OBJECT *nt_driver_object(struct nt *nt);
+void nt_take_driver_over(struct nt *nt);
+void nt_give_driver_back(struct nt *nt);
+
+/*
+ * The driver goes: by its own Unload, if it has put one in the object since it was taken over, and else by the
+ * graphics kernel's. That, and DxgkUnInitialize(), end in nt_finish_unload(), which calls finish once.
+ * False: no memory.
+ */
+bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *context);
+void nt_finish_unload(struct nt *nt);
+
 /* What the graphics kernel's device gives to a driver that asks for the function that registers it. */
 void nt_set_registrar(struct nt *nt, const void *function);
 

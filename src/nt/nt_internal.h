@@ -18,6 +18,16 @@
 #define NT_POOL_BUCKETS    1024u
 #define NT_POOL_REMEMBERED 1024u
 
+struct nt_driver {
+    DRIVER_OBJECT object;
+    DRIVER_EXTENSION extension;
+    UNICODE_STRING hardware;
+    WCHAR name_room[24], service_room[16], hardware_room[48];
+    PDRIVER_UNLOAD graphics_unload; /* in the object when it was taken over; NULL: it was not */
+    void (*finish)(void *context);  /* of nt_unload_driver(); NULL: done, or not under way */
+    void *finish_context;
+};
+
 struct nt {
     const struct base_services *services;
     struct machine *machine;
@@ -62,6 +72,10 @@ struct nt {
     struct list lookasides;        /* of struct nt_lookaside: that the driver has */
     struct list symbolic_links;    /* that the driver made */
     const void *registrar;         /* what registers a driver: DxgkInitialize */
+    struct nt_driver driver, bus_driver;
+    void *loading;                 /* of nt_set_loading() */
+    struct list devices;           /* of struct nt_device: that the driver created */
+    struct list requests;          /* of struct request: that it built */
     DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
     DEVICE_OBJECT physical_device; /* the bus driver's, of the board */
     struct nt_object physical;     /* counts the references to it */
@@ -185,6 +199,7 @@ void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes);
 void nt_reserved_fini(struct nt *nt);
 void nt_registry_fini(struct nt *nt);
 void nt_files_fini(struct nt *nt);
+DRIVER_OBJECT *nt_bus_driver_object(struct nt *nt);
 void nt_held_pages_fini(struct nt *nt);
 
 void nt_pool_init(struct nt *nt);

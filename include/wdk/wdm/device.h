@@ -2,7 +2,7 @@
  * Device and driver objects, and what creates and finds them.
  *
  * Place   include/wdk/wdm.
- * Source  Public documentation of DEVICE_OBJECT and of the functions; opaque members have the size that they
+ * Source  Public documentation of DEVICE_OBJECT, DRIVER_OBJECT and of the functions; opaque members have the size that they
  *         take on x64.
  */
 #ifndef WDM_DEVICE_H
@@ -14,6 +14,8 @@
 #define FILE_DEVICE_SECURE_OPEN 0x00000100u
 
 #define DO_BUFFERED_IO         0x00000004u
+#define DO_EXCLUSIVE           0x00000008u
+#define DO_DEVICE_HAS_NAME     0x00000040u
 #define DO_DIRECT_IO           0x00000010u
 #define DO_DEVICE_INITIALIZING 0x00000080u
 
@@ -63,6 +65,44 @@ typedef struct _DEVPROPKEY {
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ == 8
 C_ASSERT(sizeof(struct _DEVICE_OBJECT) == 0x150);
 #endif
+
+/* Drivers. */
+
+typedef NTSTATUS NTAPI DRIVER_ADD_DEVICE(struct _DRIVER_OBJECT *DriverObject,
+                                         struct _DEVICE_OBJECT *PhysicalDeviceObject);
+typedef DRIVER_ADD_DEVICE *PDRIVER_ADD_DEVICE;
+typedef NTSTATUS NTAPI DRIVER_DISPATCH(struct _DEVICE_OBJECT *DeviceObject, struct _IRP *Irp);
+typedef DRIVER_DISPATCH *PDRIVER_DISPATCH;
+typedef VOID NTAPI DRIVER_STARTIO(struct _DEVICE_OBJECT *DeviceObject, struct _IRP *Irp);
+typedef DRIVER_STARTIO *PDRIVER_STARTIO;
+
+typedef struct _DRIVER_EXTENSION {
+    struct _DRIVER_OBJECT *DriverObject;
+    PDRIVER_ADD_DEVICE AddDevice;
+    ULONG Count;
+    UNICODE_STRING ServiceKeyName;
+} DRIVER_EXTENSION, *PDRIVER_EXTENSION;
+
+struct _DRIVER_OBJECT {
+    CSHORT Type;
+    CSHORT Size;
+    PDEVICE_OBJECT DeviceObject; /* the last that it created; NextDevice leads to the others */
+    ULONG Flags;
+    PVOID DriverStart;
+    ULONG DriverSize;
+    PVOID DriverSection;
+    PDRIVER_EXTENSION DriverExtension;
+    UNICODE_STRING DriverName;
+    PUNICODE_STRING HardwareDatabase;
+    PVOID FastIoDispatch;
+    PDRIVER_INITIALIZE DriverInit;
+    PDRIVER_STARTIO DriverStartIo;
+    PDRIVER_UNLOAD DriverUnload;
+    PDRIVER_DISPATCH MajorFunction[IRP_MJ_MAXIMUM_FUNCTION + 1];
+};
+
+C_ASSERT(sizeof(struct _DRIVER_OBJECT) == 0x150);
+C_ASSERT(offsetof(struct _DRIVER_OBJECT, DriverUnload) == 0x68);
 
 EXTERN_C_START
 

@@ -2,10 +2,10 @@
  * Requests to other drivers: packets, their stack locations, files and what is asked of devices.
  *
  * Place   include/wdk/wdm.
- * Model   A display miniport sends requests, to a bus or to a device that helps it, and never gets one here.
- *         Of the packet only the members that headers read have names.
- * Source  Public documentation of IRP, IO_STACK_LOCATION and of the functions; the place of
- *         CurrentStackLocation (0xb8 on x64) is public knowledge of debuggers.
+ * Model   A display miniport sends requests, to a bus, to a device that helps it or to one of its own. The
+ *         system sends it none: they are the graphics kernel's.
+ * Source  Public documentation of IRP, IO_STACK_LOCATION and of the functions; offsets as debuggers show
+ *         them for x64.
  */
 #ifndef WDM_IRP_H
 #define WDM_IRP_H
@@ -23,6 +23,7 @@
 #define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
 #define IRP_MJ_POWER                   0x16
 #define IRP_MJ_PNP                     0x1b
+#define IRP_MJ_MAXIMUM_FUNCTION        0x1b
 
 typedef struct _IO_STACK_LOCATION {
     UCHAR MajorFunction;
@@ -60,16 +61,67 @@ typedef struct _IO_STACK_LOCATION {
     PVOID Context;
 } IO_STACK_LOCATION, *PIO_STACK_LOCATION;
 
-struct _IRP {
-    UCHAR Reserved1[0x30];
+C_ASSERT(sizeof(IO_STACK_LOCATION) == 0x48);
+
+typedef VOID NTAPI DRIVER_CANCEL(PDEVICE_OBJECT DeviceObject, PIRP Irp);
+typedef DRIVER_CANCEL *PDRIVER_CANCEL;
+
+struct DECLSPEC_ALIGN(16) _IRP {
+    CSHORT Type;
+    USHORT Size;
+    USHORT AllocationProcessorNumber;
+    USHORT Reserved;
+    struct _MDL *MdlAddress;
+    ULONG Flags;
+    union {
+        struct _IRP *MasterIrp;
+        volatile LONG IrpCount;
+        PVOID SystemBuffer;
+    } AssociatedIrp;
+    LIST_ENTRY ThreadListEntry;
     IO_STATUS_BLOCK IoStatus;
-    UCHAR Reserved2[0x78];
-    PIO_STACK_LOCATION CurrentStackLocation;
-    UCHAR Reserved3[0x10];
+    KPROCESSOR_MODE RequestorMode;
+    BOOLEAN PendingReturned;
+    CHAR StackCount;
+    CHAR CurrentLocation;
+    BOOLEAN Cancel;
+    KIRQL CancelIrql;
+    CCHAR ApcEnvironment;
+    UCHAR AllocationFlags;
+    PIO_STATUS_BLOCK UserIosb;
+    PKEVENT UserEvent;
+    union {
+        struct {
+            PVOID UserApcRoutine;
+            PVOID UserApcContext;
+        } AsynchronousParameters;
+        LARGE_INTEGER AllocationSize;
+    } Overlay;
+    volatile PDRIVER_CANCEL CancelRoutine;
+    PVOID UserBuffer;
+    union {
+        struct {
+            PVOID DriverContext[4];
+            PETHREAD Thread;
+            PCHAR AuxiliaryBuffer;
+            LIST_ENTRY ListEntry;
+            PIO_STACK_LOCATION CurrentStackLocation;
+            PFILE_OBJECT OriginalFileObject;
+            PVOID IrpExtension;
+        } Overlay;
+        PVOID CompletionKey;
+    } Tail;
 };
 
-#define IoGetNextIrpStackLocation(irp)    ((irp)->CurrentStackLocation - 1)
-#define IoGetCurrentIrpStackLocation(irp) ((irp)->CurrentStackLocation)
+C_ASSERT(sizeof(struct _IRP) == 0xd0);
+C_ASSERT(offsetof(struct _IRP, IoStatus) == 0x30 && offsetof(struct _IRP, UserBuffer) == 0x70);
+
+#define SL_PENDING_RETURNED 0x01
+
+#define IoGetNextIrpStackLocation(irp)    ((irp)->Tail.Overlay.CurrentStackLocation - 1)
+#define IoGetCurrentIrpStackLocation(irp) ((irp)->Tail.Overlay.CurrentStackLocation)
+#define IoMarkIrpPending(irp)                                                                      \
+    ((void)(IoGetCurrentIrpStackLocation(irp)->Control |= SL_PENDING_RETURNED))
 
 #define FILE_SHARE_READ              0x00000001
 #define FILE_SHARE_WRITE             0x00000002
@@ -118,6 +170,7 @@ NTKERNELAPI PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG IoControlCode,
                                                      BOOLEAN InternalDeviceIoControl, PKEVENT Event,
                                                      PIO_STATUS_BLOCK IoStatusBlock);
 NTKERNELAPI NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp);
+NTKERNELAPI VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost);
 NTKERNELAPI NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
                                                DEVICE_REGISTRY_PROPERTY DeviceProperty,
                                                ULONG BufferLength, PVOID PropertyBuffer,
@@ -138,6 +191,7 @@ NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
 
 EXTERN_C_END
 
+#define IoCompleteRequest(irp, boost)           IofCompleteRequest((irp), (boost))
 #define IoCallDriver(device, irp)               IofCallDriver((device), (irp))
 #define ObReferenceObjectWithTag(object, tag)   ObfReferenceObjectWithTag((object), (tag))
 #define ObDereferenceObjectWithTag(object, tag) ObfDereferenceObjectWithTag((object), (tag))

@@ -12,7 +12,7 @@
 
 #include "base.h"
 
-#define KI_USER_SHARED_DATA   UINT64_C(0xFFFFF78000000000)
+#define KI_USER_SHARED_DATA   0xFFFFF78000000000ull
 #define PROCESSOR_FEATURE_MAX 64
 
 typedef struct _KSYSTEM_TIME {

@@ -1,0 +1,229 @@
+/*
+ * softcopy with a DriverEntry that uses the kernel first, for tests/images/services.sh: what calls back into the
+ * image, what lies at addresses that drivers know, and the driver's object.
+ *
+ * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. What is not as it is at
+ * home stops the machine with bug check 0xbad, whose first parameter is the line. SERVICES_MISTAKE is what the
+ * driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves the list; 3 crashes in its own Unload;
+ * 4 frees an entry twice.
+ */
+#define RTL_USE_AVL_TABLES 0
+#include <ntddk.h>
+#include <dispmprt.h>
+
+#ifndef SERVICES_MISTAKE
+#define SERVICES_MISTAKE 0
+#endif
+
+#undef DxgkInitialize
+NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
+                              PDRIVER_INITIALIZATION_DATA DriverInitializationData);
+
+#define TAG 'vreS'
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            KeBugCheckEx(0xbad, __LINE__, 0, 0, 0);                                                \
+    } while (0)
+
+static LOOKASIDE_LIST_EX entries;
+static NPAGED_LOOKASIDE_LIST plain;
+static ULONG taken, given;
+static PDRIVER_UNLOAD graphics_unload;
+
+/* ---- Lookaside lists ---- */
+
+static PVOID allocate_entry(POOL_TYPE type, SIZE_T bytes, ULONG tag, PLOOKASIDE_LIST_EX list)
+{
+    REQUIRE(list == &entries && bytes == 64);
+    taken++;
+    return ExAllocatePoolWithTag(type, bytes, tag);
+}
+
+static VOID free_entry(PVOID entry, PLOOKASIDE_LIST_EX list)
+{
+    REQUIRE(list == &entries);
+    given++;
+    ExFreePool(entry);
+}
+
+/* As compilers inlined it before Windows 11 22H2: by the addresses in the list. */
+typedef struct _INLINED {
+    SLIST_HEADER Head;
+    USHORT Depth, MaximumDepth;
+    ULONG TotalAllocates, AllocateMisses, TotalFrees, FreeMisses, Type, Tag, Size;
+    PVOID (*Allocate)(POOL_TYPE Type, SIZE_T Bytes, ULONG Tag);
+    VOID (*Free)(PVOID Entry);
+} INLINED;
+
+static void use_lookaside_lists(void)
+{
+    INLINED *inlined = (INLINED *)&plain;
+    PVOID entry, second;
+
+    REQUIRE(NT_SUCCESS(ExInitializeLookasideListEx(&entries, allocate_entry, free_entry,
+                                                   NonPagedPoolNx, 0, 64, TAG, 0)));
+    entry = ExAllocateFromLookasideListEx(&entries);
+    REQUIRE(entry && taken == 1);
+    ExFreeToLookasideListEx(&entries, entry);
+    REQUIRE(given == taken);
+    ExDeleteLookasideListEx(&entries);
+
+    ExInitializeNPagedLookasideList(&plain, NULL, NULL, POOL_NX_ALLOCATION, 48, TAG, 0);
+    inlined->TotalAllocates++;
+    entry = ExpInterlockedPopEntrySList(&inlined->Head);
+    REQUIRE(!entry);
+    inlined->AllocateMisses++;
+    entry = inlined->Allocate((POOL_TYPE)inlined->Type, inlined->Size, inlined->Tag);
+    second = ExAllocateFromNPagedLookasideList(&plain);
+    REQUIRE(entry && second && entry != second);
+    RtlFillMemory(entry, 48, 1);
+    inlined->TotalFrees++;
+    inlined->Free(entry);
+#if SERVICES_MISTAKE == 4
+    ExFreeToNPagedLookasideList(&plain, entry);
+#endif
+#if SERVICES_MISTAKE != 1
+    ExFreeToNPagedLookasideList(&plain, second);
+#endif
+#if SERVICES_MISTAKE != 2
+    ExDeleteNPagedLookasideList(&plain);
+#endif
+}
+
+/* ---- Tables ---- */
+
+static RTL_GENERIC_COMPARE_RESULTS NTAPI compare(PRTL_GENERIC_TABLE table, PVOID first,
+                                                 PVOID second)
+{
+    ULONG a = *(ULONG *)first, b = *(ULONG *)second;
+
+    REQUIRE(table->TableContext == &taken);
+    return a < b ? GenericLessThan : a > b ? GenericGreaterThan : GenericEqual;
+}
+
+static PVOID NTAPI allocate_element(PRTL_GENERIC_TABLE table, CLONG bytes)
+{
+    return ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, TAG);
+}
+
+static VOID NTAPI free_element(PRTL_GENERIC_TABLE table, PVOID memory)
+{
+    ExFreePoolWithTag(memory, TAG);
+}
+
+static void use_tables(void)
+{
+    RTL_GENERIC_TABLE table;
+    ULONG *at, key, expected = 0;
+
+    RtlInitializeGenericTable(&table, compare, allocate_element, free_element, &taken);
+    for (key = 0; key < 50; key++) {
+        ULONG mixed = key * 37 % 50;
+
+        REQUIRE(RtlInsertElementGenericTable(&table, &mixed, sizeof mixed, NULL));
+    }
+    for (at = (ULONG *)RtlEnumerateGenericTable(&table, TRUE); at;
+         at = (ULONG *)RtlEnumerateGenericTable(&table, FALSE)) {
+        REQUIRE(*at == expected);
+        expected++;
+    }
+    REQUIRE(expected == 50);
+    while ((at = (ULONG *)RtlGetElementGenericTable(&table, 0)))
+        REQUIRE(RtlDeleteElementGenericTable(&table, at));
+}
+
+/* ---- Clocks ---- */
+
+static LONGLONG system_time(void)
+{
+    LARGE_INTEGER time;
+
+    do {
+        time.HighPart = SharedUserData->SystemTime.High1Time;
+        time.LowPart = SharedUserData->SystemTime.LowPart;
+    } while (time.HighPart != SharedUserData->SystemTime.High2Time);
+    return time.QuadPart;
+}
+
+static void read_clocks(void)
+{
+    LARGE_INTEGER now;
+    LONGLONG begin = system_time(), end = begin + 10 * 10000;
+
+    KeQuerySystemTime(&now);
+    REQUIRE(now.QuadPart >= begin && now.QuadPart - begin < 10000);
+    while (system_time() < end) /* who polls sees time go on */
+        ;
+    KeQuerySystemTime(&now);
+    REQUIRE(now.QuadPart >= end);
+    REQUIRE(SharedUserData->TickCountQuad * (ULONG64)KeQueryTimeIncrement() <=
+            KeQueryInterruptTime());
+    REQUIRE(SharedUserData->NtMajorVersion == 10 && SharedUserData->ActiveGroupCount == 1);
+}
+
+/* ---- The driver's object ---- */
+
+#define DOUBLE_IT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_ANY_ACCESS)
+
+static NTSTATUS NTAPI serve(PDEVICE_OBJECT device, PIRP irp)
+{
+    REQUIRE(*(ULONG *)device->DeviceExtension == 7);
+    *(ULONG *)irp->AssociatedIrp.SystemBuffer *= 2;
+    irp->IoStatus.Status = STATUS_SUCCESS;
+    irp->IoStatus.Information = sizeof(ULONG);
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return STATUS_SUCCESS;
+}
+
+static VOID NTAPI unload(PDRIVER_OBJECT driver)
+{
+    REQUIRE(!driver->DeviceObject);
+#if SERVICES_MISTAKE == 3
+    *(volatile ULONG *)NULL = 1;
+#endif
+    graphics_unload(driver);
+}
+
+static void use_a_device(PDRIVER_OBJECT driver)
+{
+    PDRIVER_DISPATCH before = driver->MajorFunction[IRP_MJ_DEVICE_CONTROL];
+    ULONG number = 4;
+    IO_STATUS_BLOCK result;
+    PDEVICE_OBJECT device;
+    PIRP irp;
+
+    REQUIRE(NT_SUCCESS(
+        IoCreateDevice(driver, sizeof(ULONG), NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device)));
+    REQUIRE(driver->DeviceObject == device);
+    *(ULONG *)device->DeviceExtension = 7;
+    driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = serve;
+    irp = IoBuildDeviceIoControlRequest(DOUBLE_IT, device, &number, sizeof number, &number,
+                                        sizeof number, FALSE, NULL, &result);
+    REQUIRE(irp && IoCallDriver(device, irp) == STATUS_SUCCESS && number == 8);
+    driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = before;
+    IoDeleteDevice(device);
+}
+
+NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
+                                  PDRIVER_INITIALIZATION_DATA table)
+{
+    IO_REMOVE_LOCK lock;
+    NTSTATUS status;
+
+    REQUIRE(driver->Type == 4 && driver->Size == sizeof *driver && !driver->DriverUnload);
+    REQUIRE((ULONG_PTR)driver->DriverStart <= (ULONG_PTR)ServicesInitialize &&
+            (ULONG_PTR)ServicesInitialize < (ULONG_PTR)driver->DriverStart + driver->DriverSize);
+    use_lookaside_lists();
+    use_tables();
+    read_clocks();
+    use_a_device(driver);
+    IoInitializeRemoveLock(&lock, TAG, 0, 0);
+    REQUIRE(NT_SUCCESS(IoAcquireRemoveLock(&lock, NULL)));
+    IoReleaseRemoveLockAndWait(&lock, NULL);
+    status = DxgkInitialize(driver, path, table);
+    graphics_unload = driver->DriverUnload;
+    REQUIRE(graphics_unload && driver->DriverExtension->AddDevice);
+    driver->DriverUnload = unload;
+    return status;
+}

@@ -1,0 +1,53 @@
+#!/bin/sh
+# A driver image whose DriverEntry uses services that call it back, reads the kernel's page of clocks and puts an
+# Unload of its own into its object: clean, the same in every run of a seed, and its mistakes are found.
+#
+# Usage: services.sh DRYDOCK SOURCE
+set -eu
+drydock=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tool in clang lld-link llvm-dlltool; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
+done
+fail() {
+    echo "FAILED: $1"
+    cat "$work/log"
+    exit 1
+}
+"$drydock" cc -c -DDxgkInitialize=ServicesInitialize -o "$work/softcopy.o" \
+    "$source/tests/images/softcopy/softcopy.c"
+
+# build MISTAKE
+build() {
+    "$drydock" cc -DSERVICES_MISTAKE="$1" -o "$work/services$1.sys" "$source/tests/images/services.c" \
+        "$work/softcopy.o"
+}
+# play MISTAKE
+play() {
+    "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/services$1.sys" \
+        --model physical --no-out >"$work/log" 2>&1
+}
+
+build 0
+play 0 || fail "it is not clean"
+first=$(sed -n 's/^ *digest *//p' "$work/log")
+play 0 || fail "it is not clean the second time"
+test -n "$first" && test "$first" = "$(sed -n 's/^ *digest *//p' "$work/log")" ||
+    fail "one seed has two digests"
+
+while read -r mistake text; do
+    build "$mistake"
+    if play "$mistake"; then
+        fail "mistake $mistake is not found"
+    fi
+    grep -q "$text" "$work/log" || fail "mistake $mistake is not found as '$text'"
+done <<'TABLE'
+1 1 entries of a lookaside list (entries of 48 bytes, tag 'Serv') have not been freed to it
+2 a lookaside list (entries of 48 bytes, tag 'Serv') has not been deleted
+3 in DriverUnload: .*0x0
+4 bug check 0xc2
+TABLE
+echo "services call the image back, clocks are read in place, Unload is the driver's own: $first"
