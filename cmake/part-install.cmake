@@ -1,5 +1,6 @@
 # What `make install` and `cmake --install` put where. The program finds its headers and templates from its own
-# place (bin/../include/drydock/wdk, bin/../share/drydock/new), so an installed tree may be moved.
+# place (bin/../include/drydock/wdk, bin/../share/drydock/new), so an installed tree may be moved. The examples of
+# docs/gpu-models.md are in share/drydock/examples, to be copied.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -36,6 +37,9 @@ install(FILES templates/new/Makefile templates/new/CMakeLists.txt templates/new/
         DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new)
 install(FILES tests/images/softcopy/softcopy.c DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new
         RENAME miniport.c)
+
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/examples
+        FILES_MATCHING PATTERN "*.c" PATTERN "*.h" PATTERN "*.case" PATTERN "Makefile")
 
 set(DRYDOCK_INSTALLED_PROGRAM ${CMAKE_INSTALL_BINDIR}/drydock)
 set(DRYDOCK_INSTALLED_LIBRARY ${CMAKE_INSTALL_LIBDIR}/libvidmm.a)

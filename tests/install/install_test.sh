@@ -42,6 +42,14 @@ if command -v clang >/dev/null && command -v lld-link >/dev/null && command -v l
     # Nothing of the source tree was looked at.
     run "$prefix/bin/drydock" cc --verbose -o again.sys mygpu/mygpu.c
     ! grep -q "$source" "$work/log" || { echo "FAILED: the source tree is used"; exit 1; }
+    # The examples of docs/gpu-models.md, copied to a folder of one's own.
+    cp -r "$prefix/share/drydock/examples" .
+    run cc -shared -fPIC -I"$prefix/include" -o tutorial.so examples/gpu/tutorial.c
+    "$prefix/bin/drydock" cc -o mygpu.sys -Wno-missing-field-initializers mygpu/mygpu.c
+    "$prefix/bin/drydock" run mygpu/mygpu.case --driver ./mygpu.sys --gpu ./tutorial.so --no-out >"$work/log" 2>&1 || :
+    grep -q "was reported complete, and the GPU has begun it 0 times and ended it 0 times" "$work/log" ||
+        { cat "$work/log"; exit 1; }
+    PATH=$prefix/bin:$PATH run make -C examples/driver-sdma check SEEDS=5
 else
     echo "not tested without clang and lld: a driver built with the installed program"
 fi
