@@ -447,6 +447,29 @@ static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **st
     }
 }
 
+/*
+ * TLB-003. Entries of tiles go invalid for a pool that is not resident, in the same update in which the pages
+ * that they led to are shown elsewhere: what goes is named as that pool's, not as the next one's.
+ */
+static void tiles_of_a_pool_move_beside_those_of_one_that_is_out(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\n"
+                   "option page-tables cpu\n"
+                   "alloc in size=544K\nalloc out size=116K\n"
+                   "submit c0 in:rw\n"
+                   "tile c0 map pool=in va=0x4000000000 page=0 pages=96\n"
+                   "tile c0 copy from=0x4000000000 to=0x4000180000 pages=96\n"
+                   "tile c0 map pool=out va=0x4000000000 page=0 pages=16\n"
+                   "tile c0 copy from=0x4000000000 to=0x4000180000 pages=16\n"
+                   "tile c0 copy from=0x4000170000 to=0x4000020000 pages=96\n"
+                   "submit c0 in:r out:rw\nwait all\n");
+
+    assert_plays_cleanly(workload);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +487,7 @@ int main(void)
         cmocka_unit_test(updates_of_idle_address_spaces_play_cleanly),
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
+        cmocka_unit_test(tiles_of_a_pool_move_beside_those_of_one_that_is_out),
         cmocka_unit_test(page_tables_leave_and_move_for_what_has_to_be_in_one_piece),
     };
 

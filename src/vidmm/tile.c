@@ -33,6 +33,7 @@ struct tile {
     uint64_t first_page;
     uint64_t source_va;            /* where these pages' entries are now */
     struct vidmm_allocation *held; /* that it showed: not to go before the job has ended */
+    uint64_t held_page;
 };
 
 struct tile_update {
@@ -131,7 +132,7 @@ static bool op_copy(struct tile_update *update, DXGKARG_BUILDPAGINGBUFFER *args)
     return count > 0;
 }
 
-/* CPTE-005: the same by UPDATE_PAGE_TABLE. */
+/* CPTE-005: the same by UPDATE_PAGE_TABLE. What becomes invalid names whose pages it led to. */
 static void op_write(struct tile_update *update, const struct tile *tile,
                      DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -141,8 +142,8 @@ static void op_write(struct tile_update *update, const struct tile *tile,
         page_table_op_map(space, tile->mapping->va, tile->pool, tile->first_page, PAGES_64K,
                           tile->pool->segment->kind != SEGMENT_PAGES, false, 0, 0, args);
     else
-        page_table_op_unmap(space, tile->mapping->va, PAGES_64K, false, tile->pool->driver_handle,
-                            tile->first_page, args);
+        page_table_op_unmap(space, tile->mapping->va, PAGES_64K, false, tile->held->driver_handle,
+                            tile->held_page, args);
 }
 
 static enum job_step update_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
@@ -356,8 +357,10 @@ static void queue_job(struct tile_update *update)
         struct tile *tile = &update->tiles[i];
 
         tile->held = tile->mapping ? tile->mapping->allocation : NULL;
-        if (tile->held)
-            allocation_use(tile->held);
+        if (!tile->held)
+            continue;
+        tile->held_page = tile->mapping->first_page;
+        allocation_use(tile->held);
     }
     update->job.ops = &update_ops;
     update->job.companion = can_copy(update->process->vidmm) ? &update->context->companion : NULL;
