@@ -52,6 +52,14 @@ void player_note_fault(struct player *player)
     player->has_faulted = true;
 }
 
+void player_note_lost(struct player *player, const struct vidmm_allocation *allocation)
+{
+    for (uint32_t id = 0; player->oracle && id < player->workload->allocation_count; id++) {
+        if (player->allocations[id].handle == allocation)
+            oracle_reset_took(player->oracle, id);
+    }
+}
+
 enum player_stop player_stop_reason(const struct player *player, char text[512])
 {
     memcpy(text, player->stop_text, sizeof player->stop_text);

@@ -92,4 +92,7 @@ uint32_t player_line_of(const struct player *player, uint64_t token);
 /* The manager's events.page_fault, and the GPU's. */
 void player_note_fault(struct player *player);
 
+/* The manager says that a reset took what the allocation held. */
+void player_note_lost(struct player *player, const struct vidmm_allocation *allocation);
+
 #endif

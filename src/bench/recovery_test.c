@@ -365,6 +365,35 @@ static void a_case_that_ends_asleep_is_woken(void **state)
 }
 
 /*
+ * A hang in the middle of an eviction in parts: some pages have arrived in system memory, and the manager
+ * keeps none of them, which its owner is told.
+ */
+static void an_eviction_that_was_half_done_is_lost_as_a_whole(void **state)
+{
+    static const char *const models[] = {"physical", "gpummu"};
+    unsigned lost = 0;
+
+    for (unsigned i = 0; i < 16; i++) {
+        char text[256];
+        struct workload *workload;
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption paging-buffer 80\noption transfer-piece 4096\n"
+                 "alloc a size=16K segments=local\nsubmit c0 a:w\nwait all\n"
+                 "hang 1 after=%u\npower hibernate\npower on\nsubmit c0 a:r\nwait all\n",
+                 i / 2);
+        workload = test_parse(text);
+        test_option(workload, "model", models[i % 2]);
+        result = test_play(workload);
+        test_assert_clean(result);
+        lost += result->statistics.lost_allocations != 0;
+        test_finish(result);
+    }
+    assert_true(lost >= 4);
+}
+
+/*
  * ALLOC-015. A switch to the null context waits behind two packets of its node, for room that 's' needs,
  * when the adapter is reset or goes to sleep; afterwards it may not go beside the fill of 's'.
  */
@@ -408,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_save_area_counts_what_has_run),
         cmocka_unit_test(a_case_that_ends_asleep_is_woken),
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
+        cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),
     };
 

@@ -447,6 +447,8 @@ static void on_content_lost(void *context, struct vidmm_allocation *allocation)
     struct run_assembly *run = context;
     const void *name = allocation;
 
+    if (run->player)
+        player_note_lost(run->player, allocation);
     if (run->check)
         check_client(run->check, &(struct check_client_event){
                                      .kind = CHECK_CLIENT_LOST, .count = 1, .allocations = &name});

@@ -192,6 +192,12 @@ void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct
 void oracle_content_lost(struct oracle *oracle, uint64_t id);
 
 /*
+ * The owner was told, behind a reset, that content is lost. Of an eviction that was half done some pages had
+ * arrived, and nobody keeps them. Believed where the reset took at least one page.
+ */
+void oracle_reset_took(struct oracle *oracle, uint64_t id);
+
+/*
  * The content was offered: until it is reclaimed (lost or not) it may go at any time. What was
  * submitted before must still find it.
  */

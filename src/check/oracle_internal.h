@@ -63,6 +63,7 @@ struct oracle_allocation {
     uint64_t *undefined;      /* a bit a page, NULL: all defined */
     uint64_t reference_count; /* alive, bound, submissions, operations */
     uint64_t operation_count; /* built and not retired */
+    uint64_t last_loss;       /* the reset, counted from 1, that took pages of it last; 0: none */
     uint64_t handle;          /* hAllocation, when is_bound */
     oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
     bool is_swizzled;         /* ... and, unless it is unswizzled, elsewhere */

@@ -10,6 +10,7 @@ static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *al
         if (location_kind(allocation->locations[page]) != LOCATION_LOCAL)
             continue;
         lose_page(oracle, allocation, page);
+        allocation->last_loss = oracle->reset_count;
         allocation->locations[page] = LOCATION_DROPPED;
         allocation->backing[page] = 0;
     }
@@ -34,6 +35,15 @@ static void keep_notices(struct oracle *oracle)
     }
     list_for_each (part, &oracle->parts, struct paging_part, link)
         keep_notice(part->operation);
+}
+
+/* Nothing was lost where no page was in local memory: then what the owner is told is not believed. */
+void oracle_reset_took(struct oracle *oracle, uint64_t id)
+{
+    const struct oracle_allocation *allocation = id_map_find(&oracle->by_id, id);
+
+    if (allocation && allocation->last_loss && allocation->last_loss == oracle->reset_count)
+        oracle_content_lost(oracle, id);
 }
 
 void oracle_was_reset(struct oracle *oracle)

@@ -339,6 +339,21 @@ static void lost_content_is_looked_for_where_it_is_written_next(void **state)
     close_bench(&bench);
 }
 
+/* No reset took anything of it. */
+static void content_that_no_reset_took_stays_expected(void **state)
+{
+    struct bench bench;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(2));
+    run(&bench, 1, whole(7, PAGE_NUMBER(2), 100, "w"), bench.local, PAGE_NUMBER(8));
+    oracle_reset_took(bench.oracle, 7);
+    page_store_fill(bench.local, PAGE_NUMBER(8), PAGE_NUMBER(2), 0xdeadbeef);
+    assert_false(oracle_final_check(bench.oracle));
+    assert_only(&bench, ORACLE_CONTENT, 1);
+    close_bench(&bench);
+}
+
 /* ---- Submissions ---- */
 
 static void a_gap_an_overlap_and_a_short_run_are_coverage(void **state)
@@ -556,6 +571,7 @@ int main(void)
         cmocka_unit_test(written_content_that_is_nowhere_is_reported),
         cmocka_unit_test(lost_content_is_not_expected_until_it_is_written),
         cmocka_unit_test(lost_content_is_looked_for_where_it_is_written_next),
+        cmocka_unit_test(content_that_no_reset_took_stays_expected),
         cmocka_unit_test(a_gap_an_overlap_and_a_short_run_are_coverage),
         cmocka_unit_test(a_submission_runs_exactly_once),
         cmocka_unit_test(a_freed_allocation_is_known_until_its_submissions_retire),
