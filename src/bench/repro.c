@@ -145,7 +145,12 @@ bool repro_shrink(const struct repro_shrink *how, const struct repro *repro,
         .try_seconds = how->try_seconds ? how->try_seconds : TRY_SECONDS,
     };
     const struct workload_shrink shrink = {
-        .context = &shrinking, .shows = shows, .progress = note_progress, .most_tries = UINT32_MAX};
+        .context = &shrinking,
+        .shows = shows,
+        .progress = note_progress,
+        .most_tries = UINT32_MAX,
+        .keeps_sizes = strcmp(repro->kind, "submission") == 0 && !repro->rule[0],
+    };
     bool is_done;
 
     *out = NULL;

@@ -667,7 +667,8 @@ static bool merge(struct shrinker *shrinker)
     if (count_ops(shrinker) <= MOST_PAIRS) {
         has_changed |= join_submissions(shrinker);
         has_changed |= merge_kind(shrinker, "alloc", false);
-        has_changed |= merge_kind(shrinker, "alloc", true);
+        if (!shrinker->shrink->keeps_sizes)
+            has_changed |= merge_kind(shrinker, "alloc", true);
     }
     return has_changed;
 }
@@ -698,7 +699,7 @@ bool workload_shrink(const struct workload_shrink *shrink, const struct workload
     do {
         take_lines(&shrinker, true);
         take_lines(&shrinker, false);
-        has_changed = take_memory(&shrinker);
+        has_changed = !shrink->keeps_sizes && take_memory(&shrinker);
         has_changed |= merge(&shrinker);
         has_changed |= simplify_lines(&shrinker);
         if (!has_changed)

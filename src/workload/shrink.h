@@ -25,6 +25,8 @@ struct workload_shrink {
     /* After each try; false stops, and the smallest case so far is the result. NULL: goes on. */
     bool (*progress)(void *context, uint32_t lines, uint32_t tries);
     uint32_t most_tries; /* 0: 2,000 */
+    bool
+        keeps_sizes; /* no less memory, no larger allocations: what is shown is that they do not fit */
 };
 
 struct workload_shrink_result {

@@ -190,6 +190,25 @@ static void less_memory_needs_fewer_allocations(void **state)
                2);
 }
 
+/* What does not fit would not fit into less either, and then for another reason. */
+static void memory_stays_where_sizes_are_what_is_shown(void **state)
+{
+    const struct workload_shrink shrink = {.shows = has_pressure, .keeps_sizes = true};
+    struct workload *workload = parse("drydock-case 1\noption local-memory 5M\n"
+                                      "alloc a size=2M\nalloc b size=2M\nalloc c size=2M\n"
+                                      "submit c0 a:r b:rw\nwait c0\nsubmit c0 c:r\n"),
+                    *small;
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_true(workload_shrink(&shrink, workload, &small, &result, &error));
+    assert_int_equal(workload_option_number(small, "local-memory", 0), 5 << 20);
+    for (uint32_t i = 0; i < small->allocation_count; i++)
+        assert_true(small->allocations[i].size <= 2 << 20);
+    workload_free(small);
+    workload_free(workload);
+}
+
 /* Shown as long as something writes, something reads and something else reads and writes. */
 static bool has_all_accesses(void *context, const struct workload *candidate)
 {
@@ -263,6 +282,7 @@ int main(void)
         cmocka_unit_test(words_of_lists_go_one_by_one),
         cmocka_unit_test(lines_that_only_go_together_go_together),
         cmocka_unit_test(less_memory_needs_fewer_allocations),
+        cmocka_unit_test(memory_stays_where_sizes_are_what_is_shown),
         cmocka_unit_test(submissions_become_one),
         cmocka_unit_test(an_allocation_takes_over_the_size_of_another),
         cmocka_unit_test(a_case_that_does_not_show_it_is_said),
