@@ -307,6 +307,60 @@ static void note_list(struct paging_operation *operation, const DXGKARG_BUILDPAG
 }
 
 /*
+ * Pages that change places with each other in local memory do so within groups, tiles: where the group begins
+ * that holds the page. Up to there as much was put further back as further to the front.
+ */
+static uint64_t group_of_page(const struct oracle_allocation *allocation, uint64_t page)
+{
+    uint64_t start = 0, moved = 0; /* modulo 2^64 */
+
+    for (uint64_t i = 0; i < page; i++) {
+        moved += allocation->layout(i) - i;
+        if (!moved)
+            start = i + 1;
+    }
+    return start;
+}
+
+/* From one place in the order of tiles to another one. */
+static bool stays_in_order(const struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)arg->Transfer.hAllocation);
+
+    return allocation && !allocation->is_pitched &&
+           has_layout_in(oracle, allocation, arg->Transfer.Source.SegmentId) &&
+           has_layout_in(oracle, allocation, arg->Transfer.Destination.SegmentId);
+}
+
+/*
+ * A part of a move that keeps the order of tiles brings either the pages from TransferOffset on, or what
+ * stands there. What both bring by its end is there then; the rest of a tile is when the last part has.
+ */
+static struct paging_operation *describe_move(struct oracle *oracle,
+                                              const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)arg->Transfer.hAllocation);
+    uint64_t offset = arg->Transfer.TransferOffset / PAGE_BYTES;
+    uint64_t end = offset + bytes_to_pages(arg->Transfer.TransferSize);
+    uint64_t first = group_of_page(allocation, offset);
+    struct paging_operation *operation = new_operation(oracle, arg, arg->Transfer.hAllocation,
+                                                       EFFECT_PLACE, first, end - first, false);
+
+    if (!operation)
+        return NULL;
+    set_from_segment(
+        oracle, operation, arg->Transfer.Destination.SegmentId,
+        (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart + first * PAGE_BYTES, true);
+    for (uint64_t i = 0; i < operation->page_count && !arg->Transfer.Flags.TransferEnd; i++) {
+        if (allocation->layout(first + i) >= end)
+            operation->locations[i] = LOCATION_UNKNOWN;
+    }
+    return operation;
+}
+
+/*
  * The segment side stands TransferOffset behind SegmentAddress; the MDL side starts at the page
  * with index mdl_offset, whatever TransferOffset says.
  */
@@ -320,6 +374,8 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
 
     if (!arg->Transfer.TransferSize)
         return NULL;
+    if (stays_in_order(oracle, arg))
+        return describe_move(oracle, arg);
     operation = new_operation(oracle, arg, arg->Transfer.hAllocation, EFFECT_PLACE,
                               offset / PAGE_BYTES, bytes_to_pages(arg->Transfer.TransferSize),
                               is_one_range(oracle, arg->Transfer.hAllocation, id));
