@@ -394,6 +394,32 @@ static void an_eviction_that_was_half_done_is_lost_as_a_whole(void **state)
 }
 
 /*
+ * NTF-003. When the adapter is reset, a notice may have been made for which there was no room yet: the driver
+ * does not know it, and is not told the opposite. However many operations are in front of it.
+ */
+static void a_notice_that_a_reset_dropped_was_not_given(void **state)
+{
+    static const char *const levels[] = {"3.1", "3.2"};
+
+    for (unsigned i = 0; i < 32; i++) {
+        char text[640];
+        struct run_result *result;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption model gpummu\noption wddm %s\noption page-tables cpu\n"
+                 "option paging-buffer 256\noption aperture-piece 8192\n%s"
+                 "alloc a size=%uK segments=aperture "
+                 "flags=accessed-physically,explicit-residency-notification\n"
+                 "submit c0\nsubmit c0 a:r\nreset\nsubmit c0 a:r\nwait all\n",
+                 levels[i & 1], i & 1 && i & 2 ? "option residency-part 16K\n" : "",
+                 88 + 8 * (i / 4));
+        result = test_play(test_parse(text));
+        assert_int_equal(result->finding_count, 0);
+        test_finish(result);
+    }
+}
+
+/*
  * ALLOC-015. A switch to the null context waits behind two packets of its node, for room that 's' needs,
  * when the adapter is reset or goes to sleep; afterwards it may not go beside the fill of 's'.
  */
@@ -438,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_case_that_ends_asleep_is_woken),
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
         cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
+        cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),
     };
 

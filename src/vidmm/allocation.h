@@ -285,6 +285,8 @@ void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 /* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
                          DXGKARG_BUILDPAGINGBUFFER *args);
+/* That operation is dropped, and was never shown to the driver. */
+void notice_take_back(struct vidmm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *args);
 /* The driver has not been told all of it. */
 static inline bool notice_is_due(const struct vidmm_allocation *allocation)
 {

@@ -75,6 +75,19 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
     notice->PhysicalAddress = address_of(allocation, 0);
 }
 
+/* The operation was made and then never shown to the driver: it is told what it was told before. */
+void notice_take_back(struct vidmm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *part = &args->NotifyResidency2;
+
+    if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY) {
+        allocation->is_noticed = !args->NotifyResidency.Resident;
+    } else if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY2) {
+        allocation->notice_cursor = part->AllocationOffsetInPages;
+        allocation->is_noticed = !part->Resident || part->AllocationOffsetInPages;
+    }
+}
+
 void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     args->Operation = DXGK_OPERATION_NOTIFY_ALLOC;

@@ -230,6 +230,8 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
     unsigned i;
 
     ASSERT(list_is_empty(&queue->in_flight));
+    if (queue->has_operation && !queue->is_shown && queue->subject)
+        notice_take_back(queue->subject, &queue->operation);
     list_splice(unfinished, &queue->ended);
     list_splice(unfinished, &queue->jobs);
     for (i = 0; i < queue->buffer_count; i++) {
@@ -588,7 +590,7 @@ static enum build_result build(struct vidmm *vidmm)
     vidmm->statistics.build_calls++;
     if (args.MultipassOffset)
         vidmm->statistics.multipass_calls++;
-    queue->is_building = true;
+    queue->is_building = queue->is_shown = true;
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
     queue->is_building = false;
 
@@ -738,6 +740,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             if (vidmm->is_removed)
                 continue;
             queue->has_operation = true;
+            queue->is_shown = false;
             queue->fresh_failures = 0;
             queue->aimless_repeats = 0;
         }
