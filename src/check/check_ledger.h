@@ -89,6 +89,8 @@ struct check_context {
     DXGK_CONTEXTINFO info;
     bool has_root;      /* SetRootPageTable was called for it */
     unsigned preempted; /* packets that may come back, under other fences */
+    unsigned
+        preempted_switches; /* of those that switch contexts: these and others may overtake each other */
     DXGKARG_SETROOTPAGETABLE root;
 };
 
@@ -204,6 +206,7 @@ struct check_packet {
     bool may_be_back;      /* one of its context that is no paging packet was preempted */
     uint64_t bytes;        /* submitted */
     bool is_null;          /* NullRendering: it is not to run */
+    bool is_switch;        /* ContextSwitch */
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
     uint64_t gpu_address;  /* of its commands, as the GPU was handed it last */
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */

@@ -219,7 +219,9 @@ static void forget_preempted(struct check_ledger *ledger, struct check_packet *p
 {
     struct check_context *context = check_find_context(ledger, packet->context);
 
-    if (context && !packet->is_paging)
+    if (context && !packet->is_paging && packet->is_switch)
+        context->preempted_switches++;
+    else if (context && !packet->is_paging)
         context->preempted++;
     forget_packet(ledger, packet);
 }
@@ -287,6 +289,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
                      ? by_address->DmaBufferSize
                      : plain->DmaBufferSubmissionEndOffset - plain->DmaBufferSubmissionStartOffset,
         .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
+        .is_switch = is_virtual ? by_address->Flags.ContextSwitch : plain->Flags.ContextSwitch,
         .is_matched = true,
     };
     DXGK_SUBMITCOMMANDFLAGS flags = is_virtual ? by_address->Flags : plain->Flags;
@@ -306,11 +309,13 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     if (!packet)
         return NULL;
     owner = seen.is_paging ? NULL : check_find_context(ledger, seen.context);
-    if (owner && owner->preempted) {
+    if (owner && !seen.is_switch && owner->preempted) {
         seen.may_be_back = true;
-        /* A switch to the context goes ahead of what comes back, and is none of it unless it says so. */
-        if (!flags.ContextSwitch || flags.Resubmission)
-            owner->preempted--;
+        owner->preempted--;
+    } else if (owner && seen.is_switch && owner->preempted_switches) {
+        /* One that does not say so may be another one, which goes ahead of what comes back. */
+        seen.may_be_back = true;
+        owner->preempted_switches -= flags.Resubmission;
     }
     seen.number = ++ledger->packets_submitted;
     *packet = seen;

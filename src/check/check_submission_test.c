@@ -236,6 +236,32 @@ static void a_switch_is_not_what_comes_back(void **state)
     free(rig);
 }
 
+/* What leads out of the context comes back behind new work of it. */
+static void a_switch_comes_back_behind_other_packets(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMAND packet, other;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    packet = rig_packet(rig);
+    packet.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &packet);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, packet.SubmissionFenceId - 1);
+    other = rig_packet(rig);
+    rig_submit_packet(rig, &other);
+    packet.SubmissionFenceId = ++rig->fence;
+    packet.Flags.Resubmission = 1;
+    rig_submit_packet(rig, &packet);
+    rig_expect_silence(rig, RULE_SUB_008);
+    packet.SubmissionFenceId = ++rig->fence; /* once is enough */
+    rig_submit_packet(rig, &packet);
+    rig_expect_only(rig, RULE_SUB_008);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* A paging packet that was preempted before it began. */
 static DXGKARG_SUBMITCOMMAND preempted_paging_packet(struct rig *rig)
 {
@@ -473,6 +499,7 @@ int main(void)
         RULE_PAIR(SUB_007),
         RULE_PAIR(SUB_008),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
+        cmocka_unit_test(a_switch_comes_back_behind_other_packets),
         RULE_PAIR(SUB_009),
         RULE_PAIR(SUB_010),
         cmocka_unit_test(what_comes_back_must_reach_the_gpu),
