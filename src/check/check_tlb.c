@@ -164,16 +164,45 @@ static void note_updated(struct check *check, struct tlb_watch *watch,
     watch->updated_count = (unsigned)max_u64(watch->updated_count, i + 1);
 }
 
+static bool has_bytes(const struct list *built, uint64_t last)
+{
+    const struct check_built *piece;
+
+    list_for_each (piece, built, struct check_built, link) {
+        if (piece->bytes && piece->number <= last)
+            return true;
+    }
+    return false;
+}
+
+/* Something of the operations up to this one has not run. One that wrote nothing is in no packet. */
+static bool is_outstanding(const struct check_ledger *ledger, uint64_t last)
+{
+    const struct check_packet *packet;
+
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        if (has_bytes(&ledger->streams[i].built, last))
+            return true;
+    }
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (has_bytes(&packet->built, last))
+            return true;
+    }
+    return false;
+}
+
 static void check_updated(struct check *check, const struct tlb_watch *watch,
                           const struct check_packet *packet)
 {
-    const struct check_process *process =
-        process_of(check_find_context(check_ledger(check), packet->context));
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_process *process = process_of(check_find_context(ledger, packet->context));
 
     for (unsigned i = 0; i < watch->updated_count; i++) {
         if (packet->is_paging)
             check_idle(check, watch->updated[i].process, "");
-        else if (!check_holds(check, RULE_PT_036, watch->updated[i].process != process))
+        else if (!check_holds(check, RULE_PT_036,
+                              watch->updated[i].process != process ||
+                                  !is_outstanding(ledger, watch->updated[i].operation)))
             check_report(check, RULE_PT_036, &process->object, "hContext",
                          "is scheduled while operation %llu on the tables of its process has not "
                          "retired (PageTableUpdateRequireAddressSpaceIdle)",

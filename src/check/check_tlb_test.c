@@ -107,6 +107,32 @@ RULE_KEPT(PT_036)
     submit_work(rig, rig->context);
 }
 
+static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
+                                                 : rig_answer(rig, ddi, object, arg);
+}
+
+/* An update for which the driver has nothing to do is in no packet, and none is waited for. */
+static void an_update_without_bytes_is_over_at_once(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    require_idle(rig);
+    fence = rig_submit(rig);
+    rig->answer = write_nothing;
+    rig_map(rig, RIG_VA, NULL, 1, 1);
+    rig->answer = NULL;
+    rig_complete(rig, 0, fence);
+    submit_work(rig, rig->context);
+    rig_expect_silence(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void tables_do_not_change_under_work(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -453,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_context_has_the_root_of_its_process),
         cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
         cmocka_unit_test(tables_do_not_change_under_work),
+        cmocka_unit_test(an_update_without_bytes_is_over_at_once),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
