@@ -20,7 +20,8 @@ struct seen {
     ULONG offset;
     PFN_NUMBER pages[32];
     ULONG page_count;
-    UINT moves; /* how far it moves the pointer for what it does not know */
+    UINT moves;   /* how far it moves the pointer for what it does not know */
+    bool is_full; /* what has a buffer does not fit */
 };
 
 static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -40,6 +41,8 @@ static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAG
         seen->page_count = mdl->ByteCount / PAGE_BYTES;
         memcpy(seen->pages, MmGetMdlPfnArray(mdl), seen->page_count * sizeof seen->pages[0]);
     }
+    if (seen->is_full && arg->pDmaBuffer)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     return STATUS_SUCCESS;
 }
 
@@ -280,11 +283,40 @@ static void what_was_written_is_counted(void **state)
     }
 }
 
+/* PB-010: calls without a buffer may come between a part and its repeat, and probes still do not. */
+static void no_probe_comes_before_a_repeat(void **state)
+{
+    struct seen seen;
+    struct miniport *probe;
+    char buffer[4096];
+    unsigned in_front = 0;
+
+    init_seen(&seen);
+    assert_int_equal(miniport_probe_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {
+            .Operation = DXGK_OPERATION_FILL, .pDmaBuffer = buffer, .DmaSize = sizeof buffer};
+        DXGKARG_BUILDPAGINGBUFFER at_once = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+
+        seen.is_full = true;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &arg),
+                         STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+        in_front = seen.unknown;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &at_once), STATUS_SUCCESS);
+        seen.is_full = false;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &arg), STATUS_SUCCESS);
+        assert_int_equal(seen.unknown, in_front);
+    }
+    assert_in_range(seen.unknown, 5, 60);
+    miniport_destroy(probe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
         cmocka_unit_test(a_probe_leaves_no_trace),
+        cmocka_unit_test(no_probe_comes_before_a_repeat),
         cmocka_unit_test(the_first_start_fails_and_no_other),
         cmocka_unit_test(who_asks_again_gets_a_context_allocation),
         cmocka_unit_test(what_was_written_is_counted),
