@@ -198,15 +198,19 @@ static void check_updated(struct check *check, const struct tlb_watch *watch,
     const struct check_process *process = process_of(check_find_context(ledger, packet->context));
 
     for (unsigned i = 0; i < watch->updated_count; i++) {
-        if (packet->is_paging)
-            check_idle(check, watch->updated[i].process, "");
-        else if (!check_holds(check, RULE_PT_036,
-                              watch->updated[i].process != process ||
-                                  !is_outstanding(ledger, watch->updated[i].operation)))
+        const struct updated_process *updated = &watch->updated[i];
+        bool is_over = !is_outstanding(ledger, updated->operation);
+
+        if (packet->is_paging) {
+            if (!is_over)
+                check_idle(check, updated->process, "");
+            continue;
+        }
+        if (!check_holds(check, RULE_PT_036, updated->process != process || is_over))
             check_report(check, RULE_PT_036, &process->object, "hContext",
                          "is scheduled while operation %llu on the tables of its process has not "
                          "retired (PageTableUpdateRequireAddressSpaceIdle)",
-                         (unsigned long long)watch->updated[i].operation);
+                         (unsigned long long)updated->operation);
     }
 }
 

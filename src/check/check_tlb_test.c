@@ -128,6 +128,8 @@ static void an_update_without_bytes_is_over_at_once(void **state)
     rig->answer = NULL;
     rig_complete(rig, 0, fence);
     submit_work(rig, rig->context);
+    rig_flush(rig, rig->system_process, 0, 0);
+    rig_submit(rig); /* paging of another process, while the work runs */
     rig_expect_silence(rig, RULE_PT_036);
     rig_fini(rig);
     free(rig);
