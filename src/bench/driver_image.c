@@ -11,6 +11,7 @@
 #include "bench/host.h"
 #include "bench/vigil.h"
 #include "image/image.h"
+#include "image/image_file.h"
 #include "miniport/raw.h"
 #include "nt/boundary.h"
 #include "nt/exception.h"
@@ -27,7 +28,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #define LOOK_SECONDS   20 /* for DriverEntry to return */
@@ -45,8 +45,7 @@ struct driver_image {
     const struct base_services *services;
     struct nt *nt;
     const char *file; /* its name without the folder, lent by whoever named it */
-    const void *bytes;
-    size_t size;
+    struct image_file bytes;
     struct image *image;
     struct boundary *boundary;
     struct missing *missing;
@@ -126,31 +125,6 @@ static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const
     return false;
 }
 
-static bool map_file(struct driver_image *driver, const char *path, char error[])
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused */
-    struct stat state;
-    void *bytes;
-
-    if (file < 0 || fstat(file, &state) != 0) {
-        refuse(error, path, strerror(errno));
-        if (file >= 0)
-            close(file);
-        return false;
-    }
-    if (!S_ISREG(state.st_mode) || state.st_size <= 0) {
-        close(file);
-        return refuse(error, path, S_ISREG(state.st_mode) ? "the file is empty" : "not a file");
-    }
-    bytes = mmap(NULL, (size_t)state.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (bytes == MAP_FAILED)
-        return refuse(error, path, strerror(errno));
-    driver->bytes = bytes;
-    driver->size = (size_t)state.st_size;
-    return true;
-}
-
 static void tell_lost_register(void *context, unsigned number)
 {
     static const char *const names[] = {[3] = "rbx",  [5] = "rbp",  [6] = "rsi",  [7] = "rdi",
@@ -180,7 +154,7 @@ static size_t tell_place(const void *signal_context, char *text, size_t size)
 /* The same in every run of a seed, and never the value that linkers leave there. */
 static uint64_t cookie_of(const struct driver_image *driver)
 {
-    return (hash_u64(driver->size) & UINT64_C(0x0000ffffffffffff)) | 1;
+    return (hash_u64(driver->bytes.size) & UINT64_C(0x0000ffffffffffff)) | 1;
 }
 
 static bool is_in_image(void *context, uint64_t address)
@@ -196,6 +170,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     struct driver_image *driver = base_alloc(services, sizeof *driver);
     struct image_load_options options = {.resolve = resolve, .context = driver};
     struct image_error why;
+    const char *reason;
 
     *out = NULL;
     if (!driver)
@@ -203,9 +178,11 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     driver->services = services;
     driver->nt = nt;
     driver->file = file_of(path);
-    if (!map_file(driver, path, error))
+    if (!image_file_map(path, &driver->bytes, &reason)) {
+        refuse(error, path, reason);
         goto unload;
-    if (!image_open(services, driver->bytes, driver->size, &driver->image, &why)) {
+    }
+    if (!image_open(services, driver->bytes.bytes, driver->bytes.size, &driver->image, &why)) {
         refuse(error, path, why.text);
         goto unload;
     }
@@ -263,8 +240,7 @@ void driver_image_unload(struct driver_image *driver)
         driver->missing = missing->next;
         base_free(driver->services, missing, sizeof *missing);
     }
-    if (driver->bytes)
-        munmap((void *)(uintptr_t)driver->bytes, driver->size);
+    image_file_unmap(&driver->bytes);
     base_free(driver->services, driver, sizeof *driver);
 }
 
@@ -391,7 +367,8 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 {
     const void *entry = (const void *)(uintptr_t)image_entry(driver->image);
     DRIVER_INITIALIZE *function = (DRIVER_INITIALIZE *)boundary_entry(driver->boundary, entry);
-    NTSTATUS status = function ? host_load_driver(driver->nt, function, out_data) : STATUS_NO_MEMORY;
+    NTSTATUS status =
+        function ? host_load_driver(driver->nt, function, out_data) : STATUS_NO_MEMORY;
 
     if (!NT_SUCCESS(status))
         return status;

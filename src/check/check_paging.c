@@ -13,10 +13,6 @@
 #define PRIVATE_BYTES GUARD_SHOWN_BYTES /* of private data that are compared */
 #define PAGE          4096u
 
-/* Buffers filled without a change of MultipassOffset, after which the manager need not go on. */
-#define AIMLESS_AT_LEAST 1024u
-#define AIMLESS_A_UNIT   4u /* a page, or an entry */
-
 struct paging_watch {
     /* The buffer: [start, start + size), built up to next. */
     uintptr_t start, next;
@@ -416,41 +412,6 @@ static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
                      arg->DmaSize, was->DmaSize, advance);
 }
 
-static uint64_t most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    uint64_t units = 0;
-
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        units = arg->Transfer.TransferSize / PAGE;
-        break;
-    case DXGK_OPERATION_FILL:
-        units = arg->Fill.FillSize / PAGE;
-        break;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        units = arg->TransferVirtual.TransferSizeInBytes / PAGE;
-        break;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        units = arg->FillVirtual.FillSizeInBytes / PAGE;
-        break;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        units = arg->UpdatePageTable.NumPageTableEntries;
-        break;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        units = arg->MapApertureSegment.NumberOfPages;
-        break;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        units = arg->MapApertureSegment2.NumberOfPages;
-        break;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        units = arg->UnmapApertureSegment.NumberOfPages;
-        break;
-    default:
-        break;
-    }
-    return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
-}
-
 /* The buffer is as large as the driver wants it. */
 static bool has_declared_bytes(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *was)
 {
@@ -479,7 +440,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     watch->stalls = is_fresh && !has_moved ? watch->stalls + 1 : 0;
     watch->aimless =
         advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
-    if (watch->aimless >= most_aimless(was)) {
+    if (watch->aimless >= miniport_most_aimless(was)) {
         check_holds(check, RULE_PB_014, false);
         check_report(check, RULE_PB_014, NULL, "MultipassOffset",
                      "stayed %u over %u buffers that were filled: the operation never ends",

@@ -186,25 +186,10 @@ static bool is_folder(const char *path)
     return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
 }
 
-/*
- * The driver headers: beside the program where it is installed, or in the source that it was built from.
- */
+/* The driver headers. */
 static bool find_headers(struct build *build)
 {
-    char program[1024];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash;
-
-    if (length > 0) {
-        program[length] = '\0';
-        slash = strrchr(program, '/');
-        *slash = '\0';
-        snprintf(build->include, sizeof build->include, "%.900s/../include/drydock/wdk", program);
-        if (is_folder(build->include))
-            return true;
-    }
-    snprintf(build->include, sizeof build->include, "%s/include/wdk", DRYDOCK_SOURCE_DIR);
-    if (is_folder(build->include))
+    if (cli_find_own("include/drydock/wdk", "include/wdk", build->include, sizeof build->include))
         return true;
     cli_error("cc: the driver headers are neither beside the program nor where it was built from");
     return false;

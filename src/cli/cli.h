@@ -68,6 +68,12 @@ bool cli_find_driver(const char *name);
 /* "drydock: " and the message, to standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * Where a file or folder of Drydock's own is: `installed` below the prefix of the program (include/..., share/...),
+ * or `built` in the source that it was built from. False: at neither.
+ */
+bool cli_find_own(const char *installed, const char *built, char *path, size_t size);
+
 /* A size or count with K, M, G; false with a message. */
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 

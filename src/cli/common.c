@@ -187,3 +187,19 @@ const char *cli_nearest(const char *word, const char *const *words)
     }
     return best;
 }
+
+bool cli_find_own(const char *installed, const char *built, char *path, size_t size)
+{
+    char program[1024];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    if (length > 0) {
+        program[length] = '\0';
+        *strrchr(program, '/') = '\0';
+        snprintf(path, size, "%s/../%s", program, installed);
+        if (access(path, R_OK) == 0)
+            return true;
+    }
+    snprintf(path, size, "%s/%s", DRYDOCK_SOURCE_DIR, built);
+    return access(path, R_OK) == 0;
+}

@@ -9,28 +9,19 @@
 #include "base/services.h"
 #include "bench/driver_image.h"
 #include "image/image.h"
+#include "image/image_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { OPTION_JSON };
 
 static const struct cli_option options[] = {
     [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
     {NULL, 0, NULL, NULL},
-};
-
-struct file {
-    const void *bytes;
-    size_t size;
 };
 
 /* One of the image's, with what the bench says to it. */
@@ -47,33 +38,6 @@ struct needs {
     size_t count;
     size_t missing;
 };
-
-static bool map_file(const char *path, struct file *out)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused */
-    struct stat state;
-    void *bytes;
-
-    if (file < 0 || fstat(file, &state) != 0) {
-        cli_error("%s: %s", path, strerror(errno));
-        if (file >= 0)
-            close(file);
-        return false;
-    }
-    if (!S_ISREG(state.st_mode) || state.st_size <= 0) {
-        cli_error("%s: %s", path, S_ISREG(state.st_mode) ? "the file is empty" : "not a file");
-        close(file);
-        return false;
-    }
-    bytes = mmap(NULL, (size_t)state.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (bytes == MAP_FAILED) {
-        cli_error("%s: %s", path, strerror(errno));
-        return false;
-    }
-    *out = (struct file){bytes, (size_t)state.st_size};
-    return true;
-}
 
 static bool add_need(void *context, const struct image_import *import)
 {
@@ -157,7 +121,8 @@ static enum cli_status print_json(const char *path, const struct needs *needs)
     return needs->missing ? CLI_FINDINGS : CLI_FINE;
 }
 
-static enum cli_status list_imports(const char *path, const struct file *file, bool wants_json)
+static enum cli_status list_imports(const char *path, const struct image_file *file,
+                                    bool wants_json)
 {
     struct image_error why;
     struct image *image;
@@ -189,17 +154,20 @@ static enum cli_status list_imports(const char *path, const struct file *file, b
 
 static enum cli_status run_imports(const struct cli_arguments *arguments)
 {
-    struct file file;
+    struct image_file file;
+    const char *reason;
     enum cli_status status;
 
     if (arguments->rest_count != 1) {
         cli_error("imports takes one driver image");
         return CLI_USAGE;
     }
-    if (!map_file(arguments->rest[0], &file))
+    if (!image_file_map(arguments->rest[0], &file, &reason)) {
+        cli_error("%s: %s", arguments->rest[0], reason);
         return CLI_USAGE;
+    }
     status = list_imports(arguments->rest[0], &file, arguments->values[OPTION_JSON] != NULL);
-    munmap((void *)(uintptr_t)file.bytes, file.size);
+    image_file_unmap(&file);
     return status;
 }
 

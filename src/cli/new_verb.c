@@ -73,22 +73,14 @@ static bool name_project(const char *path, bool is_cplusplus, struct project *pr
 /* The text of a template, to be freed; NULL with a message. */
 static char *read_template(const struct template *template)
 {
-    char program[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char path[PATH_MAX], installed[128];
     FILE *file = NULL;
     char *text = NULL;
     size_t size = 0;
 
-    if (length > 0) {
-        program[length] = '\0';
-        *strrchr(program, '/') = '\0';
-        snprintf(path, sizeof path, "%s/../share/drydock/new/%s", program, template->installed);
+    snprintf(installed, sizeof installed, "share/drydock/new/%s", template->installed);
+    if (cli_find_own(installed, template->built, path, sizeof path))
         file = fopen(path, "r");
-    }
-    if (!file) {
-        snprintf(path, sizeof path, "%s/%s", DRYDOCK_SOURCE_DIR, template->built);
-        file = fopen(path, "r");
-    }
     if (!file) {
         cli_error("new: %s is neither beside the program nor where it was built from",
                   template->installed);

@@ -64,6 +64,44 @@ const char *miniport_operation_name(unsigned operation)
     return operation < MINIPORT_OPERATION_COUNT ? names[operation] : "?";
 }
 
+#define AIMLESS_AT_LEAST 1024u
+#define AIMLESS_A_UNIT   4u
+
+uint64_t miniport_most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t units = 0;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        units = arg->Transfer.TransferSize / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_FILL:
+        units = arg->Fill.FillSize / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        units = arg->TransferVirtual.TransferSizeInBytes / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        units = arg->FillVirtual.FillSizeInBytes / PAGE_BYTES;
+        break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        units = arg->UpdatePageTable.NumPageTableEntries;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        units = arg->MapApertureSegment.NumberOfPages;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        units = arg->MapApertureSegment2.NumberOfPages;
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        units = arg->UnmapApertureSegment.NumberOfPages;
+        break;
+    default:
+        break;
+    }
+    return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
+}
+
 void miniport_destroy(struct miniport *m)
 {
     while (m) {

@@ -582,24 +582,6 @@ void boundary_state_of_signal(const void *signal, struct boundary_state *out)
     out->mxcsr = from->uc_mcontext.fpregs->mxcsr;
 }
 
-static struct boundary_registers preserved_of(const struct boundary_state *state)
-{
-    const uint64_t *general = state->general;
-    struct boundary_registers registers = {.rbx = general[3],
-                                           .rbp = general[5],
-                                           .rsi = general[6],
-                                           .rdi = general[7],
-                                           .r12 = general[12],
-                                           .r13 = general[13],
-                                           .r14 = general[14],
-                                           .r15 = general[15],
-                                           .rsp = general[4],
-                                           .rip = state->rip};
-
-    memcpy(registers.xmm, state->vector[6], sizeof registers.xmm);
-    return registers;
-}
-
 #define FLAGS_OF_A_CALL                                                                            \
     UINT64_C(0x40500)   /* trap, direction, alignment: off where a function begins */
 #define LIVE_BELOW 512u /* of a stack that was interrupted: its red zone and more */
@@ -621,7 +603,8 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
         base = rsp - LIVE_BELOW;
     call = (struct boundary_call *)(uintptr_t)align_down(base, 16) - 1;
     copy = (uint8_t *)(uintptr_t)align_down((uintptr_t)call - bytes, 16);
-    *call = (struct boundary_call){.registers = preserved_of(&state),
+    *call = (struct boundary_call){.registers =
+                                       boundary_preserved(state.general, state.vector, state.rip),
                                    .outer = boundary_processor.call,
                                    .outer_kernel_sp = boundary_processor.kernel_sp,
                                    .kernel_sp = boundary_processor.kernel_sp};

@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define BOUNDARY_ARGUMENTS    16
 #define BOUNDARY_REGISTERS    4 /* arguments in registers */
@@ -89,6 +90,26 @@ struct boundary_registers {
     uint64_t rsp, rip;   /* behind the return from the call */
     uint8_t xmm[10][16]; /* xmm6 to xmm15 */
 };
+
+/* Of all registers: general ones by their numbers, vectors from xmm0 on. */
+static inline struct boundary_registers boundary_preserved(const uint64_t general[16],
+                                                           const void *vectors, uint64_t rip)
+{
+    struct boundary_registers registers = {.rbx = general[3],
+                                           .rbp = general[5],
+                                           .rsi = general[6],
+                                           .rdi = general[7],
+                                           .r12 = general[12],
+                                           .r13 = general[13],
+                                           .r14 = general[14],
+                                           .r15 = general[15],
+                                           .rsp = general[4],
+                                           .rip = rip};
+
+    memcpy(registers.xmm, (const uint8_t *)vectors + 6 * sizeof registers.xmm[0],
+           sizeof registers.xmm);
+    return registers;
+}
 
 /* In a service: the caller in the image, of the innermost call; NULL: none, the bench runs on its own. */
 struct boundary_registers *boundary_caller(const struct boundary *boundary);

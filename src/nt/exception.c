@@ -47,24 +47,6 @@ void exception_context_of_registers(const struct boundary_registers *from,
     memcpy(out->vector + 6, from->xmm, sizeof from->xmm);
 }
 
-static struct boundary_registers registers_of_context(const struct image_context *from)
-{
-    const uint64_t *general = from->general;
-    struct boundary_registers registers = {.rbx = general[3],
-                                           .rbp = general[5],
-                                           .rsi = general[6],
-                                           .rdi = general[7],
-                                           .r12 = general[12],
-                                           .r13 = general[13],
-                                           .r14 = general[14],
-                                           .r15 = general[15],
-                                           .rsp = general[IMAGE_RSP],
-                                           .rip = from->rip};
-
-    memcpy(registers.xmm, from->vector + 6, sizeof registers.xmm);
-    return registers;
-}
-
 _Static_assert(offsetof(CONTEXT, R15) - offsetof(CONTEXT, Rax) == 15 * sizeof(ULONG64),
                "the general registers lie in the order of their numbers");
 
@@ -386,7 +368,8 @@ VOID NTAPI RtlUnwindEx(PVOID TargetFrame, PVOID TargetIp, PEXCEPTION_RECORD Exce
                 crash_of_handling(nt, &frame.before, STATUS_INVALID_DISPOSITION);
         }
         if (is_target) {
-            struct boundary_registers registers = registers_of_context(&frame.before);
+            struct boundary_registers registers =
+                boundary_preserved(frame.before.general, frame.before.vector, frame.before.rip);
 
             registers.rip = (uintptr_t)TargetIp;
             boundary_resume(nt->boundary, &registers, (uintptr_t)ReturnValue);

@@ -355,81 +355,13 @@ static VOID NTAPI seed_random_number(unsigned seed)
 
 /* ---- Format --------------------------------------------------------------------------------- */
 
-static int NTAPI print_within(char *out, SIZE_T room, const char *format, nt_va_list arguments)
-{
-    size_t needed = nt_print(out, room, true, format, &arguments);
-
-    return needed < room ? (int)needed : -1;
-}
-
-/* The old ones write no zero where the text fills the buffer, and say -1 only when it is longer. */
-static int NTAPI print_old(char *out, SIZE_T room, const char *format, nt_va_list arguments)
-{
-    size_t needed = nt_print(out, room, false, format, &arguments);
-
-    return needed <= room ? (int)needed : -1;
-}
-
-static int NTAPI print_safely(char *out, SIZE_T room, const char *format, nt_va_list arguments)
-{
-    int length;
-
-    if (!out || !room || !format)
-        return -1;
-    length = print_within(out, room, format, arguments);
-    if (length < 0)
-        out[0] = 0;
-    return length;
-}
-
-static int NTAPI print_cut_safely(char *out, SIZE_T room, SIZE_T most, const char *format,
-                                  nt_va_list arguments)
-{
-    size_t needed;
-
-    if (!out || !room || !format)
-        return -1;
-    needed = nt_print(out, most < room ? most + 1 : room, true, format, &arguments);
-    if (needed <= most && needed < room)
-        return (int)needed;
-    if (most != NT_TRUNCATE && most >= room)
-        out[0] = 0;
-    return -1;
-}
-
-#define WITH_ARGUMENTS(last, call)                                                                 \
-    nt_va_list arguments;                                                                          \
-    int length;                                                                                    \
-                                                                                                   \
-    NT_VA_START(arguments, last);                                                                  \
-    length = call;                                                                                 \
-    NT_VA_END(arguments);                                                                          \
-    return length
-
-static int NTAPI print_anywhere(char *out, const char *format, ...)
-{
-    WITH_ARGUMENTS(format, print_within(out, INT32_MAX, format, arguments));
-}
+#define UNIT     char
+#define NT_PRINT nt_print
+#include "nt/text_print.h"
 
 static int NTAPI print_list_anywhere(char *out, const char *format, nt_va_list arguments)
 {
     return print_within(out, INT32_MAX, format, arguments);
-}
-
-static int NTAPI print_old_arguments(char *out, SIZE_T room, const char *format, ...)
-{
-    WITH_ARGUMENTS(format, print_old(out, room, format, arguments));
-}
-
-static int NTAPI print_arguments_safely(char *out, SIZE_T room, const char *format, ...)
-{
-    WITH_ARGUMENTS(format, print_safely(out, room, format, arguments));
-}
-
-static int NTAPI print_arguments_cut_safely(char *out, SIZE_T room, SIZE_T most, const char *format,
-                                            ...)
-{
-    WITH_ARGUMENTS(format, print_cut_safely(out, room, most, format, arguments));
 }
 
 #define CALL(name, function)                                                                       \

@@ -173,78 +173,9 @@ static WCHAR *NTAPI text_to_lower(WCHAR *string)
 
 /* ---- Format --------------------------------------------------------------------------------- */
 
-static int NTAPI print_within(WCHAR *out, SIZE_T room, const WCHAR *format, nt_va_list arguments)
-{
-    size_t needed = nt_print_wide(out, room, true, format, &arguments);
-
-    return needed < room ? (int)needed : -1;
-}
-
-/* The old ones write no zero where the text fills the buffer, and say -1 only when it is longer. */
-static int NTAPI print_old(WCHAR *out, SIZE_T room, const WCHAR *format, nt_va_list arguments)
-{
-    size_t needed = nt_print_wide(out, room, false, format, &arguments);
-
-    return needed <= room ? (int)needed : -1;
-}
-
-static int NTAPI print_safely(WCHAR *out, SIZE_T room, const WCHAR *format, nt_va_list arguments)
-{
-    int length;
-
-    if (!out || !room || !format)
-        return -1;
-    length = print_within(out, room, format, arguments);
-    if (length < 0)
-        out[0] = 0;
-    return length;
-}
-
-static int NTAPI print_cut_safely(WCHAR *out, SIZE_T room, SIZE_T most, const WCHAR *format,
-                                  nt_va_list arguments)
-{
-    size_t needed;
-
-    if (!out || !room || !format)
-        return -1;
-    needed = nt_print_wide(out, most < room ? most + 1 : room, true, format, &arguments);
-    if (needed <= most && needed < room)
-        return (int)needed;
-    if (most != NT_TRUNCATE && most >= room)
-        out[0] = 0;
-    return -1;
-}
-
-#define WITH_ARGUMENTS(last, call)                                                                 \
-    nt_va_list arguments;                                                                          \
-    int length;                                                                                    \
-                                                                                                   \
-    NT_VA_START(arguments, last);                                                                  \
-    length = call;                                                                                 \
-    NT_VA_END(arguments);                                                                          \
-    return length
-
-static int NTAPI print_old_arguments(WCHAR *out, SIZE_T room, const WCHAR *format, ...)
-{
-    WITH_ARGUMENTS(format, print_old(out, room, format, arguments));
-}
-
-/* The kernel's swprintf has no size, as it was before the standard gave it one. */
-static int NTAPI print_anywhere(WCHAR *out, const WCHAR *format, ...)
-{
-    WITH_ARGUMENTS(format, print_within(out, INT32_MAX, format, arguments));
-}
-
-static int NTAPI print_arguments_safely(WCHAR *out, SIZE_T room, const WCHAR *format, ...)
-{
-    WITH_ARGUMENTS(format, print_safely(out, room, format, arguments));
-}
-
-static int NTAPI print_arguments_cut_safely(WCHAR *out, SIZE_T room, SIZE_T most,
-                                            const WCHAR *format, ...)
-{
-    WITH_ARGUMENTS(format, print_cut_safely(out, room, most, format, arguments));
-}
+#define UNIT     WCHAR
+#define NT_PRINT nt_print_wide
+#include "nt/text_print.h"
 
 #define CALL(name, function)                                                                       \
     {                                                                                              \

@@ -19,13 +19,6 @@
 
 #include <string.h>
 
-/*
- * Buffers filled for one operation without a change of MultipassOffset. Progress may be noted in private
- * data alone; but more than so many for each page or entry, and the driver goes round in circles.
- */
-#define AIMLESS_AT_LEAST 1024u
-#define AIMLESS_A_UNIT   4u
-
 static const struct vidsch_packet_ops paging_packet_ops;
 
 static struct paging_buffer *current_buffer(struct paging_queue *queue)
@@ -531,41 +524,6 @@ static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
 
 enum build_result { BUILD_COMPLETE, BUILD_AGAIN, BUILD_NO_BUFFER };
 
-static uint64_t most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    uint64_t units = 0;
-
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        units = arg->Transfer.TransferSize / PAGE_BYTES;
-        break;
-    case DXGK_OPERATION_FILL:
-        units = arg->Fill.FillSize / PAGE_BYTES;
-        break;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        units = arg->TransferVirtual.TransferSizeInBytes / PAGE_BYTES;
-        break;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        units = arg->FillVirtual.FillSizeInBytes / PAGE_BYTES;
-        break;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        units = arg->UpdatePageTable.NumPageTableEntries;
-        break;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        units = arg->MapApertureSegment.NumberOfPages;
-        break;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        units = arg->MapApertureSegment2.NumberOfPages;
-        break;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        units = arg->UnmapApertureSegment.NumberOfPages;
-        break;
-    default:
-        break;
-    }
-    return AIMLESS_AT_LEAST + AIMLESS_A_UNIT * units;
-}
-
 /* One call of DxgkDdiBuildPagingBuffer for the current operation. */
 static enum build_result build(struct vidmm *vidmm)
 {
@@ -608,7 +566,7 @@ static enum build_result build(struct vidmm *vidmm)
                                          ? queue->aimless_repeats + 1
                                          : 0;
             queue->operation.MultipassOffset = args.MultipassOffset;
-            if (queue->aimless_repeats >= most_aimless(&queue->operation)) {
+            if (queue->aimless_repeats >= miniport_most_aimless(&queue->operation)) {
                 vidmm_driver_error(
                     vidmm, "PB-014",
                     "DxgkDdiBuildPagingBuffer(%s): MultipassOffset stayed %u over %u "
