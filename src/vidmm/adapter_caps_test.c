@@ -526,6 +526,33 @@ static void an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_a
     vidmm_caps_fini(base_services_libc(), &caps);
 }
 
+/* Asked by itself: what the flags say where they agree, nothing of models before 2.0, no answer, no guess. */
+static void the_model_is_told_by_the_caps_alone(void **state)
+{
+    for (unsigned flags = 0; flags < 8; flags++) {
+        bool is_virtual = flags & 1, has_gpummu = flags & 2, has_iommu = flags & 4;
+        struct vidmm_model_caps model;
+        struct fake fake;
+
+        make_fake(&fake, WDDM20);
+        fake.driver.MemoryManagementCaps.VirtualAddressingSupported = is_virtual;
+        fake.driver.MemoryManagementCaps.GpuMmuSupported = has_gpummu;
+        fake.driver.MemoryManagementCaps.IoMmuSupported = has_iommu;
+        assert_int_equal(vidmm_query_model(&fake.miniport, &model),
+                         is_virtual == (has_gpummu || has_iommu));
+        assert_int_equal(model.is_virtual, is_virtual);
+        assert_int_equal(model.has_gpummu, has_gpummu);
+        assert_int_equal(model.has_iommu, has_iommu);
+
+        make_fake(&fake, WDDM13);
+        assert_true(vidmm_query_model(&fake.miniport, &model));
+        assert_false(model.is_virtual || model.has_gpummu || model.has_iommu);
+        fake.failing_type = DXGKQAITYPE_DRIVERCAPS;
+        fake.failing_status = STATUS_DEVICE_NOT_READY;
+        assert_false(vidmm_query_model(&fake.miniport, &model));
+    }
+}
+
 static void the_drivers_own_failure_comes_out_with_the_query(void **state)
 {
     static const struct {
@@ -604,6 +631,7 @@ int main(void)
         cmocka_unit_test(every_broken_rule_is_named_with_its_field),
         cmocka_unit_test(the_nearest_lawful_reports_are_taken),
         cmocka_unit_test(an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any),
+        cmocka_unit_test(the_model_is_told_by_the_caps_alone),
         cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),
         cmocka_unit_test(every_nth_allocation_failure_leaks_nothing),
     };

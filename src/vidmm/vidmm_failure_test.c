@@ -686,6 +686,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_native_fence_cancel_waits",
     "vidmm_context_allocation_update",
     "vidmm_query_early",
+    "vidmm_query_model",
     "vidmm_begin_exclusive_access",
     "vidmm_end_exclusive_access",
     "vidmm_remove",
