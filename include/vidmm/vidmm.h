@@ -434,7 +434,8 @@ void vidmm_context_destroy(struct vidmm_context *context);
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
  * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, or over existing
- * system memory.
+ * system memory; or, for a driver of physical addresses, larger than 4 GiB less a page, which is what the
+ * 32 bits of MDL.ByteCount and Transfer.TransferOffset can say.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define MDL_MOST_BYTES 0xfffff000u /* whole pages that ByteCount can say */
+
 const char *allocation_state_name(enum allocation_state state)
 {
     static const char *const names[] = {"empty",    "backed",  "entering",
@@ -313,6 +315,8 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     status = allocation_accept_flags(allocation, &info);
     if (!NT_SUCCESS(status))
         return status;
+    if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES)
+        return STATUS_NOT_SUPPORTED; /* neither an MDL nor TransferOffset could say where its end is */
 
     open_info.hAllocation = allocation->handle;
     open_info.pPrivateDriverData = private_data;
@@ -526,7 +530,7 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
             return STATUS_NO_MEMORY;
         }
     }
-    mdl->ByteCount = bytes <= 0xfffff000u ? (ULONG)bytes : 0xfffff000u;
+    mdl->ByteCount = bytes <= MDL_MOST_BYTES ? (ULONG)bytes : MDL_MOST_BYTES;
     allocation->mdl = mdl;
     status = iommu_show_backing(allocation);
     if (!NT_SUCCESS(status))

@@ -72,6 +72,35 @@ static void what_documents_do_not_explain_is_refused(void **state)
         try_flags(&cases[i]);
 }
 
+/* Without addresses of a paging process: what 32 bits of an MDL and of TransferOffset can say. */
+static void what_an_mdl_cannot_describe_is_refused_where_it_would_have_to(void **state)
+{
+    const struct {
+        unsigned model;
+        uint64_t bytes;
+        NTSTATUS status;
+    } cases[] = {
+        {0, UINT64_C(0xfffff000), STATUS_SUCCESS},
+        {0, UINT64_C(0xfffff000) + PAGE_BYTES, STATUS_NOT_SUPPORTED},
+        {0, UINT64_C(8) << 30, STATUS_NOT_SUPPORTED},
+        {1, UINT64_C(8) << 30, STATUS_SUCCESS},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig_config config = rig_model(cases[i].model);
+        struct rig_request request = {.bytes = cases[i].bytes, .preferred = {1}};
+        struct rig_object object;
+        struct rig *rig;
+
+        rig = rig_create(&config);
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object), cases[i].status);
+        if (NT_SUCCESS(cases[i].status))
+            rig_destroy_object(rig, &object);
+        assert_int_equal(rig->rule_count, 0);
+        rig_free(rig);
+    }
+}
+
 static void pitch_aligned_sizes_are_no_smaller(void **state)
 {
     const struct flag_case cases[] = {
@@ -181,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
         cmocka_unit_test(what_documents_do_not_explain_is_refused),
+        cmocka_unit_test(what_an_mdl_cannot_describe_is_refused_where_it_would_have_to),
         cmocka_unit_test(pitch_aligned_sizes_are_no_smaller),
         cmocka_unit_test(a_segment_of_aligned_rows_is_for_those_that_have_a_size_there),
         cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
