@@ -43,8 +43,9 @@ void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep)
     gpu->is_off = true;
     sgpu_forget_ranges(gpu);
     reset_nodes(gpu);
-    for (uint64_t i = 0; i < gpu->slot_count; i++)
+    for (uint64_t i = gpu->slots_start; i < gpu->slots_end; i++)
         gpu->slots[i] = 0;
+    gpu->slots_start = gpu->slots_end = 0;
     lose_local_memory(gpu, kept_bytes(gpu, sleep));
 }
 

@@ -131,6 +131,26 @@ static void local_memory_outlives_what_the_board_keeps_it_through(void **state)
     check_kept(both, SGPU_SLEEP_HIBERNATE, 2 * PAGE_BYTES);
 }
 
+static void aperture_slots_are_empty_after_a_sleep_wherever_they_were(void **state)
+{
+    const uint64_t last = 16 * MiB / PAGE_BYTES - 1; /* of the rig's aperture */
+    const uint64_t pages[] = {3, 4};
+    struct rig rig;
+
+    rig_init(&rig);
+    for (unsigned round = 0; round < 2; round++) {
+        rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 700, 2, pages);
+        rig_gart(&rig, SGPU_OP_GART_FILL, 0, round ? 5 : last - 1, 2, pages);
+        rig_execute(&rig, 0);
+        assert_int_equal(sgpu_aperture_page(rig.gpu, 701), 4);
+        sgpu_power_off(rig.gpu, SGPU_SLEEP_STANDBY);
+        sgpu_power_on(rig.gpu);
+        for (uint64_t slot = 0; slot <= last; slot++)
+            assert_int_equal(sgpu_aperture_page(rig.gpu, slot), SGPU_NO_PAGE);
+    }
+    rig_fini(&rig);
+}
+
 static void a_board_that_is_gone_reads_as_ones_and_does_nothing(void **state)
 {
     struct rig rig;
@@ -155,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_lost_interrupt_leaves_the_registers_right),
         cmocka_unit_test(a_device_reset_loses_local_memory),
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
+        cmocka_unit_test(aperture_slots_are_empty_after_a_sleep_wherever_they_were),
         cmocka_unit_test(a_board_that_is_gone_reads_as_ones_and_does_nothing),
     };
 

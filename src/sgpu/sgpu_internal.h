@@ -151,6 +151,8 @@ struct sgpu {
 
     uint64_t slot_count;
     uint64_t *slots; /* of the aperture: page number + 1, 0 for none; and SLOT_COHERENT */
+    uint64_t slots_start,
+        slots_end; /* where some were written; a large aperture is mostly unused */
 
     struct sgpu_fence fences[SGPU_FENCES];
 
@@ -236,6 +238,13 @@ bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint
 void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t bytes,
                          struct sgpu_span *span);
 /* The RAM page behind a system page that the device names; false: none answers. */
+static inline void sgpu_note_slots(struct sgpu *gpu, uint64_t first, uint64_t count)
+{
+    bool is_first = gpu->slots_start == gpu->slots_end;
+
+    gpu->slots_start = is_first ? first : min_u64(gpu->slots_start, first);
+    gpu->slots_end = is_first ? first + count : max_u64(gpu->slots_end, first + count);
+}
 static inline void sgpu_note_system(const struct sgpu *gpu)
 {
     if (gpu->watches_system && gpu->observer && gpu->observer->system_reached)

@@ -308,6 +308,7 @@ static bool gart_end(struct sgpu_node *node)
 
     for (uint64_t i = 0; i < packet->slot_count; i++)
         slots[i] = ((packet->pages[is_fill ? 0 : i] + 1) & ~SLOT_COHERENT) | attributes;
+    sgpu_note_slots(node->gpu, packet->first_slot, packet->slot_count);
     return true;
 }
 
