@@ -44,10 +44,15 @@ static void hash_line(struct run_event_log *log, const char *line, size_t length
     char plain[RUN_EVENT_LINE_BYTES];
     size_t out = 0;
 
-    for (size_t i = 0; i < length; i++) {
-        plain[out++] = line[i];
-        if (line[i] == 'h' && (i == 0 || !isalnum((unsigned char)line[i - 1]))) {
-            while (i + 1 < length && isdigit((unsigned char)line[i + 1]))
+    for (size_t i = 0; i < length;) {
+        const char *h = memchr(line + i, 'h', length - i);
+        size_t end = h ? (size_t)(h - line) + 1 : length;
+
+        memcpy(plain + out, line + i, end - i);
+        out += end - i;
+        i = end;
+        if (h && (h == line || !isalnum((unsigned char)h[-1]))) {
+            while (i < length && isdigit((unsigned char)line[i]))
                 i++;
         }
     }

@@ -85,18 +85,17 @@ char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
     return guard->copy + offset;
 }
 
-/* Offset of the first byte that is not value, bytes if all are. */
-static size_t find_other(const char *at, size_t bytes, unsigned char value)
+static const unsigned char canaries[NEAR_BYTES] = {[0 ... NEAR_BYTES - 1] = GUARD_CANARY};
+static const unsigned char fill[NEAR_BYTES] = {[0 ... NEAR_BYTES - 1] = GUARD_FILL};
+
+/* Offset of the first byte that is not as wanted, bytes (NEAR_BYTES at most) if all are. */
+static size_t find_other(const char *at, size_t bytes, const unsigned char *wanted)
 {
     size_t i = 0;
-    uint64_t word, all = value * UINT64_C(0x0101010101010101);
 
-    for (; i + sizeof word <= bytes; i += sizeof word) {
-        memcpy(&word, at + i, sizeof word);
-        if (word != all)
-            break;
-    }
-    while (i < bytes && (unsigned char)at[i] == value)
+    if (memcmp(at, wanted, bytes) == 0)
+        return bytes;
+    while ((unsigned char)at[i] == wanted[i])
         i++;
     return i;
 }
@@ -105,7 +104,7 @@ static size_t find_other(const char *at, size_t bytes, unsigned char value)
 static void look_around(struct guard *guard, size_t lent, char *end,
                         struct guard_verdict *out_verdict)
 {
-    size_t found = find_other(end, NEAR_BYTES, GUARD_CANARY);
+    size_t found = find_other(end, NEAR_BYTES, canaries);
     char *front = guard->copy - NEAR_BYTES;
 
     if (found < NEAR_BYTES) {
@@ -113,7 +112,7 @@ static void look_around(struct guard *guard, size_t lent, char *end,
         out_verdict->behind_offset = found;
         memset(end, GUARD_CANARY, (size_t)(guard->map + guard->map_bytes - PAGE - end));
     }
-    found = find_other(front, NEAR_BYTES, GUARD_CANARY);
+    found = find_other(front, NEAR_BYTES, canaries);
     if (found < NEAR_BYTES) {
         out_verdict->is_before = true;
         out_verdict->before_offset = lent + NEAR_BYTES - found;
@@ -133,7 +132,7 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
     *out_verdict = (struct guard_verdict){0};
     memcpy(at, copy, said);
     guard->used = max_u64(guard->used, offset + said);
-    found = find_other(copy + said, unsaid, GUARD_FILL);
+    found = find_other(copy + said, unsaid, fill);
     if (found < unsaid) {
         out_verdict->is_unsaid = true;
         out_verdict->unsaid_offset = found;

@@ -16,22 +16,12 @@ void id_map_fini(struct id_map *map)
 
 static size_t home_of(const struct id_map *map, uint64_t key)
 {
-    return (size_t)hash_u64(key) & (map->slot_count - 1);
+    return id_map_home(map, key);
 }
 
-/* The slot of the key, or the free one where it belongs. There is a free slot. */
 static struct id_slot *probe(const struct id_map *map, uint64_t key)
 {
-    size_t i = home_of(map, key);
-
-    while (map->slots[i].value && map->slots[i].key != key)
-        i = (i + 1) & (map->slot_count - 1);
-    return &map->slots[i];
-}
-
-void *id_map_find(const struct id_map *map, uint64_t key)
-{
-    return map->slot_count ? probe(map, key)->value : NULL;
+    return id_map_probe(map, key);
 }
 
 static bool grow(struct id_map *map)

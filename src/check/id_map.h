@@ -10,6 +10,7 @@
 #ifndef DRYDOCK_CHECK_ID_MAP_H
 #define DRYDOCK_CHECK_ID_MAP_H
 
+#include "base/hash.h"
 #include "base/services.h"
 
 #include <stdbool.h>
@@ -31,7 +32,28 @@ struct id_map {
 void id_map_init(struct id_map *map, const struct base_services *services);
 void id_map_fini(struct id_map *map);
 
-void *id_map_find(const struct id_map *map, uint64_t key);
+/* Where the search for the key starts. There are slots. */
+static inline size_t id_map_home(const struct id_map *map, uint64_t key)
+{
+    return (size_t)hash_u64(key) & (map->slot_count - 1);
+}
+
+/* The slot of the key, or the free one where it belongs. There is a free slot. */
+static inline struct id_slot *id_map_probe(const struct id_map *map, uint64_t key)
+{
+    size_t i = id_map_home(map, key);
+
+    while (map->slots[i].value && map->slots[i].key != key)
+        i = (i + 1) & (map->slot_count - 1);
+    return &map->slots[i];
+}
+
+/* NULL: not there. Here, for each call is looked up in half a dozen maps. */
+static inline void *id_map_find(const struct id_map *map, uint64_t key)
+{
+    return map->slot_count ? id_map_probe(map, key)->value : NULL;
+}
+
 bool id_map_set(struct id_map *map, uint64_t key, void *value);
 
 /* Gives the value that was there, or NULL. */

@@ -566,11 +566,12 @@ static uint64_t located_run(const uint64_t *locations, uint64_t count)
     uint64_t i = 0;
 
     for (; i + 8 <= count; i += 8) {
-        bool is_whole = true;
+        uint64_t are_located = UINT64_MAX;
 
+        /* Of the two bits of the kind one is set: it is system or local memory. */
         for (uint64_t j = 0; j < 8; j++)
-            is_whole &= is_located(locations[i + j]);
-        if (!is_whole)
+            are_located &= locations[i + j] ^ locations[i + j] << 1;
+        if (!(are_located >> 63))
             break;
     }
     while (i < count && is_located(locations[i]))

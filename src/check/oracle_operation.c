@@ -638,7 +638,7 @@ static bool is_system_entry(const DXGK_PTE *entry)
     return is_known_entry(entry) && !entry->Segment;
 }
 
-/* Entries of system pages, in any order; how many there were. */
+/* Entries of system pages, in any order, that are alike otherwise; how many there were. */
 static uint64_t set_system_pages(struct oracle *oracle, uint64_t va_page, const DXGK_PTE *entries,
                                  uint64_t count)
 {
@@ -647,16 +647,16 @@ static uint64_t set_system_pages(struct oracle *oracle, uint64_t va_page, const 
     uint64_t i = 0;
 
     count = min_u64(count, VA_CHUNK_PAGES - va_page % VA_CHUNK_PAGES);
-    if (oracle->config.system_page) {
-        for (; i < count && is_system_entry(&entries[i]); i++)
-            if (at)
-                at[i] = device_location(oracle, entries[i].PageAddress);
-        return i;
+    for (; i < count && entries[i].Flags == entries[0].Flags; i++) {
+        uint64_t page = entries[i].PageAddress;
+
+        if (!at)
+            continue;
+        if (oracle->config.system_page)
+            at[i] = device_location(oracle, page);
+        else
+            at[i] = page < ram_pages ? LOCATION_SYSTEM | page : LOCATION_UNKNOWN;
     }
-    for (; i < count && is_system_entry(&entries[i]); i++)
-        if (at)
-            at[i] = entries[i].PageAddress < ram_pages ? LOCATION_SYSTEM | entries[i].PageAddress
-                                                       : LOCATION_UNKNOWN;
     return i;
 }
 
