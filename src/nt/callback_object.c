@@ -44,7 +44,7 @@ static struct callback_object *find_named(struct nt *nt, PCUNICODE_STRING name, 
         struct callback_object *callback = object->body;
 
         if (object->type == &callback_type && callback->name.Length &&
-            RtlEqualUnicodeString(&callback->name, name, ignores_case))
+            nt_is_same_text(&callback->name, name, ignores_case))
             return callback;
     }
     return NULL;

@@ -50,16 +50,23 @@ void nt_set_registrar(struct nt *nt, const void *function)
 /* ---- Services ------------------------------------------------------------------------------- */
 
 /* The graphics kernel is there already; no other driver is. */
-NTSTATUS NTAPI ZwLoadDriver(PUNICODE_STRING Service)
+static NTSTATUS find_driver(PCUNICODE_STRING Service)
 {
     return is_text(Service, "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\DXGKrnl")
                ? STATUS_SUCCESS
                : STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
+NTSTATUS NTAPI ZwLoadDriver(PUNICODE_STRING Service)
+{
+    nt_require_irql(nt_current(), "ZwLoadDriver", PASSIVE_LEVEL);
+    return find_driver(Service);
+}
+
 NTSTATUS NTAPI ZwUnloadDriver(PUNICODE_STRING Service)
 {
-    return ZwLoadDriver(Service);
+    nt_require_irql(nt_current(), "ZwUnloadDriver", PASSIVE_LEVEL);
+    return find_driver(Service);
 }
 
 /* ---- The graphics kernel's device ----------------------------------------------------------- */
@@ -125,6 +132,7 @@ NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access
 
 PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
 {
+    nt_require_irql(nt_current(), "IoGetRelatedDeviceObject", DISPATCH_LEVEL);
     return File->device;
 }
 
@@ -451,7 +459,7 @@ static struct nt_device *find_device(struct nt *nt, PCUNICODE_STRING name)
     struct nt_device *device;
 
     list_for_each (device, &nt->devices, struct nt_device, link) {
-        if (device->name.Length && RtlEqualUnicodeString(&device->name, name, TRUE))
+        if (device->name.Length && nt_is_same_text(&device->name, name, TRUE))
             return device;
     }
     return NULL;
@@ -540,7 +548,7 @@ static struct symbolic_link *find_link(struct nt *nt, PCUNICODE_STRING name)
     struct symbolic_link *link;
 
     list_for_each (link, &nt->symbolic_links, struct symbolic_link, link) {
-        if (RtlEqualUnicodeString(&link->name, name, TRUE))
+        if (nt_is_same_text(&link->name, name, TRUE))
             return link;
     }
     return NULL;
@@ -551,6 +559,7 @@ NTSTATUS NTAPI IoCreateSymbolicLink(PUNICODE_STRING Name, PUNICODE_STRING Device
     struct nt *nt = nt_current();
     struct symbolic_link *link;
 
+    nt_require_irql(nt_current(), "IoCreateSymbolicLink", PASSIVE_LEVEL);
     if (find_link(nt, Name))
         return STATUS_OBJECT_NAME_COLLISION;
     link = ExAllocatePool2(POOL_FLAG_PAGED, sizeof *link + Name->Length, LINK_TAG);
@@ -566,6 +575,7 @@ NTSTATUS NTAPI IoDeleteSymbolicLink(PUNICODE_STRING Name)
 {
     struct symbolic_link *link = find_link(nt_current(), Name);
 
+    nt_require_irql(nt_current(), "IoDeleteSymbolicLink", PASSIVE_LEVEL);
     if (!link)
         return STATUS_OBJECT_NAME_NOT_FOUND;
     list_remove(&link->link);

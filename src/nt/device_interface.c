@@ -47,7 +47,7 @@ static struct device_interface *find(struct nt *nt, PCUNICODE_STRING name)
     struct device_interface *interface;
 
     list_for_each (interface, &nt->interfaces, struct device_interface, link) {
-        if (RtlEqualUnicodeString(&interface->name, name, TRUE))
+        if (nt_is_same_text(&interface->name, name, TRUE))
             return interface;
     }
     return NULL;
@@ -111,7 +111,7 @@ NTSTATUS NTAPI IoRegisterDeviceInterface(PDEVICE_OBJECT PhysicalDeviceObject,
     if (!interface)
         return STATUS_INSUFFICIENT_RESOURCES;
     list_for_each (other, &nt->interfaces, struct device_interface, link) {
-        if (other != interface && RtlEqualUnicodeString(&other->name, &interface->name, TRUE)) {
+        if (other != interface && nt_is_same_text(&other->name, &interface->name, TRUE)) {
             destroy(nt, interface); /* registered before: the same instance */
             interface = other;
             break;

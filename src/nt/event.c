@@ -51,11 +51,13 @@ LONG NTAPI KeSetEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 
 LONG NTAPI KeResetEvent(PRKEVENT Event)
 {
+    nt_require_irql(nt_current(), "KeResetEvent", DISPATCH_LEVEL);
     return set_state("KeResetEvent", Event, 0);
 }
 
 VOID NTAPI KeClearEvent(PRKEVENT Event)
 {
+    nt_require_irql(nt_current(), "KeClearEvent", DISPATCH_LEVEL);
     set_state("KeClearEvent", Event, 0);
 }
 
@@ -72,6 +74,7 @@ LONG NTAPI KeReadStateEvent(PRKEVENT Event)
     struct nt *nt = nt_current();
     struct nt_dispatcher *head = event_of(nt, "KeReadStateEvent", Event);
 
+    nt_require_irql(nt_current(), "KeReadStateEvent", DISPATCH_LEVEL);
     nt_look_at_clock(nt);
     return head ? head->state : 0;
 }
@@ -204,6 +207,7 @@ LONG NTAPI KeReadStateMutex(PRKMUTEX Mutex)
 {
     struct nt *nt = nt_current();
 
+    nt_require_irql(nt_current(), "KeReadStateMutex", DISPATCH_LEVEL);
     if (!nt_dispatcher_is(nt, "KeReadStateMutex", Mutex, 1u << NT_MUTEX))
         return 0;
     nt_look_at_clock(nt);

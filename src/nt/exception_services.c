@@ -59,11 +59,13 @@ static void probe(uint64_t address, SIZE_T length, ULONG alignment)
 
 VOID NTAPI ProbeForRead(volatile const VOID *Address, SIZE_T Length, ULONG Alignment)
 {
+    nt_require_irql(nt_current(), "ProbeForRead", APC_LEVEL);
     probe((uintptr_t)Address, Length, Alignment);
 }
 
 VOID NTAPI ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULONG Alignment)
 {
+    nt_require_irql(nt_current(), "ProbeForWrite", APC_LEVEL);
     probe((uintptr_t)Address, Length, Alignment);
 #if defined(__x86_64__)
     if (Length)

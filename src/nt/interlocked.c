@@ -4,6 +4,9 @@
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
 
+/* The first parameter of bug check 0x139; the others are a trap frame and a record, which there are not. */
+#define FAST_FAIL_CORRUPT_LIST_ENTRY 3
+
 /* Whoever holds the lock was interrupted, and would never give it back. */
 static void require_free(PKSPIN_LOCK lock)
 {
@@ -19,7 +22,7 @@ static PLIST_ENTRY none_if_head(PLIST_ENTRY head, PLIST_ENTRY entry)
 static void link_between(PLIST_ENTRY before, PLIST_ENTRY entry, PLIST_ENTRY after)
 {
     if (before->Flink != after || after->Blink != before)
-        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE, 3, (ULONG_PTR)entry, 0, 0);
+        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE, FAST_FAIL_CORRUPT_LIST_ENTRY, 0, 0, 0);
     entry->Flink = after;
     entry->Blink = before;
     before->Flink = entry;
@@ -54,7 +57,7 @@ PLIST_ENTRY NTAPI ExInterlockedRemoveHeadList(PLIST_ENTRY ListHead, PKSPIN_LOCK 
     if (first == ListHead)
         return NULL;
     if (first->Blink != ListHead || first->Flink->Blink != first)
-        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE, 3, (ULONG_PTR)first, 0, 0);
+        KeBugCheckEx(NT_KERNEL_SECURITY_CHECK_FAILURE, FAST_FAIL_CORRUPT_LIST_ENTRY, 0, 0, 0);
     ListHead->Flink = first->Flink;
     first->Flink->Blink = ListHead;
     return first;

@@ -119,6 +119,7 @@ static PMDL create(uint64_t start, uint64_t bytes)
 PMDL NTAPI IoAllocateMdl(PVOID Address, ULONG Length, BOOLEAN IsSecondary, BOOLEAN ChargesQuota,
                          PIRP Irp)
 {
+    nt_require_irql(nt_current(), "IoAllocateMdl", DISPATCH_LEVEL);
     if (Length > UINT32_MAX - 2 * PAGE_SIZE)
         return NULL;
     if (Irp)
@@ -141,6 +142,7 @@ static void unmap_mdl(struct nt *nt, PMDL mdl)
 /* A partial list's own mapping ends with it. */
 VOID NTAPI IoFreeMdl(PMDL Mdl)
 {
+    nt_require_irql(nt_current(), "IoFreeMdl", DISPATCH_LEVEL);
     if (Mdl->MdlFlags & MDL_PARTIAL_HAS_BEEN_MAPPED)
         unmap_mdl(nt_current(), Mdl);
     ExFreePoolWithTag(Mdl, NT_POOL_MDL_TAG);
@@ -151,6 +153,7 @@ VOID NTAPI IoBuildPartialMdl(PMDL Source, PMDL Target, PVOID Address, ULONG Leng
     uint64_t start = (uintptr_t)Address, base = (uintptr_t)MmGetMdlVirtualAddress(Source);
     uint64_t pages, first;
 
+    nt_require_irql(nt_current(), "IoBuildPartialMdl", DISPATCH_LEVEL);
     if (!Length)
         Length = (ULONG)(Source->ByteCount - (start - base));
     Target->Process = Source->Process;
@@ -196,6 +199,7 @@ VOID NTAPI MmBuildMdlForNonPagedPool(PMDL Mdl)
 {
     struct nt *nt = nt_current();
 
+    nt_require_irql(nt_current(), "MmBuildMdlForNonPagedPool", DISPATCH_LEVEL);
     if (!fill_pfns(nt, Mdl)) {
         nt_report_missing(nt, "MmBuildMdlForNonPagedPool of memory that is no page of the "
                               "machine's (a stack, the image, a small block of a cheap pool)");
@@ -226,15 +230,38 @@ VOID NTAPI MmProbeAndLockPages(PMDL Mdl, KPROCESSOR_MODE Mode, LOCK_OPERATION Op
         Mdl->MdlFlags |= MDL_WRITE_OPERATION;
 }
 
+static void unmap(struct nt *nt, PVOID Address, PMDL Mdl)
+{
+    struct nt_mapping *mapping = nt_mapping_at(nt, Address);
+
+    if (!(Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA))
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_NOT_MAPPED, (ULONG_PTR)Mdl, (ULONG_PTR)Address,
+                     page_count(Mdl));
+    if (!mapping || mapping->owner != Mdl)
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_MAPPING, 0, (ULONG_PTR)Mdl->MappedSystemVa,
+                     (ULONG_PTR)Address);
+    if (mapping->page_count != page_count(Mdl))
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_COUNT, 0, mapping->page_count,
+                     page_count(Mdl));
+    if (mapping->pfns[0] != MmGetMdlPfnArray(Mdl)[0])
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_PAGE, 0, mapping->pfns[0],
+                     MmGetMdlPfnArray(Mdl)[0]);
+    nt_unmap(nt, mapping);
+    Mdl->MdlFlags &= (CSHORT) ~(MDL_MAPPED_TO_SYSTEM_VA | MDL_PARTIAL_HAS_BEEN_MAPPED |
+                                MDL_PARENT_MAPPED_SYSTEM_VA);
+    Mdl->MappedSystemVa = NULL;
+}
+
 VOID NTAPI MmUnlockPages(PMDL Mdl)
 {
     struct nt *nt = nt_current();
     struct nt_held_pages *held = find_held(nt, Mdl);
 
+    nt_require_irql(nt_current(), "MmUnlockPages", DISPATCH_LEVEL);
     if (!held || held->pfns || !(Mdl->MdlFlags & MDL_PAGES_LOCKED))
-        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, (ULONG_PTR)Mdl, 0, 0);
+        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, MmGetMdlPfnArray(Mdl)[0], 0, 0);
     if (Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA)
-        MmUnmapLockedPages(Mdl->MappedSystemVa, Mdl);
+        unmap(nt, Mdl->MappedSystemVa, Mdl);
     Mdl->MdlFlags &= (CSHORT) ~(MDL_PAGES_LOCKED | MDL_WRITE_OPERATION);
     let_go(nt, held);
 }
@@ -347,12 +374,14 @@ PMDL NTAPI MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High,
                                    PHYSICAL_ADDRESS Skip, SIZE_T Bytes,
                                    MEMORY_CACHING_TYPE CacheType, ULONG Flags)
 {
+    nt_require_irql(nt_current(), "MmAllocatePagesForMdlEx", DISPATCH_LEVEL);
     return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
 }
 
 PMDL NTAPI MmAllocatePagesForMdl(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High, PHYSICAL_ADDRESS Skip,
                                  SIZE_T Bytes)
 {
+    nt_require_irql(nt_current(), "MmAllocatePagesForMdl", DISPATCH_LEVEL);
     return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, 0);
 }
 
@@ -360,7 +389,8 @@ PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS Hi
                                        PHYSICAL_ADDRESS Skip, SIZE_T Bytes,
                                        MEMORY_CACHING_TYPE CacheType, ULONG Node, ULONG Flags)
 {
-    return MmAllocatePagesForMdlEx(Low, High, Skip, Bytes, CacheType, Flags);
+    nt_require_irql(nt_current(), "MmAllocateNodePagesForMdlEx", DISPATCH_LEVEL);
+    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
 }
 
 /* The MDL stays, for ExFreePool(). A mapping that the driver forgot would show pages of somebody else. */
@@ -369,14 +399,15 @@ VOID NTAPI MmFreePagesFromMdl(PMDL Mdl)
     struct nt *nt = nt_current();
     struct nt_held_pages *held = find_held(nt, Mdl);
 
+    nt_require_irql(nt_current(), "MmFreePagesFromMdl", DISPATCH_LEVEL);
     if (!held || !held->pfns)
-        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, (ULONG_PTR)Mdl, 0, 0);
+        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, MmGetMdlPfnArray(Mdl)[0], 0, 0);
     for (uint64_t i = 0; i < held->count; i++) {
         if (MmGetMdlPfnArray(Mdl)[i] != held->pfns[i])
             KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_LIST_IS_WRONG, MmGetMdlPfnArray(Mdl)[i], 0, 0);
     }
     if (Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA)
-        MmUnmapLockedPages(Mdl->MappedSystemVa, Mdl);
+        unmap(nt, Mdl->MappedSystemVa, Mdl);
     Mdl->MdlFlags &= (CSHORT)~MDL_PAGES_LOCKED;
     let_go(nt, held);
 }
@@ -390,6 +421,7 @@ PVOID NTAPI MmMapLockedPagesSpecifyCache(PMDL Mdl, KPROCESSOR_MODE Mode,
     struct nt *nt = nt_current();
     struct nt_mapping *mapping;
 
+    nt_require_irql(nt_current(), "MmMapLockedPagesSpecifyCache", DISPATCH_LEVEL);
     if (Mode != KernelMode) {
         nt_report_missing(nt, "MmMapLockedPagesSpecifyCache for user mode");
         return NULL;
@@ -417,29 +449,15 @@ PVOID NTAPI MmMapLockedPages(PMDL Mdl, KPROCESSOR_MODE Mode)
 VOID NTAPI MmUnmapLockedPages(PVOID Address, PMDL Mdl)
 {
     struct nt *nt = nt_current();
-    struct nt_mapping *mapping = nt_mapping_at(nt, Address);
 
-    if (!(Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA))
-        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_NOT_MAPPED, (ULONG_PTR)Mdl, (ULONG_PTR)Address,
-                     page_count(Mdl));
-    if (!mapping || mapping->owner != Mdl)
-        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_MAPPING, 0, (ULONG_PTR)Mdl->MappedSystemVa,
-                     (ULONG_PTR)Address);
-    if (mapping->page_count != page_count(Mdl))
-        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_COUNT, 0, mapping->page_count,
-                     page_count(Mdl));
-    if (mapping->pfns[0] != MmGetMdlPfnArray(Mdl)[0])
-        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_PAGE, 0, mapping->pfns[0],
-                     MmGetMdlPfnArray(Mdl)[0]);
-    nt_unmap(nt, mapping);
-    Mdl->MdlFlags &= (CSHORT) ~(MDL_MAPPED_TO_SYSTEM_VA | MDL_PARTIAL_HAS_BEEN_MAPPED |
-                                MDL_PARENT_MAPPED_SYSTEM_VA);
-    Mdl->MappedSystemVa = NULL;
+    nt_require_irql(nt, "MmUnmapLockedPages", DISPATCH_LEVEL);
+    unmap(nt, Address, Mdl);
 }
 
 /* Pages are written as they are: nothing caches them but the processor, which is coherent. */
 NTSTATUS NTAPI MmProtectMdlSystemAddress(PMDL Mdl, ULONG Protect)
 {
+    nt_require_irql(nt_current(), "MmProtectMdlSystemAddress", DISPATCH_LEVEL);
     return Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA ? STATUS_SUCCESS : STATUS_INVALID_ADDRESS;
 }
 

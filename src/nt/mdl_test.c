@@ -263,7 +263,9 @@ static void contiguous_memory_is_that(void **state)
     assert_null(MmAllocateContiguousMemory(PAGE_SIZE, first_page));
     MmFreeContiguousMemory(block);
     assert_true(faults(block));
-    assert_stops(kernel, MmFreeContiguousMemory(block), 0xDA, 3);
+    assert_stops(kernel, MmFreeContiguousMemory(block), NT_BAD_POOL_CALLER,
+                 NT_POOL_FREE_CONTIGUOUS);
+    assert_ptr_equal((void *)(uintptr_t)kernel->parameters[1], block);
 }
 
 static void what_stands_in_for_memory_has_its_pages(void **state)

@@ -55,6 +55,7 @@ static void *allocate_contiguous(uint64_t bytes, uint64_t lowest, uint64_t highe
 
 PVOID NTAPI MmAllocateContiguousMemory(SIZE_T Bytes, PHYSICAL_ADDRESS Highest)
 {
+    nt_require_irql(nt_current(), "MmAllocateContiguousMemory", DISPATCH_LEVEL);
     return allocate_contiguous(Bytes, 0, (uint64_t)Highest.QuadPart, 0);
 }
 
@@ -63,6 +64,7 @@ PVOID NTAPI MmAllocateContiguousMemorySpecifyCache(SIZE_T Bytes, PHYSICAL_ADDRES
                                                    PHYSICAL_ADDRESS Boundary,
                                                    MEMORY_CACHING_TYPE CacheType)
 {
+    nt_require_irql(nt_current(), "MmAllocateContiguousMemorySpecifyCache", DISPATCH_LEVEL);
     return allocate_contiguous(Bytes, (uint64_t)Lowest.QuadPart, (uint64_t)Highest.QuadPart,
                                (uint64_t)Boundary.QuadPart);
 }
@@ -88,8 +90,9 @@ VOID NTAPI MmFreeContiguousMemory(PVOID Address)
     struct nt_mapping *mapping = nt_mapping_at(nt, Address);
     uint64_t first, count;
 
+    nt_require_irql(nt_current(), "MmFreeContiguousMemory", DISPATCH_LEVEL);
     if (!mapping || mapping->kind != NT_MAPPING_CONTIGUOUS)
-        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_MAPPING, 0, 0, (ULONG_PTR)Address);
+        KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_FREE_CONTIGUOUS, (ULONG_PTR)Address, 0, 0);
     first = mapping->pfns[0];
     count = mapping->page_count;
     nt_unmap(nt, mapping);
@@ -155,6 +158,7 @@ VOID NTAPI MmUnmapIoSpace(PVOID Address, SIZE_T Bytes)
     struct nt_mapping *mapping = find_io(nt, Address, Bytes);
     struct nt_mapping *other = nt_mapping_at(nt, Address);
 
+    nt_require_irql(nt_current(), "MmUnmapIoSpace", DISPATCH_LEVEL);
     if (!mapping && other && other->kind == NT_MAPPING_IO)
         KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_COUNT, 0, other->page_count,
                      div_round_up(other->offset + Bytes, PAGE_SIZE));
@@ -191,6 +195,7 @@ BOOLEAN NTAPI MmIsAddressValid(PVOID Address)
     struct nt *nt = nt_current();
     uint64_t ignored;
 
+    nt_require_irql(nt_current(), "MmIsAddressValid", DISPATCH_LEVEL);
     if (nt_mapping_around(nt, Address) || nt_pool_has(nt, Address))
         return TRUE;
     if (nt->machine && (machine_register_at(nt->machine, Address, &ignored) ||
@@ -228,6 +233,7 @@ NTSTATUS NTAPI MmCopyMemory(PVOID Target, MM_COPY_ADDRESS Source, SIZE_T Bytes, 
     uint64_t pa = (uint64_t)Source.PhysicalAddress.QuadPart;
     struct machine_target target;
 
+    nt_require_irql(nt_current(), "MmCopyMemory", APC_LEVEL);
     *Copied = 0;
     if (Flags == MM_COPY_MEMORY_VIRTUAL) {
         memcpy(Target, Source.VirtualAddress, Bytes);
@@ -247,6 +253,7 @@ NTSTATUS NTAPI MmCopyMemory(PVOID Target, MM_COPY_ADDRESS Source, SIZE_T Bytes, 
 /* The memory of the machine has no caches. */
 BOOLEAN NTAPI KeInvalidateAllCaches(VOID)
 {
+    nt_require_irql(nt_current(), "KeInvalidateAllCaches", DISPATCH_LEVEL);
     return TRUE;
 }
 

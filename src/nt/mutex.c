@@ -18,6 +18,7 @@ VOID NTAPI ExInitializeFastMutex(PFAST_MUTEX FastMutex)
 {
     struct fast_mutex *mutex = (struct fast_mutex *)FastMutex;
 
+    nt_require_irql(nt_current(), "ExInitializeFastMutex", DISPATCH_LEVEL);
     *mutex = (struct fast_mutex){.owner = NULL};
     nt_dispatcher_init(&mutex->head, NT_FAST_MUTEX, 1);
 }
@@ -31,6 +32,7 @@ static bool take(struct nt_thread *thread, void *lock, uint64_t argument)
     mutex->head.state = 0;
     mutex->owner = thread;
     thread->owned_mutexes++;
+    thread->owned_mutex = mutex;
     return true;
 }
 

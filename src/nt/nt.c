@@ -122,6 +122,13 @@ void nt_report_missing(struct nt *nt, const char *name)
         nt->host.missing(nt->host.context, name);
 }
 
+uint64_t nt_caller(const struct nt *nt)
+{
+    const struct boundary_registers *caller = nt->boundary ? boundary_caller(nt->boundary) : NULL;
+
+    return caller ? caller->rip : 0;
+}
+
 /* ---- IRQL -------------------------------------------------------------------------------- */
 
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql)

@@ -98,7 +98,11 @@ struct nt *nt_current(void);
 /* What an image that asks for the service by name gets; NULL: there is none. */
 const void *nt_export_address(struct nt *nt, const char *name);
 
-/* Bug check codes that the services themselves raise. */
+/*
+ * Bug check codes that the services themselves raise. Parameters are those of the bug check code reference
+ * ("Bug Check Code Reference", one page a code); what it calls reserved, and what there is nothing of here (trap
+ * frames, tracking structures of the memory manager), is 0.
+ */
 #define NT_APC_INDEX_MISMATCH                  0x01u
 #define NT_IRQL_NOT_GREATER_OR_EQUAL           0x09u
 #define NT_IRQL_NOT_LESS_OR_EQUAL              0x0Au
@@ -150,12 +154,13 @@ const void *nt_export_address(struct nt *nt, const char *name);
 #define NT_SPECIAL_POOL_BEHIND 0x24u
 
 /* First parameter of NT_BAD_POOL_CALLER. */
-#define NT_POOL_FREE_TWICE    0x07u
-#define NT_POOL_ALLOCATE_IRQL 0x08u
-#define NT_POOL_FREE_IRQL     0x09u
-#define NT_POOL_FREE_TAG      0x0Au
-#define NT_POOL_FREE_ADDRESS  0x46u
-#define NT_POOL_TAG_ZERO      0x9Bu
+#define NT_POOL_FREE_TWICE      0x07u
+#define NT_POOL_ALLOCATE_IRQL   0x08u
+#define NT_POOL_FREE_IRQL       0x09u
+#define NT_POOL_FREE_TAG        0x0Au
+#define NT_POOL_FREE_ADDRESS    0x46u
+#define NT_POOL_FREE_CONTIGUOUS 0x60u
+#define NT_POOL_TAG_ZERO        0x9Bu
 
 /* Of buffers of strings: what RtlFreeUnicodeString() frees. */
 #define NT_STRING_TAG 0x67727453u /* "Strg" */
@@ -178,12 +183,18 @@ bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t
 /* True for an address that a live block, or the pages of its own, hold. */
 bool nt_pool_has(const struct nt *nt, const void *address);
 
+/* Where the image called the service that runs; 0: it is called by nobody, or the driver is linked in. */
+uint64_t nt_caller(const struct nt *nt);
+
 /* In a service: raises the exception of this status in the driver. */
 void nt_raise(NTSTATUS status) __attribute__((noreturn));
 
 void nt_callbacks_fini(struct nt *nt);
 /* The live block that begins there. */
 bool nt_pool_find(struct nt *nt, const void *memory, struct nt_pool_block *out);
+/* Names of the bench's own, at any level. */
+bool nt_is_same_text(PCUNICODE_STRING first, PCUNICODE_STRING second, bool ignores_case);
+
 bool nt_pool_is_paged(const struct nt *nt, const void *address); /* anywhere in a block */
 uint64_t nt_pool_count(const struct nt *nt, uint32_t tag, uint64_t bytes);
 void nt_put_tag(uint32_t tag, char text[5]);
@@ -193,6 +204,7 @@ void nt_remove_locks_freed(struct nt *nt, const void *memory, uint64_t bytes);
 void nt_interfaces_fini(struct nt *nt);
 void nt_interfaces_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_properties_fini(struct nt *nt);
+void nt_version(PRTL_OSVERSIONINFOW version);
 void nt_lookasides_fini(struct nt *nt);
 void nt_lookasides_left(struct nt *nt, nt_leftover *tell, void *context);
 void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes);

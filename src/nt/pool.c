@@ -248,7 +248,7 @@ static void *allocate(struct nt *nt, uint64_t bytes, uint32_t tag, bool is_paged
     if (nt->irql > (is_paged ? APC_LEVEL : DISPATCH_LEVEL))
         KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_ALLOCATE_IRQL, nt->irql, is_paged, bytes);
     if (!tag)
-        KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_TAG_ZERO, is_paged, bytes, 0);
+        KeBugCheckEx(NT_BAD_POOL_CALLER, NT_POOL_TAG_ZERO, is_paged, bytes, nt_caller(nt));
     if (nt->allocation_count == nt->fail_at || !bytes ||
         bytes > NT_POOL_MOST_BYTES - nt->live_bytes)
         return NULL;

@@ -182,6 +182,7 @@ NTSTATUS NTAPI ExDeleteResourceLite(PERESOURCE Resource)
     struct nt *nt = nt_current();
     struct resource *resource = resource_of(nt, "ExDeleteResourceLite", Resource);
 
+    nt_require_irql(nt_current(), "ExDeleteResourceLite", APC_LEVEL);
     if (!resource)
         return STATUS_INVALID_PARAMETER;
     if (resource->writer || resource->reader_count)
@@ -275,11 +276,13 @@ static bool is_run_down(struct nt_thread *thread, void *reference, uint64_t argu
 
 VOID NTAPI ExInitializeRundownProtection(PEX_RUNDOWN_REF RunRef)
 {
+    nt_require_irql(nt_current(), "ExInitializeRundownProtection", APC_LEVEL);
     RunRef->Count = 0;
 }
 
 VOID NTAPI ExReInitializeRundownProtection(PEX_RUNDOWN_REF RunRef)
 {
+    nt_require_irql(nt_current(), "ExReInitializeRundownProtection", APC_LEVEL);
     if (RunRef->Count != RUNDOWN_ACTIVE)
         nt_misuse(nt_current(), "ExReInitializeRundownProtection: it has not been run down");
     RunRef->Count = 0;
@@ -329,6 +332,7 @@ VOID NTAPI ExWaitForRundownProtectionRelease(PEX_RUNDOWN_REF RunRef)
 
 VOID NTAPI ExRundownCompleted(PEX_RUNDOWN_REF RunRef)
 {
+    nt_require_irql(nt_current(), "ExRundownCompleted", APC_LEVEL);
     RunRef->Count = RUNDOWN_ACTIVE;
 }
 

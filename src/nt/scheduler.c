@@ -213,6 +213,7 @@ static void consume(struct nt_thread *thread, void *object)
         if (!mutex->depth++) {
             mutex->owner = thread;
             thread->owned_mutexes++;
+            thread->owned_mutex = mutex;
         }
         head->state = 0;
         break;
@@ -679,7 +680,8 @@ void nt_thread_exit(struct nt *nt, NTSTATUS status)
     if (nt->irql > PASSIVE_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, 0, nt->irql, 0, 0);
     if (thread->owned_mutexes)
-        KeBugCheckEx(NT_THREAD_TERMINATE_HELD_MUTEX, (ULONG_PTR)thread, 0, 0, 0);
+        KeBugCheckEx(NT_THREAD_TERMINATE_HELD_MUTEX, (ULONG_PTR)thread,
+                     (ULONG_PTR)thread->owned_mutex, 0, 0);
     if (thread->critical_depth || thread->guarded_depth)
         nt_misuse(nt, "thread %u ends inside a critical or guarded region", thread->number);
     thread->exit_status = status;

@@ -107,6 +107,7 @@ struct nt_thread {
     struct nt_wait *wait; /* the innermost one under way */
     uint64_t created_ns, stall_end_ns;
     uint32_t owned_mutexes;
+    const void *owned_mutex; /* the last that it took */
     int32_t critical_depth, guarded_depth;
     int32_t priority;
     NTSTATUS exit_status;

@@ -291,6 +291,7 @@ static void a_bug_check_of_a_thread_happens_on_the_first_one(void **state)
     test_end();
     test_begin(3);
     assert_stops(NT_THREAD_TERMINATE_HELD_MUTEX, test_join(test_thread(end_with_mutex, &mutex)));
+    assert_ptr_equal((void *)(uintptr_t)test.parameters[1], &mutex);
     nt_abandon(test.nt);
 }
 

@@ -76,7 +76,7 @@ static void fill(struct nt *nt)
     static const char root[] = "C:\\Windows";
     uint64_t interrupt_time = nt_now(nt) / 100;
 
-    RtlGetVersion((PRTL_OSVERSIONINFOW)&version);
+    nt_version((PRTL_OSVERSIONINFOW)&version);
     memset(&shared.page, 0, sizeof shared.page);
     set_time(&data->InterruptTime, interrupt_time);
     set_time(&data->SystemTime, nt_system_time(nt));

@@ -23,7 +23,7 @@
 
 /* ---- Version and routines ------------------------------------------------------------------- */
 
-NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW Version)
+void nt_version(PRTL_OSVERSIONINFOW Version)
 {
     ULONG size = Version->dwOSVersionInfoSize;
 
@@ -41,16 +41,24 @@ NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW Version)
         extended->wProductType = 1;   /* VER_NT_WORKSTATION */
         extended->wReserved = 0;
     }
+}
+
+NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW Version)
+{
+    nt_require_irql(nt_current(), "RtlGetVersion", PASSIVE_LEVEL);
+    nt_version(Version);
     return STATUS_SUCCESS;
 }
 
 BOOLEAN NTAPI RtlIsNtDdiVersionAvailable(ULONG Version)
 {
+    nt_require_irql(nt_current(), "RtlIsNtDdiVersionAvailable", PASSIVE_LEVEL);
     return Version <= OS_VERSION;
 }
 
 BOOLEAN NTAPI PsGetVersion(PULONG Major, PULONG Minor, PULONG Build, PUNICODE_STRING ServicePack)
 {
+    nt_require_irql(nt_current(), "PsGetVersion", PASSIVE_LEVEL);
     if (Major)
         *Major = OS_MAJOR;
     if (Minor)
@@ -78,6 +86,7 @@ PVOID NTAPI MmGetSystemRoutineAddress(PUNICODE_STRING Name)
     char narrow[128];
     size_t length = Name->Length / sizeof(WCHAR);
 
+    nt_require_irql(nt_current(), "MmGetSystemRoutineAddress", PASSIVE_LEVEL);
     if (length >= sizeof narrow)
         return NULL;
     for (size_t i = 0; i < length; i++)
@@ -126,13 +135,14 @@ USHORT NTAPI KeQueryHighestNodeNumber(VOID)
 /* Kernel mode has every privilege. */
 BOOLEAN NTAPI SeSinglePrivilegeCheck(LUID Privilege, KPROCESSOR_MODE Mode)
 {
+    nt_require_irql(nt_current(), "SeSinglePrivilegeCheck", PASSIVE_LEVEL);
     return Mode == KernelMode;
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
 /* Random ones (version 4), the same in every run of a seed. */
-NTSTATUS NTAPI ExUuidCreate(GUID *Uuid)
+static NTSTATUS create_uuid(GUID *Uuid)
 {
     struct nt *nt = nt_current();
     uint64_t halves[2];
@@ -145,16 +155,29 @@ NTSTATUS NTAPI ExUuidCreate(GUID *Uuid)
     return STATUS_SUCCESS;
 }
 
+NTSTATUS NTAPI ExUuidCreate(GUID *Uuid)
+{
+    nt_require_irql(nt_current(), "ExUuidCreate", PASSIVE_LEVEL);
+    return create_uuid(Uuid);
+}
+
 /* As documented: the result lies in [0, MAXLONG - 1], and the seed is another one afterwards. */
-ULONG NTAPI RtlRandomEx(PULONG Seed)
+static ULONG next_random(PULONG Seed)
 {
     *Seed = (ULONG)(((uint64_t)*Seed * 0x7fffffed + 0x7fffffc3) % 0x7fffffff);
     return *Seed;
 }
 
+ULONG NTAPI RtlRandomEx(PULONG Seed)
+{
+    nt_require_irql(nt_current(), "RtlRandomEx", APC_LEVEL);
+    return next_random(Seed);
+}
+
 ULONG NTAPI RtlRandom(PULONG Seed)
 {
-    return RtlRandomEx(Seed);
+    nt_require_irql(nt_current(), "RtlRandom", APC_LEVEL);
+    return next_random(Seed);
 }
 
 ULONG NTAPI RtlComputeCrc32(ULONG Crc, const VOID *Buffer, ULONG Length)
@@ -222,6 +245,7 @@ BOOLEAN NTAPI KeDeregisterBugCheckReasonCallback(PKBUGCHECK_REASON_CALLBACK_RECO
 NTSTATUS NTAPI EtwRegister(LPCGUID Provider, PETWENABLECALLBACK Callback, PVOID Context,
                            PREGHANDLE Handle)
 {
+    nt_require_irql(nt_current(), "EtwRegister", PASSIVE_LEVEL);
     if (!Provider || !Handle)
         return STATUS_INVALID_PARAMETER;
     *Handle = ++nt_current()->trace_providers;
@@ -236,6 +260,7 @@ static NTSTATUS known_provider(REGHANDLE handle)
 
 NTSTATUS NTAPI EtwUnregister(REGHANDLE Handle)
 {
+    nt_require_irql(nt_current(), "EtwUnregister", PASSIVE_LEVEL);
     return known_provider(Handle);
 }
 
@@ -288,7 +313,7 @@ NTSTATUS NTAPI EtwActivityIdControl(ULONG Code, GUID *Activity)
     if (!Code || Code > EVENT_ACTIVITY_CTRL_CREATE_SET_ID || !Activity)
         return STATUS_INVALID_PARAMETER;
     if (Code == EVENT_ACTIVITY_CTRL_CREATE_ID || Code == EVENT_ACTIVITY_CTRL_CREATE_SET_ID)
-        return ExUuidCreate(Activity);
+        return create_uuid(Activity);
     if (Code == EVENT_ACTIVITY_CTRL_GET_ID)
         memset(Activity, 0, sizeof *Activity);
     return STATUS_SUCCESS;
@@ -321,6 +346,7 @@ static NTSTATUS NTAPI register_classic_provider(LPCGUID provider, ULONG type, PV
 
 NTSTATUS NTAPI IoWMIRegistrationControl(PDEVICE_OBJECT Device, ULONG Action)
 {
+    nt_require_irql(nt_current(), "IoWMIRegistrationControl", PASSIVE_LEVEL);
     return STATUS_SUCCESS;
 }
 

@@ -81,6 +81,7 @@ BOOLEAN NTAPI PsIsSystemThread(PETHREAD Thread)
 {
     const struct nt_thread *thread = thread_of("PsIsSystemThread", Thread);
 
+    nt_require_irql(nt_current(), "PsIsSystemThread", DISPATCH_LEVEL);
     return thread && thread->number != 0;
 }
 
@@ -88,6 +89,7 @@ NTSTATUS NTAPI PsGetThreadExitStatus(PETHREAD Thread)
 {
     const struct nt_thread *thread = thread_of("PsGetThreadExitStatus", Thread);
 
+    nt_require_irql(nt_current(), "PsGetThreadExitStatus", APC_LEVEL);
     if (!thread)
         return STATUS_INVALID_PARAMETER;
     return thread->state == NT_TERMINATED ? thread->exit_status : STATUS_PENDING;
@@ -99,6 +101,7 @@ KPRIORITY NTAPI KeQueryPriorityThread(PKTHREAD Thread)
 {
     const struct nt_thread *thread = thread_of("KeQueryPriorityThread", Thread);
 
+    nt_require_irql(nt_current(), "KeQueryPriorityThread", PASSIVE_LEVEL);
     return thread ? thread->priority : 0;
 }
 
@@ -122,6 +125,7 @@ LONG NTAPI KeSetBasePriorityThread(PKTHREAD Thread, LONG Increment)
     struct nt_thread *thread = thread_of("KeSetBasePriorityThread", Thread);
     LONG before;
 
+    nt_require_irql(nt_current(), "KeSetBasePriorityThread", PASSIVE_LEVEL);
     if (!thread)
         return 0;
     before = thread->priority - BASE_PRIORITY;

@@ -178,6 +178,7 @@ BOOLEAN NTAPI KeReadStateTimer(PKTIMER Timer)
 {
     struct nt *nt = nt_current();
 
+    nt_require_irql(nt_current(), "KeReadStateTimer", DISPATCH_LEVEL);
     nt_look_at_clock(nt);
     return is_timer(nt, "KeReadStateTimer", Timer) && ((struct nt_dispatcher *)Timer)->state != 0;
 }

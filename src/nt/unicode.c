@@ -104,6 +104,7 @@ static void *take_buffer(ULONG bytes)
 
 VOID NTAPI RtlFreeUnicodeString(PUNICODE_STRING String)
 {
+    nt_require_irql(nt_current(), "RtlFreeUnicodeString", APC_LEVEL);
     if (String->Buffer)
         ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
     *String = (UNICODE_STRING){0};
@@ -111,6 +112,7 @@ VOID NTAPI RtlFreeUnicodeString(PUNICODE_STRING String)
 
 VOID NTAPI RtlFreeAnsiString(PANSI_STRING String)
 {
+    nt_require_irql(nt_current(), "RtlFreeAnsiString", APC_LEVEL);
     if (String->Buffer)
         ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
     *String = (ANSI_STRING){0};
@@ -188,12 +190,14 @@ static NTSTATUS change_case(PUNICODE_STRING to, PCUNICODE_STRING from, BOOLEAN a
 
 NTSTATUS NTAPI RtlUpcaseUnicodeString(PUNICODE_STRING To, PCUNICODE_STRING From, BOOLEAN Allocates)
 {
+    nt_require_irql(nt_current(), "RtlUpcaseUnicodeString", APC_LEVEL);
     return change_case(To, From, Allocates, RtlUpcaseUnicodeChar);
 }
 
 NTSTATUS NTAPI RtlDowncaseUnicodeString(PUNICODE_STRING To, PCUNICODE_STRING From,
                                         BOOLEAN Allocates)
 {
+    nt_require_irql(nt_current(), "RtlDowncaseUnicodeString", APC_LEVEL);
     return change_case(To, From, Allocates, RtlDowncaseUnicodeChar);
 }
 
@@ -217,26 +221,35 @@ LONG NTAPI RtlCompareUnicodeStrings(PCWCH First, SIZE_T FirstLength, PCWCH Secon
 LONG NTAPI RtlCompareUnicodeString(PCUNICODE_STRING First, PCUNICODE_STRING Second,
                                    BOOLEAN IgnoresCase)
 {
+    nt_require_irql(nt_current(), "RtlCompareUnicodeString", PASSIVE_LEVEL);
     return RtlCompareUnicodeStrings(First->Buffer, First->Length / sizeof(WCHAR), Second->Buffer,
                                     Second->Length / sizeof(WCHAR), IgnoresCase);
+}
+
+bool nt_is_same_text(PCUNICODE_STRING first, PCUNICODE_STRING second, bool ignores_case)
+{
+    return first->Length == second->Length &&
+           RtlCompareUnicodeStrings(first->Buffer, first->Length / sizeof(WCHAR), second->Buffer,
+                                    second->Length / sizeof(WCHAR), ignores_case) == 0;
 }
 
 BOOLEAN NTAPI RtlEqualUnicodeString(PCUNICODE_STRING First, PCUNICODE_STRING Second,
                                     BOOLEAN IgnoresCase)
 {
-    return First->Length == Second->Length &&
-           RtlCompareUnicodeString(First, Second, IgnoresCase) == 0;
+    nt_require_irql(nt_current(), "RtlEqualUnicodeString", PASSIVE_LEVEL);
+    return nt_is_same_text(First, Second, IgnoresCase);
 }
 
 BOOLEAN NTAPI RtlPrefixUnicodeString(PCUNICODE_STRING Prefix, PCUNICODE_STRING String,
                                      BOOLEAN IgnoresCase)
 {
+    nt_require_irql(nt_current(), "RtlPrefixUnicodeString", PASSIVE_LEVEL);
     return Prefix->Length <= String->Length &&
            RtlCompareUnicodeStrings(Prefix->Buffer, Prefix->Length / sizeof(WCHAR), String->Buffer,
                                     Prefix->Length / sizeof(WCHAR), IgnoresCase) == 0;
 }
 
-LONG NTAPI RtlCompareString(const STRING *First, const STRING *Second, BOOLEAN IgnoresCase)
+static LONG compare_strings(const STRING *First, const STRING *Second, BOOLEAN IgnoresCase)
 {
     USHORT common = First->Length < Second->Length ? First->Length : Second->Length;
 
@@ -250,9 +263,16 @@ LONG NTAPI RtlCompareString(const STRING *First, const STRING *Second, BOOLEAN I
     return (LONG)First->Length - (LONG)Second->Length;
 }
 
+LONG NTAPI RtlCompareString(const STRING *First, const STRING *Second, BOOLEAN IgnoresCase)
+{
+    nt_require_irql(nt_current(), "RtlCompareString", PASSIVE_LEVEL);
+    return compare_strings(First, Second, IgnoresCase);
+}
+
 BOOLEAN NTAPI RtlEqualString(const STRING *First, const STRING *Second, BOOLEAN IgnoresCase)
 {
-    return First->Length == Second->Length && RtlCompareString(First, Second, IgnoresCase) == 0;
+    nt_require_irql(nt_current(), "RtlEqualString", PASSIVE_LEVEL);
+    return First->Length == Second->Length && compare_strings(First, Second, IgnoresCase) == 0;
 }
 
 /* x65599 is the default algorithm: hash = hash * 65599 + character. */
@@ -261,6 +281,7 @@ NTSTATUS NTAPI RtlHashUnicodeString(PCUNICODE_STRING String, BOOLEAN IgnoresCase
 {
     ULONG hash = 0;
 
+    nt_require_irql(nt_current(), "RtlHashUnicodeString", APC_LEVEL);
     if (!String || !Hash || Algorithm > HASH_STRING_ALGORITHM_X65599)
         return STATUS_INVALID_PARAMETER;
     for (USHORT i = 0; i < String->Length / sizeof(WCHAR); i++) {
@@ -289,6 +310,7 @@ NTSTATUS NTAPI RtlAnsiStringToUnicodeString(PUNICODE_STRING To, PCANSI_STRING Fr
 {
     ULONG bytes = RtlxAnsiStringToUnicodeSize(From);
 
+    nt_require_irql(nt_current(), "RtlAnsiStringToUnicodeString", PASSIVE_LEVEL);
     if (bytes > UNICODE_STRING_MAX_BYTES)
         return STATUS_INVALID_PARAMETER_2;
     if (Allocates) {
@@ -313,6 +335,7 @@ NTSTATUS NTAPI RtlUnicodeStringToAnsiString(PANSI_STRING To, PCUNICODE_STRING Fr
     ULONG bytes = RtlxUnicodeStringToAnsiSize(From);
     NTSTATUS status = STATUS_SUCCESS;
 
+    nt_require_irql(nt_current(), "RtlUnicodeStringToAnsiString", PASSIVE_LEVEL);
     if (Allocates) {
         To->Buffer = take_buffer(bytes);
         if (!To->Buffer)
@@ -372,6 +395,7 @@ NTSTATUS NTAPI RtlUnicodeToUTF8N(PCHAR To, ULONG Room, PULONG Used, PCWCH From, 
     ULONG count = FromBytes / (ULONG)sizeof(WCHAR), length = 0;
     NTSTATUS status = STATUS_SUCCESS;
 
+    nt_require_irql(nt_current(), "RtlUnicodeToUTF8N", PASSIVE_LEVEL);
     if (!From || (!To && !Used))
         return STATUS_INVALID_PARAMETER;
     for (ULONG i = 0; i < count; i++) {
@@ -427,6 +451,7 @@ NTSTATUS NTAPI RtlUTF8ToUnicodeN(PWSTR To, ULONG Room, PULONG Used, PCSTR From, 
     ULONG length = 0;
     NTSTATUS status = STATUS_SUCCESS;
 
+    nt_require_irql(nt_current(), "RtlUTF8ToUnicodeN", PASSIVE_LEVEL);
     if (!From || (!To && !Used))
         return STATUS_INVALID_PARAMETER;
     for (ULONG i = 0, step; i < FromBytes; i += step) {
@@ -453,7 +478,7 @@ NTSTATUS NTAPI RtlUTF8ToUnicodeN(PWSTR To, ULONG Room, PULONG Used, PCSTR From, 
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
-NTSTATUS NTAPI RtlInt64ToUnicodeString(ULONGLONG Value, ULONG Base, PUNICODE_STRING String)
+static NTSTATUS put_number(ULONGLONG Value, ULONG Base, PUNICODE_STRING String)
 {
     WCHAR digits[64];
     size_t count = 0;
@@ -472,9 +497,16 @@ NTSTATUS NTAPI RtlInt64ToUnicodeString(ULONGLONG Value, ULONG Base, PUNICODE_STR
     return append(String, digits + ARRAY_COUNT(digits) - count, count * sizeof(WCHAR));
 }
 
+NTSTATUS NTAPI RtlInt64ToUnicodeString(ULONGLONG Value, ULONG Base, PUNICODE_STRING String)
+{
+    nt_require_irql(nt_current(), "RtlInt64ToUnicodeString", PASSIVE_LEVEL);
+    return put_number(Value, Base, String);
+}
+
 NTSTATUS NTAPI RtlIntegerToUnicodeString(ULONG Value, ULONG Base, PUNICODE_STRING String)
 {
-    return RtlInt64ToUnicodeString(Value, Base, String);
+    nt_require_irql(nt_current(), "RtlIntegerToUnicodeString", PASSIVE_LEVEL);
+    return put_number(Value, Base, String);
 }
 
 static int digit_of(ULONG c)
@@ -545,6 +577,7 @@ NTSTATUS NTAPI RtlUnicodeStringToInteger(PCUNICODE_STRING String, ULONG Base, PU
 {
     const struct reader reader = {String->Buffer, true, String->Length / sizeof(WCHAR)};
 
+    nt_require_irql(nt_current(), "RtlUnicodeStringToInteger", PASSIVE_LEVEL);
     return read_integer(&reader, Base, Value);
 }
 
@@ -552,6 +585,7 @@ NTSTATUS NTAPI RtlCharToInteger(PCSTR String, ULONG Base, PULONG Value)
 {
     const struct reader reader = {String, false, SIZE_MAX};
 
+    nt_require_irql(nt_current(), "RtlCharToInteger", PASSIVE_LEVEL);
     return read_integer(&reader, Base, Value);
 }
 
@@ -569,6 +603,7 @@ NTSTATUS NTAPI RtlStringFromGUID(REFGUID Guid, PUNICODE_STRING String)
     size_t at = 0;
     PWSTR text = take_buffer((GUID_CHARACTERS + 1) * sizeof(WCHAR));
 
+    nt_require_irql(nt_current(), "RtlStringFromGUID", PASSIVE_LEVEL);
     *String = (UNICODE_STRING){0};
     if (!text)
         return STATUS_NO_MEMORY;
@@ -594,6 +629,7 @@ NTSTATUS NTAPI RtlGUIDFromString(PCUNICODE_STRING String, GUID *Guid)
     UCHAR bytes[16];
     size_t at = 1;
 
+    nt_require_irql(nt_current(), "RtlGUIDFromString", PASSIVE_LEVEL);
     if (String->Length != GUID_CHARACTERS * sizeof(WCHAR) || text[0] != '{' ||
         text[GUID_CHARACTERS - 1] != '}')
         return STATUS_INVALID_PARAMETER;
