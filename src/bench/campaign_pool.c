@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign.h"
+#include "bench/distrust.h"
 #include "bench/vigil.h"
 
 #include <errno.h>
@@ -210,6 +211,20 @@ static void name_rule(struct campaign_record *record, struct campaign_finding *f
     record->rules.broken[found->rule]++;
 }
 
+/* Which one it was, whatever the record says. */
+static void name_item(const struct pool *pool, const struct worker *worker,
+                      struct campaign_record *record)
+{
+    const struct campaign_options *options = pool->options;
+
+    record->seed = worker->item.seed;
+    record->case_path[0] = '\0';
+    campaign_name_record(options, record);
+    if (options->case_count)
+        snprintf(record->case_path, sizeof record->case_path, "%s",
+                 options->cases[worker->item.case_index]->path);
+}
+
 /* A record in the place of the one that the worker does not give any more. */
 static void record_end(struct pool *pool, struct worker *worker, enum campaign_outcome outcome,
                        int status)
@@ -229,6 +244,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
         stop(pool, CAMPAIGN_NO_WORKERS);
         return;
     }
+    distrust_vigil(worker->vigil);
     record->seed = worker->item.seed;
     record->outcome = outcome;
     campaign_name_record(options, record);
@@ -251,7 +267,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     if (outcome == CAMPAIGN_HUNG)
         vigil_explain_hang(worker->vigil, options->run_limit_seconds, how, sizeof how);
     else
-        vigil_explain_end(status, output, how, sizeof how);
+        vigil_explain_end(worker->vigil, status, output, how, sizeof how);
     if (vigil_blames_model(worker->vigil, options->gpu, how, finding->text, sizeof finding->text)) {
         record->outcome = outcome = CAMPAIGN_REFUSED;
     } else {
@@ -289,6 +305,8 @@ static void feed(struct pool *pool, struct worker *worker)
 static void answer(struct pool *pool, struct worker *worker, struct campaign_record *record)
 {
     if (transfer_all(worker->socket, record, sizeof *record, false)) {
+        distrust_record(record);
+        name_item(pool, worker, record);
         worker->is_busy = false;
         deliver(pool, record);
     } else {

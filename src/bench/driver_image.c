@@ -136,13 +136,30 @@ static void tell_lost_register(void *context, unsigned number)
     nt_report_missing(driver->nt, text);
 }
 
-static void tell_system_call(void *context, int number, uint64_t address)
+/* The name of the image's first frame, from a backtrace's lines. */
+static void find_own_frame(const struct driver_image *driver, const void *state, char *out,
+                           size_t size)
+{
+    char frames[512], *name;
+
+    exception_backtrace(driver->nt, state, frames, sizeof frames);
+    name = strstr(frames, driver->file);
+    snprintf(out, size, "%.*s", name ? (int)strcspn(name, " \n") : 0, name ? name : "");
+}
+
+/* The bench's own calls that fail, because nobody may make them, are not the driver's. */
+static void tell_system_call(void *context, const struct cage_call *call)
 {
     const struct driver_image *driver = context;
-    char place[160] = "", text[240];
+    char place[160] = "", text[400];
+    bool is_lent = call->name && !image_contains(driver->image, call->address);
 
-    driver_image_symbol(driver, address, place, sizeof place);
-    snprintf(text, sizeof text, "system call %d%s%s", number, place[0] ? " at " : "", place);
+    if (is_lent && !boundary_is_on_stack(driver->boundary, call->stack))
+        return;
+    find_own_frame(driver, call->state, place, sizeof place);
+    snprintf(text, sizeof text, "system call %d%s%s%s%s%s%s", call->number, call->name ? " (" : "",
+             call->name ? call->name : "", call->name ? ")" : "", place[0] ? " at " : "", place,
+             is_lent ? ", by a jump into code of the bench or of the C library" : "");
     nt_report_missing(driver->nt, text);
 }
 
@@ -670,8 +687,10 @@ bool driver_image_find(const char *name, struct run_driver *out_driver)
     last_error[0] = '\0';
     if (!looks_like_path(name) || strlen(name) >= sizeof last.path)
         return false;
-    if (stat(name, &file) != 0 || strcmp(last.path, name) != 0 ||
-        !is_same_file(&last.file, &file)) {
+    if (stat(name, &file) != 0)
+        memset(&file, 0, sizeof file);
+    /* Nobody looks out of a cage: there it is the file that it was. */
+    if (strcmp(last.path, name) != 0 || (!cage_is_closed() && !is_same_file(&last.file, &file))) {
         look_from_afar(name, &last.traits);
         snprintf(last.path, sizeof last.path, "%s", name);
         last.file = file;

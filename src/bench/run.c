@@ -639,6 +639,13 @@ static void choose_gpu(struct run_config *config)
             run_find_driver(config->driver, &driver) ? run_driver_gpu(&driver) : RUN_GPU_DRYDOCK;
 }
 
+void run_config_complete(struct run_config *config, const struct workload *workload)
+{
+    run_config_resolve(config, workload);
+    run_config_choose_model(config);
+    choose_gpu(config);
+}
+
 static void execute_once(const struct run_config *config, const struct workload *workload,
                          struct run_result *result)
 {
@@ -648,9 +655,7 @@ static void execute_once(const struct run_config *config, const struct workload 
 
     memset(result, 0, sizeof *result);
     result->config = *config;
-    run_config_resolve(&result->config, workload);
-    run_config_choose_model(&result->config);
-    choose_gpu(&result->config);
+    run_config_complete(&result->config, workload);
     snprintf(result->case_name, sizeof result->case_name, "%s",
              workload->name[0] ? workload->name : workload->path);
     workload_summarise(workload, &summary);

@@ -245,6 +245,9 @@ const char *run_config_refused_flag(const struct workload *workload);
  */
 void run_config_resolve(struct run_config *config, const struct workload *workload);
 
+/* The same, and which GPU it is: what a run begins with. */
+void run_config_complete(struct run_config *config, const struct workload *workload);
+
 /* ---- Result ------------------------------------------------------------------------------------ */
 
 #define RUN_OPERATION_COUNT 32

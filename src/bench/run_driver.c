@@ -137,6 +137,12 @@ bool run_raise_driver(struct run_assembly *run)
         return run_refuse(run, "driver '%s' is not of the %s model", run->config->driver,
                           run_model_name(run->config->model));
     nt_pool_set_guard(run->nt, pool_guard(run->config, driver.image_path != NULL));
+    /* Before the cage is closed around the driver, in which no file is opened for writing. */
+    if (!run_event_log_open(&run->events, run->machine, run->config, run->result))
+        return run_refuse(run, "cannot write '%s'",
+                          run->config->calls_path ? run->config->calls_path
+                                                  : run->config->events_path);
+    run->has_events = true;
     if (driver.image_path) {
         if (!driver_image_load(&run->own.services, driver.image_path, run->nt, &run->image, why))
             return run_refuse(run, "%s", why);
@@ -273,11 +279,6 @@ bool run_raise_driver(struct run_assembly *run)
             return run_refuse(run, "no memory for the coverage layer");
         run->top = layer;
     }
-    if (!run_event_log_open(&run->events, run->machine, run->config, run->result))
-        return run_refuse(run, "cannot write '%s'",
-                          run->config->calls_path ? run->config->calls_path
-                                                  : run->config->events_path);
-    run->has_events = true;
     if (run->config->hashes_calls || run->events.file || run->events.calls.file) {
         const struct trace_sink sink = run_event_log_sink(&run->events);
 

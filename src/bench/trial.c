@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/trial.h"
 
+#include "bench/distrust.h"
 #include "bench/vigil.h"
 
 #include <errno.h>
@@ -73,9 +74,10 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
 
 static void show_progress(const struct run_config *config, const struct area *area)
 {
-    if (config->progress && area->progress_what)
-        config->progress(config->progress_context, area->progress_what, area->progress_done,
-                         area->progress_total);
+    const char *what = distrust_literal(area->progress_what);
+
+    if (config->progress && what)
+        config->progress(config->progress_context, what, area->progress_done, area->progress_total);
 }
 
 /* True when the pipe closes in time. */
@@ -129,7 +131,7 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
     if (is_hung)
         vigil_explain_hang(&area->vigil, seconds, text, sizeof text);
     else
-        vigil_explain_end(status, output, text, sizeof text);
+        vigil_explain_end(&area->vigil, status, output, text, sizeof text);
     if (vigil_blames_model(&area->vigil, result->config.gpu, text, result->error,
                            sizeof result->error)) {
         result->outcome = RUN_REFUSED;
@@ -150,9 +152,9 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
 }
 
 /* The result of the child, with steps of the parent's own. */
-static bool take_result(struct area *area, struct run_result *out_result)
+static bool take_result(const struct area *area, bool has_ended, struct run_result *out_result)
 {
-    uint32_t count = area->has_ended ? area->result.step_count : 0;
+    uint32_t count = has_ended ? area->result.step_count : 0;
     struct run_step *steps = calloc((size_t)count + 1, sizeof *steps);
 
     if (!steps)
@@ -165,7 +167,8 @@ static bool take_result(struct area *area, struct run_result *out_result)
 }
 
 static bool fork_and_wait(const struct run_config *config, const struct workload *workload,
-                          double seconds, struct area *area, int errors)
+                          double seconds, uint32_t most_steps, struct area *area, int errors,
+                          bool *out_has_ended)
 {
     int ends[2], status;
     bool is_hung;
@@ -186,7 +189,12 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
     }
     status = end_child(config, area, child, ends[0], seconds, &is_hung);
     close(ends[0]);
-    if (!area->has_ended)
+    distrust_vigil(&area->vigil);
+    distrust_result(&area->result, config, workload, most_steps);
+    /* Whatever it wrote there last. */
+    *out_has_ended =
+        WIFEXITED(status) && WEXITSTATUS(status) == 0 && distrust_truth(&area->has_ended);
+    if (!*out_has_ended)
         report_end(area, status, is_hung, seconds, errors);
     return true;
 }
@@ -198,7 +206,7 @@ bool trial_execute(const struct run_config *config, const struct workload *workl
     struct area *area;
     size_t bytes;
     int errors = memfd_create("trial", MFD_CLOEXEC);
-    bool is_done;
+    bool is_done, has_ended;
 
     memset(out_result, 0, sizeof *out_result);
     if (errors < 0)
@@ -206,8 +214,10 @@ bool trial_execute(const struct run_config *config, const struct workload *workl
     workload_summarise(workload, &summary);
     bytes = sizeof *area + ((size_t)summary.step_count + 1) * sizeof *area->steps;
     area = vigil_shared_memory(bytes);
-    is_done = area && fork_and_wait(config, workload, seconds, area, errors) &&
-              take_result(area, out_result);
+    is_done = area &&
+              fork_and_wait(config, workload, seconds, summary.step_count + 1, area, errors,
+                            &has_ended) &&
+              take_result(area, has_ended, out_result);
     vigil_release_memory(area, bytes);
     close(errors);
     return is_done;

@@ -56,6 +56,7 @@ static void note_place(const void *context)
     if (ddi)
         strncat(current->ddi, ddi, sizeof current->ddi - 1);
     current->ddi_seconds = wall_now() - current->noted;
+    current->is_image = tell_place != NULL;
     if (tell_place)
         tell_place(context, current->place, sizeof current->place);
 }
@@ -104,6 +105,7 @@ void vigil_begin(struct vigil *vigil)
     vigil->count = 0;
     vigil->has_finding = false;
     vigil->noted = wall_now();
+    vigil->is_image = false;
     vigil->ddi[0] = vigil->place[0] = '\0';
     vigil->model = NULL;
     catch_signals();
@@ -233,12 +235,27 @@ static void find_telling_line(const char *output, char *out, size_t size)
     }
 }
 
-void vigil_explain_end(int status, const char *output, char *text, size_t size)
+/* What no line says: of a signal that the bench itself has met, or that somebody sent. */
+static const char *guess_at(const struct vigil *vigil, int status)
+{
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (number == SIGKILL)
+        return "the host had no memory left, or somebody ended it";
+    if (vigil->is_image && (number == SIGSEGV || number == SIGBUS))
+        return "in code of the bench: a mistake of it, or the driver has written over its memory";
+    return "";
+}
+
+void vigil_explain_end(const struct vigil *vigil, int status, const char *output, char *text,
+                       size_t size)
 {
     char line[400];
     const char *colon;
 
     find_telling_line(output, line, sizeof line);
+    if (!line[0])
+        snprintf(line, sizeof line, "%s", guess_at(vigil, status));
     colon = line[0] ? ": " : "";
     if (WIFSIGNALED(status))
         snprintf(text, size, "ended by signal %d (%s)%s%s", WTERMSIG(status),

@@ -42,6 +42,7 @@ struct vigil {
     double noted;            /* when the last line was, on the monotonic clock */
     char ddi[64];            /* of the driver, that the signal came in; "": none */
     double ddi_seconds;      /* how long nothing had been called or had returned then */
+    bool is_image;           /* the driver was an image: what it does itself does not end so */
     char place[VIGIL_PLACE]; /* frames of the driver there; "": it ran none, or is no image */
     const char *model;       /* what of a GPU model runs, a literal; NULL: nothing of one */
 };
@@ -85,7 +86,8 @@ void vigil_describe(const struct vigil *vigil, const char *output, char *text, s
  * Why a process ended, from waitpid(): "ended by signal 11 (Segmentation fault): ...", with the line of its
  * output that says most.
  */
-void vigil_explain_end(int status, const char *output, char *text, size_t size);
+void vigil_explain_end(const struct vigil *vigil, int status, const char *output, char *text,
+                       size_t size);
 
 /* The same for one that was ended because it did not end within so many seconds. */
 void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size);

@@ -12,8 +12,10 @@
 #include "base/hash.h"
 #include "base/list.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -28,12 +30,13 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#define BENCH_STACK    (512u * 1024) /* of a thread's; what is not touched costs nothing */
-#define ARGUMENT_BYTES (8u * BOUNDARY_ARGUMENTS) /* of the first call, above what is counted */
-#define THUNK_BYTES    48u
-#define CHUNK_BYTES    (64u * 1024)
-#define CHUNK_THUNKS   (CHUNK_BYTES / THUNK_BYTES)
-#define FRESH_STACK    0xa5 /* what nobody has written to */
+#define BENCH_STACK      (512u * 1024) /* of a thread's; what is not touched costs nothing */
+#define ARGUMENT_BYTES   (8u * BOUNDARY_ARGUMENTS) /* of the first call, above what is counted */
+#define THUNK_BYTES      48u
+#define CHUNK_BYTES      (64u * 1024)
+#define CHUNK_THUNKS     (CHUNK_BYTES / THUNK_BYTES)
+#define MOST_FIRST_STACK (UINT64_C(256) << 20) /* where there is no limit */
+#define FRESH_STACK      0xa5                  /* what nobody has written to */
 
 enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
 
@@ -81,7 +84,8 @@ struct boundary {
     uint32_t slot_count, used;
     struct boundary_thread *current;
     struct boundary_thread first;
-    size_t deepest; /* of threads that are gone */
+    uint64_t anchor; /* on the first thread's stack of the bench */
+    size_t deepest;  /* of threads that are gone */
 };
 
 /* The layout is known to the assembly. */
@@ -383,6 +387,28 @@ bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address)
     return address >= start - PAGE_BYTES && address < start;
 }
 
+/* The process's own stack grows as it is used, up to its limit. */
+static bool is_on_first_stack(const struct boundary *boundary, uint64_t address)
+{
+    struct rlimit limit;
+    uint64_t most = MOST_FIRST_STACK;
+
+    if (getrlimit(RLIMIT_STACK, &limit) == 0)
+        most = min_u64(limit.rlim_cur, most);
+    return address < boundary->anchor + most && address + most > boundary->anchor;
+}
+
+bool boundary_is_on_bench_stack(const struct boundary *boundary, uint64_t address)
+{
+    const struct boundary_thread *thread = boundary->current;
+    stack_t handlers;
+
+    if (sigaltstack(NULL, &handlers) == 0 && address - (uintptr_t)handlers.ss_sp < handlers.ss_size)
+        return true;
+    return thread->bench_stack ? address - (uintptr_t)thread->bench_stack < BENCH_MAPPING
+                               : is_on_first_stack(boundary, address);
+}
+
 /* ---- Threads -------------------------------------------------------------------------------------- */
 
 /* What the sanitizer has to know of a switch. */
@@ -586,6 +612,15 @@ void boundary_state_of_signal(const void *signal, struct boundary_state *out)
     UINT64_C(0x40500)   /* trap, direction, alignment: off where a function begins */
 #define LIVE_BELOW 512u /* of a stack that was interrupted: its red zone and more */
 
+/* The bench's: the image may have gone to that of 32-bit code, by a far jump or "sysenter". */
+static greg_t code_segment(void)
+{
+    uint16_t selector;
+
+    __asm__("movw %%cs, %0" : "=r"(selector));
+    return selector;
+}
+
 void boundary_interrupt(struct boundary *boundary, void *signal,
                         void (*function)(struct boundary_call *call, const void *data),
                         const void *data, size_t bytes)
@@ -621,6 +656,7 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
     registers[REG_RSI] = (greg_t)(uintptr_t)copy;
     registers[REG_RSP] = (greg_t)(uintptr_t)(copy - 8);
     registers[REG_EFL] &= ~(greg_t)FLAGS_OF_A_CALL;
+    registers[REG_CSGSFS] = (registers[REG_CSGSFS] & ~(greg_t)0xffff) | code_segment();
     *(uint64_t *)(void *)(copy - 8) = 0;
 }
 #endif
@@ -827,6 +863,7 @@ struct boundary *boundary_create(const struct base_services *services,
     boundary->services = services;
     boundary->lost = lost;
     boundary->lost_context = context;
+    boundary->anchor = (uintptr_t)__builtin_frame_address(0);
     list_init(&boundary->chunks);
     list_init(&boundary->threads);
     if (!thread_init(&boundary->first, boundary)) {

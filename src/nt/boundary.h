@@ -168,6 +168,9 @@ void boundary_abandon(struct boundary *boundary);
 bool boundary_is_on_stack(const struct boundary *boundary, uint64_t address);
 bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address);
 
+/* Whether the bench can run with its stack pointer there: on the stack of a thread, or of signal handlers. */
+bool boundary_is_on_bench_stack(const struct boundary *boundary, uint64_t address);
+
 void boundary_state_of_signal(const void *signal, struct boundary_state *out);
 
 /*

@@ -89,6 +89,21 @@ stop(const struct fault *fault, uint32_t bug_check, uint64_t second, uint64_t th
     exception_crash(fault->nt, &fault->state, bug_check, parameters, text);
 }
 
+/* On Windows the processor finds no stack for the first fault, and that is a double fault. */
+static void __attribute__((noreturn)) stop_without_stack(const struct fault *fault)
+{
+    uint64_t rsp = fault->state.general[IMAGE_RSP];
+    const uint64_t parameters[4] = {DOUBLE_FAULT, fault->address, 0, fault->state.rip};
+    char text[320], where[200];
+
+    exception_name_address(fault->nt, fault->state.rip, where, sizeof where);
+    snprintf(text, sizeof text,
+             "the driver's stack pointer is 0x%" PRIx64 ", where there is no stack of it (double "
+             "fault), at %s",
+             rsp, where);
+    exception_crash(fault->nt, &fault->state, NT_UNEXPECTED_KERNEL_MODE_TRAP, parameters, text);
+}
+
 static void __attribute__((noreturn)) stop_of_stack(const struct fault *fault)
 {
     const uint64_t parameters[4] = {DOUBLE_FAULT, fault->address, 0, fault->state.rip};
@@ -248,6 +263,10 @@ static void on_fault(struct boundary_call *call, const void *data)
 
     if (is_page_fault && boundary_is_beyond_stack(boundary, fault.address))
         stop_of_stack(&fault);
+    if (!boundary_is_on_stack(boundary, fault.state.general[IMAGE_RSP]) &&
+        !boundary_is_beyond_stack(boundary, fault.state.general[IMAGE_RSP]) &&
+        !boundary_is_on_bench_stack(boundary, fault.state.general[IMAGE_RSP]))
+        stop_without_stack(&fault);
     fill_record(&fault, &record);
     if (fault.nt->explained == &record)
         fault.nt->explained = NULL;
@@ -332,7 +351,8 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     }
     if (!boundary_is_on_stack(nt->boundary, rsp) && !boundary_is_beyond_stack(nt->boundary, rsp) &&
         !(is_page_fault && boundary_is_beyond_stack(nt->boundary, fault.address)) &&
-        !image_contains(nt->image, rip) && !exception_is_direct(rip)) {
+        !image_contains(nt->image, rip) && !exception_is_direct(rip) &&
+        boundary_is_on_bench_stack(nt->boundary, rsp)) {
         if (signal == SIGSEGV)
             look_for_service(&fault);
         if (!fault.service.is_explained) {

@@ -26,6 +26,61 @@ static ULONG recursion(volatile ULONG *depth)
 
 static DXGKRNL_INTERFACE kernel;
 
+#if FAULT == 34
+struct elf {
+    UCHAR mark[32];
+    ULONG64 headers;
+    UCHAR unused[14];
+    USHORT header_size, header_count;
+};
+
+struct map {
+    ULONG64 base;
+    const char *name;
+    ULONG64 *dynamic;
+    struct map *next;
+};
+
+/* From a function of the bench to its headers, to the list of what is loaded, to an instruction that asks. */
+static ULONG64 find_library(void)
+{
+    ULONG64 at = *(ULONG64 *)((PUCHAR)(ULONG_PTR)kernel.DxgkCbNotifyDpc + 2) & ~4095ull;
+    const struct elf *elf;
+    const struct map *map = NULL;
+
+    while (*(ULONG *)at != 0x464c457f)
+        at -= 4096;
+    elf = (const struct elf *)at;
+    for (ULONG i = 0; i < elf->header_count; i++) {
+        const UCHAR *header = (const UCHAR *)(at + elf->headers + i * elf->header_size);
+        ULONG64 *dynamic = (ULONG64 *)(at + *(ULONG64 *)(header + 16));
+
+        if (*(ULONG *)header != 2)
+            continue;
+        for (; dynamic[0]; dynamic += 2)
+            if (dynamic[0] == 21)
+                map = *(struct map **)(dynamic[1] + 8);
+    }
+    for (; map; map = map->next)
+        for (const char *name = map->name; *name; name++)
+            if (memcmp(name, "/libc.so", 8) == 0)
+                return map->base;
+    return 0;
+}
+
+static void ask_through_library(ULONG64 number, ULONG64 first, ULONG64 second, ULONG64 third)
+{
+    ULONG64 at = find_library() + 0x30000;
+
+    while (*(USHORT *)at != 0x050f || *(UCHAR *)(at + 2) != 0xc3)
+        at++;
+    __asm__ volatile("call *%4"
+                     : "+a"(number)
+                     : "D"(first), "S"(second), "d"(third), "r"(at)
+                     : "rcx", "r11", "memory");
+}
+#endif
+
 static void __attribute__((noinline)) do_fault(void)
 {
 #if FAULT == 1 /* write through NULL */
@@ -128,6 +183,20 @@ static void __attribute__((noinline)) do_fault(void)
     }
     IoFreeMdl(list);
     ExFreePoolWithTag(block, 'tluF');
+#elif FAULT == 32                               /* ask in the old way */
+    ULONG number = 20;
+    __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
+#elif FAULT == 33                               /* and in the one for 32 bits */
+    __asm__ volatile("sysenter" : : "a"(20) : "rcx", "rdx", "memory");
+#elif FAULT == 34                               /* ask through the C library */
+    ask_through_library(41, 2, 1, 0);
+#elif FAULT == 35                               /* write over the bench */
+    for (ULONG i = 0; i < 16 * 1024; i++)
+        ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
+#elif FAULT == 37                               /* lose the stack */
+    __asm__ volatile("movq $0x1000, %%rsp\n pushq $0" : : : "memory");
+#elif FAULT == 36                               /* write over the way into it */
+    *(volatile ULONG *)(ULONG_PTR)kernel.DxgkCbNotifyDpc = 0x90909090;
 #elif FAULT == 31                               /* write over what it is only lent: below */
 #else
 #error FAULT is not one of them
