@@ -149,6 +149,28 @@ static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t a
     return true;
 }
 
+/* Of the Drydock GPU's packets. */
+static uint32_t count_references(void *context, const void *commands, uint64_t bytes)
+{
+    const char *next = commands;
+    uint32_t count = 0, header;
+
+    while (bytes >= sizeof header) {
+        const struct sgpu_packet_render *packet = (const struct sgpu_packet_render *)next;
+        uint64_t size;
+
+        memcpy(&header, next, sizeof header);
+        size = SGPU_PACKET_WORDS(header) * 4ull;
+        if (size < sizeof header || size > bytes)
+            break;
+        if (SGPU_PACKET_OPCODE(header) == SGPU_OP_RENDER && size >= sizeof *packet)
+            count += packet->ref_count;
+        next += size;
+        bytes -= size;
+    }
+    return count;
+}
+
 static unsigned driver_irql(void *context)
 {
     return nt_irql(((struct run_assembly *)context)->nt);
@@ -578,6 +600,7 @@ void run_tell_check(struct run_assembly *run, struct check_config *config)
     /* What only a model of the GPU can tell: without one, the rules behind it are not judged. */
     if (run->gpu) {
         config->patched_address = patched_address;
+        config->count_references = count_references;
         config->walk = walk_tables;
         config->slot_page = find_slot_page;
         config->slot_is_coherent = is_slot_coherent;

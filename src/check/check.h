@@ -73,6 +73,8 @@ struct check_config {
      */
     bool (*patched_address)(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
                             uint64_t offset, bool is_pitched, uint64_t *out_bits);
+    /* Addresses of allocations in commands that Render made. NULL: the bench does not know them. */
+    uint32_t (*count_references)(void *context, const void *commands, uint64_t bytes);
 
     /* A new finding; a repeat on the same object is counted and not told. */
     void (*report)(void *context, const struct finding *finding);

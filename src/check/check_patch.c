@@ -173,6 +173,22 @@ static void check_locations(struct check *check, const struct check_object *cont
     }
 }
 
+/* An address without a location is patched by nobody, and what it names may be nowhere in memory. */
+static void check_all_listed(struct check *check, const struct check_object *context,
+                             const void *buffer, uint64_t bytes, uint64_t count)
+{
+    const struct check_config *config = check_configuration(check);
+    uint32_t references;
+
+    if (!config->count_references)
+        return;
+    references = config->count_references(config->context, buffer, bytes);
+    if (!check_holds(check, RULE_PATCH_011, count >= references))
+        check_report(check, RULE_PATCH_011, context, "pPatchLocationListOut",
+                     "moved by %llu; the commands of 0x%llx bytes have %u addresses of allocations",
+                     (unsigned long long)count, (unsigned long long)bytes, references);
+}
+
 /* The statuses of nc-dxgkddi_render. */
 static bool is_status_of_render(NTSTATUS status)
 {
@@ -232,6 +248,7 @@ static void after_render(struct check *check, struct patch_watch *watch,
                 : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
                   "MultipassOffset has not moved",
             (long long)moved, before->DmaSize);
+    check_all_listed(check, context, before->pDmaBuffer, (uint64_t)moved, (uint64_t)listed);
     check_locations(check, context, call, (uint64_t)moved, (uint64_t)listed);
     buffer = buffer_at(check, watch, before->pDmaBuffer);
     if (buffer)

@@ -463,6 +463,32 @@ KEPT(PATCH_011)
     call_render(rig, new_commands(rig));
 }
 
+static uint32_t count_addresses(void *context, const void *commands, uint64_t bytes)
+{
+    return LOCATIONS;
+}
+
+static uint32_t count_one_more(void *context, const void *commands, uint64_t bytes)
+{
+    return LOCATIONS + 1;
+}
+
+static void every_address_has_a_location(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_PHYSICAL);
+        rig->config.count_references = i ? count_one_more : count_addresses;
+        rig_init_prepared(rig);
+        call_render(rig, new_commands(rig));
+        rig_expect_only(rig, i ? RULE_PATCH_011 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 BROKEN(PATCH_012)
 {
     struct commands *commands = new_commands(rig);
@@ -570,16 +596,27 @@ KEPT(PATCH_016)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PATCH_001), cmocka_unit_test(what_is_patched_is_resident),
-        RULE_PAIR(PATCH_002), RULE_PAIR(PATCH_003),
-        RULE_PAIR(PATCH_004), cmocka_unit_test(a_fault_is_a_wrong_address),
-        RULE_PAIR(PATCH_005), RULE_PAIR(PATCH_006),
-        RULE_PAIR(PATCH_007), cmocka_unit_test(bytes_around_the_buffer_are_watched),
-        RULE_PAIR(PATCH_008), RULE_PAIR(PATCH_009),
-        RULE_PAIR(PATCH_010), RULE_PAIR(PATCH_011),
-        RULE_PAIR(PATCH_012), RULE_PAIR(PATCH_013),
-        RULE_PAIR(PATCH_014), cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
-        RULE_PAIR(PATCH_015), RULE_PAIR(PATCH_016),
+        RULE_PAIR(PATCH_001),
+        cmocka_unit_test(what_is_patched_is_resident),
+        RULE_PAIR(PATCH_002),
+        RULE_PAIR(PATCH_003),
+        RULE_PAIR(PATCH_004),
+        cmocka_unit_test(a_fault_is_a_wrong_address),
+        RULE_PAIR(PATCH_005),
+        RULE_PAIR(PATCH_006),
+        RULE_PAIR(PATCH_007),
+        cmocka_unit_test(bytes_around_the_buffer_are_watched),
+        RULE_PAIR(PATCH_008),
+        RULE_PAIR(PATCH_009),
+        RULE_PAIR(PATCH_010),
+        RULE_PAIR(PATCH_011),
+        cmocka_unit_test(every_address_has_a_location),
+        RULE_PAIR(PATCH_012),
+        RULE_PAIR(PATCH_013),
+        RULE_PAIR(PATCH_014),
+        cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
+        RULE_PAIR(PATCH_015),
+        RULE_PAIR(PATCH_016),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
