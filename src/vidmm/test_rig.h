@@ -2,7 +2,7 @@
  * Test rig: a manager on a fake driver, a fake GPU and a platform that accounts for every page.
  *
  * Place      vidmm, tests only. This file: types, memory, the platform. test_rig_gpu.h: what the GPU
- *            does with records. test_rig_driver.h: the miniport at the bottom. test_rig_run.h: what
+ *            does with records. test_rig_build.h, test_rig_driver.h: the miniport at the bottom. test_rig_run.h: what
  *            tests call. Headers only, because every .c file here belongs to the library.
  * Model      Memory is pages of one 64-bit word: system pages and the pages of each segment. The
  *            driver turns an operation into records of a few words in the paging buffer and keeps

@@ -102,6 +102,23 @@ void workload_owned_publish(struct workload_owned *owned);
 struct workload_op *workload_builder_op(struct workload_builder *builder,
                                         enum workload_op_kind kind, uint32_t object);
 void workload_builder_fail_memory(struct workload_builder *builder);
+
+/* ---- What operations have in common. False or NULL after an error. ---- */
+
+const char *workload_builder_name_of(const struct workload_builder *builder, uint32_t allocation);
+/* The allocation when it exists and lives, else NULL and an error. */
+struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
+                                                             uint32_t allocation);
+/* Completes size 0 and checks that the range lies in the allocation. */
+bool workload_builder_check_range(struct workload_builder *builder, uint32_t allocation,
+                                  uint64_t offset, uint64_t *size);
+bool workload_builder_check_process(struct workload_builder *builder, uint32_t process);
+/* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
+bool workload_builder_check_va(struct workload_builder *builder, uint64_t va, uint64_t size,
+                               uint64_t page);
+/* Appends to the open operation; the range is checked by the caller. */
+void workload_builder_add_ref(struct workload_builder *builder, const struct workload_ref *ref);
+
 /* Offset of the text in strings, interned. False after an error, then *out is 0. */
 bool workload_builder_text(struct workload_builder *builder, const char *what, const char *text,
                            uint32_t *out);

@@ -41,14 +41,13 @@ struct workload_op *workload_builder_op(struct workload_builder *builder,
     return op;
 }
 
-static const char *name_of(const struct workload_builder *builder, uint32_t allocation)
+const char *workload_builder_name_of(const struct workload_builder *builder, uint32_t allocation)
 {
     return builder->out->strings + builder->out->allocations[allocation].name;
 }
 
-/* The allocation when it exists and lives, else NULL and an error. */
-static struct workload_allocation *live_allocation(struct workload_builder *builder,
-                                                   uint32_t allocation)
+struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
+                                                             uint32_t allocation)
 {
     struct workload_allocation *found;
 
@@ -62,17 +61,16 @@ static struct workload_allocation *live_allocation(struct workload_builder *buil
     found = &builder->out->allocations[allocation];
     if (found->free_op != WORKLOAD_NONE) {
         workload_builder_fail(builder, "%s is already freed (expected a live allocation)",
-                              name_of(builder, allocation));
+                              workload_builder_name_of(builder, allocation));
         return NULL;
     }
     return found;
 }
 
-/* Completes size 0 and checks that the range lies in the allocation. */
-static bool check_range(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
-                        uint64_t *size)
+bool workload_builder_check_range(struct workload_builder *builder, uint32_t allocation,
+                                  uint64_t offset, uint64_t *size)
 {
-    const struct workload_allocation *a = live_allocation(builder, allocation);
+    const struct workload_allocation *a = workload_builder_live_allocation(builder, allocation);
 
     if (!a)
         return false;
@@ -82,13 +80,14 @@ static bool check_range(struct workload_builder *builder, uint32_t allocation, u
         workload_builder_fail(builder,
                               "range of %" PRIu64 " bytes at %" PRIu64
                               " is not inside %s (expected it within %" PRIu64 " bytes)",
-                              *size, offset, name_of(builder, allocation), a->size);
+                              *size, offset, workload_builder_name_of(builder, allocation),
+                              a->size);
         return false;
     }
     return true;
 }
 
-static bool check_process(struct workload_builder *builder, uint32_t process)
+bool workload_builder_check_process(struct workload_builder *builder, uint32_t process)
 {
     if (!workload_builder_end_header(builder))
         return false;
@@ -100,29 +99,8 @@ static bool check_process(struct workload_builder *builder, uint32_t process)
     return true;
 }
 
-/*
- * The manager maps a tile pool a second time where it likes, which a pte line may name: a process has
- * lines of one kind only.
- */
-static bool check_kind(struct workload_builder *builder, uint32_t process, bool is_tile)
-{
-    struct workload_process *entry = &builder->out->processes[process];
-
-    if (is_tile ? entry->has_entries : entry->has_tiles) {
-        workload_builder_fail(builder,
-                              "process %s has pte and tile lines (expected one kind of them)",
-                              builder->out->strings + entry->name);
-        return false;
-    }
-    if (is_tile)
-        entry->has_tiles = true;
-    else
-        entry->has_entries = true;
-    return true;
-}
-
-/* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
-static bool check_va(struct workload_builder *builder, uint64_t va, uint64_t size, uint64_t page)
+bool workload_builder_check_va(struct workload_builder *builder, uint64_t va, uint64_t size,
+                               uint64_t page)
 {
     if (!is_aligned(va, page) || !is_aligned(size, page)) {
         workload_builder_fail(builder,
@@ -136,15 +114,6 @@ static bool check_va(struct workload_builder *builder, uint64_t va, uint64_t siz
                               "va range of %" PRIu64 " bytes at 0x%" PRIx64
                               " (expected it not empty and below 0x%llx)",
                               size, va, WORKLOAD_MAX_VA);
-        return false;
-    }
-    return true;
-}
-
-static bool check_protection(struct workload_builder *builder, uint32_t protection)
-{
-    if (protection & ~(uint32_t)(WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE)) {
-        workload_builder_fail(builder, "protection 0x%x (expected ro, nx or both)", protection);
         return false;
     }
     return true;
@@ -198,7 +167,7 @@ static bool check_info(struct workload_builder *builder, const char *name, int l
         }
     }
     if (info->va && info->va != WORKLOAD_VA_AUTO &&
-        !check_va(builder, info->va, align_up(info->size, PAGE_BYTES), PAGE_BYTES))
+        !workload_builder_check_va(builder, info->va, align_up(info->size, PAGE_BYTES), PAGE_BYTES))
         return false;
     if (info->va && info->va != WORKLOAD_VA_AUTO && (info->flags & WORKLOAD_ALLOCATION_NOMAP)) {
         workload_builder_fail(builder, "%.*s has a va and the flag nomap (expected one of them)",
@@ -284,14 +253,14 @@ uint32_t workload_builder_find(const struct workload_builder *builder, const cha
 
 void workload_builder_free(struct workload_builder *builder, uint32_t allocation)
 {
-    struct workload_allocation *a = live_allocation(builder, allocation);
+    struct workload_allocation *a = workload_builder_live_allocation(builder, allocation);
     struct workload_name *entry;
     const char *text;
 
     if (!a || !workload_builder_op(builder, WORKLOAD_OP_FREE, allocation))
         return;
     a->free_op = builder->out->view.op_count - 1;
-    text = name_of(builder, allocation);
+    text = workload_builder_name_of(builder, allocation);
     entry = workload_builder_intern(builder, text, strlen(text));
     if (entry)
         entry->allocation = WORKLOAD_NONE;
@@ -302,13 +271,14 @@ static bool check_not_offered(struct workload_builder *builder, const uint32_t *
                               uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct workload_allocation *a = live_allocation(builder, allocations[i]);
+        const struct workload_allocation *a =
+            workload_builder_live_allocation(builder, allocations[i]);
 
         if (!a)
             return false;
         if (a->is_offered) {
             workload_builder_fail(builder, "%s is offered (expected a reclaim before it is used)",
-                                  name_of(builder, allocations[i]));
+                                  workload_builder_name_of(builder, allocations[i]));
             return false;
         }
     }
@@ -320,7 +290,7 @@ static void add_access(struct workload_builder *builder, enum workload_op_kind k
 {
     struct workload_op *op;
 
-    if (!check_range(builder, allocation, offset, &size) ||
+    if (!workload_builder_check_range(builder, allocation, offset, &size) ||
         !check_not_offered(builder, &allocation, 1))
         return;
     op = workload_builder_op(builder, kind, allocation);
@@ -358,8 +328,7 @@ static void begin_list(struct workload_builder *builder, enum workload_op_kind k
     builder->list_bytes = 0;
 }
 
-/* Appends to the open operation; the range is checked by the caller. */
-static void add_ref(struct workload_builder *builder, const struct workload_ref *ref)
+void workload_builder_add_ref(struct workload_builder *builder, const struct workload_ref *ref)
 {
     struct workload_owned *out = builder->out;
     struct workload_op *op = &out->ops[out->view.op_count - 1];
@@ -425,7 +394,7 @@ void workload_builder_null(struct workload_builder *builder)
 static bool check_device(struct workload_builder *builder, uint32_t allocation, uint32_t device)
 {
     const struct workload_owned *out = builder->out;
-    const struct workload_allocation *a = live_allocation(builder, allocation);
+    const struct workload_allocation *a = workload_builder_live_allocation(builder, allocation);
 
     if (!a)
         return false;
@@ -433,7 +402,7 @@ static bool check_device(struct workload_builder *builder, uint32_t allocation, 
         workload_builder_fail(builder,
                               "%s belongs to device %s, not %s (expected an allocation of that "
                               "device or one with the flag shared)",
-                              name_of(builder, allocation),
+                              workload_builder_name_of(builder, allocation),
                               out->strings + out->devices[a->device].name,
                               out->strings + out->devices[device].name);
         return false;
@@ -465,9 +434,9 @@ void workload_builder_ref(struct workload_builder *builder, uint32_t allocation,
         return;
     }
     device = out->contexts[out->ops[out->view.op_count - 1].object].device;
-    if (check_range(builder, allocation, offset, &ref.size) &&
+    if (workload_builder_check_range(builder, allocation, offset, &ref.size) &&
         check_device(builder, allocation, device) && check_not_offered(builder, &allocation, 1))
-        add_ref(builder, &ref);
+        workload_builder_add_ref(builder, &ref);
 }
 
 void workload_builder_submit_end(struct workload_builder *builder)
@@ -497,7 +466,7 @@ static void add_residency(struct workload_builder *builder, enum workload_op_kin
                               workload_op_name(kind));
         return;
     }
-    first = live_allocation(builder, allocations[0]);
+    first = workload_builder_live_allocation(builder, allocations[0]);
     if (!first)
         return;
     if (device == WORKLOAD_NONE)
@@ -516,7 +485,7 @@ static void add_residency(struct workload_builder *builder, enum workload_op_kin
         struct workload_ref ref = {.allocation = allocations[i],
                                    .size = builder->out->allocations[allocations[i]].size};
 
-        add_ref(builder, &ref);
+        workload_builder_add_ref(builder, &ref);
     }
     builder->in_list = false;
 }
@@ -547,7 +516,7 @@ void workload_builder_offer(struct workload_builder *builder, uint32_t device,
     for (uint32_t i = 0; i < count && !builder->failed; i++) {
         if (builder->out->allocations[allocations[i]].is_offered)
             workload_builder_fail(builder, "%s is named twice (expected each once)",
-                                  name_of(builder, allocations[i]));
+                                  workload_builder_name_of(builder, allocations[i]));
         builder->out->allocations[allocations[i]].is_offered = true;
     }
 }
@@ -559,7 +528,7 @@ void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
     for (uint32_t i = 0; i < count && !builder->failed; i++) {
         if (!builder->out->allocations[allocations[i]].is_offered)
             workload_builder_fail(builder, "%s is not offered (expected an offer before)",
-                                  name_of(builder, allocations[i]));
+                                  workload_builder_name_of(builder, allocations[i]));
         builder->out->allocations[allocations[i]].is_offered = false;
     }
 }
@@ -569,7 +538,7 @@ void workload_builder_priority(struct workload_builder *builder, uint32_t alloca
 {
     struct workload_op *op;
 
-    if (!live_allocation(builder, allocation))
+    if (!workload_builder_live_allocation(builder, allocation))
         return;
     if (!priority) {
         workload_builder_fail(builder, "priority 0 (expected at least 1)");
@@ -589,7 +558,8 @@ void workload_builder_move(struct workload_builder *builder, uint32_t allocation
         return;
     if (segment != WORKLOAD_SEGMENT_LOCAL && segment != WORKLOAD_SEGMENT_LOCAL_INVISIBLE) {
         workload_builder_fail(builder, "%s moves to %s memory (expected local or local-invisible)",
-                              name_of(builder, allocation), workload_segment_name(segment));
+                              workload_builder_name_of(builder, allocation),
+                              workload_segment_name(segment));
         return;
     }
     op = workload_builder_op(builder, WORKLOAD_OP_MOVE, allocation);
@@ -643,241 +613,6 @@ void workload_builder_step(struct workload_builder *builder, const char *name)
         op->text = text;
 }
 
-void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
-                          uint64_t offset, uint64_t size, uint32_t protection,
-                          uint64_t driver_protection)
-{
-    const struct workload_ref protected_by = {.allocation = allocation, .key = driver_protection};
-    const struct workload_allocation *a;
-    struct workload_op *op;
-    uint64_t mapped;
-
-    if (!check_range(builder, allocation, offset, &size) || !check_protection(builder, protection))
-        return;
-    a = &builder->out->allocations[allocation];
-    if (!is_aligned(offset, PAGE_BYTES) ||
-        (!is_aligned(size, PAGE_BYTES) && offset + size != a->size)) {
-        workload_builder_fail(builder,
-                              "range of %" PRIu64 " bytes at %" PRIu64
-                              " of %s is not whole pages (expected multiples of 4K, or the end)",
-                              size, offset, name_of(builder, allocation));
-        return;
-    }
-    mapped = align_up(size, PAGE_BYTES);
-    if (va != WORKLOAD_VA_AUTO && !check_va(builder, va, mapped, PAGE_BYTES))
-        return;
-    op = workload_builder_op(builder, WORKLOAD_OP_MAP, allocation);
-    if (!op)
-        return;
-    op->offset = offset;
-    op->size = size;
-    op->value = va;
-    op->flags = (uint8_t)protection;
-    op->first_ref = driver_protection ? builder->out->view.ref_count : 0;
-    if (driver_protection)
-        add_ref(builder, &protected_by);
-}
-
-void workload_builder_unmap(struct workload_builder *builder, uint32_t allocation, uint64_t va)
-{
-    struct workload_op *op;
-
-    if (!live_allocation(builder, allocation))
-        return;
-    if (va != WORKLOAD_VA_AUTO && !check_va(builder, va, PAGE_BYTES, PAGE_BYTES))
-        return;
-    op = workload_builder_op(builder, WORKLOAD_OP_UNMAP, allocation);
-    if (op)
-        op->value = va;
-}
-
-void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
-                              enum workload_segment segment, uint64_t page, uint64_t page_count,
-                              uint32_t page_shift, uint32_t protection)
-{
-    struct workload_op *op;
-
-    if (!check_process(builder, process) || !check_protection(builder, protection))
-        return;
-    if (page_shift < PAGE_SHIFT_BITS || page_shift > WORKLOAD_MAX_PAGE_SHIFT) {
-        workload_builder_fail(builder, "page size 2^%u (expected a power of two, 4K to 1G)",
-                              page_shift);
-        return;
-    }
-    if ((unsigned)segment >= WORKLOAD_SEGMENT_COUNT) {
-        workload_builder_fail(builder, "segment %u (expected local, local-invisible or system)",
-                              (unsigned)segment);
-        return;
-    }
-    if (segment == WORKLOAD_SEGMENT_APERTURE) {
-        workload_builder_fail(builder, "a pte line cannot name pages of the aperture (expected "
-                                       "local, local-invisible or system)");
-        return;
-    }
-    if (page_count > WORKLOAD_MAX_PAGE || page > WORKLOAD_MAX_PAGE - page_count) {
-        workload_builder_fail(
-            builder, "%" PRIu64 " pages from page 0x%" PRIx64 " (expected them below 0x%llx)",
-            page_count, page, WORKLOAD_MAX_PAGE);
-        return;
-    }
-    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, (uint64_t)1 << page_shift) ||
-        !check_kind(builder, process, false))
-        return;
-    op = workload_builder_op(builder, WORKLOAD_OP_PTE_MAP, process);
-    if (!op)
-        return;
-    op->segment = (uint8_t)segment;
-    op->page_shift = (uint8_t)page_shift;
-    op->flags = (uint8_t)protection;
-    op->offset = va;
-    op->size = page_count << PAGE_SHIFT_BITS;
-    op->value = page;
-}
-
-/* An operation on a range of GPU VA of a process; NULL after an error. */
-static bool is_pte(enum workload_op_kind kind)
-{
-    return kind == WORKLOAD_OP_PTE_MAP || kind == WORKLOAD_OP_PTE_UNMAP;
-}
-
-static struct workload_op *add_va(struct workload_builder *builder, enum workload_op_kind kind,
-                                  uint32_t process, uint64_t va, uint64_t size)
-{
-    struct workload_op *op;
-
-    if (!check_process(builder, process) || !check_va(builder, va, size, PAGE_BYTES) ||
-        (is_pte(kind) && !check_kind(builder, process, false)))
-        return NULL;
-    op = workload_builder_op(builder, kind, process);
-    if (!op)
-        return NULL;
-    op->offset = va;
-    op->size = size;
-    return op;
-}
-
-static bool check_page_count(struct workload_builder *builder, uint64_t page_count)
-{
-    if (page_count <= WORKLOAD_MAX_PAGE)
-        return true;
-    workload_builder_fail(builder, "%" PRIu64 " pages (expected at most 0x%llx)", page_count,
-                          WORKLOAD_MAX_PAGE);
-    return false;
-}
-
-void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
-                               uint64_t page_count)
-{
-    struct workload_op *op;
-
-    if (!check_page_count(builder, page_count))
-        return;
-    op = add_va(builder, WORKLOAD_OP_PTE_MAP, process, va, page_count << PAGE_SHIFT_BITS);
-    if (!op)
-        return;
-    op->segment = WORKLOAD_SEGMENT_SYSTEM;
-    op->page_shift = PAGE_SHIFT_BITS;
-    op->flags = WORKLOAD_PROTECT_ZERO;
-}
-
-void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
-                                uint64_t page_count)
-{
-    if (!check_page_count(builder, page_count))
-        return;
-    add_va(builder, WORKLOAD_OP_PTE_UNMAP, process, va, page_count << PAGE_SHIFT_BITS);
-}
-
-static struct workload_op *add_tiles(struct workload_builder *builder, enum workload_op_kind kind,
-                                     uint32_t context, uint64_t va, uint64_t page_count)
-{
-    const uint64_t tile_pages = WORKLOAD_TILE_BYTES / PAGE_BYTES;
-    struct workload_op *op;
-
-    if (!workload_builder_end_header(builder) || !check_page_count(builder, page_count))
-        return NULL;
-    if (context >= builder->out->view.context_count) {
-        workload_builder_fail(builder, "context %u does not exist (expected below %u)", context,
-                              builder->out->view.context_count);
-        return NULL;
-    }
-    if (!is_aligned(page_count, tile_pages)) {
-        workload_builder_fail(builder, "%" PRIu64 " pages (expected a multiple of 16)", page_count);
-        return NULL;
-    }
-    if (!check_va(builder, va, page_count << PAGE_SHIFT_BITS, WORKLOAD_TILE_BYTES) ||
-        !check_kind(builder, builder->out->devices[builder->out->contexts[context].device].process,
-                    true))
-        return NULL;
-    op = workload_builder_op(builder, kind, context);
-    if (!op)
-        return NULL;
-    op->offset = va;
-    op->size = page_count << PAGE_SHIFT_BITS;
-    return op;
-}
-
-void workload_builder_tile_map(struct workload_builder *builder, uint32_t context, uint32_t pool,
-                               uint64_t va, uint64_t page, uint64_t page_count)
-{
-    const struct workload_ref ref = {.allocation = pool};
-    const struct workload_allocation *a = live_allocation(builder, pool);
-    struct workload_op *op;
-
-    if (!a)
-        return;
-    if (page > a->size / PAGE_BYTES || page_count > a->size / PAGE_BYTES - page ||
-        !is_aligned(page, WORKLOAD_TILE_BYTES / PAGE_BYTES)) {
-        workload_builder_fail(builder,
-                              "%" PRIu64 " pages from page 0x%" PRIx64
-                              " of %s (expected a multiple of 16, and them in it)",
-                              page_count, page, name_of(builder, pool));
-        return;
-    }
-    op = add_tiles(builder, WORKLOAD_OP_TILE_MAP, context, va, page_count);
-    if (!op)
-        return;
-    op->value = page;
-    op->first_ref = builder->out->view.ref_count;
-    add_ref(builder, &ref);
-}
-
-void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t context, uint64_t va,
-                                 uint64_t page_count)
-{
-    add_tiles(builder, WORKLOAD_OP_TILE_UNMAP, context, va, page_count);
-}
-
-void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
-                                uint64_t to, uint64_t page_count)
-{
-    uint64_t bytes = page_count << PAGE_SHIFT_BITS;
-    struct workload_op *op;
-
-    if (!check_page_count(builder, page_count) ||
-        !check_va(builder, from, bytes, WORKLOAD_TILE_BYTES))
-        return;
-    if (from < to + bytes && to < from + bytes) {
-        workload_builder_fail(builder, "a copy to a part of itself (expected two ranges apart)");
-        return;
-    }
-    op = add_tiles(builder, WORKLOAD_OP_TILE_COPY, context, to, page_count);
-    if (op)
-        op->value = from;
-}
-
-void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,
-                                 uint64_t size)
-{
-    add_va(builder, WORKLOAD_OP_VM_RESERVE, process, va, size);
-}
-
-void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
-                                 uint64_t size)
-{
-    add_va(builder, WORKLOAD_OP_VM_RELEASE, process, va, size);
-}
-
 void workload_builder_note(struct workload_builder *builder, const char *text)
 {
     uint32_t offset;
@@ -898,7 +633,8 @@ void workload_builder_label(struct workload_builder *builder, uint32_t process, 
 
     /* Resources begin and end anywhere, not only at pages. */
     if (!workload_builder_text(builder, "the label", text, &offset) ||
-        !check_process(builder, process) || !check_va(builder, va, size, 1))
+        !workload_builder_check_process(builder, process) ||
+        !workload_builder_check_va(builder, va, size, 1))
         return;
     op = workload_builder_op(builder, WORKLOAD_OP_LABEL, process);
     if (!op)
