@@ -135,6 +135,7 @@ void campaign_name_record(const struct campaign_options *options, struct campaig
     name_board(record, "context-data", options->context_data);
     name_board(record, "command-data", options->command_data);
     name_board(record, "pool-guard", options->pool_guard);
+    name_board(record, "surroundings", options->surroundings);
 }
 
 static void play_workload(const struct campaign_options *options, uint64_t seed,

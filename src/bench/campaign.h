@@ -134,7 +134,7 @@ struct campaign_options {
     const char *driver;
     const char *profile; /* bench/profile.h; NULL: by default */
     /* As run_config's; NULL: what the case says, or what is so by default. */
-    const char *gpu, *allocation_data, *context_data, *command_data, *pool_guard;
+    const char *gpu, *allocation_data, *context_data, *command_data, *pool_guard, *surroundings;
     enum campaign_model model;
     const struct workload *const *cases; /* borrowed; none: random operations */
     size_t case_count;

@@ -781,6 +781,7 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->command_data = options->command_data ? options->command_data : config->command_data;
     if (options->pool_guard)
         run_config_set_choice(config, "pool-guard", options->pool_guard);
+    config->surroundings = options->surroundings ? options->surroundings : config->surroundings;
     config->model = drawn.model;
     if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;

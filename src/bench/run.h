@@ -106,6 +106,7 @@ enum run_fault {
 };
 
 /* Where pages guard the pool blocks of the driver: by itself behind an image's, else nowhere. */
+enum run_lending { RUN_LENT_AUTO, RUN_LENT_FOR_CALL, RUN_LENT_KEPT };
 enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN };
 
 struct run_config {
@@ -145,6 +146,7 @@ struct run_config {
     const char *allocation_data; /* NULL: RUN_ALLOCATION_DATA */
     const char *context_data;    /* NULL: none */
     const char *command_data;    /* NULL: none */
+    const char *surroundings;    /* of the board (workload/surroundings.h); NULL: none */
 
     /* The manager. */
     uint64_t budget; /* local memory that each process should have resident; 0: no limit */
@@ -205,6 +207,7 @@ struct run_config {
     struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
     enum run_pool_guard pool_guard;
+    enum run_lending lending; /* of paging buffers and page lists */
     uint64_t fail_allocation; /* fail the n-th allocation of the manager from its start; 0: none */
     const struct run_tamper *tamper;
     /* Puts a layer of the caller's above all others, and gives it; the run destroys it. */

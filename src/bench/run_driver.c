@@ -23,6 +23,8 @@
 #include "miniport/trace.h"
 #include "nt/trap.h"
 
+#include <stdio.h>
+
 static unsigned denied_kinds(const struct run_config *config)
 {
     return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
@@ -99,10 +101,43 @@ static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_im
     return NT_POOL_CHEAP;
 }
 
+/*
+ * Whether the driver may use what BuildPagingBuffer was lent until the work is done. One that works with
+ * the CPU cannot but keep the address of its buffer, which no submission tells it again.
+ */
+static bool is_kept(const struct run_config *config, bool works_with_cpu)
+{
+    return config->lending == RUN_LENT_AUTO ? works_with_cpu : config->lending == RUN_LENT_KEPT;
+}
+
 /* Of a driver that is linked in, registers are trapped; the rest of its code is the bench's own. */
 static bool is_nowhere(void *context, uint64_t address)
 {
     return false;
+}
+
+/* What else there is in the system, for the driver to find. */
+static bool place_surroundings(struct run_assembly *run)
+{
+    const char *at = run->config->surroundings;
+    struct workload_surrounding word;
+    NTSTATUS status = STATUS_SUCCESS;
+
+    while (NT_SUCCESS(status) && workload_surroundings_next(&at, &word)) {
+        if (word.kind == WORKLOAD_SURROUNDING_ID) {
+            snprintf(run->hardware_id, sizeof run->hardware_id, "%s", word.name);
+            nt_set_hardware_id(run->nt, run->hardware_id);
+        } else if (word.kind == WORKLOAD_SURROUNDING_VALUE) {
+            status = nt_set_driver_value(run->nt, word.name, word.number);
+        } else {
+            struct nt_neighbour neighbour = {
+                .has_answer = word.has_answer, .offset = word.offset, .number = word.number};
+
+            snprintf(neighbour.path, sizeof neighbour.path, "%s", word.name);
+            status = nt_add_neighbour(run->nt, &neighbour);
+        }
+    }
+    return NT_SUCCESS(status);
 }
 
 bool run_raise_driver(struct run_assembly *run)
@@ -124,6 +159,8 @@ bool run_raise_driver(struct run_assembly *run)
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    if (!place_surroundings(run))
+        return run_refuse(run, "no memory for the driver's surroundings");
     if (run->plugin)
         gpu_plugin_set_host(run->plugin, &run->host);
     if (run->config->faults & RUN_FAULT_LATE_DPCS)
@@ -158,7 +195,8 @@ bool run_raise_driver(struct run_assembly *run)
     if (driver.entry)
         trap_install(run->nt, &(struct trap_config){.is_driver = is_nowhere});
     run->is_in_entry = true;
-    status = run->image ? driver_image_enter(run->image, &data) : host_load_driver(run->nt, entry, &data);
+    status = run->image ? driver_image_enter(run->image, &data)
+                        : host_load_driver(run->nt, entry, &data);
     run->is_in_entry = false;
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
@@ -210,12 +248,15 @@ bool run_raise_driver(struct run_assembly *run)
             return run_refuse(run, "no memory for the layer that is busy");
         run->top = layer;
     }
-    status = miniport_lend_create(
-        &run->own.services, run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0,
-        run->top, &layer);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "no memory for the layer that lends page lists");
-    run->top = layer;
+    if (!is_kept(run->config, driver.image_path && !run->gpu && !run->plugin)) {
+        status = miniport_lend_create(
+            &run->own.services,
+            run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0, run->top,
+            &layer);
+        if (!NT_SUCCESS(status))
+            return run_refuse(run, "no memory for the layer that lends page lists");
+        run->top = layer;
+    }
     run->instances = run_tell_instances(run);
     if (run->config->renames) {
         status = instances_create_below(&run->instances, &run->own.services, run->top, &layer);
@@ -230,7 +271,7 @@ bool run_raise_driver(struct run_assembly *run)
             .services = &run->own.services,
             .counts = &run->result->rules,
             .profile = profile->check,
-            .guards_buffers = true,
+            .guards_buffers = !is_kept(run->config, driver.image_path && !run->gpu && !run->plugin),
             .enables_native_fences = run->config->native_fences != 0,
             .guarantees_one_buffer = run->config->guarantees_one_buffer,
             .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,

@@ -48,6 +48,7 @@ static const struct run_option rows[] = {
     SPECIAL(allocation_data, RUN_OPTION_TEMPLATE, "allocation-data"),
     SPECIAL(context_data, RUN_OPTION_TEMPLATE, "context-data"),
     SPECIAL(command_data, RUN_OPTION_TEMPLATE, "command-data"),
+    SPECIAL(surroundings, RUN_OPTION_SURROUNDINGS, "surroundings"),
     CHOICE(model, "model", "physical|gpummu|iommu"),
     SPECIAL(wddm, RUN_OPTION_LEVEL, "wddm"),
     NUMBER(seed, "seed"),
@@ -126,6 +127,7 @@ static const struct run_option rows[] = {
     NUMBER(fail_allocation, "fail-allocation"),
     CHOICE(pool_guard, "pool-guard", "auto|none|end|begin"),
     NONE(is_model_given, "whether the case has a model"),
+    CHOICE(lending, "lent", "auto|call|kept"),
     NONE(hashes_calls, "what the digest holds, nothing of the run"),
     NONE(reference, "a second run, to compare times with"),
     NONE(events, "what is written down"),
@@ -252,6 +254,7 @@ static void read_option(const struct run_option *row, const struct workload *wor
         break;
     case RUN_OPTION_NAME:
     case RUN_OPTION_TEMPLATE:
+    case RUN_OPTION_SURROUNDINGS:
         *(const char **)((char *)config + row->offset) = value;
         break;
     case RUN_OPTION_LEVEL:
@@ -317,6 +320,7 @@ static void write_option(const struct run_option *row, const struct run_config *
     switch (row->kind) {
     case RUN_OPTION_NAME:
     case RUN_OPTION_TEMPLATE:
+    case RUN_OPTION_SURROUNDINGS:
         if (get_name(row, config) && (!get_name(row, defaults) ||
                                       strcmp(get_name(row, config), get_name(row, defaults)) != 0))
             snprintf(value, VALUE_BYTES, "%s", get_name(row, config));

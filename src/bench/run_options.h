@@ -17,9 +17,10 @@ enum run_option_kind {
     RUN_OPTION_NUMBER,
     RUN_OPTION_CHOICE, /* an enumeration or bool; words in the order of its values */
     RUN_OPTION_NAME,
-    RUN_OPTION_TEMPLATE,  /* of private data; a text, as a name */
-    RUN_OPTION_LEVEL,     /* wddm: "3.0" is 30 */
-    RUN_OPTION_SET,       /* bits; words from the lowest on */
+    RUN_OPTION_TEMPLATE,     /* of private data; a text, as a name */
+    RUN_OPTION_SURROUNDINGS, /* of the board; a text, too */
+    RUN_OPTION_LEVEL,        /* wddm: "3.0" is 30 */
+    RUN_OPTION_SET,          /* bits; words from the lowest on */
     RUN_OPTION_LOCAL,     /* local-memory, and local-invisible for what is beyond visible_bytes */
     RUN_OPTION_OF_NUMBER, /* a bool that is true when the option of another member is given */
     RUN_OPTION_NONE,      /* the reason stands in place of the option */

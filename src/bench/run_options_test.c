@@ -130,7 +130,8 @@ static void expect_same(uint64_t seed, const struct run_config *a, const struct 
         const char *x = (const char *)a + row->offset, *y = (const char *)b + row->offset;
         bool is_same = memcmp(x, y, row->size) == 0;
 
-        if (row->kind == RUN_OPTION_NAME || row->kind == RUN_OPTION_TEMPLATE)
+        if (row->kind == RUN_OPTION_NAME || row->kind == RUN_OPTION_TEMPLATE ||
+            row->kind == RUN_OPTION_SURROUNDINGS)
             is_same = is_same_text(*(const char *const *)x, *(const char *const *)y);
         else if (row->kind == RUN_OPTION_NONE && strcmp(row->member, "visible_bytes") != 0)
             is_same = true;
@@ -225,6 +226,9 @@ static void every_option_is_written_and_read_again(void **state)
             break;
         case RUN_OPTION_TEMPLATE:
             *(const char **)member = "size:u64,0x1:u32*3";
+            break;
+        case RUN_OPTION_SURROUNDINGS:
+            *(const char **)member = "id=ACPI\\X&Y,value:A=3,device:\\Device\\B@4=5";
             break;
         case RUN_OPTION_LEVEL:
             *(unsigned *)member = 31;

@@ -27,6 +27,7 @@
 #include "check/oracle.h"
 #include "nt/nt.h"
 #include "sgpu/sgpu.h"
+#include "workload/surroundings.h"
 
 #include <setjmp.h>
 
@@ -45,7 +46,8 @@ struct run_assembly {
     struct gpu_plugin *plugin; /* that other one */
     struct nt *nt;
     struct nt *previous_nt;
-    struct driver_image *image; /* NULL: the driver is linked in */
+    char hardware_id[WORKLOAD_MAX_SURROUNDING_NAME + 1]; /* that the case gives the device */
+    struct driver_image *image;                          /* NULL: the driver is linked in */
     struct oracle *oracle;
     struct check *check;
     struct bench_host host;

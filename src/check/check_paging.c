@@ -160,7 +160,9 @@ static void check_private(struct check *check, struct paging_watch *watch, const
 {
     uint32_t compared = (uint32_t)min_u64(min_u64(bytes, watch->private_bytes), PRIVATE_BYTES);
 
-    if (!data || !watch->has_private || watch->private_start != (uintptr_t)data)
+    /* Without a copy of its own the driver may have written to it since, on a thread. */
+    if (!data || !watch->has_private || watch->private_start != (uintptr_t)data ||
+        !check_configuration(check)->guards_buffers)
         return;
     if (!check_holds(check, RULE_PB_021, memcmp(data, watch->private_data, compared) == 0))
         check_report(check, RULE_PB_021, NULL, "pDmaBufferPrivateData",

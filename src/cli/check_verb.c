@@ -22,6 +22,7 @@ enum {
     OPTION_CONTEXT_DATA,
     OPTION_COMMAND_DATA,
     OPTION_POOL_GUARD,
+    OPTION_SURROUNDINGS,
     OPTION_MODEL,
     OPTION_PROFILE,
     OPTION_SEEDS,
@@ -52,6 +53,8 @@ static const struct cli_option options[] = {
     [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
     [OPTION_POOL_GUARD] = {"pool-guard", 0, "WHERE",
                            "of pool blocks: end, begin or none (of an image: end)"},
+    [OPTION_SURROUNDINGS] = {"surroundings", 0, "WORDS",
+                             "hardware ID, registry values, devices of others (none)"},
     [OPTION_MODEL] = {"model", 'm', "MODEL",
                       "physical, gpummu, iommu or all (all that the driver has)"},
     [OPTION_PROFILE] = {"profile", 'p', "NAME",
@@ -167,6 +170,7 @@ static bool get_board(const char *const *values, struct campaign_options *out)
         {OPTION_CONTEXT_DATA, &out->context_data},
         {OPTION_COMMAND_DATA, &out->command_data},
         {OPTION_POOL_GUARD, &out->pool_guard},
+        {OPTION_SURROUNDINGS, &out->surroundings},
     };
 
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {

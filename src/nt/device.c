@@ -1,6 +1,7 @@
 /*
  * Devices and requests to them, as far as a display miniport needs them: that of the graphics kernel, through
- * which the WDK's static library registers a driver, and those that a driver creates.
+ * which the WDK's static library registers a driver, those that a driver creates, the bus driver's, and
+ * neighbours: devices of other drivers, which answer every request with what was sent.
  *
  * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an internal
  * device control request for the address of the function that registers, and calls that. The codes
@@ -76,6 +77,12 @@ struct _FILE_OBJECT {
     PDEVICE_OBJECT device;
 };
 
+struct neighbour {
+    struct list link;
+    struct nt_neighbour is;
+    DEVICE_OBJECT device;
+};
+
 static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name);
 
 static void destroy_file(struct nt *nt, struct nt_object *object)
@@ -97,37 +104,87 @@ void nt_files_fini(struct nt *nt)
             destroy_file(nt, object);
         }
     }
+    while (!list_is_empty(&nt->neighbours)) {
+        struct neighbour *neighbour =
+            container_of(list_first(&nt->neighbours), struct neighbour, link);
+
+        list_remove(&neighbour->link);
+        base_free(nt->services, neighbour, sizeof *neighbour);
+    }
 }
 
-static DEVICE_OBJECT *graphics_device(struct nt *nt)
+static DEVICE_OBJECT *describe_device(DEVICE_OBJECT *device)
 {
-    nt->graphics_device.Type = 3; /* IO_TYPE_DEVICE */
-    nt->graphics_device.Size = sizeof nt->graphics_device;
-    nt->graphics_device.StackSize = 1;
-    return &nt->graphics_device;
+    device->Type = 3; /* IO_TYPE_DEVICE */
+    device->Size = sizeof *device;
+    device->StackSize = 1;
+    return device;
+}
+
+NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is)
+{
+    struct neighbour *neighbour = base_alloc(nt->services, sizeof *neighbour);
+
+    if (!neighbour)
+        return STATUS_NO_MEMORY;
+    neighbour->is = *is;
+    describe_device(&neighbour->device);
+    list_push_back(&nt->neighbours, &neighbour->link);
+    return STATUS_SUCCESS;
+}
+
+/* NULL: there is no device of that name. */
+static PDEVICE_OBJECT find_any_device(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct neighbour *neighbour;
+
+    if (is_text(name, "\\Device\\DxgKrnl"))
+        return describe_device(&nt->graphics_device);
+    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+        if (is_text(name, neighbour->is.path))
+            return &neighbour->device;
+    }
+    return device_of_name(nt, name);
+}
+
+static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **out_file)
+{
+    PDEVICE_OBJECT device = find_any_device(nt, name);
+
+    *out_file = NULL;
+    if (!device)
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    *out_file = base_alloc(nt->services, sizeof **out_file);
+    if (!*out_file)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    nt_object_init(nt, &(*out_file)->object, &nt_file_type, *out_file);
+    (*out_file)->device = device;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS nt_open_neighbour(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle)
+{
+    FILE_OBJECT *file;
+    NTSTATUS status = open_device(nt, name, &file);
+
+    *out_handle = NULL;
+    if (!NT_SUCCESS(status))
+        return status;
+    status = nt_handle_create(nt, &file->object, out_handle);
+    nt_object_dereference(nt, &file->object); /* the handle has one of its own */
+    return status;
 }
 
 NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access,
                                         PFILE_OBJECT *File, PDEVICE_OBJECT *Device)
 {
     struct nt *nt = nt_current();
-    PDEVICE_OBJECT device;
-    FILE_OBJECT *file;
+    NTSTATUS status;
 
-    *File = NULL;
-    *Device = NULL;
     nt_require_irql(nt, "IoGetDeviceObjectPointer", PASSIVE_LEVEL);
-    device = is_text(Name, "\\Device\\DxgKrnl") ? graphics_device(nt) : device_of_name(nt, Name);
-    if (!device)
-        return STATUS_OBJECT_NAME_NOT_FOUND;
-    file = base_alloc(nt->services, sizeof *file);
-    if (!file)
-        return STATUS_INSUFFICIENT_RESOURCES;
-    nt_object_init(nt, &file->object, &nt_file_type, file);
-    file->device = device;
-    *File = file;
-    *Device = device;
-    return STATUS_SUCCESS;
+    status = open_device(nt, Name, File);
+    *Device = *File ? (*File)->device : NULL;
+    return status;
 }
 
 PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
@@ -331,8 +388,40 @@ static NTSTATUS give_registrar(struct nt *nt, struct request *request)
     return STATUS_SUCCESS;
 }
 
+/* What was sent comes back, as a buffered request does that nobody writes to, but for the answer. */
+static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
+{
+    const IO_STACK_LOCATION *location = &request->location;
+    const void *in = location->Parameters.DeviceIoControl.Type3InputBuffer;
+    size_t in_bytes = location->Parameters.DeviceIoControl.InputBufferLength;
+    size_t bytes = location->Parameters.DeviceIoControl.OutputBufferLength;
+
+    if (location->MajorFunction == IRP_MJ_READ || location->MajorFunction == IRP_MJ_WRITE) {
+        request->irp.IoStatus.Information =
+            location->MajorFunction == IRP_MJ_WRITE ? location->Parameters.Read.Length : 0;
+        return STATUS_SUCCESS;
+    }
+    if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL &&
+        location->MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    if (!request->out)
+        return STATUS_SUCCESS;
+    if (in)
+        memmove(request->out, in, in_bytes < bytes ? in_bytes : bytes);
+    if (is->has_answer && is->offset + sizeof is->number <= bytes)
+        memcpy((char *)request->out + is->offset, &is->number, sizeof is->number);
+    request->irp.IoStatus.Information = bytes;
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request *request)
 {
+    struct neighbour *neighbour;
+
+    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+        if (device == &neighbour->device)
+            return answer(&neighbour->is, request);
+    }
     if (device == &nt->physical_device)
         return serve_bus(nt, request);
     if (device != &nt->graphics_device ||

@@ -13,6 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+void nt_set_hardware_id(struct nt *nt, const char *id)
+{
+    nt->hardware_id = id;
+}
+
 /* ---- What the bus knows --------------------------------------------------------------------------- */
 
 #define TEXT_CHARACTERS 512u
@@ -74,10 +79,16 @@ static void put_compatible_ids(const struct machine_pci *pci, struct text *text)
 
 #define DISPLAY_CLASS "{4d36e968-e325-11ce-bfc1-08002be10318}"
 
-/* Text of a property; false: it is none of text. */
-static bool put_text(const struct machine_pci *pci, DEVICE_REGISTRY_PROPERTY property,
-                     struct text *text)
+/* Text of a property; false: it is none of text. hardware_id: NULL: the function's. */
+static bool put_text(const struct machine_pci *pci, const char *hardware_id,
+                     DEVICE_REGISTRY_PROPERTY property, struct text *text)
 {
+    if (hardware_id &&
+        (property == DevicePropertyHardwareID || property == DevicePropertyCompatibleIDs)) {
+        put(text, hardware_id);
+        put(text, "");
+        return true;
+    }
     switch (property) {
     case DevicePropertyHardwareID:
         put_hardware_ids(pci, text);
@@ -129,7 +140,7 @@ NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
 
     nt_require_irql(nt, "IoGetDeviceProperty", PASSIVE_LEVEL);
     *ResultLength = sizeof number;
-    if (put_text(&pci, DeviceProperty, &text)) {
+    if (put_text(&pci, nt->hardware_id, DeviceProperty, &text)) {
         *ResultLength = (ULONG)(text.count * sizeof(WCHAR));
     } else {
         data = &number;

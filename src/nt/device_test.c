@@ -2,6 +2,8 @@
 
 #include "machine/machine_pci.h"
 
+#include <wdm/irp.h>
+
 static NTSTATUS NTAPI register_driver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PVOID data)
 {
     return STATUS_SUCCESS;
@@ -236,6 +238,71 @@ static void the_bus_driver_reads_configuration_space(void **state)
     assert_int_equal(ObDereferenceObject(device), 1);
 }
 
+/* How a driver of a board talks to the firmware's, and what stands around it. */
+static void neighbours_answer_with_what_was_sent(void **state)
+{
+    struct test_kernel *kernel = *state;
+    const struct nt_neighbour neighbour = {"\\DosDevices\\RPIQ", true, 4, 0x80000000u};
+    UNICODE_STRING name = U("\\DosDevices\\rpiq"), other = U("\\DosDevices\\RPIX");
+    OBJECT_ATTRIBUTES attributes;
+    ULONG buffer[3] = {11, 12, 13};
+    IO_STATUS_BLOCK result;
+    PDEVICE_OBJECT device;
+    PFILE_OBJECT file;
+    HANDLE handle;
+
+    InitializeObjectAttributes(&attributes, &name, OBJ_KERNEL_HANDLE, NULL, NULL);
+    assert_int_equal(ZwOpenFile(&handle, 0, &attributes, &result, 0, 0),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(nt_add_neighbour(kernel->nt, &neighbour), STATUS_SUCCESS);
+    assert_int_equal(ZwOpenFile(&handle, 0, &attributes, &result, 0, 0), STATUS_SUCCESS);
+    assert_int_equal(ObReferenceObjectByHandleWithTag(handle, 0, *PsThreadType, KernelMode, 1,
+                                                      (PVOID *)&file, NULL),
+                     STATUS_OBJECT_TYPE_MISMATCH);
+    assert_int_equal(ObReferenceObjectByHandleWithTag(handle, 0, *IoFileObjectType, KernelMode, 1,
+                                                      (PVOID *)&file, NULL),
+                     STATUS_SUCCESS);
+    assert_int_equal(ZwClose(handle), STATUS_SUCCESS);
+
+    device = IoGetRelatedDeviceObject(file);
+    assert_int_equal(IofCallDriver(device, IoBuildDeviceIoControlRequest(
+                                               1, device, buffer, sizeof buffer, buffer,
+                                               sizeof buffer, FALSE, NULL, &result)),
+                     STATUS_SUCCESS);
+    assert_int_equal(result.Information, sizeof buffer);
+    assert_int_equal(buffer[0], 11);
+    assert_int_equal(buffer[1], 0x80000000u);
+    assert_int_equal(buffer[2], 13);
+    assert_int_equal(
+        IofCallDriver(device, IoBuildSynchronousFsdRequest(IRP_MJ_WRITE, device, buffer, 7, NULL,
+                                                           NULL, &result)),
+        STATUS_SUCCESS);
+    assert_int_equal(result.Information, 7);
+    ObDereferenceObjectWithTag(file, 1);
+
+    InitializeObjectAttributes(&attributes, &other, OBJ_KERNEL_HANDLE, NULL, NULL);
+    assert_int_equal(ZwOpenFile(&handle, 0, &attributes, &result, 0, 0),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+}
+
+static void a_board_has_the_hardware_id_that_it_is_given(void **state)
+{
+    struct test_kernel *kernel = *state;
+    static const char id[] = "ACPI\\VEN_BCM&DEV_2850";
+    WCHAR text[64];
+    ULONG bytes;
+
+    nt_set_hardware_id(kernel->nt, id);
+    assert_int_equal(IoGetDeviceProperty(NULL, DevicePropertyHardwareID, 2, text, &bytes),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(bytes, (sizeof id + 1) * sizeof(WCHAR));
+    assert_int_equal(IoGetDeviceProperty(NULL, DevicePropertyHardwareID, sizeof text, text, &bytes),
+                     STATUS_SUCCESS);
+    for (size_t i = 0; i < sizeof id; i++)
+        assert_int_equal(text[i], (WCHAR)id[i]);
+    assert_int_equal(text[sizeof id], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +311,8 @@ int main(void)
         KERNEL_TEST(drivers_have_devices_and_links),
         KERNEL_TEST(a_driver_serves_its_own_device),
         MACHINE_TEST(the_bus_driver_reads_configuration_space),
+        KERNEL_TEST(neighbours_answer_with_what_was_sent),
+        KERNEL_TEST(a_board_has_the_hardware_id_that_it_is_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

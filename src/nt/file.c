@@ -1,5 +1,5 @@
 /*
- * Files: the volumes are there and empty. Nothing can be opened, so there is no handle of a file.
+ * Files: the volumes are there and empty. What can be opened is a device: a neighbour.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -10,14 +10,16 @@ NTSTATUS NTAPI ZwCreateFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUT
                             PIO_STATUS_BLOCK Io, PLARGE_INTEGER Size, ULONG FileAttributes,
                             ULONG Share, ULONG Disposition, ULONG Options, PVOID Ea, ULONG EaLength)
 {
-    NTSTATUS status = Disposition == FILE_OPEN || Disposition == FILE_OVERWRITE
-                          ? STATUS_OBJECT_NAME_NOT_FOUND
-                          : STATUS_ACCESS_DENIED;
+    struct nt *nt = nt_current();
+    NTSTATUS status;
 
-    nt_require_irql(nt_current(), "ZwCreateFile", PASSIVE_LEVEL);
-    if (!Handle || !Attributes || !Io || Disposition > FILE_OVERWRITE_IF)
+    nt_require_irql(nt, "ZwCreateFile", PASSIVE_LEVEL);
+    if (!Handle || !Attributes || !Attributes->ObjectName || !Io || Disposition > FILE_OVERWRITE_IF)
         return STATUS_INVALID_PARAMETER;
-    *Handle = NULL;
+    status = nt_open_neighbour(nt, Attributes->ObjectName, Handle);
+    if (status == STATUS_OBJECT_NAME_NOT_FOUND && Disposition != FILE_OPEN &&
+        Disposition != FILE_OVERWRITE)
+        status = STATUS_ACCESS_DENIED;
     Io->Status = status;
     Io->Information = 0;
     return status;

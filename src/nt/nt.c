@@ -54,6 +54,7 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
     nt_objects_init(nt);
     nt_scheduler_init(nt);
     list_init(&nt->symbolic_links);
+    list_init(&nt->neighbours);
     list_init(&nt->lookasides);
     list_init(&nt->devices);
     list_init(&nt->requests);

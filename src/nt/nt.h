@@ -134,6 +134,22 @@ struct nt_callback {
     const char *parameters;
 };
 void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t count);
+/* ---- Surroundings --------------------------------------------------------------------------- */
+
+/* What Plug and Play calls the device, instead of its PCI function. Borrowed. */
+void nt_set_hardware_id(struct nt *nt, const char *id);
+
+/* A REG_DWORD in the key of the service, and in that of the driver. STATUS_NO_MEMORY. */
+NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number);
+
+/* A device of another driver, which answers a request with what was sent. */
+struct nt_neighbour {
+    char path[128];  /* "\\DosDevices\\RPIQ" */
+    bool has_answer; /* the number stands at the offset of every answer */
+    uint32_t offset, number;
+};
+
+NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is); /* STATUS_NO_MEMORY */
 
 /* The key of the driver's installation, as DXGK_DEVICE_INFO names it; a constant. */
 UNICODE_STRING nt_device_registry_path(void);

@@ -85,12 +85,17 @@ struct nt {
         uintptr_t start, stands_for;
         size_t bytes;
     } stand_in;
+    struct list neighbours;        /* of struct neighbour: devices of other drivers */
+    const char *hardware_id;       /* of the device; NULL: the usual one */
 
     uint32_t rand_state; /* of the C run time's rand() */
     uint64_t uuid_count;
     uint64_t trace_providers; /* ever registered */
     uint64_t process[8];      /* stands for the system process */
 };
+
+/* A handle to a file object of a neighbour. STATUS_OBJECT_NAME_NOT_FOUND. */
+NTSTATUS nt_open_neighbour(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle);
 
 /* The one bound to this thread. A driver that runs without one is a mistake of its host. */
 struct nt *nt_current(void);

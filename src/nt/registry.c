@@ -231,6 +231,17 @@ struct nt_key *nt_registry(struct nt *nt)
     return nt->registry;
 }
 
+NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number)
+{
+    static const char *const keys[] = {NT_REGISTRY_SERVICES "\\drydock", NT_REGISTRY_DRIVER};
+
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (!nt_registry(nt) || !plant(nt, &(struct seed){keys[i], name, NULL, number}))
+            return STATUS_NO_MEMORY;
+    }
+    return STATUS_SUCCESS;
+}
+
 /* ---- Handles -------------------------------------------------------------------------------- */
 
 struct open_key {

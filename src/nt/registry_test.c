@@ -21,6 +21,23 @@ static NTSTATUS create_key(HANDLE root, UNICODE_STRING name, HANDLE *out, ULONG 
     return ZwCreateKey(out, KEY_ALL_ACCESS, &attributes, 0, NULL, REG_OPTION_VOLATILE, disposition);
 }
 
+static void a_case_may_put_values_into_the_keys_of_the_driver(void **state)
+{
+    struct test_kernel *kernel = *state;
+    UNICODE_STRING name = U("RenderOnly");
+    ULONG room[4], needed;
+    HANDLE key;
+
+    assert_int_equal(nt_set_driver_value(kernel->nt, "RenderOnly", 7), STATUS_SUCCESS);
+    assert_int_equal(open_key(NULL, U(SERVICE), &key), STATUS_SUCCESS);
+    assert_int_equal(
+        ZwQueryValueKey(key, &name, KeyValuePartialInformation, room, sizeof room, &needed),
+        STATUS_SUCCESS);
+    assert_int_equal(room[1], REG_DWORD);
+    assert_int_equal(room[3], 7);
+    assert_int_equal(ZwClose(key), STATUS_SUCCESS);
+}
+
 static void the_service_of_the_driver_is_there(void **state)
 {
     UNICODE_STRING name = U("Start"), absent = U("Absent");
@@ -243,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(the_service_of_the_driver_is_there),
+        KERNEL_TEST(a_case_may_put_values_into_the_keys_of_the_driver),
         KERNEL_TEST(keys_and_values_are_made_listed_and_deleted),
         KERNEL_TEST(a_key_is_deleted_for_all_who_have_it_open),
         KERNEL_TEST(the_device_has_keys_of_its_own),

@@ -184,6 +184,16 @@ uint64_t submissions_retired(const struct vidmm *vidmm)
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------- */
 
+/* What an aperture segment would show of a DMA buffer are pages of system memory, too. */
+static bool may_be_in_system_memory(const struct vidmm *vidmm, UINT set)
+{
+    for (unsigned i = 0; i < vidmm->caps.segment_count; i++) {
+        if (set & 1u << i && vidmm->caps.segments[i].is_aperture)
+            return true;
+    }
+    return !set;
+}
+
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context)
 {
@@ -229,11 +239,13 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
-    if (!vidmm->caps.is_virtual && create.ContextInfo.DmaBufferSegmentSet) {
+    if (!vidmm->caps.is_virtual &&
+        !may_be_in_system_memory(vidmm, create.ContextInfo.DmaBufferSegmentSet)) {
         vidmm_driver_error(
             vidmm, "",
             "DxgkDdiCreateContext.ContextInfo.DmaBufferSegmentSet is 0x%x; this manager "
-            "has DMA buffers in system memory (0) only",
+            "has DMA buffers in system memory only, for sets that are 0 or have an aperture "
+            "segment",
             create.ContextInfo.DmaBufferSegmentSet);
         status = STATUS_NOT_SUPPORTED;
         miniport_destroy_context(vidmm->miniport, create.hContext);

@@ -2,6 +2,7 @@
  * Workload: its words (operations, segments, flags, options), and questions about a finished one.
  */
 #include "workload/builder.h"
+#include "workload/surroundings.h"
 
 #include "base/bits.h"
 
@@ -158,6 +159,8 @@ const struct workload_option_info workload_options[] = {
      "private data of allocations for drivers of other GPUs, field by field"},
     {"context-data", WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0, "the same of contexts"},
     {"command-data", WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0, "the same of command buffers"},
+    {"surroundings", WORKLOAD_OPTION_SURROUNDINGS, NULL, 0, 0,
+     "what the driver finds around its board: hardware ID, registry values, other devices"},
     {"dma-buffer", WORKLOAD_OPTION_SIZE, NULL, 256, 16 * MiB, "bytes of one DMA buffer"},
     {"queue-depth", WORKLOAD_OPTION_NUMBER, NULL, 1, 65536,
      "submissions that a context may have in flight"},
@@ -253,6 +256,9 @@ const struct workload_option_info workload_options[] = {
      "whether one engine may be reset alone"},
     {"pool-guard", WORKLOAD_OPTION_CHOICE, "auto|none|end|begin", 0, 0,
      "at which end of a pool block of the driver's a page lies that nobody may touch"},
+    {"lent", WORKLOAD_OPTION_CHOICE, "auto|call|kept", 0, 0,
+     "how long the driver may use paging buffers and page lists: for the call, or until the work "
+     "is done"},
     {"fail-allocation", WORKLOAD_OPTION_NUMBER, NULL, 1, UINT64_MAX,
      "which allocation of the memory manager fails, counted from its start"},
     {"timeout", WORKLOAD_OPTION_NUMBER, NULL, 1000, WORKLOAD_MAX_DURATION_NS,
@@ -394,10 +400,11 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
             key, value, MAX_NAME);
         return false;
     }
-    if (info->type == WORKLOAD_OPTION_TEMPLATE) {
+    if (info->type == WORKLOAD_OPTION_TEMPLATE || info->type == WORKLOAD_OPTION_SURROUNDINGS) {
         struct workload_error why;
 
-        if (workload_template_check(value, &why))
+        if (info->type == WORKLOAD_OPTION_TEMPLATE ? workload_template_check(value, &why)
+                                                   : workload_surroundings_check(value, &why))
             return true;
         workload_error_set(error, "option %s: %s", key, why.text);
         return false;
@@ -417,7 +424,7 @@ const char *workload_option_as_kept(const char *key, const char *value,
     const struct workload_option_info *info = find_option(key);
     size_t length = 0;
 
-    if (info->type != WORKLOAD_OPTION_TEMPLATE)
+    if (info->type != WORKLOAD_OPTION_TEMPLATE && info->type != WORKLOAD_OPTION_SURROUNDINGS)
         return value;
     for (const char *at = value; *at; at++) {
         bool is_blank = *at == ' ' || *at == '\t' || *at == ',';

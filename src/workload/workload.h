@@ -112,7 +112,8 @@ enum workload_submit {
 };
 
 enum workload_write {
-    WORKLOAD_WRITE_DISCARD = 1, /* what the allocation held elsewhere is not needed any more either */
+    WORKLOAD_WRITE_DISCARD =
+        1, /* what the allocation held elsewhere is not needed any more either */
 };
 
 /*
@@ -345,12 +346,13 @@ bool workload_equal(const struct workload *a, const struct workload *b);
  * Options. The table says which keys exist; a value is kept as it was written, checked by type.
  */
 enum workload_option_type {
-    WORKLOAD_OPTION_SIZE,     /* number with K, M, G */
-    WORKLOAD_OPTION_NUMBER,   /* the same */
-    WORKLOAD_OPTION_CHOICE,   /* one of the words in choices */
-    WORKLOAD_OPTION_WORDS,    /* some of them, separated by commas */
-    WORKLOAD_OPTION_NAME,     /* letters, digits and _ . : / -, at most 250 */
-    WORKLOAD_OPTION_TEMPLATE, /* of private data (workload/template.h), kept with commas */
+    WORKLOAD_OPTION_SIZE,         /* number with K, M, G */
+    WORKLOAD_OPTION_NUMBER,       /* the same */
+    WORKLOAD_OPTION_CHOICE,       /* one of the words in choices */
+    WORKLOAD_OPTION_WORDS,        /* some of them, separated by commas */
+    WORKLOAD_OPTION_NAME,         /* letters, digits and _ . : / -, at most 250 */
+    WORKLOAD_OPTION_TEMPLATE,     /* of private data (workload/template.h), kept with commas */
+    WORKLOAD_OPTION_SURROUNDINGS, /* workload/surroundings.h, the same */
 };
 
 struct workload_option_info {
