@@ -50,25 +50,47 @@ static struct campaign_finding *add_finding(struct campaign_record *record, cons
     return finding;
 }
 
+static void take_finding(struct campaign_record *record, const struct run_finding *from)
+{
+    struct campaign_finding *finding =
+        add_finding(record, run_finding_kind_name(from->kind), from->text);
+
+    if (!finding)
+        return;
+    finding->line = from->line;
+    snprintf(finding->rule, sizeof finding->rule, "%s", from->rule);
+    finding->detail = from->detail;
+}
+
+static bool is_first_of_rule(const struct run_result *result, uint32_t place)
+{
+    const struct run_finding *finding = &result->findings[place];
+
+    for (uint32_t i = 0; i < place; i++) {
+        if (result->findings[i].kind == finding->kind &&
+            strcmp(result->findings[i].rule, finding->rule) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* One of each rule before a second one: what a driver says at every start does not hide the rest. */
 static void take_findings(struct campaign_record *record, const struct run_result *result)
 {
+    bool is_stopped = result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN;
     uint64_t total = 0;
 
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
         total += result->finding_totals[i];
-    for (uint32_t i = 0; i < result->finding_count && i < CAMPAIGN_MAX_FINDINGS; i++) {
-        const struct run_finding *from = &result->findings[i];
-        struct campaign_finding *finding =
-            add_finding(record, run_finding_kind_name(from->kind), from->text);
-
-        if (finding) {
-            finding->line = from->line;
-            snprintf(finding->rule, sizeof finding->rule, "%s", from->rule);
-            finding->detail = from->detail;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < result->finding_count; i++) {
+            if (record->finding_count + is_stopped < CAMPAIGN_MAX_FINDINGS &&
+                is_first_of_rule(result, i) == (pass == 0))
+                take_finding(record, &result->findings[i]);
         }
     }
     record->finding_total = total;
-    if (result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN)
+    if (is_stopped)
         add_finding(record, run_outcome_name(result->outcome), result->error);
 }
 

@@ -85,7 +85,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 
 /* ---- Records ------------------------------------------------------------------------------------ */
 
-#define CAMPAIGN_MAX_FINDINGS 3 /* texts kept of a run; all are counted */
+#define CAMPAIGN_MAX_FINDINGS 8 /* texts kept of a run; all are counted */
 #define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
 #define CAMPAIGN_CASE_PATH    256
 #define CAMPAIGN_BOARD_TEXT   640

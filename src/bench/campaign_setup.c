@@ -164,6 +164,15 @@ static struct run_driver driver_of(const struct campaign_options *options)
     return driver;
 }
 
+/* An image that works with the CPU: its paging buffers are as it asked for them, or it loses count. */
+static bool is_bare(const struct run_driver *driver, const struct campaign_options *options,
+                    const struct workload *workload)
+{
+    const char *gpu = options->gpu ? options->gpu : workload_option(workload, "gpu");
+
+    return driver->image_path && strcmp(gpu ? gpu : run_driver_gpu(driver), RUN_GPU_NONE) == 0;
+}
+
 /* A level of the driver that has the model, in the profile; 0: none. */
 static unsigned draw_level(struct rng *rng, const struct run_driver *driver,
                            const struct run_profile *profile, enum run_model model)
@@ -762,7 +771,8 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     draw_level_and_tables(options, seed, workload, out_setup);
     draw_board(seed, out_setup);
     draw_level_features(seed, out_setup);
-    draw_buffers(seed, out_setup);
+    if (!is_bare(&driver, options, workload))
+        draw_buffers(seed, out_setup);
     draw_reading(seed, &profile_of(options)->check, config);
     draw_machine(seed, out_setup);
     draw_observed(seed, config);

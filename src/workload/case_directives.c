@@ -896,3 +896,8 @@ bool case_has_free_form(const struct directive *directive)
 {
     return directive->handle == handle_step || directive->handle == handle_option;
 }
+
+bool case_is_value(const struct directive *directive, unsigned place)
+{
+    return directive->handle == handle_option && place == 1;
+}

@@ -127,7 +127,7 @@ static void take_word(struct parser *parser, struct word word)
     const char *equals = memchr(word.text, '=', word.length);
     const char *colon = equals ? memchr(word.text, ':', (size_t)(equals - word.text)) : NULL;
 
-    if (equals && !colon)
+    if (equals && !colon && !case_is_value(directive, parser->word_count))
         take_attribute(parser, word, (size_t)(equals - word.text));
     else if (parser->word_count < directive->word_count)
         parser->words[parser->word_count++] = word;

@@ -89,6 +89,9 @@ const struct directive *case_find_directive(struct word word);
 /* step takes a word or a text, so its words cannot be counted by the table. */
 bool case_has_free_form(const struct directive *directive);
 
+/* The word at this place is a value, whatever is in it. */
+bool case_is_value(const struct directive *directive, unsigned place);
+
 #define fail(parser, ...) workload_builder_fail((parser)->builder, __VA_ARGS__)
 
 /* How much of a wrong word a message shows. */

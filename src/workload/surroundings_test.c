@@ -66,11 +66,15 @@ static void a_case_keeps_them_with_commas(void **state)
 {
     static const char text[] =
         "drydock-case 1\noption surroundings \"id=A\\\\B&C  device:\\\\D\"\n";
+    static const char bare[] = "drydock-case 1\noption surroundings id=A\\B&C,value:D=1\n";
     struct workload_error error;
     struct workload *workload;
 
     assert_true(workload_parse(text, strlen(text), "t.case", &workload, &error));
     assert_string_equal(workload_option(workload, "surroundings"), "id=A\\B&C,device:\\D");
+    workload_free(workload);
+    assert_true(workload_parse(bare, strlen(bare), "t.case", &workload, &error));
+    assert_string_equal(workload_option(workload, "surroundings"), "id=A\\B&C,value:D=1");
     assert_false(workload_set_option(workload, "surroundings", "value:A", &error));
     assert_non_null(strstr(error.text, "option surroundings"));
     workload_free(workload);
