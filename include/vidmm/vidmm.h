@@ -298,6 +298,9 @@ unsigned vidmm_node_count(const struct vidmm *vidmm);
  */
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
 
+/* It was, and the driver has not answered. */
+bool vidmm_is_preempting(const struct vidmm *vidmm, unsigned node);
+
 /*
  * Resets the adapter as if a node had not answered (DxgkDdiResetFromTimeout). What was with the GPU
  * fails with STATUS_GRAPHICS_ADAPTER_WAS_RESET, local memory counts as lost, everything else stays.

@@ -586,8 +586,6 @@ static void look(const char *path, struct traits *out)
         out->version = data.Version;
         out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
                            (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
-        out->has_both_ways = !out->is_physical && data.DxgkDdiSubmitCommand && data.DxgkDdiPatch &&
-                             data.DxgkDdiRender;
         out->is_known = true;
         look_at_caps(services, &data, out);
     } else {

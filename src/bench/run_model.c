@@ -54,8 +54,7 @@ static bool has_functions(struct run_assembly *run)
     return true;
 }
 
-/* What the driver says now counts, whatever it said before its start (driver_image.c). */
-bool run_is_of_model(struct run_assembly *run)
+static bool is_of_model(struct run_assembly *run)
 {
     struct vidmm_model_caps caps;
     enum run_model has;
@@ -70,4 +69,13 @@ bool run_is_of_model(struct run_assembly *run)
                           run->config->driver, run_model_name(run->config->model),
                           run_model_name(has), run_model_name(has));
     return has_functions(run);
+}
+
+/* What the driver says now counts, whatever it said before its start (driver_image.c). */
+bool run_is_of_model(struct run_assembly *run)
+{
+    bool is = is_of_model(run);
+
+    miniport_raw_ask_anew(run->raw); /* the manager asks in the shape of the driver's headers, too */
+    return is;
 }

@@ -828,3 +828,8 @@ void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_
 {
     raw_of(raw)->device_object = device_object;
 }
+
+void miniport_raw_ask_anew(struct miniport *raw)
+{
+    raw_of(raw)->told_version = 0;
+}

@@ -32,6 +32,9 @@
 NTSTATUS miniport_raw_create(const struct base_services *services,
                              const DRIVER_INITIALIZATION_DATA *data, struct miniport **out_raw);
 
+/* Forgets DRIVERCAPS.WDDMVersion, as if they had never been asked for: their size is by Version then. */
+void miniport_raw_ask_anew(struct miniport *raw);
+
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 

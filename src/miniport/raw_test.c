@@ -168,6 +168,9 @@ static void caps_may_say_an_older_version_than_the_table(void **state)
         assert_int_equal(miniport_query_adapter_info(raw, NULL, &query), STATUS_SUCCESS);
         assert_int_equal(miniport_interface_version(raw), cases[i].version);
         assert_true(miniport_has(raw, MINIPORT_DDI_CreateProcess));
+        miniport_raw_ask_anew(raw);
+        assert_int_equal(miniport_interface_version(raw), cases[i].table);
+        assert_int_equal(miniport_query_adapter_info(raw, NULL, &query), STATUS_SUCCESS);
         assert_int_equal(miniport_remove_device(raw), STATUS_SUCCESS);
         assert_int_equal(miniport_interface_version(raw), cases[i].table);
         miniport_destroy(raw);

@@ -40,6 +40,7 @@ static bool may_be_renamed(const struct vidmm_allocation *allocation)
     const struct vidmm_allocation *first = allocation->first;
 
     if (!allocation->vidmm->config.renames || allocation->vidmm->caps.is_virtual ||
+        allocation->vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
         allocation->lock_count || allocation->is_primary || allocation->is_pinned ||
         allocation->is_for_context || allocation->is_swizzled || allocation->uses_alternate_va ||
         allocation->has_range || !list_is_empty(&first->openings))

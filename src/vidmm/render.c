@@ -670,7 +670,8 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
         status = reserve_splits(part);
         if (!NT_SUCCESS(status))
             goto undo;
-        if (vidmm->config.pages_in_patched_only) {
+        if (vidmm->config.pages_in_patched_only &&
+            vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
             mark_needed(part);
             fill_request(part, part->request);
         }

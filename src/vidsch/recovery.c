@@ -170,6 +170,11 @@ static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_
         node->since_ns = since_ns;
 }
 
+bool vidsch_is_preempting(const struct vidsch *vidsch, unsigned node)
+{
+    return vidsch->nodes[node].is_preempting && !vidsch->nodes[node].is_answered;
+}
+
 void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns)
 {
     ASSERT(!vidsch->is_running);

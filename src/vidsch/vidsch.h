@@ -168,6 +168,9 @@ bool vidsch_is_drained(const struct vidsch *vidsch);
  */
 bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
 
+/* It was told to, and has not answered. */
+bool vidsch_is_preempting(const struct vidsch *vidsch, unsigned node);
+
 /* The time has come to look at packets that do not end. Not from inside a callback. */
 void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
 
