@@ -127,8 +127,10 @@ static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const
 
 static void tell_lost_register(void *context, unsigned number)
 {
-    static const char *const names[] = {[3] = "rbx",  [5] = "rbp",  [6] = "rsi",  [7] = "rdi",
-                                        [12] = "r12", [13] = "r13", [14] = "r14", [15] = "r15"};
+    static const char *const names[] = {
+        [3] = "rbx",  [5] = "rbp",  [6] = "rsi",
+        [7] = "rdi",  [12] = "r12", [13] = "r13",
+        [14] = "r14", [15] = "r15", [16] = "the control bits of MXCSR"};
     struct driver_image *driver = context;
     char text[80];
 

@@ -48,7 +48,7 @@ struct boundary;
 
 /*
  * One at a time in a process. lost, which may be NULL, is called when the image has not preserved the
- * register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15).
+ * register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15, 16 MXCSR).
  */
 struct boundary *boundary_create(const struct base_services *services,
                                  void (*lost)(void *context, unsigned number), void *context);

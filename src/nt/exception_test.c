@@ -439,6 +439,35 @@ static void a_backtrace_tells_where_a_service_was_called(void **state)
     end(state);
 }
 
+static uint32_t mxcsr(void)
+{
+    uint32_t value;
+
+    __asm__("stmxcsr %0" : "=m"(value));
+    return value;
+}
+
+/* Where the bench runs with what a driver has left, it runs as before. */
+static void modes_of_the_processor_end_with_the_call(void **state)
+{
+    static volatile uint8_t bytes[16];
+    uint32_t before = mxcsr();
+
+    begin();
+    for (unsigned i = 0; i < 3; i++) {
+        assert_runs(85, 0, 7, "unaligned");
+        assert_int_equal(*(volatile uint64_t *)(uintptr_t)(bytes + 1), 0);
+    }
+    assert_int_equal(call(86, before), 8);
+    assert_int_equal(fixture.lost, 0);
+    assert_int_equal(call(86, before ^ 0x6000), 8); /* rounds another way */
+    assert_int_equal(fixture.lost, 1);
+    assert_int_equal(mxcsr() & 0xffc0, before & 0xffc0);
+    assert_int_equal(call(86, before ^ 0x3f), 8); /* flags are the callee's */
+    assert_int_equal(fixture.lost, 1);
+    end(state);
+}
+
 /* ---- Threads -------------------------------------------------------------------------------------- */
 
 static struct boundary_thread *first;
@@ -576,6 +605,7 @@ int main(void)
         TEST(services_that_are_led_astray_name_the_argument),
         TEST(drivers_unwind_and_restore),
         TEST(structures_of_the_processor_are_at_gs),
+        TEST(modes_of_the_processor_end_with_the_call),
         TEST(a_backtrace_tells_where_a_service_was_called),
         TEST(threads_have_a_bug_check_of_their_own),
 #undef TEST

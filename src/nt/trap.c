@@ -20,6 +20,7 @@
 #include <ucontext.h>
 
 #define TRAP_FLAG        0x100
+#define ALIGNMENT_FLAG   0x40000
 #define MAX_INSTRUCTION  15
 #define MAX_ACCESS_BYTES 64
 #define FAST_FAIL        0x29
@@ -341,6 +342,17 @@ static void on_trap(int signal, siginfo_t *info, void *context)
         pass_on(&trap.step.before, signal, info, context);
 }
 
+/* A driver has left the flag set that makes the processor check alignment: in a kernel it means nothing. */
+static bool forget_alignment(const siginfo_t *info, ucontext_t *state)
+{
+    greg_t *registers = state->uc_mcontext.gregs;
+
+    if (info->si_code != BUS_ADRALN || !(registers[REG_EFL] & ALIGNMENT_FLAG))
+        return false;
+    registers[REG_EFL] &= ~(greg_t)ALIGNMENT_FLAG;
+    return true;
+}
+
 static const int other_signals[] = {SIGBUS, SIGFPE, SIGILL};
 
 static void on_other(int signal, siginfo_t *info, void *context)
@@ -350,6 +362,8 @@ static void on_other(int signal, siginfo_t *info, void *context)
     for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
         if (other_signals[i] == signal)
             hook = &trap.other[i];
+    if (trap.nt && signal == SIGBUS && forget_alignment(info, context))
+        return;
     give_up_access(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
         pass_on(&hook->before, signal, info, context);

@@ -714,6 +714,13 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
     case 84:
         copy_to(argument, 2 * 4096);
         return 0;
+    case 85:
+        __asm__ volatile("pushfq\n orq $0x40000, (%%rsp)\n popfq" : : : "memory", "cc");
+        say("unaligned");
+        return 7;
+    case 86:
+        __asm__ volatile("ldmxcsr %0" : : "m"(argument));
+        return 8;
     case 46:
         return guarded_access(argument, 0);
     case 47:
