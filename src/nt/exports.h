@@ -79,6 +79,7 @@ const struct nt_export *nt_export_at(size_t index);
     X(timer)                                                                                       \
     X(work)                                                                                        \
     X(clock)                                                                                       \
+    X(calendar)                                                                                    \
     X(shared_data)                                                                                 \
     X(interlocked)                                                                                 \
     X(lookaside)                                                                                   \

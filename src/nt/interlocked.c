@@ -156,18 +156,17 @@ USHORT NTAPI ExQueryDepthSList(PSLIST_HEADER SListHead)
     return (USHORT)SListHead->HeaderX64.Depth;
 }
 
+PSLIST_ENTRY NTAPI RtlFirstEntrySList(const SLIST_HEADER *ListHead)
+{
+    return (PSLIST_ENTRY)(uintptr_t)((ULONGLONG)ListHead->HeaderX64.NextEntry << 4);
+}
+
 const struct nt_export nt_interlocked_exports[] = {
-    NT_SERVICE(ExInterlockedInsertHeadList),
-    NT_SERVICE(ExInterlockedInsertTailList),
-    NT_SERVICE(ExInterlockedRemoveHeadList),
-    NT_SERVICE(ExInterlockedPushEntryList),
-    NT_SERVICE(ExInterlockedPopEntryList),
-    NT_SERVICE(ExInterlockedAddLargeInteger),
-    NT_SERVICE(ExInterlockedAddUlong),
-    NT_SERVICE(InitializeSListHead),
-    NT_SERVICE(ExpInterlockedPushEntrySList),
-    NT_SERVICE(ExpInterlockedPopEntrySList),
-    NT_SERVICE(ExpInterlockedFlushSList),
-    NT_SERVICE(ExQueryDepthSList),
-    {0},
+    NT_SERVICE(ExInterlockedInsertHeadList),  NT_SERVICE(ExInterlockedInsertTailList),
+    NT_SERVICE(ExInterlockedRemoveHeadList),  NT_SERVICE(ExInterlockedPushEntryList),
+    NT_SERVICE(ExInterlockedPopEntryList),    NT_SERVICE(ExInterlockedAddLargeInteger),
+    NT_SERVICE(ExInterlockedAddUlong),        NT_SERVICE(InitializeSListHead),
+    NT_SERVICE(ExpInterlockedPushEntrySList), NT_SERVICE(ExpInterlockedPopEntrySList),
+    NT_SERVICE(ExpInterlockedFlushSList),     NT_SERVICE(ExQueryDepthSList),
+    NT_SERVICE(RtlFirstEntrySList),           {0},
 };
