@@ -66,7 +66,7 @@ C_ASSERT(sizeof(IO_STACK_LOCATION) == 0x48);
 typedef VOID NTAPI DRIVER_CANCEL(PDEVICE_OBJECT DeviceObject, PIRP Irp);
 typedef DRIVER_CANCEL *PDRIVER_CANCEL;
 
-struct DECLSPEC_ALIGN(16) _IRP {
+struct _IRP {
     CSHORT Type;
     USHORT Size;
     USHORT AllocationProcessorNumber;
