@@ -268,8 +268,8 @@ void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
 NTSTATUS vidmm_end_work(struct vidmm *vidmm);
 
 /*
- * The adapter has gone (surprise removal), whatever was under way; not from inside a callback. The
- * driver is told (DxgkDdiNotifySurpriseRemoval; DxgkRemovalHibernation when it was asleep) if it has
+ * The adapter has gone (surprise removal), whatever was under way; not from inside a callback, and not while
+ * a call of the driver waits for an update (vidmm_end_waits()). The driver is told (DxgkDdiNotifySurpriseRemoval; DxgkRemovalHibernation when it was asleep) if it has
  * said that it can be. Everything ends as by vidmm_end_work(), what was with the GPU and a sleep that
  * was under way at once, and no paging operation, submission or reset goes to the driver any more:
  * what is destroyed gives its memory back without them. Contents of GPU memory are lost without an event.
@@ -811,6 +811,13 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
  * STATUS_INVALID_DEVICE_REQUEST: called from DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not GpuMmu.
  */
 bool vidmm_can_wait(const struct vidmm *vidmm);
+
+/*
+ * Waits for such updates are over: done has come for all of them, the updates come as they can. True: there
+ * were any, so that a call of the driver is under way; what must be alone in the driver is asked for again
+ * when that has returned.
+ */
+bool vidmm_end_waits(struct vidmm *vidmm);
 NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *args,
                                          vidmm_done done, void *context);

@@ -298,6 +298,11 @@ static void removed(void *context)
         nt_defer(nt, &player->late_removal, removed, player);
         return;
     }
+    if (vidmm_end_waits(player->vidmm)) { /* a call of the driver has to return first */
+        machine_schedule(player->machine, &player->removal, machine_now(player->machine) + 1,
+                         removed, player);
+        return;
+    }
     player_tell_hang(player, 0);
     if (!player_is_bare(player))
         sgpu_remove(player->config.gpu);

@@ -112,6 +112,79 @@ static void the_same_removal_gives_the_same_run(void **state)
     test_finish(two);
 }
 
+/* Sees which calls of the driver are under way when it is told of its removal. */
+struct guard {
+    struct miniport layer; /* first: the layer's functions find the guard by it */
+    struct miniport_ops ops;
+    unsigned depth, told, told_inside;
+};
+
+static NTSTATUS guard_set_root(struct miniport *layer, HANDLE object,
+                               const DXGKARG_SETROOTPAGETABLE *args)
+{
+    struct guard *guard = (struct guard *)layer;
+    NTSTATUS status;
+
+    guard->depth++;
+    status = miniport_set_root_page_table(layer->next, object, args);
+    guard->depth--;
+    return status;
+}
+
+static NTSTATUS guard_removal(struct miniport *layer, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    struct guard *guard = (struct guard *)layer;
+
+    guard->told++;
+    guard->told_inside += guard->depth != 0;
+    return miniport_notify_surprise_removal(layer->next, type);
+}
+
+static struct miniport *add_guard(void *context, struct miniport *next)
+{
+    struct guard *guard = context;
+
+    guard->ops = miniport_forward_ops;
+    guard->ops.set_root_page_table = guard_set_root;
+    guard->ops.notify_surprise_removal = guard_removal;
+    guard->layer = (struct miniport){.ops = &guard->ops, .next = next};
+    return &guard->layer;
+}
+
+/*
+ * DxgkDdiSetRootPageTable waits for an update behind a node that hangs when the board goes: the call
+ * returns, and then the driver hears of it.
+ */
+static void a_call_that_waits_returns_before_the_removal(void **state)
+{
+    struct guard guard = {0};
+    struct workload *workload =
+        test_parse("drydock-case 1\noption model gpummu\nprocess p0\ndevice d0 process=p0\n"
+                   "context c0 device=d0 node=0\n"
+                   "context c1 device=d0 node=0 save=20480 save-in=system save-by=address "
+                   "save-for=device\n"
+                   "submit c0\nhang 1\nremove after=1000000\nsubmit c1\nwait all\n");
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.add_layer = add_guard;
+    config.layer_context = &guard;
+    run_execute(&config, workload, result);
+    for (uint32_t i = 0; i < result->step_count; i++)
+        result->steps[i].name = NULL; /* lent by the workload */
+    workload_free(workload);
+    test_assert_clean(result);
+    assert_true(result->driver_heard_of_removal);
+    assert_int_equal(result->statistics.timeouts, 0);
+    assert_int_equal(guard.told, 1);
+    assert_int_equal(guard.told_inside, 0);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_board_may_be_pulled_out_while_it_is_asleep),
         cmocka_unit_test(a_driver_that_is_stopped_with_work_ends_what_the_gpu_has),
         cmocka_unit_test(the_same_removal_gives_the_same_run),
+        cmocka_unit_test(a_call_that_waits_returns_before_the_removal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

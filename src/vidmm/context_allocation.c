@@ -314,6 +314,11 @@ bool context_updates_end_waits(struct vidmm *vidmm)
     return has_ended;
 }
 
+bool vidmm_end_waits(struct vidmm *vidmm)
+{
+    return context_updates_end_waits(vidmm);
+}
+
 static void update_finished(struct job *job)
 {
     struct update *update = container_of(job, struct update, job);
