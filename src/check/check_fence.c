@@ -17,8 +17,19 @@ struct fence_node {
     uint32_t preemption;
 };
 
+#define MAX_FENCES                                                                                 \
+    256 /* native ones that live at once; of more than that nobody says which are dead */
+
+/* A native fence that lives. */
+struct native_fence {
+    HANDLE kernel, driver;
+};
+
 struct fence_watch {
     struct fence_node nodes[CHECK_MAX_NODES];
+    struct native_fence fences[MAX_FENCES];
+    unsigned fence_count;
+    bool has_unknown_fences;
     unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
     bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
     bool is_notify_due;    /* ... and NotifyDpc not called yet */
@@ -62,6 +73,50 @@ static void check_native(struct check *check, struct fence_watch *watch)
                          "interrupt of a fence was reported",
                          i);
         node->is_fence_due = node->is_fence_missed = false;
+    }
+}
+
+static void note_created(struct fence_watch *watch, const struct check_call *call)
+{
+    if (watch->fence_count == MAX_FENCES) {
+        watch->has_unknown_fences = true;
+        return;
+    }
+    watch->fences[watch->fence_count++] =
+        (struct native_fence){.kernel = call->before.create_native_fence->hGlobalNativeFence,
+                              .driver = call->arg.create_native_fence->hGlobalNativeFence};
+}
+
+static void note_destroyed(struct fence_watch *watch, const struct check_call *call)
+{
+    for (unsigned i = 0; i < watch->fence_count; i++) {
+        if (watch->fences[i].driver != call->before.destroy_native_fence->hGlobalNativeFence)
+            continue;
+        watch->fences[i] = watch->fences[--watch->fence_count];
+        break;
+    }
+}
+
+/* By the kernel's name for it or the driver's: the pages do not say which the array holds. */
+static bool is_alive(const struct fence_watch *watch, HANDLE fence)
+{
+    for (unsigned i = 0; i < watch->fence_count; i++) {
+        if (watch->fences[i].kernel == fence || watch->fences[i].driver == fence)
+            return true;
+    }
+    return watch->has_unknown_fences;
+}
+
+static void check_signalled(struct check *check, const struct fence_watch *watch,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    HANDLE *fences = data->NativeFenceSignaled.pSignaledNativeFenceArray;
+
+    for (UINT i = 0; fences && i < data->NativeFenceSignaled.SignaledNativeFenceCount; i++) {
+        if (!check_holds(check, RULE_FENCE_013, is_alive(watch, fences[i])))
+            check_report(check, RULE_FENCE_013, NULL, "pSignaledNativeFenceArray",
+                         "element %u is %p, which is no native fence, or one that was destroyed", i,
+                         fences[i]);
     }
 }
 
@@ -250,6 +305,13 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_UpdateMonitoredValues:
         after_update(check, call);
         break;
+    case MINIPORT_DDI_CreateNativeFence:
+        if (NT_SUCCESS(call->status))
+            note_created(watch, call);
+        break;
+    case MINIPORT_DDI_DestroyNativeFence:
+        note_destroyed(watch, call);
+        break;
     case MINIPORT_DDI_QueryCurrentFence:
         if (NT_SUCCESS(call->status))
             after_query(check, call->arg.query_current_fence);
@@ -398,10 +460,12 @@ static void callback(struct check *check, void *state, const struct check_callba
                          "is called at IRQL %u, below the device's", check_irql(check));
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
         watch->is_notify_due = true;
-        if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED)
+        if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED) {
             forget_told(watch, NULL);
-        else if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
+            check_signalled(check, watch, data);
+        } else if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED) {
             forget_told(watch, node_of(watch, data->MonitoredFenceSignaled.NodeOrdinal));
+        }
         if (is_of_reset_engine(check, watch, data))
             break;
         if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)

@@ -332,6 +332,50 @@ RULE_KEPT(FENCE_013)
     miniport_interrupt(rig->top, 0);
 }
 
+/* A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is told to. */
+static NTSTATUS name_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED};
+
+    if (ddi == MINIPORT_DDI_CreateNativeFence)
+        ((DXGKARG_CREATENATIVEFENCE *)arg)->hGlobalNativeFence = rig;
+    if (ddi == MINIPORT_DDI_CreateNativeFence || ddi == MINIPORT_DDI_DestroyNativeFence)
+        return STATUS_SUCCESS;
+    data.NativeFenceSignaled.NodeOrdinal = RIG_CLIENT_NODE;
+    data.NativeFenceSignaled.SignaledNativeFenceCount = 1;
+    data.NativeFenceSignaled.pSignaledNativeFenceArray = rig->told;
+    if (ddi == MINIPORT_DDI_InterruptRoutine)
+        rig_interrupt(rig, &data);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* FENCE-013: both names are good while the fence lives, and none afterwards. */
+static void a_fence_that_is_told_of_lives(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_CREATENATIVEFENCE create = {.Type = D3DDDI_NATIVEFENCE_TYPE_DEFAULT};
+    DXGKARG_DESTROYNATIVEFENCE destroy = {0};
+    HANDLE kernel, told;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    create.hGlobalNativeFence = kernel = &create;
+    rig->answer = name_fence;
+    rig->told = &told;
+    miniport_create_native_fence(rig->top, NULL, &create);
+    told = kernel;
+    miniport_interrupt(rig->top, 0);
+    told = destroy.hGlobalNativeFence = create.hGlobalNativeFence;
+    miniport_interrupt(rig->top, 0);
+    rig_expect_silence(rig, RULE_FENCE_013);
+    miniport_destroy_native_fence(rig->top, NULL, &destroy);
+    miniport_interrupt(rig->top, 0);
+    rig_expect_only(rig, RULE_FENCE_013);
+    assert_non_null(strstr(rig->last.text, "element 0"));
+    rig_fini(rig);
+    free(rig);
+}
+
 /* A driver that writes some of the values, and says what it is told to. */
 struct updater {
     UINT count;
@@ -444,6 +488,7 @@ int main(void)
         RULE_PAIR(FENCE_010),
         RULE_PAIR(FENCE_011),
         RULE_PAIR(FENCE_013),
+        cmocka_unit_test(a_fence_that_is_told_of_lives),
         RULE_PAIR(FENCE_014),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         RULE_PAIR(FENCE_015),
