@@ -27,7 +27,8 @@ struct scratch_mapping {
 struct virtual_operation {
     uint64_t number; /* of the ledger */
     uint64_t bytes, offset;
-    uint64_t from, to; /* addresses; a fill has no first one */
+    uint64_t from, to;                 /* addresses; a fill has no first one */
+    bool is_from_mapped, is_to_mapped; /* at both ends, as far as is remembered */
 };
 
 struct virtual_watch {
@@ -72,6 +73,14 @@ static const struct scratch_mapping *find_mapping(const struct virtual_watch *wa
             return mapping;
     }
     return NULL;
+}
+
+static bool is_mapped(const struct virtual_watch *watch, uint64_t va, uint64_t bytes)
+{
+    const struct scratch_mapping *first = find_mapping(watch, va);
+    const struct scratch_mapping *last = find_mapping(watch, va + bytes - 1);
+
+    return first && last && first->is_valid && last->is_valid;
 }
 
 /* ---- Before ---------------------------------------------------------------------------------- */
@@ -280,6 +289,8 @@ static void note_chunk(struct check *check, struct virtual_watch *watch,
         .to = is_fill ? was->FillVirtual.DestinationVirtualAddress
                       : was->TransferVirtual.DestinationVirtualAddress,
     };
+    operation->is_from_mapped = is_mapped(watch, operation->from, operation->bytes);
+    operation->is_to_mapped = is_mapped(watch, operation->to, operation->bytes);
     allocation = check_find_allocation(ledger, is_fill ? was->FillVirtual.hAllocation
                                                        : was->TransferVirtual.hAllocation);
     if (!allocation || call->status != STATUS_SUCCESS)
@@ -401,8 +412,16 @@ static const struct virtual_operation *find_overrun(const struct virtual_watch *
     return NULL;
 }
 
+/* The manager had asked for valid entries there. */
+static bool was_mapped(const struct virtual_operation *operation, uint64_t va)
+{
+    return va - operation->to < operation->bytes ? operation->is_to_mapped
+                                                 : operation->is_from_mapped;
+}
+
 /*
- * An address that does not translate. Where the manager's own addresses are the reason, it is VX-001; a
+ * An address that does not translate. Where the manager's own addresses are the reason, it is VX-001, and
+ * where it had asked for their entries, these are not what they should be (PT-017); a
  * driver that adds the offset in the allocation goes astray by as much, and one that moves more than
  * TransferSizeInBytes does so behind the end of the chunk (VX-003: chunks tile the allocation).
  */
@@ -413,6 +432,16 @@ static void check_fault(struct check *check, const struct virtual_watch *watch,
         find_operation(watch, event->packet, event->address, false);
     uint64_t end = 0;
 
+    if (operation && was_mapped(operation, event->address)) {
+        check_holds(check, RULE_PT_017, false);
+        check_report(
+            check, RULE_PT_017, NULL, "",
+            "faulted at 0x%llx, which the operation with 0x%llx bytes names, and for which "
+            "valid entries were asked for: they are not there, or were not flushed; fence "
+            "0x%x",
+            (unsigned long long)event->address, (unsigned long long)operation->bytes, event->fence);
+        return;
+    }
     if (operation) {
         check_holds(check, RULE_VX_001, false);
         check_report(check, RULE_VX_001, NULL, "",

@@ -106,6 +106,20 @@ static void a_fault_where_the_operation_points_is_the_managers(void **state)
     free(rig);
 }
 
+static void a_fault_where_entries_were_asked_for_is_the_drivers(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    map_both(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    run_second_half(rig, LOCAL_VA + 0x1000);
+    rig_expect_only(rig, RULE_PT_017);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void a_fault_behind_the_end_is_of_a_driver_that_moves_too_much(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -311,6 +325,7 @@ int main(void)
         cmocka_unit_test(virtual_packets_are_for_the_paging_node),
         RULE_PAIR(VX_012),
         cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
+        cmocka_unit_test(a_fault_where_entries_were_asked_for_is_the_drivers),
         cmocka_unit_test(a_fault_behind_the_end_is_of_a_driver_that_moves_too_much),
     };
 
