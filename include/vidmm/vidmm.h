@@ -738,7 +738,10 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
                             uint64_t first_page, uint64_t page_count, uint32_t protect,
                             vidmm_done done, void *context);
 
-/* Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. */
+/*
+ * Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. Updates of physical pages count in
+ * the order of the calls: behind one whose tables wait for room, others wait, too.
+ */
 NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
                               vidmm_done done, void *context);
 

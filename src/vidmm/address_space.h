@@ -53,6 +53,7 @@ struct address_space {
     struct page_table *root;       /* NULL before the first table */
     struct vidmm_process *process; /* NULL: the paging process */
     unsigned hold_count;           /* of its contexts */
+    unsigned waiting_updates;      /* of physical pages, for room: others come behind them */
     bool is_held_for_updates;      /* one of them is idle_updates.c's */
     bool is_held_for_moves;        /* one of them is compaction.c's */
     struct range_allocator ranges; /* of virtual addresses; the owner is the mapping */

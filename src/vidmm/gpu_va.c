@@ -620,6 +620,7 @@ struct physical_update {
     uint64_t first_page;
     uint32_t protect;
     bool is_map;
+    bool is_waiting; /* for room for its tables, or behind one that does */
     struct list fresh;
     struct list *at;
     vidmm_done done;
@@ -782,9 +783,8 @@ static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t 
     }
 }
 
-static NTSTATUS make_physical_tables(void *subject)
+static NTSTATUS make_physical_tables(struct physical_update *update)
 {
-    struct physical_update *update = subject;
     struct address_space *space = &update->process->space;
     NTSTATUS status = page_tables_prepare(space, update->va, PAGE_BYTES_OF(update->page_count),
                                           LEAVES_4K, &update->fresh);
@@ -798,6 +798,28 @@ static NTSTATUS make_physical_tables(void *subject)
     }
     physical_entries_set(space, update->va, update->segment, update->first_page, update->page_count,
                          update->protect);
+    return STATUS_SUCCESS;
+}
+
+static void end_wait(struct physical_update *update)
+{
+    update->process->space.waiting_updates -= update->is_waiting;
+    update->is_waiting = false;
+}
+
+static NTSTATUS make_physical(void *subject)
+{
+    struct physical_update *update = subject;
+    struct address_space *space = &update->process->space;
+    NTSTATUS status = STATUS_SUCCESS;
+
+    if (update->is_map)
+        status = make_physical_tables(update);
+    else
+        physical_entries_clear(space, update->va, update->page_count);
+    if (!NT_SUCCESS(status))
+        return status;
+    end_wait(update);
     paging_queue_add(space->vidmm, &update->job);
     return STATUS_SUCCESS;
 }
@@ -808,9 +830,32 @@ static void physical_failed(void *context, NTSTATUS status, uint64_t needed, uin
     vidmm_done done = update->done;
     void *done_context = update->context;
 
+    end_wait(update);
     base_free(update->process->vidmm->services, update, sizeof *update);
     if (done)
         done(done_context, status, needed, available);
+}
+
+/* The last one counts, so none overtakes another one of the process that waits for room. */
+static NTSTATUS queue_physical(struct physical_update *update)
+{
+    struct address_space *space = &update->process->space;
+    uint64_t bytes = update->is_map ? PAGE_BYTES_OF(update->page_count) : 0;
+    NTSTATUS status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    struct request *request;
+
+    if (!space->waiting_updates)
+        status = make_physical(update);
+    if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+        return status;
+    status = request_create_for_tables(space->vidmm, bytes ? page_tables_bytes(space, bytes) : 0,
+                                       make_physical, physical_failed, update, &request);
+    if (!NT_SUCCESS(status))
+        return status;
+    update->is_waiting = true;
+    space->waiting_updates++;
+    request_queue(request);
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
@@ -849,8 +894,7 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
     status = claim_leaves(&process->space, va, PAGE_BYTES_OF(page_count));
     if (!NT_SUCCESS(status))
         goto free_update;
-    status = make_tables(process, PAGE_BYTES_OF(page_count), make_physical_tables, physical_failed,
-                         update);
+    status = queue_physical(update);
     if (!NT_SUCCESS(status))
         goto free_update;
     vidmm_pump(vidmm);
@@ -872,8 +916,11 @@ NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64
     status = create_update(process, va, bytes / PAGE_BYTES, done, context, &update);
     if (!NT_SUCCESS(status))
         return status;
-    physical_entries_clear(&process->space, va, update->page_count);
-    paging_queue_add(process->vidmm, &update->job);
+    status = queue_physical(update);
+    if (!NT_SUCCESS(status)) {
+        base_free(process->vidmm->services, update, sizeof *update);
+        return status;
+    }
     vidmm_pump(process->vidmm);
     return STATUS_SUCCESS;
 }

@@ -154,6 +154,45 @@ static void physical_mappings_are_made_replaced_and_unmapped(void **state)
     }
 }
 
+/* The tables of the first call wait until an allocation has left; the second call is not to overtake it. */
+static void physical_updates_count_in_the_order_of_the_calls(void **state)
+{
+    for (unsigned unmaps = 0; unmaps < 2; unmaps++) {
+        struct rig_config config = virtual_model(0);
+        struct rig *rig = rig_create(&config);
+        struct rig_object objects[2];
+        struct rig_done done = {0};
+        uint64_t va = 64 * MiB;
+
+        for (unsigned i = 0; i < 2; i++) {
+            rig_object(rig, 112, 1, &objects[i]);
+            rig_make_resident(rig, &objects[i]);
+            rig_evict(rig, &objects[i]);
+        }
+        assert_int_equal(vidmm_map_physical(rig->process, va, 0, 20, 40 * 256, 0, rig_done, &done),
+                         STATUS_SUCCESS);
+        if (unmaps)
+            assert_int_equal(
+                vidmm_unmap_physical(rig->process, va + PAGE_BYTES, PAGE_BYTES, rig_done, &done),
+                STATUS_SUCCESS);
+        else
+            assert_int_equal(
+                vidmm_map_physical(rig->process, va + PAGE_BYTES, 0, 9, 1, 0, rig_done, &done),
+                STATUS_SUCCESS);
+        assert_int_equal(done.calls, 0);
+        rig_drain(rig);
+        assert_int_equal(done.calls, 2);
+        assert_int_equal(entry_at(rig, va).PageAddress, 20);
+        assert_int_equal(entry_at(rig, va + PAGE_BYTES).Valid, !unmaps);
+        if (!unmaps)
+            assert_int_equal(entry_at(rig, va + PAGE_BYTES).PageAddress, 9);
+        assert_int_equal(entry_at(rig, va + 2 * PAGE_BYTES).PageAddress, 22);
+        for (unsigned i = 0; i < 2; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
 /* The sleep takes the page tables that are in memory of the board. */
 static NTSTATUS lose_tables(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
                             POWER_ACTION action)
@@ -555,6 +594,7 @@ int main(void)
         cmocka_unit_test(
             an_allocation_destroyed_while_it_waits_in_line_stays_until_its_request_ends),
         cmocka_unit_test(physical_mappings_are_made_replaced_and_unmapped),
+        cmocka_unit_test(physical_updates_count_in_the_order_of_the_calls),
         cmocka_unit_test(physical_mappings_outlive_sleeps),
         cmocka_unit_test(new_tables_are_flushed_into_view_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),
