@@ -130,9 +130,11 @@ static void on_finding(void *context, const struct finding *found)
 {
     struct run_assembly *run = context;
     const struct rule *rule = rule_get(found->rule);
-    struct run_finding *finding = run_result_report(
-        run->result, rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER : RUN_FINDING_DRIVER, 0,
-        machine_now(run->machine), "%s", found->text);
+    enum run_finding_kind kind = found->is_carried_out        ? RUN_FINDING_CONTENT
+                                 : rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER
+                                                              : RUN_FINDING_DRIVER;
+    struct run_finding *finding =
+        run_result_report(run->result, kind, 0, machine_now(run->machine), "%s", found->text);
 
     if (!finding)
         return;

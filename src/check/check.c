@@ -281,6 +281,7 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
     check->config.counts->broken[rule]++;
     memset(finding, 0, sizeof *finding);
     finding->rule = rule;
+    finding->is_carried_out = check->gpu_event && rule_is_carried_out(rule);
     finding->detail.event = check->callback ? check->callback->event
                             : check->call   ? check->call->event
                                             : 0;

@@ -128,6 +128,7 @@ static void a_fault_behind_the_end_is_of_a_driver_that_moves_too_much(void **sta
     rig_init(rig, RIG_GPUMMU);
     run_second_half(rig, SYSTEM_VA + BYTES);
     rig_expect_only(rig, RULE_VX_003);
+    assert_true(rig->last.is_carried_out);
     rig_fini(rig);
     free(rig);
 }
