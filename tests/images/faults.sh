@@ -52,7 +52,7 @@ cat >"$work/faults" <<'TABLE'
 32 old-system-call driver system call 20 at .*do_fault
 33 sysenter crashed bug check 0x(7f|1e|d1)
 34 call-through-the-library driver system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
-35 write-over-the-bench crashed|driver in code of the bench: a mistake of it, or the driver has written over its memory|the driver
+35 write-over-the-bench crashed|driver in code of the bench: a mistake of it, or the driver has written over its memory|the driver|runtime error|AddressSanitizer
 36 write-over-the-way-in crashed bug check 0x(50|be|d1) .*the driver writes to
 37 lose-the-stack crashed bug check 0x7f .*the driver's stack pointer is 0x1000
 TABLE
