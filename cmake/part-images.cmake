@@ -30,6 +30,13 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     set_tests_properties(images/softcopy PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
 
+# Public samples, where DRYDOCK_SAMPLES says that they are.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/samples COMMAND ${CMAKE_SOURCE_DIR}/tests/images/samples.sh $<TARGET_FILE:drydock>
+                                         ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/samples PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
+
 # A driver that works on a thread of its own.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME images/threads COMMAND ${CMAKE_SOURCE_DIR}/tests/images/threads.sh $<TARGET_FILE:drydock>
