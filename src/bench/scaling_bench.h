@@ -14,7 +14,7 @@
 struct scaling_bench {
     uint64_t operations;        /* of the workload */
     uint64_t paging_operations; /* completed */
-    double seconds;             /* of the whole run: set up, played, taken down */
+    double seconds; /* of the processor, for the whole run: set up, played, taken down */
 };
 
 bool scaling_bench_run(enum run_model model, uint64_t operation_count,

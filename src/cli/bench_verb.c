@@ -248,7 +248,8 @@ static enum cli_status bench_scaling(struct output *out)
     size_t length_count = out->is_quick ? 2 : 3;
     bool is_first = true;
 
-    begin(out, "scaling", "scaling: what an operation costs as a run grows");
+    begin(out, "scaling",
+          "scaling: what an operation costs as a run grows, in time of the processor");
     for (int m = RUN_PHYSICAL; m <= RUN_IOMMU; m++) {
         double shortest = 0;
 
