@@ -679,6 +679,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_watch",
     "vidmm_preempt",
     "vidmm_is_preempting",
+    "vidmm_end_waits",
     "vidmm_reset",
     "vidmm_native_fence_create",
     "vidmm_native_fence_destroy",
