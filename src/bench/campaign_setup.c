@@ -53,6 +53,7 @@ enum stream {
     STREAM_RENAMES,
     STREAM_DISCARDS,
     STREAM_OBSERVED, /* what Windows has been seen to do where documents leave it open */
+    STREAM_PRESSURE,
 };
 
 static const char *const model_names[] = {
@@ -103,36 +104,74 @@ static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
     return min_u64(high, base + rng_below(rng, base));
 }
 
+/* How many allocations of what size, and how many of them at once in local memory of what size. */
+struct sizes {
+    uint64_t operations, allocations, largest, pressure, references, held;
+    bool is_full;
+};
+
+/*
+ * One third as they come: most of it fits. The others are under pressure: many allocations, of which few are
+ * used at once, so that what fits a submission is far less than what there is.
+ */
+static void draw_sizes(uint64_t seed, struct sizes *out)
+{
+    struct rng rng;
+
+    stream_of(seed, STREAM_PRESSURE, &rng);
+    if (rng_chance(&rng, 2, 3)) {
+        out->operations = 150 + rng_below(&rng, 200);
+        out->allocations = magnitude(&rng, 32, 96);
+        out->largest = magnitude(&rng, 128 * KiB, 768 * KiB);
+        out->pressure = magnitude(&rng, 400, 1600);
+        out->references = magnitude(&rng, 2, 4);
+        out->held = rng_chance(&rng, 1, 4);
+        out->is_full = true;
+        return;
+    }
+    out->operations = 150 + rng_below(&rng, 300);
+    out->allocations = magnitude(&rng, 8, 128);
+    out->largest = magnitude(&rng, 16 * KiB, 2 * MiB);
+    out->pressure = magnitude(&rng, 100, 1600);
+    out->references = magnitude(&rng, 1, 6);
+    out->held = rng_below(&rng, 4);
+    out->is_full = rng_chance(&rng, 1, 2);
+}
+
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
 {
-    static const char *const kinds[] = {"tiles",  "incidents", "power", "saves",
-                                        "wishes", "tiled",     "rows",  "pinned"};
+    static const struct {
+        const char *name;
+        unsigned sixths; /* of the seeds */
+    } kinds[] = {{"tiles", 6},  {"incidents", 3}, {"power", 2}, {"saves", 2},
+                 {"wishes", 3}, {"tiled", 3},     {"rows", 2},  {"pinned", 2}};
     struct rng rng;
     char settings[14 + ARRAY_COUNT(kinds)][40];
     const char *pointers[ARRAY_COUNT(settings)];
     uint64_t processes, contexts;
+    struct sizes sizes;
 
+    draw_sizes(seed, &sizes);
     stream_of(seed, STREAM_WORKLOAD, &rng);
     processes = 1 + rng_below(&rng, 3);
     contexts = 1 + rng_below(&rng, 2);
     snprintf(settings[0], sizeof settings[0], "seed=%" PRIu64, rng_next(&rng));
-    snprintf(settings[1], sizeof settings[1], "ops=%" PRIu64, 150 + rng_below(&rng, 300));
-    snprintf(settings[2], sizeof settings[2], "allocations=%" PRIu64, magnitude(&rng, 8, 128));
-    snprintf(settings[3], sizeof settings[3], "max-size=%" PRIu64,
-             magnitude(&rng, 16 * KiB, 2 * MiB));
-    snprintf(settings[4], sizeof settings[4], "pressure=%" PRIu64, magnitude(&rng, 100, 1600));
-    snprintf(settings[5], sizeof settings[5], "refs=%" PRIu64, magnitude(&rng, 1, 6));
+    snprintf(settings[1], sizeof settings[1], "ops=%" PRIu64, sizes.operations);
+    snprintf(settings[2], sizeof settings[2], "allocations=%" PRIu64, sizes.allocations);
+    snprintf(settings[3], sizeof settings[3], "max-size=%" PRIu64, sizes.largest);
+    snprintf(settings[4], sizeof settings[4], "pressure=%" PRIu64, sizes.pressure);
+    snprintf(settings[5], sizeof settings[5], "refs=%" PRIu64, sizes.references);
     snprintf(settings[6], sizeof settings[6], "processes=%" PRIu64, processes);
     snprintf(settings[7], sizeof settings[7], "contexts=%" PRIu64, contexts);
     snprintf(settings[8], sizeof settings[8], "maps=%s", rng_chance(&rng, 3, 4) ? "yes" : "no");
     snprintf(settings[9], sizeof settings[9], "ptes=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
-    snprintf(settings[10], sizeof settings[10], "full=%s", rng_chance(&rng, 1, 2) ? "yes" : "no");
-    snprintf(settings[11], sizeof settings[11], "held=%" PRIu64, rng_below(&rng, 4));
+    snprintf(settings[10], sizeof settings[10], "full=%s", sizes.is_full ? "yes" : "no");
+    snprintf(settings[11], sizeof settings[11], "held=%" PRIu64, sizes.held);
     stream_of(seed, STREAM_OPERATIONS, &rng);
     /* Tiles count only without pte lines, and copies of their entries only in one update mode. */
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
-        snprintf(settings[12 + i], sizeof settings[12 + i], "%s=%s", kinds[i],
-                 rng_chance(&rng, 1, i == 0 ? 1 : 3) ? "yes" : "no");
+        snprintf(settings[12 + i], sizeof settings[12 + i], "%s=%s", kinds[i].name,
+                 rng_chance(&rng, kinds[i].sixths, 6) ? "yes" : "no");
     /* Few drivers have native fences, and for the others the lines are nothing. */
     snprintf(settings[12 + ARRAY_COUNT(kinds)], sizeof settings[0], "fences=%s",
              rng_chance(&rng, 3, 4) ? "yes" : "no");
@@ -173,7 +212,10 @@ static bool is_bare(const struct run_driver *driver, const struct campaign_optio
     return driver->image_path && strcmp(gpu ? gpu : run_driver_gpu(driver), RUN_GPU_NONE) == 0;
 }
 
-/* A level of the driver that has the model, in the profile; 0: none. */
+/*
+ * A level of the driver that has the model, in the profile; 0: none. The newest, which has most of what there
+ * is, is one of four, whatever the others.
+ */
 static unsigned draw_level(struct rng *rng, const struct run_driver *driver,
                            const struct run_profile *profile, enum run_model model)
 {
@@ -185,7 +227,9 @@ static unsigned draw_level(struct rng *rng, const struct run_driver *driver,
         if (has == model && run_profile_has_level(profile, wddm))
             found[count++] = wddm;
     }
-    return count ? found[rng_below(rng, count)] : 0;
+    if (!count)
+        return 0;
+    return rng_chance(rng, 1, 4) ? found[count - 1] : found[rng_below(rng, count)];
 }
 
 /* The model that a level of the driver belongs to, the first that has it. */
@@ -358,7 +402,7 @@ static void draw_level_and_tables(const struct campaign_options *options, uint64
     if ((unsigned)config->update_mode >= run_update_mode_count())
         config->update_mode = RUN_UPDATE_GPU_VIRTUAL;
     config->has_tables_in_system_memory = rng_chance(&rng, 1, 3);
-    if (rng_chance(&rng, 1, 2))
+    if (rng_chance(&rng, 2, 3))
         draw_mmu(&rng, workload, config);
 }
 
@@ -452,16 +496,19 @@ static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
      */
     static const uint32_t private_bytes[] = {0, 0, 0, 4, 24, 72};
     struct run_config *config = &setup->config;
+    uint64_t most;
     struct rng rng;
 
+    /* Half of the small ones for a few commands, so that most operations come in parts. */
     stream_of(seed, STREAM_PAGING_BUFFER, &rng);
-    if (rng_chance(&rng, 1, 2))
+    most = rng_chance(&rng, 1, 2) ? PAGE_BYTES : 6 * LEAST_PAGING_BUFFER;
+    if (rng_chance(&rng, 2, 3))
         config->paging_buffer_bytes =
-            (uint32_t)magnitude(&rng, LEAST_PAGING_BUFFER, PAGE_BYTES) & ~UINT32_C(7);
+            (uint32_t)magnitude(&rng, LEAST_PAGING_BUFFER, most) & ~UINT32_C(7);
     if (rng_chance(&rng, 1, 2))
         config->paging_buffer_count = 1 + (unsigned)rng_below(&rng, 6);
     stream_of(seed, STREAM_PRIVATE_DATA, &rng);
-    config->has_private_data = rng_chance(&rng, 1, 2);
+    config->has_private_data = rng_chance(&rng, 2, 3);
     if (config->has_private_data)
         config->private_data_bytes = private_bytes[rng_below(&rng, ARRAY_COUNT(private_bytes))];
 }
@@ -547,6 +594,16 @@ static bool has_pinned(const struct workload *workload)
     return false;
 }
 
+/* Tables with tiles stay where they are, and may stand in the way as well. */
+static bool has_tiles(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_TILE_MAP)
+            return true;
+    }
+    return false;
+}
+
 /*
  * Behind the options of the case, which say how much local memory the case needs on an ordinary
  * board: roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more.
@@ -561,6 +618,8 @@ static void make_room(const struct workload *workload, struct run_config *config
         config->local_bytes += row_bytes(config->local_bytes);
     if (!config->local_bytes || config->model != RUN_GPUMMU)
         return;
+    if (has_tiles(workload))
+        config->local_bytes += align_up(config->local_bytes / 4, MiB);
     if (config->mmu.levels == 2 || config->mmu.levels == 3)
         config->local_bytes += workload->process_count * (MiB + 256 * KiB) + MiB;
     if (config->mmu.levels == 6)
@@ -589,7 +648,7 @@ static void shape_memory(uint64_t seed, const struct workload *workload, struct 
     if (!workload_option(workload, "local-invisible"))
         config->visible_bytes = config->local_bytes;
     /* What fits into local memory fits into such an aperture. */
-    if (!config->aperture_bytes && rng_chance(&rng, 1, 4))
+    if (!config->aperture_bytes && rng_chance(&rng, config->model == RUN_IOMMU ? 2 : 1, 4))
         config->aperture_bytes = align_up(config->local_bytes, MiB);
 }
 
@@ -607,7 +666,8 @@ static void draw_hidden(uint64_t seed, const struct workload *workload, struct r
     config->visible_bytes = align_up(config->local_bytes, PAGE_BYTES);
     config->local_bytes =
         config->visible_bytes +
-        align_up(config->visible_bytes / 64 * (1 + rng_below(&rng, 64)), PAGE_BYTES);
+        align_up(max_u64(64 * KiB, config->visible_bytes / 64 * magnitude(&rng, 1, 64)),
+                 PAGE_BYTES);
 }
 
 static void say(struct campaign_setup *setup, const char *format, ...)

@@ -249,8 +249,7 @@ static void random_alloc(struct random *r)
         info.size = max_u64(info.size, r->values[MAX_SIZE] / 2); /* and what others push out */
     }
     info.segment_count = info.segments[0] == info.segments[1] ? 1 : 2;
-    if (r->values[TILED] && info.segment_count == 1 &&
-        rng_chance(r->rng, 1, info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA ? 2 : 4))
+    if (r->values[TILED] && info.segment_count == 1 && rng_chance(r->rng, 1, 2))
         info.flags |=
             rng_chance(r->rng, 1, 2) ? WORKLOAD_ALLOCATION_TILED : WORKLOAD_ALLOCATION_SWIZZLED;
     else if (r->values[ROWS] && !(info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA) &&
@@ -387,19 +386,30 @@ static void random_signal(struct random *r, uint32_t context)
     workload_builder_signal(r->builder, (uint64_t)(fence - r->fences), fence->value);
 }
 
-static void random_submit(struct random *r)
+/* Something that the device may use; NULL: a few looks have found nothing. */
+static struct live *find_usable(struct random *r, uint32_t device)
 {
-    uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
-    uint32_t context = (uint32_t)(device * r->values[CONTEXTS] + below(r, r->values[CONTEXTS]));
-    uint64_t count = below(r, r->values[REFS] + 1), used = 0;
+    for (unsigned tries = 0; tries < 4 && r->live_count; tries++) {
+        struct live *live = &r->live[below(r, r->live_count)];
+
+        if ((live->device == device || (live->shared && !live->nomap)) &&
+            (!live->nomap || live->is_mapped))
+            return live;
+    }
+    return NULL;
+}
+
+static void submit_on(struct random *r, uint32_t context)
+{
+    uint32_t device = context / (uint32_t)r->values[CONTEXTS];
+    uint64_t count = rng_chance(r->rng, 1, 8) ? 0 : 1 + below(r, r->values[REFS]), used = 0;
     struct random_ref refs[MAX_REFS];
     bool is_null;
 
-    for (uint64_t i = 0; i < count && r->live_count; i++) {
-        struct random_ref ref = {&r->live[below(r, r->live_count)], 1 + (uint32_t)below(r, 3)};
+    for (uint64_t i = 0; i < count; i++) {
+        struct random_ref ref = {find_usable(r, device), 1 + (uint32_t)below(r, 3)};
 
-        if ((ref.live->device != device && (!ref.live->shared || ref.live->nomap)) ||
-            (ref.live->nomap && !ref.live->is_mapped))
+        if (!ref.live)
             continue;
         reclaim(r, ref.live);
         order_access(r, ref.live, context, (ref.access & WORKLOAD_ACCESS_WRITE) != 0);
@@ -428,6 +438,21 @@ static void random_submit(struct random *r)
     workload_builder_submit_end(r->builder);
 }
 
+static void random_submit(struct random *r)
+{
+    submit_on(r, (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]));
+}
+
+/* Work on the whole of something of the device's; what is done with it next finds it in place, and in use. */
+static void use_whole(struct random *r, uint32_t context, struct live *live)
+{
+    order_access(r, live, context, true);
+    workload_builder_submit_begin(r->builder, context, 1 + below(r, 1000));
+    workload_builder_ref(r->builder, live->id, 0, live->size,
+                         WORKLOAD_ACCESS_READ | WORKLOAD_ACCESS_WRITE, 0);
+    workload_builder_submit_end(r->builder);
+}
+
 /*
  * What is waited for has been submitted. No value is expected: after a reset it may be an older one,
  * and a wait for a lost signal is given up.
@@ -452,6 +477,15 @@ static void play_fence(struct random *r)
         break;
     case 1:
         workload_builder_pack_fences(r->builder);
+        break;
+    case 2:
+    case 3:
+    case 4: /* somebody waits already when it is signalled */
+        fence->value++;
+        workload_builder_submit_begin(r->builder, fence->context, 1000 + below(r, 100000));
+        workload_builder_signal(r->builder, index, fence->value);
+        workload_builder_submit_end(r->builder);
+        workload_builder_fence_wait(r->builder, index, fence->value);
         break;
     default:
         workload_builder_fence_wait(r->builder, index,
@@ -493,6 +527,7 @@ static void random_memory(struct random *r)
     static const uint32_t priorities[] = {WORKLOAD_PRIORITY_MIN, WORKLOAD_PRIORITY_LOW,
                                           WORKLOAD_PRIORITY_NORMAL, WORKLOAD_PRIORITY_MAX};
     struct live *live = &r->live[below(r, r->live_count)];
+    enum workload_segment to;
 
     switch (below(r, 8)) {
     case 0:
@@ -506,10 +541,16 @@ static void random_memory(struct random *r)
     case 2:
     case 3:
         /* What is held does not move, nor what is pinned. */
-        if (!live->is_offered && !live->is_held && !live->is_pinned)
+        if (live->is_offered || live->is_held || live->is_pinned)
+            break;
+        if (!live->nomap && rng_chance(r->rng, 1, 2)) /* from segment to segment */
+            use_whole(r, (uint32_t)(live->device * r->values[CONTEXTS]), live);
+        to = rng_chance(r->rng, 1, 2) ? WORKLOAD_SEGMENT_LOCAL : WORKLOAD_SEGMENT_LOCAL_INVISIBLE;
+        workload_builder_move(r->builder, live->id, to);
+        if (rng_chance(r->rng, 1, 2)) /* and where it was, or to the other part at last */
             workload_builder_move(r->builder, live->id,
-                                  rng_chance(r->rng, 1, 2) ? WORKLOAD_SEGMENT_LOCAL
-                                                           : WORKLOAD_SEGMENT_LOCAL_INVISIBLE);
+                                  to == WORKLOAD_SEGMENT_LOCAL ? WORKLOAD_SEGMENT_LOCAL_INVISIBLE
+                                                               : WORKLOAD_SEGMENT_LOCAL);
         break;
     case 4:
         reclaim(r, live);
@@ -629,17 +670,10 @@ static void random_tile(struct random *r)
     }
 }
 
-/* Work on the pool in front and behind: what tiles show is told by what the GPU finds there. */
-static void use_pool(struct random *r, uint32_t context, struct live *pool)
-{
-    order_access(r, pool, context, true);
-    workload_builder_submit_begin(r->builder, context, 1 + below(r, 1000));
-    workload_builder_ref(r->builder, pool->id, 0, pool->size,
-                         WORKLOAD_ACCESS_READ | WORKLOAD_ACCESS_WRITE, 0);
-    workload_builder_submit_end(r->builder);
-}
-
-/* A pool that is in place is shown, and shown once more; its content is written and read there. */
+/*
+ * A pool that is in place is shown, and shown once more. Work on it in front and behind: what tiles show is told
+ * by what the GPU finds there.
+ */
 static void random_shown_tiles(struct random *r)
 {
     struct live *pool = NULL;
@@ -658,22 +692,27 @@ static void random_shown_tiles(struct random *r)
     tiles = min_u64(pool->size / TILE_BYTES, TILE_SLOTS / 2);
     pages = TILE_PAGES * (1 + below(r, tiles));
     reclaim(r, pool);
-    use_pool(r, context, pool);
+    use_whole(r, context, pool);
     workload_builder_tile_map(r->builder, context, pool->id, PTE_BASE, 0, pages);
     workload_builder_tile_copy(r->builder, context, PTE_BASE,
                                PTE_BASE + TILE_BYTES * (TILE_SLOTS / 2), pages);
-    use_pool(r, context, pool);
+    use_whole(r, context, pool);
 }
 
 /* Something goes wrong with an engine, or is made to. */
 static void random_incident(struct random *r)
 {
-    uint32_t node = (uint32_t)below(r, max_u64(r->values[NODES], 2));
+    uint32_t node = (uint32_t)below(r, max_u64(r->values[NODES], 2)), context;
 
     switch (below(r, r->values[PTES] ? 5 : 8)) {
     case 0:
-    case 1:
-        workload_builder_lose_interrupt(r->builder, node);
+    case 1: /* often of the last packet, whose end nothing else tells */
+        context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
+        if (rng_chance(r->rng, 1, 2))
+            wait_for(r, context);
+        workload_builder_lose_interrupt(r->builder, context % (uint32_t)r->values[NODES]);
+        submit_on(r, context);
+        wait_for(r, context);
         break;
     case 2:
     case 3:
@@ -745,7 +784,7 @@ static void random_op(struct random *r, uint64_t index)
         dice >= 96 ? random_shown_tiles(r) : random_tile(r);
     else if (dice == 98 && r->values[POWER] && rng_chance(r->rng, 1, 2))
         random_sleep(r);
-    else if (dice == 99 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
+    else if (dice >= 98 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
         random_incident(r);
     else if (dice == 98) {
         snprintf(text, sizeof text, "phase %u", (unsigned)index);
