@@ -178,6 +178,8 @@ struct vidmm_config {
     bool hides_buffer_address;
     /* WDDM 1: what a list of references has and no patch location names is not brought in (PATCH-001). */
     bool pages_in_patched_only;
+    /* GpuMmu: a new table comes by several calls with InitialUpdate (docs/observed.md), not by one. */
+    bool initialises_in_pieces;
     bool announces_idle;     /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a

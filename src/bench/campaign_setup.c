@@ -552,6 +552,7 @@ static void draw_observed(uint64_t seed, struct run_config *config)
     config->pages_in_patched_only = rng_chance(&rng, 1, 2) && config->model == RUN_PHYSICAL;
     config->hides_buffer_address = rng_chance(&rng, 1, 2) && config->model == RUN_GPUMMU;
     config->pages_through_aperture = rng_chance(&rng, 1, 4);
+    config->initialises_in_pieces = rng_chance(&rng, 1, 2) && config->model == RUN_GPUMMU;
 }
 
 /* Each fault in half of the runs, whatever the others. */
@@ -805,6 +806,8 @@ static void describe(struct campaign_setup *setup)
         config->pages_in_patched_only ? ", patched brought in" : "");
     if (config->pages_through_aperture)
         say(setup, ", paging buffers in the aperture");
+    if (config->initialises_in_pieces)
+        say(setup, ", tables begun in pieces");
     if (config->hides_buffer_address)
         say(setup, ", paging buffers without address");
     describe_board(setup);

@@ -265,6 +265,7 @@ static bool raise_manager(struct run_assembly *run)
         .marks_paging_only = config->marks_paging_only,
         .starts_as_observed = config->starts_as_observed,
         .hides_buffer_address = config->hides_buffer_address,
+        .initialises_in_pieces = config->initialises_in_pieces,
         .pages_in_patched_only = config->pages_in_patched_only,
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,

@@ -177,6 +177,7 @@ struct run_config {
     bool pages_through_aperture;  /* the driver wants paging buffers in its aperture */
     bool hides_buffer_address;    /* GpuMmu: paging buffers have no GPU address */
     bool names_allocations;       /* physical: the client, in patch locations that it hands in */
+    bool initialises_in_pieces;   /* GpuMmu: a new table comes by several calls */
     bool pages_in_patched_only;   /* physical: not what is in a list and no patch location names */
     unsigned render_piece_refs;   /* physical: split points after so many references; 0: none */
     bool splits_dma_buffers;      /* at every one of them */

@@ -110,6 +110,7 @@ static const struct run_option rows[] = {
     CHOICE(pages_through_aperture, "paging-segment", "system|aperture"),
     CHOICE(hides_buffer_address, "paging-address", "virtual|none"),
     CHOICE(names_allocations, "patch-locations", "none|each"),
+    CHOICE(initialises_in_pieces, "initial-update", "whole|pieces"),
     CHOICE(pages_in_patched_only, "brought-in", "listed|patched"),
     NUMBER(render_piece_refs, "render-piece"),
     CHOICE(renames, "rename", "no|yes"),

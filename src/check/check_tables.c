@@ -609,8 +609,8 @@ bool check_tables_update(struct check_ledger *ledger,
         return false;
     if (end > UINT32_MAX || update->PageTableLevel != table->level)
         return true; /* unlawful, and told */
-    if (is_initial && update->StartIndex <= table->initialised_count) {
-        table->initialised_count = (uint32_t)max_u64(table->initialised_count, end);
+    if (is_initial) {
+        table->initialised_count += update->NumPageTableEntries;
         table->is_initialised =
             table->initialised_count >= check_level_entries(ledger, table->level, table->is_64k);
         if (table->level == 1 && check_root_grows(ledger))

@@ -54,7 +54,7 @@ struct check_table {
     uint64_t cpu_address, gpu_address; /* as operations name it, 0: none did */
     uint64_t place;                    /* CHECK_PLACE(), CHECK_NOWHERE: not known */
     uint64_t epoch;             /* in which it was initialised; 0: what it says is not known */
-    uint32_t initialised_count; /* entries, from the first on, with InitialUpdate */
+    uint32_t initialised_count; /* entries with InitialUpdate, in any order */
     bool is_current;            /* no other memory has taken its role */
     bool is_initialised, is_evicted;
     uint64_t event;     /* of its initialisation */

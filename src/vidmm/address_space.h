@@ -38,6 +38,7 @@ struct page_table {
     uint64_t first_va;
     bool is_64k;                    /* a leaf of 64 KiB pages */
     bool is_initialised, is_linked; /* in the order of the paging queue */
+    unsigned initialised_parts;     /* by page_table_op_initialise_part, while it is not done */
     bool is_shadowed;               /* its parent's entry maps a large page instead */
     bool is_detached;               /* out of the tree; a burial has it */
     struct list fresh;              /* in a mapping's list of tables to initialise and link */
@@ -107,6 +108,9 @@ void page_table_op_farewell(struct address_space *space, struct page_table *tabl
 /* Operations. They fill *args; the entries last until the next one is filled. */
 void page_table_op_initialise(struct address_space *space, struct page_table *table,
                               DXGKARG_BUILDPAGINGBUFFER *args);
+/* The same, or the next of several pieces where the system makes some; true: it is the last. */
+bool page_table_op_initialise_part(struct address_space *space, struct page_table *table,
+                                   DXGKARG_BUILDPAGINGBUFFER *args);
 void page_table_op_link(struct address_space *space, struct page_table *table,
                         DXGKARG_BUILDPAGINGBUFFER *args);
 /* Maps the table itself into the paging process's window (GPU_VIRTUAL). */

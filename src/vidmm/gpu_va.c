@@ -101,8 +101,9 @@ static enum job_step next_of_tables(struct address_space *space, struct job *job
                 job->phase = PHASE_ENTRIES;
                 break;
             }
-            page_table_op_initialise(space, container_of(*at, struct page_table, fresh), args);
-            *at = (*at)->next;
+            if (page_table_op_initialise_part(space, container_of(*at, struct page_table, fresh),
+                                              args))
+                *at = (*at)->next;
             return JOB_OPERATION;
 
         default:

@@ -268,6 +268,7 @@ static void collect(struct page_table *table, struct list *tables)
     list_remove(&table->fresh);
     list_push_back(tables, &table->fresh);
     table->is_initialised = table->is_linked = table->is_shadowed = false;
+    table->initialised_parts = 0;
     for (i = 0; i < table->child_count; i++) {
         if (table->children[i])
             collect(table->children[i], tables);
@@ -398,6 +399,48 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
     update->Flags.Repeat = 1;
     set_range(vidmm, update, table->first_va, 0, table->memory.entry_count);
     table->is_initialised = true;
+}
+
+/* As many entries of a new table come without Repeat where it comes in pieces. */
+#define LISTED_ENTRIES 16
+
+/*
+ * As Windows has been seen to (docs/observed.md): by Repeat what lies before some entries, then what lies
+ * behind them, then those.
+ */
+bool page_table_op_initialise_part(struct address_space *space, struct page_table *table,
+                                   DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
+    uint64_t count = table->memory.entry_count, first, length;
+    uint64_t bytes =
+        table->is_64k ? PAGES_64K * PAGE_BYTES : page_table_coverage(space->vidmm, table->level);
+
+    page_table_op_initialise(space, table, args);
+    if (!space->vidmm->config.initialises_in_pieces || update->pPageTableEntries64KB ||
+        count < 4 * LISTED_ENTRIES)
+        return true;
+    first = 1 + (7 * table->index) % (count - LISTED_ENTRIES - 1);
+    length = LISTED_ENTRIES;
+    switch (table->initialised_parts++) {
+    case 0:
+        length = first;
+        first = 0;
+        break;
+    case 1:
+        first += LISTED_ENTRIES;
+        length = count - first;
+        break;
+    default:
+        update->Flags.Repeat = 0;
+        memset(update->pPageTableEntries, 0, LISTED_ENTRIES * sizeof(DXGK_PTE));
+        table->initialised_parts = 0;
+        break;
+    }
+    space->vidmm->statistics.page_table_entries_written -= count;
+    set_range(space->vidmm, update, table->first_va + first * bytes, (unsigned)first, length);
+    table->is_initialised = !table->initialised_parts;
+    return table->is_initialised;
 }
 
 /* What an entry above the leaf says of a child; invalid while there is none, or none that is linked. */

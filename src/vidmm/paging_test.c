@@ -272,6 +272,33 @@ static void content_survives_in_paging_buffers_without_an_address(void **state)
     }
 }
 
+/* docs/observed.md: what lies before some entries, what lies behind, those. */
+static void tables_are_begun_in_pieces(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        unsigned calls[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            struct rig_config config = rig_model(model);
+            struct rig_object object;
+            struct rig *rig;
+
+            config.initialises_in_pieces = i;
+            rig = rig_create(&config);
+            rig->initial_updates = 0;
+            rig_object(rig, 110, 1, &object);
+            rig_map(rig, &object);
+            rig_make_resident(rig, &object);
+            rig_gpu(rig, &object, RIG_PROGRAM_STEPS);
+            calls[i] = rig->initial_updates;
+            rig_destroy_object(rig, &object);
+            rig_free(rig);
+        }
+        assert_true(calls[0] > 0);
+        assert_true(calls[1] > calls[0]);
+    }
+}
+
 /* PB-018, APER-005 */
 static void paging_buffers_are_in_the_aperture_that_the_driver_names(void **state)
 {
@@ -485,6 +512,7 @@ int main(void)
         cmocka_unit_test(what_may_be_mapped_in_all_apertures_is_limited),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(content_survives_in_paging_buffers_without_an_address),
+        cmocka_unit_test(tables_are_begun_in_pieces),
         cmocka_unit_test(paging_buffers_are_in_the_aperture_that_the_driver_names),
         cmocka_unit_test(a_paging_buffer_that_is_not_mapped_at_once_ends_the_start),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),

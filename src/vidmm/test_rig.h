@@ -69,6 +69,7 @@ struct rig_config {
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
     bool pages_through_aperture;          /* PagingBufferSegmentId; physical model */
     bool hides_address;                   /* vidmm_config.hides_buffer_address; one buffer */
+    bool initialises_in_pieces;           /* vidmm_config.initialises_in_pieces */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t system_pages;                /* 0: 8192 */
@@ -89,6 +90,7 @@ struct rig_page {
 
 struct rig_table {
     bool is_initialised;
+    unsigned initial_entries; /* written by InitialUpdate */
     unsigned level;
     HANDLE process;
     uint64_t first_va;
@@ -254,6 +256,7 @@ struct rig {
 
     const char *expected_rules; /* driver_error may say these */
     unsigned rule_count;        /* how often it did */
+    unsigned initial_updates;   /* accepted calls */
     unsigned eviction_count;
     unsigned trim_count;
     uint64_t last_trim_bytes;

@@ -161,6 +161,7 @@ static inline struct rig_table *rig_fresh_table(struct rig *rig, struct rig_page
     EXPECT(table->entries && table->protections);
     memset(table->entries, 0xff, 256 * sizeof *table->entries); /* garbage: valid, and nowhere */
     table->is_initialised = false;
+    table->initial_entries = 0;
     return table;
 }
 
@@ -212,7 +213,7 @@ static inline void rig_run_update(struct rig *rig, struct rig_operation *operati
     unsigned level = update->PageTableLevel;
     struct rig_table *table;
 
-    if (update->Flags.InitialUpdate && first == 0) {
+    if (update->Flags.InitialUpdate && !update->StartIndex && first == 0) {
         table = rig_fresh_table(rig, page);
         table->level = level;
         table->process = update->hProcess;
@@ -250,8 +251,10 @@ static inline void rig_run_update(struct rig *rig, struct rig_operation *operati
         *place = *entry;
         table->protections[update->StartIndex + unit] = update->DriverProtection;
     }
-    if (update->Flags.InitialUpdate && first + count == operation->units)
-        table->is_initialised = true;
+    if (update->Flags.InitialUpdate && first + count == operation->units) {
+        table->initial_entries += update->NumPageTableEntries;
+        table->is_initialised = table->initial_entries == 1u << rig_index_bits[level];
+    }
 }
 
 static inline void rig_accept_update(struct rig *rig, struct rig_operation *operation)
@@ -268,9 +271,13 @@ static inline void rig_accept_update(struct rig *rig, struct rig_operation *oper
     EXPECT(rig_index(level, update->FirstPteVirtualAddress) == update->StartIndex);
     EXPECT(update->FirstPteVirtualAddress % rig_coverage(level) == 0);
     EXPECT(!level || (!allocation && !update->DriverProtection));
-    if (update->Flags.InitialUpdate)
-        EXPECT(update->Flags.Repeat && update->StartIndex == 0 &&
-               update->NumPageTableEntries == entries && !operation->entries[0].Valid);
+    if (update->Flags.InitialUpdate) {
+        EXPECT(!operation->entries[0].Valid);
+        EXPECT(rig->config.initialises_in_pieces ||
+               (update->Flags.Repeat && update->StartIndex == 0 &&
+                update->NumPageTableEntries == entries));
+        rig->initial_updates++;
+    }
     for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
         const DXGK_PTE *entry = &operation->entries[update->Flags.Repeat ? 0 : i];
         struct rig_page *page;

@@ -225,6 +225,8 @@ const struct workload_option_info workload_options[] = {
      "GpuMmu: whether paging buffers in system memory have an address in the paging process"},
     {"patch-locations", WORKLOAD_OPTION_CHOICE, "none|each", 0, 0,
      "physical model: the client hands in a patch location for each allocation"},
+    {"initial-update", WORKLOAD_OPTION_CHOICE, "whole|pieces", 0, 0,
+     "GpuMmu: whether one call with InitialUpdate writes a new page table, or several do"},
     {"brought-in", WORKLOAD_OPTION_CHOICE, "listed|patched", 0, 0,
      "physical model: bring in all of an allocation list, or what patch locations name"},
     {"rename", WORKLOAD_OPTION_CHOICE, "no|yes", 0, 0,
