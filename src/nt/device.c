@@ -80,7 +80,7 @@ struct _FILE_OBJECT {
 struct neighbour {
     struct list link;
     struct nt_neighbour is;
-    DEVICE_OBJECT device;
+    DEVICE_OBJECT *device; /* not in here: its alignment would be that of the list's end, too */
 };
 
 static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name);
@@ -109,6 +109,7 @@ void nt_files_fini(struct nt *nt)
             container_of(list_first(&nt->neighbours), struct neighbour, link);
 
         list_remove(&neighbour->link);
+        base_free(nt->services, neighbour->device, sizeof *neighbour->device);
         base_free(nt->services, neighbour, sizeof *neighbour);
     }
 }
@@ -124,11 +125,15 @@ static DEVICE_OBJECT *describe_device(DEVICE_OBJECT *device)
 NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is)
 {
     struct neighbour *neighbour = base_alloc(nt->services, sizeof *neighbour);
+    DEVICE_OBJECT *device = base_alloc(nt->services, sizeof *device);
 
-    if (!neighbour)
+    if (!neighbour || !device) {
+        base_free(nt->services, neighbour, sizeof *neighbour);
+        base_free(nt->services, device, sizeof *device);
         return STATUS_NO_MEMORY;
+    }
     neighbour->is = *is;
-    describe_device(&neighbour->device);
+    neighbour->device = describe_device(device);
     list_push_back(&nt->neighbours, &neighbour->link);
     return STATUS_SUCCESS;
 }
@@ -142,7 +147,7 @@ static PDEVICE_OBJECT find_any_device(struct nt *nt, PCUNICODE_STRING name)
         return describe_device(&nt->graphics_device);
     list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
         if (is_text(name, neighbour->is.path))
-            return &neighbour->device;
+            return neighbour->device;
     }
     return device_of_name(nt, name);
 }
@@ -419,7 +424,7 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request
     struct neighbour *neighbour;
 
     list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
-        if (device == &neighbour->device)
+        if (device == neighbour->device)
             return answer(&neighbour->is, request);
     }
     if (device == &nt->physical_device)
