@@ -1,6 +1,6 @@
 # GPU models that are examples of plug-ins (docs/gpu-models.md), and the tests that drive them.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
-    foreach(model tutorial sdma)
+    foreach(model tutorial sdma virtio_gpu)
         add_library(gpu_${model} MODULE ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c)
         target_link_libraries(gpu_${model} PRIVATE drydock_flags)
         set_target_properties(gpu_${model} PROPERTIES PREFIX "" OUTPUT_NAME ${model}
@@ -8,6 +8,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         add_dependencies(bench_gpu_plugin_test gpu_${model})
     endforeach()
     add_dependencies(bench_driver_sdma_test gpu_sdma)
+    add_dependencies(bench_virtio_gpu_test gpu_virtio_gpu)
 
     # Models that are refused, or that a run has to survive.
     foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE CRASHING LATE HANGING STORMING BUSY)
@@ -20,7 +21,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         add_dependencies(bench_gpu_plugin_test gpu_odd_${name})
         add_dependencies(bench_driver_sdma_test gpu_odd_${name})
     endforeach()
-    foreach(test gpu_plugin_test driver_sdma_test)
+    foreach(test gpu_plugin_test driver_sdma_test virtio_gpu_test)
         target_compile_definitions(bench_${test} PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
     endforeach()
 

@@ -691,6 +691,8 @@ static void execute_once(const struct run_config *config, const struct workload 
         miniport_raw_abandon();
         if (run->nt)
             nt_abandon(run->nt);
+        if (run->machine)
+            machine_forget_events(run->machine); /* waits lie on stacks that are gone */
         driver_image_abandon(run->image);
         if (run->has_events)
             run_event_log_close(&run->events);

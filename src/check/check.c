@@ -138,6 +138,7 @@ unsigned check_stands_still(struct check *check)
                      packet->fence, packet->node,
                      packet->is_paging ? "paging packet" : "packet of a client");
     }
+    check->stands_still |= count > 0;
     return count;
 }
 
@@ -183,9 +184,15 @@ void check_client(struct check *check, const struct check_client_event *event)
     check->client_event = NULL;
 }
 
+static bool is_silent(const struct check *check, enum rule_id rule)
+{
+    return check->ledger.is_pulled_out ||
+           (check->stands_still && rule_get(rule)->side == RULE_SIDE_OS);
+}
+
 bool check_holds(struct check *check, enum rule_id rule, bool holds)
 {
-    if (check->ledger.is_pulled_out)
+    if (is_silent(check, rule))
         return true;
     check->config.counts->evaluated[rule]++;
     return holds;
@@ -276,7 +283,7 @@ void check_report(struct check *check, enum rule_id rule, const struct check_obj
     va_list arguments;
 
     ASSERT(rule != RULE_NONE);
-    if (check->ledger.is_pulled_out)
+    if (is_silent(check, rule))
         return;
     check->config.counts->broken[rule]++;
     memset(finding, 0, sizeof *finding);

@@ -1,3 +1,4 @@
+#include "check/check_private.h"
 #include "check/test_rig_submit.h"
 
 /* ---- What is submitted and reported ---- */
@@ -144,6 +145,9 @@ static void a_packet_that_is_never_reported_is_found_when_all_stands_still(void 
         if (way == 0) {
             rig_expect_only(rig, RULE_FENCE_004);
             assert_non_null(strstr(rig->last.text, "never reported complete"));
+            assert_true(check_holds(rig->check, RULE_PWR_007, true));
+            check_report(rig->check, RULE_PWR_007, NULL, "", "not ended in order");
+            rig_expect_only(rig, RULE_FENCE_004);
         }
         rig_fini(rig);
     }

@@ -39,6 +39,8 @@ struct check {
     struct guard_verdict dma_verdict, private_verdict; /* of the last call */
     struct patch_verdict patch_verdict;
     bool is_whole, has_layer;
+    bool
+        stands_still; /* by the driver's doing: what our side does from here on is torn down, and judged by no rule */
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;
     struct finding finding; /* being made */

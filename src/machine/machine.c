@@ -156,10 +156,16 @@ void machine_schedule(struct machine *machine, struct machine_event *event, uint
 
 void machine_cancel(struct machine *machine, struct machine_event *event)
 {
-    if (!event->is_scheduled)
+    if (!event->is_scheduled || machine->has_forgotten_events)
         return;
     heap_remove(&machine->events, &event->node);
     event->is_scheduled = false;
+}
+
+void machine_forget_events(struct machine *machine)
+{
+    heap_init(&machine->events, machine->events.is_before);
+    machine->has_forgotten_events = true;
 }
 
 bool machine_run_next(struct machine *machine)

@@ -175,6 +175,9 @@ void machine_schedule(struct machine *machine, struct machine_event *event, uint
 /* Harmless when not scheduled. */
 void machine_cancel(struct machine *machine, struct machine_event *event);
 
+/* Some that are scheduled lie in memory that is gone: none of them is looked at again, nor is any cancelled. */
+void machine_forget_events(struct machine *machine);
+
 /* Advance to the first event and run it; false when there is none. It may schedule itself again. */
 bool machine_run_next(struct machine *machine);
 

@@ -64,6 +64,7 @@ struct machine {
     uint64_t now_ns;
     uint64_t next_sequence;
     struct heap events;
+    bool has_forgotten_events;
 
     const struct machine_registers *registers;
     void *registers_context;

@@ -350,6 +350,27 @@ static void events_run_by_time_and_then_in_order(void **state)
     machine_destroy(machine);
 }
 
+/* One of them lay on a stack that is gone. */
+static void forgotten_events_are_not_looked_at(void **state)
+{
+    struct machine *machine = new_machine(MACHINE_SCATTERED, 3);
+    struct log *gone = calloc(1, sizeof *gone);
+    int order[1], count = 0;
+    struct log log = {.machine = machine, .count = &count, .order = order};
+
+    assert_non_null(gone);
+    *gone = log;
+    machine_schedule(machine, &gone->event, 10, note, gone);
+    machine_schedule(machine, &log.event, 20, note, &log);
+    memset(gone, 0xa5, sizeof *gone);
+    free(gone);
+    machine_forget_events(machine);
+    machine_cancel(machine, &log.event);
+    assert_false(machine_run_next(machine));
+    assert_int_equal(count, 0);
+    machine_destroy(machine);
+}
+
 struct line {
     struct machine *machine;
     int calls;
@@ -458,6 +479,7 @@ int main(void)
         cmocka_unit_test(the_bus_finds_ram_registers_and_local_memory),
         cmocka_unit_test(mappings_show_memory_and_recognise_registers),
         cmocka_unit_test(events_run_by_time_and_then_in_order),
+        cmocka_unit_test(forgotten_events_are_not_looked_at),
         cmocka_unit_test(the_line_is_delivered_until_it_falls),
         cmocka_unit_test(a_line_that_nobody_lowers_is_lost_not_endless),
         cmocka_unit_test(a_link_carries_one_transfer_after_another),
