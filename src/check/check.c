@@ -138,6 +138,10 @@ unsigned check_stands_still(struct check *check)
                      packet->fence, packet->node,
                      packet->is_paging ? "paging packet" : "packet of a client");
     }
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT && !check->ledger.has_hung; i++) {
+        if (watchers[i]->stands_still)
+            count += watchers[i]->stands_still(check, check->states[i]);
+    }
     check->stands_still |= count > 0;
     return count;
 }

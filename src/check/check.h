@@ -200,7 +200,8 @@ bool check_explain_address(const struct check *check, const void *address,
 
 /*
  * Nothing more will happen in the bench. What the driver was handed then and has not reported is reported
- * (FENCE-004), once for each node: how many nodes; 0: it has nothing to do with the driver. The manager's rules
+ * (FENCE-004), once for each node, and so are preemptions: how many of these; 0: it
+ * has nothing to do with the driver. The manager's rules
  * are silent from then on: what it takes down does not end in order.
  */
 unsigned check_stands_still(struct check *check);

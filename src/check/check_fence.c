@@ -33,6 +33,7 @@ struct fence_watch {
     unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
     bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
     bool is_notify_due;    /* ... and NotifyDpc not called yet */
+    bool is_notify_missed; /* ... nor by the DPC that was there for it, nor since */
 };
 
 static struct fence_node *node_of(struct fence_watch *watch, unsigned node)
@@ -274,6 +275,29 @@ static void check_unreported(struct check *check, unsigned node)
     }
 }
 
+/* What was reported and nobody was told of has been found when it happened. */
+static unsigned stands_still(struct check *check, void *state)
+{
+    struct fence_watch *watch = state;
+    unsigned count = watch->is_notify_missed;
+
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        const struct fence_node *node = &watch->nodes[i];
+
+        if (!node->is_preempting)
+            continue;
+        count++;
+        if (!node->was_empty && !check_holds(check, RULE_FENCE_007, false))
+            check_report(
+                check, RULE_FENCE_007, NULL, "DmaPreempted.PreemptionFenceId",
+                "0x%x was asked for on node %u and is never reported: nothing is left that "
+                "could happen (Windows resets the adapter after 2 s)",
+                node->preemption, i);
+    }
+    check_unanswered(check, watch, 0, CHECK_MAX_NODES);
+    return count;
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
@@ -294,6 +318,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (!check_holds(check, RULE_FENCE_004, !watch->is_notify_due))
             check_report(check, RULE_FENCE_004, NULL, "",
                          "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
+        watch->is_notify_missed |= watch->is_notify_due;
         watch->is_notify_due = false;
         break;
     case MINIPORT_DDI_PreemptCommand:
@@ -481,6 +506,7 @@ static void callback(struct check *check, void *state, const struct check_callba
         watch->is_dpc_due = false;
         break;
     case TRACE_CALLBACK_notify_dpc:
+        watch->is_notify_missed = false;
         watch->is_notify_due = false;
         break;
     default:
@@ -524,4 +550,5 @@ const struct check_watcher check_fence_watcher = {
     .after = after,
     .callback = callback,
     .gpu = gpu,
+    .stands_still = stands_still,
 };

@@ -122,7 +122,33 @@ static void a_dpc_that_tells_nobody_is_found(void **state)
     interrupt_in_a_way(rig, &way);
     rig_expect_only(rig, RULE_FENCE_004);
     assert_string_equal(rig->last.detail.where, "DxgkDdiDpcRoutine");
+    assert_int_equal(check_stands_still(rig->check), 1);
+    rig_expect_only(rig, RULE_FENCE_004);
+    rig_complete(rig, RIG_CLIENT_NODE, rig_render(rig)); /* and is told of both */
+    assert_int_equal(check_stands_still(rig->check), 0);
     rig_fini(rig);
+    free(rig);
+}
+
+static void a_preemption_that_is_never_reported_is_found_when_all_stands_still(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int way = 0; way < 2; way++) {
+        DXGKARG_PREEMPTCOMMAND arg = {.PreemptionFenceId = 9, .NodeOrdinal = RIG_CLIENT_NODE};
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = way == 0 ? rig_render(rig) : 0;
+        miniport_preempt_command(rig->top, NULL, &arg);
+        if (way == 0)
+            rig_complete(rig, RIG_CLIENT_NODE, fence);
+        assert_int_equal(check_stands_still(rig->check), 1);
+        rig_expect_only(rig, way == 0 ? RULE_FENCE_007 : RULE_FENCE_008);
+        assert_non_null(strstr(rig->last.text, way == 0 ? "never reported" : "never answered"));
+        rig_fini(rig);
+    }
     free(rig);
 }
 
@@ -482,6 +508,7 @@ int main(void)
         RULE_PAIR(FENCE_003),
         RULE_PAIR(FENCE_004),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
+        cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
         RULE_PAIR(FENCE_005),
         RULE_PAIR(FENCE_006),

@@ -175,7 +175,7 @@ struct check_allocation {
 struct check_open_allocation {
     struct check_object object;
     unsigned times;
-    void *allocation;            /* the driver's handle, NULL: it has not asked for it */
+    void *allocation; /* the driver's handle, NULL: it has not asked for it */
     uint64_t allocation_number;
 };
 
@@ -288,7 +288,7 @@ struct check_ledger {
     uint64_t instances_created;
     bool is_whole;
     bool has_gpu;            /* it tells what it does */
-    bool has_hung; /* the bench made it */
+    bool has_hung;           /* the bench made it */
     bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
     uint64_t movement_epoch; /* of struct check_movement */
 

@@ -85,6 +85,8 @@ struct check_watcher {
     /* What the client says, as entered; its allocations are there still when it destroys them. */
     void (*client)(struct check *check, void *state, const struct check_client_event *event);
     void (*end)(struct check *check, void *state, bool is_orderly);
+    /* Nothing more will happen: how much of what is awaited the driver owes. */
+    unsigned (*stands_still)(struct check *check, void *state);
 };
 
 /* All of them, in the order in which they are asked. */
