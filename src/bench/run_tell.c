@@ -505,11 +505,14 @@ static const void *on_paging(void *context)
 static void on_missing(void *context, const char *name)
 {
     struct run_assembly *run = context;
+    bool is_display_only = strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0;
 
     tell_frames(run,
-                run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                                  "in %s the driver calls %s, which the bench does not have",
-                                  where_it_runs(run), name));
+                run_result_report(
+                    run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                    "in %s the driver calls %s, which the bench does not have%s",
+                    where_it_runs(run), name,
+                    is_display_only ? ": a display-only driver has no memory DDIs to check" : ""));
 }
 
 static void on_misuse(void *context, const char *text)
