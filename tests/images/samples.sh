@@ -59,7 +59,7 @@ judge CosKmd "SEG-009 SEG-012 SEG-016 " "$content" \
     --allocation-data "0x63616578:u32 1:u32 size:u32 1:u32*2 size:u32 1:u32*2 0:u32*4 0:u32 1:u32 0:u32 1:u32*2 0:u32*13 width:u32 height:u32 size:u32 0x100:u32 size:u64 0:u64" \
     --command-data "0x43534342:u32 0:u32 1:u32 0:u32*5"
 judge RosKmd "SEG-009 SEG-012 " \
-    "$content ALLOC-009 submission broken FENCE-002 FENCE-008 RES-001 TDR-001 TDR-005 TDR-007 TDR-008" \
+    "$content ALLOC-009 submission FENCE-002 FENCE-004 FENCE-007 FENCE-008 RES-001 TDR-001 TDR-005 TDR-007 TDR-008" \
     --surroundings 'id=ACPI\VEN_BCM&DEV_2850 value:RenderOnly=1 device:\DosDevices\RPIQ@4=0x80000000' \
     --allocation-data "1:u32 size:u32 1:u32*2 size:u32 1:u32*2 0:u32*4 28:u32 1:u32 0:u32 1:u32*2 0:u32*13 width:u32 height:u32 size:u32" \
     --command-data "0x52534342:u32 0:u32 1:u32 0:u32*5"
