@@ -241,7 +241,7 @@ const struct zoo_defect zoo_observed_defects[] = {
           "reports all that it was given when one of it has completed"),
     PLANT("TDR-fence-of-any-node", ZOO_GPUMMU | ZOO_IOMMU, "TDR-007", plant_shared_fence,
           "keeps one last completed fence for all nodes, and reports it as aborted"),
-    PLANT("TDR-reset-claimed", ZOO_ALL, "TDR-012", plant_claimed_reset,
+    PLANT("TDR-reset-claimed", ZOO_ALL, "TDR-012 FENCE-002", plant_claimed_reset,
           "says that it has reset the GPU, and has not"),
     {0},
 };

@@ -144,7 +144,8 @@ struct drydock_gpu_pci {
     const uint8_t *capabilities;
     uint32_t capability_bytes;
     /* Interrupts that are signalled by message, which are raise_interrupt()'s numbers from 0 on, and
-     * resources of the driver. 0: one by line, which it shares. */
+     * resources of the driver. 0: one by line, which it shares. At most 2048, and 32 without a list of
+     * capabilities of its own; a number from there on is raised for nobody. */
     uint32_t message_count;
 };
 

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "bench/cage.h"
+#include "bench/distrust.h"
 #include "bench/host.h"
 #include "bench/vigil.h"
 #include "image/image.h"
@@ -598,6 +599,18 @@ static void look(const char *path, struct traits *out)
 }
 
 /* A driver may do anything, already there: it runs in a process that may end. */
+/* An image may have written over what its process hands over. */
+static void distrust_traits(struct traits *traits)
+{
+    traits->error[sizeof traits->error - 1] = traits->gpu[sizeof traits->gpu - 1] = '\0';
+    traits->is_known = distrust_truth(&traits->is_known);
+    traits->is_physical = distrust_truth(&traits->is_physical);
+    traits->has_caps = distrust_truth(&traits->has_caps);
+    traits->caps.is_virtual = distrust_truth(&traits->caps.is_virtual);
+    traits->caps.has_gpummu = distrust_truth(&traits->caps.has_gpummu);
+    traits->caps.has_iommu = distrust_truth(&traits->caps.has_iommu);
+}
+
 static void look_from_afar(const char *path, struct traits *out)
 {
     struct traits *shared =
@@ -620,6 +633,7 @@ static void look_from_afar(const char *path, struct traits *out)
         ;
     *out = *shared;
     munmap(shared, sizeof *shared);
+    distrust_traits(out);
     if (out->is_known)
         out->error[0] = '\0'; /* what happens behind DriverEntry is told of when it is played */
     if (child < 0)

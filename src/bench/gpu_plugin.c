@@ -12,6 +12,8 @@
 
 #define INTERRUPT_LATENCY_NS 500u
 #define SYSTEM_PAGE_BYTES    4096u
+#define MOST_MESSAGES        2048u /* of MSI-X */
+#define MOST_MSI             32u
 #define MOST_HAPPENINGS      500000u /* without anything for the driver to do: it goes on for ever */
 
 /* Something that will happen to the model: a call of its own, or (fn NULL) an interrupt. */
@@ -165,10 +167,13 @@ static void cancel(void *context, void *argument)
     }
 }
 
+/* One of a number that the function does not have goes nowhere. */
 static void raise_interrupt(void *context, uint32_t message)
 {
     struct gpu_plugin *plugin = context;
-    struct plugin_event *event = plugin->is_off ? NULL : plan(plugin, INTERRUPT_LATENCY_NS);
+    bool is_there = message == 0 || message < machine_pci(plugin->machine)->message_count;
+    struct plugin_event *event =
+        plugin->is_off || !is_there ? NULL : plan(plugin, INTERRUPT_LATENCY_NS);
 
     if (event)
         event->message = message;
@@ -475,6 +480,9 @@ static bool show_function(struct gpu_plugin *plugin)
         pci.message_count = 1;
         return machine_set_pci(plugin->machine, &pci);
     }
+    if (own->message_count > MOST_MESSAGES ||
+        (!own->capabilities && (own->message_count > MOST_MSI || own->capability_bytes)))
+        return false;
     pci = (struct machine_pci){
         .vendor_id = own->vendor_id,
         .device_id = own->device_id,

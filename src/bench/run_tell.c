@@ -8,9 +8,10 @@
 #include "base/assert.h"
 #include "bench/bare_device.h"
 #include "bench/run_private.h"
+#include "bench/run_tables.h"
+#include "bench/vigil.h"
 #include "miniport/raw.h"
 #include "nt/exception.h"
-#include "bench/run_tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -551,6 +552,11 @@ void run_tell_overwritten(void *context, enum miniport_ddi ddi, const char *memb
         run_result_place(finding);
 }
 
+static bool runs_model(void *context)
+{
+    return vigil_runs_model();
+}
+
 struct nt_host run_tell_kernel(struct run_assembly *run)
 {
     return (struct nt_host){.context = run,
@@ -559,6 +565,7 @@ struct nt_host run_tell_kernel(struct run_assembly *run)
                             .missing = on_missing,
                             .crash = on_crash,
                             .owns_address = owns_address,
+                            .runs_foreign = runs_model,
                             .misuse = on_misuse,
                             .deadlock = on_deadlock};
 }

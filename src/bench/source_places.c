@@ -73,6 +73,7 @@ static FILE *ask(const char *image_path, const struct places *places, pid_t *pid
                                     "--output-style=LLVM"};
     posix_spawn_file_actions_t actions;
     int ends[2], error;
+    FILE *file;
 
     if (snprintf(object, sizeof object, "--obj=%s", image_path) >= (int)sizeof object ||
         pipe2(ends, O_CLOEXEC) != 0)
@@ -88,11 +89,12 @@ static FILE *ask(const char *image_path, const struct places *places, pid_t *pid
     error = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    if (error) {
+    file = error ? NULL : fdopen(ends[0], "r");
+    if (!file)
         close(ends[0]);
-        return NULL;
-    }
-    return fdopen(ends[0], "r");
+    if (!file && !error)
+        waitpid(*pid, NULL, 0);
+    return file;
 }
 
 /* "/home/me/mygpu/src/mygpu.c:123:9" to "src/mygpu.c:123" in /home/me/mygpu, "mygpu.c:123" elsewhere. */

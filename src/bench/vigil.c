@@ -130,6 +130,11 @@ const char *vigil_enter_model(const char *what)
     return before;
 }
 
+bool vigil_runs_model(void)
+{
+    return current && current->model;
+}
+
 bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
                         size_t size)
 {

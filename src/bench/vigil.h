@@ -65,6 +65,7 @@ void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, siz
 
 /* What of a GPU model (bench/gpu_plugin.h) runs from now on, a literal; gives what ran before, NULL: nothing. */
 const char *vigil_enter_model(const char *what);
+bool vigil_runs_model(void);
 
 /*
  * False: the end, of which `how` tells, is not that of a GPU model. Else a sentence that says so: the run tells

@@ -112,8 +112,14 @@ static void check_signalled(struct check *check, const struct fence_watch *watch
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     HANDLE *fences = data->NativeFenceSignaled.pSignaledNativeFenceArray;
+    UINT count = data->NativeFenceSignaled.SignaledNativeFenceCount;
 
-    for (UINT i = 0; fences && i < data->NativeFenceSignaled.SignaledNativeFenceCount; i++) {
+    if (!check_holds(check, RULE_FENCE_013, count <= MAX_FENCES)) {
+        check_report(check, RULE_FENCE_013, NULL, "SignaledNativeFenceCount",
+                     "is %u; there have never been so many native fences", count);
+        return;
+    }
+    for (UINT i = 0; fences && i < count; i++) {
         if (!check_holds(check, RULE_FENCE_013, is_alive(watch, fences[i])))
             check_report(check, RULE_FENCE_013, NULL, "pSignaledNativeFenceArray",
                          "element %u is %p, which is no native fence, or one that was destroyed", i,

@@ -33,7 +33,7 @@ static void begin_call(struct check *check, struct check_call *call)
     call->event = ++check->event;
     call->outer = check->call;
     check->call = call;
-    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer)
+    if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
         guard_settle(&check->private_guard); /* the driver may look at it in the real buffer */
     if (call->ddi == MINIPORT_DDI_OpenAllocation)
         memset(check->ledger.asked, 0, sizeof check->ledger.asked);

@@ -233,6 +233,7 @@ crash_of_handling(struct nt *nt, const struct image_context *at, NTSTATUS status
 
     memcpy(state.general, at->general, sizeof state.general);
     memcpy(state.vector, at->vector, sizeof state.vector);
+    nt->explained = NULL;
     exception_crash_unhandled(nt, &state, &record);
 }
 

@@ -57,6 +57,8 @@ struct nt_host {
     void (*crash)(void *context, const struct nt_crash *crash);
     /* Whether a fault at this address tells the host something: then it goes to its own handler. */
     bool (*owns_address)(void *context, const void *address);
+    /* Whether code runs that is neither the driver's nor the bench's, whose faults are not looked into. NULL: never. */
+    bool (*runs_foreign)(void *context);
     /*
      * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a sentence.
      * It goes on. NULL: nobody cares.

@@ -182,8 +182,8 @@ static const struct parameter *find_indirect(const struct parameter *parameters,
         size_t read = parameters[i].is_pointer ? read_words(parameters[i].value, words) : 0;
 
         for (size_t j = 0; j < min_u64(read, first); j++) {
-            if ((!words[j] && address >= NEAR_BYTES) || !leads_to(words[j], address, NEAR_BYTES))
-                continue;
+            if (!words[j] || !leads_to(words[j], address, NEAR_BYTES))
+                continue; /* zeros are everywhere, and tell nothing */
             first = j;
             found = &parameters[i];
             *out_byte = (unsigned)(j * sizeof *words);

@@ -436,6 +436,7 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
     } else if (offset == SGPU_REG_SLOT_PAGE) {
         gpu->register_page = value;
     } else if (offset == SGPU_REG_SLOT_PAGE + 4 && gpu->register_slot < gpu->slot_count) {
+        sgpu_note_slots(gpu, gpu->register_slot, 1);
         gpu->slots[gpu->register_slot++] =
             ((gpu->register_page | (uint64_t)value << 32) + 1) & ~SLOT_COHERENT;
     } else if (range_bound(gpu, offset)) {

@@ -40,6 +40,9 @@ static void aperture_slots_are_pointed_by_registers_too(void **state)
     rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x79);
     rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x7a); /* behind the last one: nothing */
     assert_int_equal(sgpu_aperture_page(rig.gpu, 16 * MiB / PAGE_BYTES - 1), 0x79);
+    sgpu_power_off(rig.gpu, SGPU_SLEEP_D3);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 3), SGPU_NO_PAGE);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 16 * MiB / PAGE_BYTES - 1), SGPU_NO_PAGE);
     rig_fini(&rig);
 }
 
