@@ -160,6 +160,8 @@ struct check_allocation {
     unsigned lock_count;
     bool is_offered, is_reclaiming; /* the latter until its request has ended */
     unsigned offer_class;
+    uint64_t
+        offer_rest; /* what paging_rests is when nothing of before the offer is under way any more */
     bool is_dropped;  /* content was given up since it was offered */
     bool had_content; /* when it was offered */
     bool has_entered; /* while it was offered, for work that was queued before */
@@ -296,6 +298,7 @@ struct check_ledger {
     bool is_operation_open; /* its last part is not built yet */
     struct check_stream streams[CHECK_MAX_STREAMS];
     unsigned stream_count;
+    uint64_t paging_rests; /* times that all that was built had run */
     uint64_t packets_submitted;
     struct id_map clients;                      /* by the client's name: allocations and devices */
     struct check_allocation *newest_allocation; /* that no name has been told of */
@@ -312,6 +315,9 @@ struct check_ledger {
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
 void check_ledger_fini(struct check_ledger *ledger);
+
+/* Nothing that the manager had built is under way. */
+bool check_paging_rests(const struct check_ledger *ledger);
 
 /* NULL: there is none with that handle. */
 struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,

@@ -328,6 +328,24 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     return packet;
 }
 
+bool check_paging_rests(const struct check_ledger *ledger)
+{
+    const struct check_packet *packet;
+    const struct check_built *piece;
+
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
+            if (piece->bytes) /* what wrote nothing is in no packet */
+                return false;
+        }
+    }
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->is_paging)
+            return false;
+    }
+    return true;
+}
+
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),
@@ -356,4 +374,5 @@ void check_ledger_interrupt(struct check_ledger *ledger,
             forget_preempted(ledger, packet);
         }
     }
+    ledger->paging_rests += check_paging_rests(ledger);
 }

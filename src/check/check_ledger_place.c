@@ -678,6 +678,7 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
                 holder->last_packet = ledger->packets_submitted;
             set_offered(ledger, allocation, true, false);
             allocation->offer_class = event->priority;
+            allocation->offer_rest = ledger->paging_rests + !check_paging_rests(ledger);
             allocation->is_dropped = false;
         }
         break;

@@ -363,7 +363,10 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
-/* Another one in the same segment that was to go before, and could. */
+/*
+ * Another one in the same segment that was to go before, and could. What was under way when it was offered may
+ * have been decided before.
+ */
 static const struct check_allocation *find_lower(const struct check_ledger *ledger,
                                                  const struct check_allocation *than)
 {
@@ -375,7 +378,8 @@ static const struct check_allocation *find_lower(const struct check_ledger *ledg
 
         if (allocation->is_offered && allocation->is_placed && !allocation->is_dying &&
             allocation->offer_class < than->offer_class && allocation->segment == than->segment &&
-            !allocation->pending && !check_find_user(ledger, allocation))
+            ledger->paging_rests >= allocation->offer_rest && !allocation->pending &&
+            !check_find_user(ledger, allocation))
             return allocation;
     }
     return NULL;

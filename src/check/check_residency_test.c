@@ -464,7 +464,7 @@ RULE_KEPT(RES_017)
 static const char second_name;
 
 /* Two allocations side by side; the first one is offered low, the second one high. */
-static void drop_one_of_two(struct rig *rig, bool is_first)
+static void drop_one_of_two(struct rig *rig, bool is_first, bool is_late)
 {
     const void *names[2] = {&first_name, &second_name};
     DXGKARG_BUILDPAGINGBUFFER drop;
@@ -481,10 +481,19 @@ static void drop_one_of_two(struct rig *rig, bool is_first)
         fill = rig_fill(allocations[i]);
         fill.Fill.Destination.SegmentAddress.QuadPart = i * 65536;
         run(rig, fill);
+        if (!is_late)
+            check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
+                                                                  .count = 1,
+                                                                  .allocations = &names[i],
+                                                                  .priority = i});
+    }
+    for (unsigned i = 2; is_late && i--;) {
         check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
                                                               .count = 1,
                                                               .allocations = &names[i],
                                                               .priority = i});
+        if (i) /* under way when the other one is offered */
+            build_and_submit(rig, rig_fill(rig_create_allocation(rig, NULL)));
     }
     drop = discard(allocations[is_first ? 0 : 1]);
     drop.DiscardContent.SegmentAddress.QuadPart = is_first ? 0 : 65536;
@@ -493,12 +502,25 @@ static void drop_one_of_two(struct rig *rig, bool is_first)
 
 RULE_BROKEN_IN(OFFER_001, RIG_PHYSICAL)
 {
-    drop_one_of_two(rig, false);
+    drop_one_of_two(rig, false, false);
 }
 
 RULE_KEPT_IN(OFFER_001, RIG_PHYSICAL)
 {
-    drop_one_of_two(rig, true);
+    drop_one_of_two(rig, true, false);
+}
+
+/* The one that was to go first was offered when paging was under way: what is built may have been decided before. */
+static void an_offer_comes_too_late_for_what_is_under_way(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    drop_one_of_two(rig, false, true);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
 }
 
 static void drop_used(struct rig *rig, bool is_finished)
@@ -658,6 +680,7 @@ int main(void)
         RULE_PAIR(RES_016),
         RULE_PAIR(RES_017),
         RULE_PAIR(OFFER_001),
+        cmocka_unit_test(an_offer_comes_too_late_for_what_is_under_way),
         RULE_PAIR(OFFER_002),
         RULE_PAIR(OFFER_003),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
