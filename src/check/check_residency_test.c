@@ -492,8 +492,12 @@ static void drop_one_of_two(struct rig *rig, bool is_first, bool is_late)
                                                               .count = 1,
                                                               .allocations = &names[i],
                                                               .priority = i});
-        if (i) /* under way when the other one is offered */
-            build_and_submit(rig, rig_fill(rig_create_allocation(rig, NULL)));
+        if (i) { /* under way when the other one is offered */
+            DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+            fill.Fill.Destination.SegmentAddress.QuadPart = 2 * 65536;
+            build_and_submit(rig, fill);
+        }
     }
     drop = discard(allocations[is_first ? 0 : 1]);
     drop.DiscardContent.SegmentAddress.QuadPart = is_first ? 0 : 65536;
