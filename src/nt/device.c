@@ -249,7 +249,8 @@ struct request {
     PVOID out;
     ULONG out_bytes;
     ULONG buffer_bytes; /* of irp.AssociatedIrp.SystemBuffer, in the pool; 0: there is none */
-    bool is_called, is_complete;
+    unsigned calls;     /* dispatch routines that have it: one may send it on to another device */
+    bool is_complete;
 };
 
 static struct request *create_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT device,
@@ -487,7 +488,7 @@ VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
         return;
     }
     request->is_complete = true;
-    if (!request->is_called)
+    if (!request->calls)
         finish(request); /* it was pending */
 }
 
@@ -505,11 +506,12 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
         return STATUS_INVALID_DEVICE_REQUEST;
     request->irp.Tail.Overlay.CurrentStackLocation = &request->location;
     request->irp.CurrentLocation = 1;
-    request->is_called = true;
+    request->calls++;
     status = function(device, &request->irp);
-    request->is_called = false;
+    request->calls--;
     if (request->is_complete) {
-        finish(request);
+        if (!request->calls)
+            finish(request);
         return status;
     }
     if (status == STATUS_PENDING)
@@ -517,7 +519,9 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
     nt_misuse(nt, "a dispatch routine returns 0x%08x and has not completed the request",
               (unsigned)status);
     request->irp.IoStatus.Status = status;
-    finish(request);
+    request->is_complete = true;
+    if (!request->calls)
+        finish(request);
     return status;
 }
 
@@ -535,7 +539,9 @@ NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
         return dispatch(nt, Device, request);
     status = serve(nt, Device, request);
     request->irp.IoStatus.Status = status;
-    finish(request);
+    request->is_complete = true;
+    if (!request->calls)
+        finish(request);
     return status;
 }
 

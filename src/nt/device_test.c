@@ -127,8 +127,10 @@ static void drivers_have_devices_and_links(void **state)
 #define DOUBLE_IT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_ANY_ACCESS)
 #define WAIT      CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_NEITHER, FILE_ANY_ACCESS)
 #define FORGET    CTL_CODE(FILE_DEVICE_UNKNOWN, 0x802, METHOD_NEITHER, FILE_ANY_ACCESS)
+#define SEND_ON   CTL_CODE(FILE_DEVICE_UNKNOWN, 0x803, METHOD_NEITHER, FILE_ANY_ACCESS)
 
 static PIRP waiting;
+static PDEVICE_OBJECT below;
 
 static NTSTATUS NTAPI serve_request(PDEVICE_OBJECT device, PIRP irp)
 {
@@ -149,6 +151,8 @@ static NTSTATUS NTAPI serve_request(PDEVICE_OBJECT device, PIRP irp)
         IoMarkIrpPending(irp);
         waiting = irp;
         return STATUS_PENDING;
+    case SEND_ON:
+        return IofCallDriver(below, irp);
     default:
         return STATUS_UNSUCCESSFUL;
     }
@@ -180,6 +184,14 @@ static void a_driver_serves_its_own_device(void **state)
     assert_int_equal(in, 21);
     assert_int_equal(result.Information, 4);
     assert_int_equal(KeReadStateEvent(&event), 1);
+
+    below = nt_physical_device(kernel->nt);
+    KeClearEvent(&event);
+    irp = IoBuildDeviceIoControlRequest(SEND_ON, device, &in, 4, &out, 4, FALSE, &event, &result);
+    assert_int_equal(IofCallDriver(device, irp), STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(result.Status, STATUS_INVALID_DEVICE_REQUEST);
+    assert_int_equal(KeReadStateEvent(&event), 1);
+    assert_string_equal(kernel->misuse, "");
 
     KeClearEvent(&event);
     irp = IoBuildDeviceIoControlRequest(WAIT, device, NULL, 0, NULL, 0, FALSE, &event, &result);
