@@ -124,6 +124,17 @@ static bool leads_to(uint64_t pointer, uint64_t address, uint64_t reach)
     return pointer <= address && address - pointer < reach;
 }
 
+/* Of a number: a tag or a flag asks for nothing. */
+static bool says_how_much(const struct parameter *parameter)
+{
+    static const char *const words[] = {"Length", "Size", "Bytes", "Count", "Number", "argument"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++)
+        if (strstr(parameter->name, words[i]))
+            return !parameter->is_pointer && parameter->value <= BUFFER_BYTES;
+    return false;
+}
+
 /* How much one of the other arguments may have asked for. What has to do with the pool is the driver's. */
 static uint64_t reach_of(const struct nt *nt, const struct parameter *parameters, unsigned count,
                          uint64_t address)
@@ -135,7 +146,7 @@ static uint64_t reach_of(const struct nt *nt, const struct parameter *parameters
         return BUFFER_BYTES;
 
     for (unsigned i = 0; i < count; i++)
-        if (!parameters[i].is_pointer && parameters[i].value <= BUFFER_BYTES)
+        if (says_how_much(&parameters[i]))
             reach = max_u64(reach, parameters[i].value);
     return reach;
 }
