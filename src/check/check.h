@@ -59,8 +59,8 @@ struct check_config {
     const struct base_services *services;
     struct rule_counts *counts; /* borrowed; added to */
     struct check_profile profile;
-    unsigned report_limit; /* findings told; 0: 64 */
-    bool guards_buffers; /* the driver sees copies between guard pages, for the call */
+    unsigned report_limit;      /* findings told; 0: 64 */
+    bool guards_buffers;        /* the driver sees copies between guard pages, for the call */
     bool enables_native_fences; /* the system does, for drivers that have them */
     bool guarantees_one_buffer; /* by the contract of DMA buffers: a Render never needs another */
     unsigned submission_alignment; /* the GPU's, of the start and end of a submission; 0: unknown */

@@ -23,7 +23,7 @@ struct raw {
     PDEVICE_OBJECT device_object;
     PVOID device_context; /* of AddDevice; NULL before and after */
     bool is_added;
-    ULONG told_version;               /* of DRIVERCAPS.WDDMVersion; 0: it says nothing */
+    ULONG told_version; /* of DRIVERCAPS.WDDMVersion; 0: it says nothing */
     void (*overwritten)(void *context, enum miniport_ddi ddi, const char *member);
     void *witness;
     DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */

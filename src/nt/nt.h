@@ -221,8 +221,8 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
 
 /* Where the pages lie that nobody may touch. Guards cost a few microseconds a block, and 4 KiB. */
 enum nt_pool_guard {
-    NT_POOL_CHEAP,       /* nowhere; small blocks have no pages of their own, and no physical address */
-    NT_POOL_OPEN,        /* nowhere near: behind a block's pages are 64 KiB that nobody misses */
+    NT_POOL_CHEAP, /* nowhere; small blocks have no pages of their own, and no physical address */
+    NT_POOL_OPEN,  /* nowhere near: behind a block's pages are 64 KiB that nobody misses */
     NT_POOL_GUARD_END,   /* behind the block's last byte (of 16): who writes too far faults */
     NT_POOL_GUARD_BEGIN, /* before its first byte */
 };

@@ -85,8 +85,8 @@ struct nt {
         uintptr_t start, stands_for;
         size_t bytes;
     } stand_in;
-    struct list neighbours;        /* of struct neighbour: devices of other drivers */
-    const char *hardware_id;       /* of the device; NULL: the usual one */
+    struct list neighbours;  /* of struct neighbour: devices of other drivers */
+    const char *hardware_id; /* of the device; NULL: the usual one */
 
     uint32_t rand_state; /* of the C run time's rand() */
     uint64_t uuid_count;

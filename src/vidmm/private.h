@@ -271,9 +271,9 @@ struct paging_queue {
     bool is_shown;      /* it was built, at least in part */
     bool needs_buffer;  /* the driver found the current one too small */
     bool is_pumping;
-    bool is_building;                       /* the driver is in DxgkDdiBuildPagingBuffer */
-    DXGKARG_BUILDPAGINGBUFFER operation;    /* as the job gave it; repeated unchanged (PB-015) */
-    struct vidmm_allocation *subject; /* what it is about; NULL: no one allocation */
+    bool is_building;                    /* the driver is in DxgkDdiBuildPagingBuffer */
+    DXGKARG_BUILDPAGINGBUFFER operation; /* as the job gave it; repeated unchanged (PB-015) */
+    struct vidmm_allocation *subject;    /* what it is about; NULL: no one allocation */
     unsigned fresh_failures;  /* INSUFFICIENT on fresh buffers without progress (PB-012) */
     unsigned aimless_repeats; /* ... with bytes written, and MultipassOffset as before (PB-014) */
     struct paging_buffer *buffers;
