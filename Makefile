@@ -10,7 +10,6 @@ run: build
 	build/release/drydock run cases/main.case --model both
 
 test: deps
-	scripts/check-includes.sh
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
 	ctest --preset sanitizers -j 2

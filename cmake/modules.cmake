@@ -1,10 +1,8 @@
-# One function makes a module: a static library of src/<name>/*.c, and one test
-# executable for each src/<name>/*_test.c. The dependency list of a module is the
-# list of modules it may include; scripts/check-includes.sh enforces the same list.
+# A module is a folder of src/ (and zoo/): a static library of its sources, and its tests, which stand beside
+# them. What a module may include is its row in the table of docs/architecture.md, which is read here: a module
+# is compiled with the include paths of that row and no others, and its library links what the row names.
 
 add_library(drydock_flags INTERFACE)
-target_include_directories(drydock_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
-                                                   ${CMAKE_SOURCE_DIR}/include/wdk)
 target_compile_options(drydock_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
     -fno-strict-aliasing $<$<CONFIG:Debug>:-DDRYDOCK_DEBUG=1>)
@@ -15,22 +13,59 @@ if(DRYDOCK_SANITIZE)
     target_link_options(drydock_flags INTERFACE -fsanitize=${DRYDOCK_SANITIZE})
 endif()
 
-function(drydock_module name)
-    cmake_parse_arguments(M "" "" "DEPS;LIBS" ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "_test\\.c$")
-    list(FILTER sources EXCLUDE REGEX "_fuzz\\.c$")
-    list(TRANSFORM M_DEPS PREPEND drydock_ OUTPUT_VARIABLE deps)
-    if(sources)
-        add_library(drydock_${name} STATIC ${sources})
-        target_link_libraries(drydock_${name} PUBLIC drydock_flags ${deps} ${M_LIBS})
+# Tests may include everything.
+add_library(drydock_everything INTERFACE)
+target_include_directories(drydock_everything INTERFACE
+    ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/wdk ${CMAKE_SOURCE_DIR}
+    ${CMAKE_BINARY_DIR}/generated)
+target_link_libraries(drydock_everything INTERFACE drydock_flags)
+
+# The table: DRYDOCK_MAY_INCLUDE_<module> for each row. A folder NAME is seen as build/modules/NAME/..., where
+# nothing else is, so that an include of another module does not compile.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/architecture.md)
+file(STRINGS ${CMAKE_SOURCE_DIR}/docs/architecture.md rows REGEX "^\\| `[a-z/]+/` \\|")
+foreach(row ${rows})
+    string(REGEX MATCH "^\\| `([a-z/]+)/` \\|.*\\| ([^|]*) \\|$" row "${row}")
+    set(folder ${CMAKE_MATCH_1})
+    string(REGEX REPLACE ", *" ";" may "${CMAKE_MATCH_2}")
+    string(REGEX REPLACE "^src/" "" module ${folder})
+    get_filename_component(name ${folder} NAME)
+    set(DRYDOCK_MAY_INCLUDE_${module} ${may})
+    set(DRYDOCK_FOLDER_${module} ${CMAKE_SOURCE_DIR}/${folder})
+    if(module STREQUAL "include/wdk")
+        set(DRYDOCK_INCLUDES_wdk ${CMAKE_SOURCE_DIR}/include/wdk)
     else()
-        add_library(drydock_${name} INTERFACE)
-        target_link_libraries(drydock_${name} INTERFACE drydock_flags ${deps} ${M_LIBS})
+        set(DRYDOCK_INCLUDES_${module} ${CMAKE_BINARY_DIR}/modules/${module})
+        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/modules/${module})
+        file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${CMAKE_BINARY_DIR}/modules/${module}/${name} SYMBOLIC)
     endif()
+endforeach()
+
+# LIBS: what it needs beyond the modules of its row.
+function(drydock_module name)
+    cmake_parse_arguments(M "" "" "LIBS" ${ARGN})
+    if(NOT DEFINED DRYDOCK_MAY_INCLUDE_${name})
+        message(FATAL_ERROR "module '${name}' has no row in the table of docs/architecture.md")
+    endif()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${DRYDOCK_FOLDER_${name}}/*.c)
+    list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.c$")
+    add_library(drydock_${name} STATIC ${sources})
+    target_include_directories(drydock_${name} PRIVATE ${DRYDOCK_INCLUDES_${name}})
+    target_link_libraries(drydock_${name} PUBLIC drydock_flags ${M_LIBS})
+    foreach(other ${DRYDOCK_MAY_INCLUDE_${name}})
+        if(NOT other MATCHES "^(nothing|C library)$")
+            if(NOT DEFINED DRYDOCK_INCLUDES_${other})
+                message(FATAL_ERROR "docs/architecture.md: '${name}' may include '${other}', which is no module")
+            endif()
+            target_include_directories(drydock_${name} PRIVATE ${DRYDOCK_INCLUDES_${other}})
+            string(REGEX REPLACE "^include/vidmm$" "vidmm" other ${other})
+            if(NOT other MATCHES "^(wdk|include/.*|${name})$")
+                target_link_libraries(drydock_${name} PRIVATE drydock_${other})
+            endif()
+        endif()
+    endforeach()
 endfunction()
 
-# Tests stand beside the code but may use more of the tree than the code may:
 # DEPS names what the tests of this module link, beyond the module itself.
 function(drydock_module_tests name)
     if(NOT DRYDOCK_TESTS)
@@ -38,11 +73,11 @@ function(drydock_module_tests name)
     endif()
     cmake_parse_arguments(M "" "" "DEPS;LIBS" ${ARGN})
     list(TRANSFORM M_DEPS PREPEND drydock_ OUTPUT_VARIABLE deps)
-    file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*_test.c)
+    file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${DRYDOCK_FOLDER_${name}}/*_test.c)
     foreach(test ${tests})
         get_filename_component(stem ${test} NAME_WE)
         add_executable(${name}_${stem} ${test})
-        target_link_libraries(${name}_${stem} PRIVATE drydock_${name} ${deps} ${M_LIBS} cmocka)
+        target_link_libraries(${name}_${stem} PRIVATE drydock_everything drydock_${name} ${deps} ${M_LIBS} cmocka)
         target_compile_definitions(${name}_${stem} PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
         add_test(NAME ${name}/${stem} COMMAND ${name}_${stem})
     endforeach()
@@ -52,51 +87,38 @@ if(DRYDOCK_TESTS)
     enable_testing()
 endif()
 
-drydock_module(base)
-drydock_module(miniport DEPS base)
-drydock_module(vidsch DEPS base miniport)
-drydock_module(vidmm DEPS base miniport vidsch)
-
-drydock_module_tests(base)
-drydock_module_tests(miniport)
-drydock_module_tests(vidsch)
-drydock_module_tests(vidmm)
+set(modules base miniport vidsch vidmm)
+foreach(module ${modules})
+    drydock_module(${module})
+    drydock_module_tests(${module})
+endforeach()
 
 if(DRYDOCK_BENCH)
-    drydock_module(machine DEPS base)
-    drydock_module(sgpu DEPS base machine)
-    drydock_module(image DEPS base)
-    drydock_module(nt DEPS base machine image LIBS Zydis)
-    drydock_module(refkmd DEPS nt)
-    drydock_module(check DEPS base miniport machine)
-    drydock_module(workload DEPS base vidmm LIBS zstd m)
-    drydock_module(bench DEPS base miniport vidmm vidsch machine sgpu image nt refkmd check workload LIBS m ${CMAKE_DL_LIBS})
-    drydock_module(report DEPS base bench LIBS jansson)
-
-    # The planted defects stand beside the sources: nothing but the command line knows them.
-    file(GLOB zoo_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/zoo/*.c)
-    add_library(drydock_zoo STATIC ${zoo_sources})
-    target_include_directories(drydock_zoo PUBLIC ${CMAKE_SOURCE_DIR})
-    target_link_libraries(drydock_zoo PUBLIC drydock_flags drydock_base drydock_miniport drydock_nt)
-
-    drydock_module(cli DEPS bench report zoo)
+    drydock_module(machine)
+    drydock_module(sgpu)
+    drydock_module(image)
+    drydock_module(nt LIBS Zydis)
+    drydock_module(refkmd)
+    target_link_libraries(drydock_refkmd PRIVATE drydock_nt) # the services that it imports
+    drydock_module(trace)
+    drydock_module(layers)
+    drydock_module(check)
+    drydock_module(coverage)
+    drydock_module(workload LIBS zstd m)
+    drydock_module(bench LIBS m ${CMAKE_DL_LIBS})
+    drydock_module(report LIBS jansson)
+    drydock_module(zoo)
+    drydock_module(cli)
     target_compile_definitions(drydock_cli PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
-    drydock_module_tests(machine)
-    drydock_module_tests(sgpu)
-    drydock_module_tests(nt)
-    drydock_module_tests(image)
+    foreach(module machine sgpu nt image trace layers check coverage workload bench report)
+        drydock_module_tests(${module} DEPS miniport base)
+    endforeach()
     drydock_module_tests(refkmd DEPS sgpu machine base)
-    drydock_module_tests(check)
-    drydock_module_tests(workload)
-    drydock_module_tests(bench)
-    drydock_module_tests(report)
 
-    if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.c)
-        add_executable(drydock ${CMAKE_SOURCE_DIR}/src/cli/main.c)
-        set_target_properties(drydock PROPERTIES ENABLE_EXPORTS ON) # names in backtraces
-        target_link_libraries(drydock PRIVATE drydock_cli)
-    endif()
+    add_executable(drydock ${CMAKE_SOURCE_DIR}/src/cli/main.c)
+    set_target_properties(drydock PROPERTIES ENABLE_EXPORTS ON) # names in backtraces
+    target_link_libraries(drydock PRIVATE drydock_everything drydock_cli)
 endif()
 
 file(GLOB extra CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/part-*.cmake)

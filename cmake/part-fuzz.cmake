@@ -1,17 +1,16 @@
-# Fuzz targets: src/<module>/<x>_fuzz.c, built with clang's libFuzzer by the preset "fuzz".
+# Fuzz targets: src/<module>/.../<x>_fuzz.c, built with clang's libFuzzer by the preset "fuzz".
 # Run one with: build/fuzz/fuzz_<module>_<x> -max_total_time=60 CORPUS_DIR
 # What one has found, and a few good files, are in tests/corpus/<module>_<x>; the tests of every other
 # preset play them.
 option(DRYDOCK_FUZZ "Build the fuzz targets (needs clang)" OFF)
-file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*_fuzz.c)
+file(GLOB_RECURSE fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.c)
 if(DRYDOCK_FUZZ)
     target_compile_options(drydock_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
     target_link_options(drydock_flags INTERFACE -fsanitize=address,undefined)
 endif()
 foreach(fuzzer ${fuzzers})
     get_filename_component(stem ${fuzzer} NAME_WE)
-    get_filename_component(module ${fuzzer} DIRECTORY)
-    get_filename_component(module ${module} NAME)
+    string(REGEX REPLACE "^${CMAKE_SOURCE_DIR}/src/([a-z]+)/.*" "\\1" module ${fuzzer})
     string(REPLACE "_fuzz" "" stem ${stem})
     set(target ${module}_${stem})
     set(corpus ${CMAKE_SOURCE_DIR}/tests/corpus/${target})
@@ -20,12 +19,12 @@ foreach(fuzzer ${fuzzers})
     endif()
     if(DRYDOCK_FUZZ)
         add_executable(fuzz_${target} ${fuzzer})
-        target_link_libraries(fuzz_${target} PRIVATE drydock_${module})
+        target_link_libraries(fuzz_${target} PRIVATE drydock_everything drydock_${module})
         # The linked-in driver calls back into the bench, which stands before it.
         target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer LINKER:-u,DxgkInitialize)
     elseif(DRYDOCK_TESTS)
         add_executable(corpus_${target} ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/corpus/replay.c)
-        target_link_libraries(corpus_${target} PRIVATE drydock_${module})
+        target_link_libraries(corpus_${target} PRIVATE drydock_everything drydock_${module})
         target_link_options(corpus_${target} PRIVATE LINKER:-u,DxgkInitialize)
         add_test(NAME corpus/${target} COMMAND corpus_${target} ${corpus})
     endif()

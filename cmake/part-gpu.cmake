@@ -2,7 +2,7 @@
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     foreach(model tutorial sdma virtio_gpu)
         add_library(gpu_${model} MODULE ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c)
-        target_link_libraries(gpu_${model} PRIVATE drydock_flags)
+        target_link_libraries(gpu_${model} PRIVATE drydock_everything)
         set_target_properties(gpu_${model} PROPERTIES PREFIX "" OUTPUT_NAME ${model}
                                                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
         add_dependencies(bench_gpu_plugin_test gpu_${model})
@@ -14,7 +14,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE CRASHING LATE HANGING STORMING BUSY)
         string(TOLOWER ${kind} name)
         add_library(gpu_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/odd.c)
-        target_link_libraries(gpu_odd_${name} PRIVATE drydock_flags)
+        target_link_libraries(gpu_odd_${name} PRIVATE drydock_everything)
         target_compile_definitions(gpu_odd_${name} PRIVATE ODD_${kind})
         set_target_properties(gpu_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
                                                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)

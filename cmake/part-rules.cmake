@@ -1,10 +1,10 @@
-# The rule table of src/check/rules.c, from the catalogue of the contract, the list of rules whose pair
+# The rule table of src/check/rules/rules.c, from the catalogue of the contract, the list of rules whose pair
 # of tests exists, from the tests, and the members of argument structures, from the fact tables.
 if(DRYDOCK_BENCH AND TARGET drydock_check)
     find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
     set(rule_table ${CMAKE_BINARY_DIR}/generated/rule_table.inc)
     set(rule_tests ${CMAKE_BINARY_DIR}/generated/rule_tests.inc)
-    file(GLOB rule_test_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*_test.c)
+    file(GLOB_RECURSE rule_test_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_test.c)
     add_custom_command(OUTPUT ${rule_table}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated
         COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/rule-table.awk

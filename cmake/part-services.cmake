@@ -12,5 +12,5 @@ if(DRYDOCK_BENCH AND TARGET drydock_nt)
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/service-parameters.awk ${service_headers}
         VERBATIM)
     target_sources(drydock_nt PRIVATE ${service_parameters})
-    target_include_directories(drydock_nt PUBLIC ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(drydock_nt PRIVATE ${CMAKE_BINARY_DIR}/generated)
 endif()

@@ -49,5 +49,5 @@ wdk_compiler_test(source-mingw-cxx source_test x86_64-w64-mingw32-g++ c++ "-std=
 wdk_compiler_test(source-msvc-target-cxx source_test clang++ c++ "${wdk_msvc};-std=c++17;${wdk_strict}")
 
 add_executable(wdk_services_test ${wdk_tests}/services_test.c)
-target_link_libraries(wdk_services_test PRIVATE drydock_flags cmocka)
+target_link_libraries(wdk_services_test PRIVATE drydock_everything cmocka)
 add_test(NAME wdk/services COMMAND wdk_services_test)

@@ -76,7 +76,7 @@ for name in $(echo "$text" | grep -Eo '(wants_[a-z_0-9]+|keeps_straddling)' | so
     echo "$profile" | grep -Eq "[ *]$name;" ||
         fail "$choices: struct check_profile has no $name"
     grep -Erq "profile(->|\.)$name" src/check || fail "$choices: no watcher looks at $name"
-    grep -q "\.$name = true" src/bench/profile.c || fail "$choices: no profile sets $name"
+    grep -q "\.$name = true" src/bench/config/profile.c || fail "$choices: no profile sets $name"
 done
 
 [ $failures -eq 0 ]

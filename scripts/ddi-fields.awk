@@ -1,4 +1,4 @@
-# Makes the tables of src/check/decode.c from data/ddi/enums.tsv and data/ddi/layout-x64.tsv (in
+# Makes the tables of src/check/report/decode.c from data/ddi/enums.tsv and data/ddi/layout-x64.tsv (in
 # this order on the command line):
 #
 #   ENUMERATOR("group", value, "name")

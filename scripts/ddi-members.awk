@@ -1,5 +1,5 @@
 # Makes the table of members that `drydock ops` reports on from data/ddi/layout-x64.tsv:
-# MEMBER(group, name, offset, size, first bit or -1, bits) for src/bench/coverage_table.c.
+# MEMBER(group, name, offset, size, first bit or -1, bits) for src/coverage/coverage_table.c.
 # Structures that lie in another one by value are spelled out; alternatives that name the same
 # bits as a whole (Value) are left out.
 

@@ -1,4 +1,4 @@
-# Makes the areas of src/check/rule_examples.c from the table of counts in data/ddi/contract.md:
+# Makes the areas of src/check/rules/rule_examples.c from the table of counts in data/ddi/contract.md:
 # AREA("PB", "Paging buffer: packing, size, ...").
 
 BEGIN { FS = " \\| " }

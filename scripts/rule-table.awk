@@ -1,4 +1,4 @@
-# Makes the rule table of src/check/rules.c from data/ddi/contract.md:
+# Makes the rule table of src/check/rules/rules.c from data/ddi/contract.md:
 # RULE(identifier, "id", side, "sentence", "check", "violation", "versions", "source", basis, tier)
 # for each row of its tables that has nine cells and an id.
 

@@ -1,5 +1,5 @@
 # Lists the rules whose pair of tests stands in the files named: RULE_TESTED(identifier) for each
-# RULE_PAIR(identifier) in them. The macro is that of src/check/test_rig.h.
+# RULE_PAIR(identifier) in them. The macro is that of src/check/rig/test_rig.h.
 
 {
     line = $0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plays cases of call sequences and compares the order of their calls with the golden result that
-# stands beside each of them, CASE.MODEL.calls (what is in it: src/bench/run_calls.h).
+# stands beside each of them, CASE.MODEL.calls (what is in it: src/bench/run/run_calls.h).
 #
 #     scripts/sequences.sh DRYDOCK CASE...             compare; exit status 1 on a difference
 #     scripts/sequences.sh DRYDOCK --update CASE...    write what the runs did

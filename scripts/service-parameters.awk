@@ -1,6 +1,6 @@
 # Makes, of the headers in include/wdk, the table of what the parameters of kernel services are called:
 # SERVICE_ROW("KeSetEvent", "*Event,Increment,Wait") and CALLBACK_ROW(DxgkCbMapMemory, "DeviceHandle,...") for
-# src/nt/service_fault.c and src/bench/driver_image.c. A star marks what is a pointer by its type.
+# src/nt/machine/service_fault.c and src/bench/drivers/driver_image.c. A star marks what is a pointer by its type.
 
 BEGIN { RS = ";" }
 

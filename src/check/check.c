@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
-#include "miniport/trace.h"
+#include "trace/trace.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -20,8 +20,8 @@
 #define DRYDOCK_CHECK_CHECK_H
 
 #include "base/services.h"
-#include "check/finding.h"
-#include "check/rules.h"
+#include "check/report/finding.h"
+#include "check/rules/rules.h"
 #include "miniport/miniport.h"
 
 #include <stdbool.h>

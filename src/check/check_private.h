@@ -2,8 +2,8 @@
 #ifndef DRYDOCK_CHECK_PRIVATE_H
 #define DRYDOCK_CHECK_PRIVATE_H
 
-#include "check/check_guard.h"
-#include "check/check_patch_guard.h"
+#include "check/guard/check_guard.h"
+#include "check/guard/check_patch_guard.h"
 #include "check/check_watch.h"
 
 #define CHECK_MAX_TOLD 256

@@ -19,10 +19,10 @@
 #define DRYDOCK_CHECK_WATCH_H
 
 #include "check/check.h"
-#include "check/check_guard.h"
-#include "check/check_ledger.h"
-#include "check/check_patch_guard.h"
-#include "miniport/trace.h" /* enum trace_callback */
+#include "check/guard/check_guard.h"
+#include "check/ledger/check_ledger.h"
+#include "check/guard/check_patch_guard.h"
+#include "trace/trace.h" /* enum trace_callback */
 
 /* One call of a DDI. */
 struct check_call {

@@ -1,10 +1,10 @@
 #include "cli/cli.h"
 
-#include "bench/image_bench.h"
-#include "bench/manager_bench.h"
-#include "bench/page_bench.h"
-#include "bench/range_bench.h"
-#include "bench/scaling_bench.h"
+#include "bench/measure/image_bench.h"
+#include "bench/measure/manager_bench.h"
+#include "bench/measure/page_bench.h"
+#include "bench/measure/range_bench.h"
+#include "bench/measure/scaling_bench.h"
 #include "report/report.h"
 #include "sgpu/sgpu_bench.h"
 

@@ -1,10 +1,10 @@
 #include "cli/cli.h"
 
-#include "bench/campaign_shrink.h"
-#include "bench/profile.h"
-#include "bench/source_places.h"
+#include "bench/campaign/campaign_shrink.h"
+#include "bench/config/profile.h"
+#include "bench/drivers/source_places.h"
 #include "report/campaign_report.h"
-#include "workload/builder.h"
+#include "workload/build/builder.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  */
 #include "cli/cli.h"
 
-#include "workload/import.h"
+#include "workload/import/import.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "report/report.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 #include <inttypes.h>
 #include <jansson.h>

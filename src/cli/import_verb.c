@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "report/report.h"
-#include "workload/import.h"
+#include "workload/import/import.h"
 
 #include <inttypes.h>
 #include <stdio.h>

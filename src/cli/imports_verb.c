@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 #include "base/services.h"
-#include "bench/driver_image.h"
+#include "bench/drivers/driver_image.h"
 #include "image/image.h"
 #include "image/image_file.h"
 

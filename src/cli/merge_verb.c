@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-#include "bench/campaign.h"
+#include "bench/campaign/campaign.h"
 #include "report/campaign_report.h"
 #include "report/rules_report.h"
 

@@ -1,8 +1,8 @@
 #include "cli/cli.h"
 
-#include "bench/coverage.h"
-#include "bench/drivers.h"
-#include "bench/run.h"
+#include "coverage/coverage.h"
+#include "bench/drivers/drivers.h"
+#include "bench/run/run.h"
 #include "report/report.h"
 
 #include <dirent.h>

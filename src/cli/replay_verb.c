@@ -1,8 +1,8 @@
 #include "cli/cli.h"
 
-#include "bench/repro.h"
-#include "bench/source_places.h"
-#include "bench/trial.h"
+#include "bench/child/repro.h"
+#include "bench/drivers/source_places.h"
+#include "bench/child/trial.h"
 #include "report/report.h"
 
 #include <stdio.h>

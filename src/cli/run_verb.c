@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
-#include "bench/source_places.h"
-#include "bench/trial.h"
+#include "bench/drivers/source_places.h"
+#include "bench/child/trial.h"
 #include "report/report.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
-#include "bench/repro.h"
-#include "bench/trial.h"
+#include "bench/child/repro.h"
+#include "bench/child/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cli/zoo_play.h"
 
-#include "bench/campaign_shrink.h"
+#include "bench/campaign/campaign_shrink.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #ifndef DRYDOCK_CLI_ZOO_PLAY_H
 #define DRYDOCK_CLI_ZOO_PLAY_H
 
-#include "bench/campaign.h"
+#include "bench/campaign/campaign.h"
 #include "zoo/zoo.h"
 
 #define ZOO_ROW_RULES 16

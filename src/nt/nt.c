@@ -1,7 +1,7 @@
-#include "nt/boundary.h"
-#include "nt/exception.h"
+#include "nt/machine/boundary.h"
+#include "nt/machine/exception.h"
 #include "nt/exports.h"
-#include "nt/mapping.h"
+#include "nt/memory/mapping.h"
 #include "nt/nt_internal.h"
 
 #include "base/assert.h"

@@ -8,9 +8,9 @@
 
 #include "base/list.h"
 #include "nt/nt.h"
-#include "nt/object.h"
-#include "nt/pages.h"
-#include "nt/scheduler.h"
+#include "nt/devices/object.h"
+#include "nt/memory/pages.h"
+#include "nt/threads/scheduler.h"
 
 #include <wdm/device.h>
 

@@ -21,7 +21,7 @@
 #ifndef DRYDOCK_REPORT_CAMPAIGN_REPORT_H
 #define DRYDOCK_REPORT_CAMPAIGN_REPORT_H
 
-#include "bench/campaign.h"
+#include "bench/campaign/campaign.h"
 
 #include <stdbool.h>
 #include <stdio.h>

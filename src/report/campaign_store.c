@@ -4,7 +4,7 @@
 #include "report/campaign_report.h"
 
 #include "base/hash.h"
-#include "bench/profile.h"
+#include "bench/config/profile.h"
 #include "report/finding_report.h"
 #include "report/rules_report.h"
 

@@ -11,7 +11,7 @@
 #ifndef DRYDOCK_REPORT_EXPLAIN_H
 #define DRYDOCK_REPORT_EXPLAIN_H
 
-#include "check/rules.h"
+#include "check/rules/rules.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -28,9 +28,9 @@
 #ifndef DRYDOCK_REPORT_FINDING_REPORT_H
 #define DRYDOCK_REPORT_FINDING_REPORT_H
 
-#include "bench/campaign.h"
-#include "bench/run.h"
-#include "check/finding.h"
+#include "bench/campaign/campaign.h"
+#include "bench/run/run.h"
+#include "check/report/finding.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "report/rules_report.h"
 
-#include "check/rule_rarities.h"
+#include "check/rules/rule_rarities.h"
 #include "report/report.h"
 
 #include <errno.h>

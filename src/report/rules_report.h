@@ -20,7 +20,7 @@
 #ifndef DRYDOCK_REPORT_RULES_REPORT_H
 #define DRYDOCK_REPORT_RULES_REPORT_H
 
-#include "check/rules.h"
+#include "check/rules/rules.h"
 
 #include <jansson.h>
 #include <stdbool.h>

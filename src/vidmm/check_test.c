@@ -1,7 +1,7 @@
 /*
  * The invariant walk: each invariant is broken by hand in a child process, and must be named there.
  */
-#include "vidmm/test_rig_run.h"
+#include "vidmm/rig/test_rig_run.h"
 
 #include <signal.h>
 #include <sys/wait.h>

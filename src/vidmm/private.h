@@ -61,7 +61,7 @@
 #include "base/page_allocator.h"
 #include "base/range_allocator.h"
 #include "base/services.h"
-#include "vidmm/adapter_caps.h"
+#include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/vidmm.h"
 #include "vidsch/vidsch.h"
 
@@ -334,7 +334,7 @@ bool paging_queue_is_idle(const struct vidmm *vidmm);
 /* Everything built so far has retired. */
 bool paging_queue_is_drained(const struct vidmm *vidmm);
 
-#include "vidmm/allocation.h"
+#include "vidmm/memory/allocation.h"
 
 /* ---- Residency (residency.c) ---------------------------------------------------------------------- */
 
@@ -436,7 +436,7 @@ void native_fences_rescan(struct vidmm *vidmm);
 void native_fences_end_waits(struct vidmm *vidmm, NTSTATUS status);
 bool native_fences_check(const struct vidmm *vidmm);
 
-#include "vidmm/address_space.h"
+#include "vidmm/tables/address_space.h"
 
 /* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
  * is asked for again and succeeds, all content is what it was, and nothing has leaked when all is
  * destroyed.
  */
-#include "vidmm/test_rig_run.h"
+#include "vidmm/rig/test_rig_run.h"
 
 enum failure { FAIL_HOST, FAIL_PAGES };
 
@@ -674,7 +674,7 @@ static const char *const covered[] = {"vidmm_create",
                                       "vidmm_power_up",
                                       "vidmm_abort"};
 
-/* What src/bench/failure_test.c does the same with, in whole runs. */
+/* What src/bench/whole_runs/failure_test.c does the same with, in whole runs. */
 static const char *const covered_in_runs[] = {
     "vidmm_watch",
     "vidmm_preempt",

@@ -6,7 +6,7 @@
  *
  * A run is one seed. VIDMM_SEED=n in the environment runs only that one.
  */
-#include "vidmm/test_rig_run.h"
+#include "vidmm/rig/test_rig_run.h"
 
 #define SEED_COUNT   160
 #define STEP_COUNT   1500

@@ -11,7 +11,7 @@
  *
  * The tail moves by memmove, which is cheap for the tens of thousands of runs of a capture.
  */
-#include "workload/builder.h"
+#include "workload/build/builder.h"
 
 #include "base/bits.h"
 

@@ -1,8 +1,8 @@
 /*
  * Workload: its words (operations, segments, flags, options), and questions about a finished one.
  */
-#include "workload/builder.h"
-#include "workload/surroundings.h"
+#include "workload/build/builder.h"
+#include "workload/case/surroundings.h"
 
 #include "base/bits.h"
 

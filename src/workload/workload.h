@@ -351,8 +351,8 @@ enum workload_option_type {
     WORKLOAD_OPTION_CHOICE,       /* one of the words in choices */
     WORKLOAD_OPTION_WORDS,        /* some of them, separated by commas */
     WORKLOAD_OPTION_NAME,         /* letters, digits and _ . : / -, at most 250 */
-    WORKLOAD_OPTION_TEMPLATE,     /* of private data (workload/template.h), kept with commas */
-    WORKLOAD_OPTION_SURROUNDINGS, /* workload/surroundings.h, the same */
+    WORKLOAD_OPTION_TEMPLATE,     /* of private data (workload/case/template.h), kept with commas */
+    WORKLOAD_OPTION_SURROUNDINGS, /* workload/case/surroundings.h, the same */
 };
 
 struct workload_option_info {

@@ -1,5 +1,5 @@
 /*
- * A driver that raises, faults and handles, for src/nt/exception_test.c.
+ * A driver that raises, faults and handles, for src/nt/machine/exception_test.c.
  *
  * DriverEntry(number, argument) does the part with this number. What happens is printed, one letter or
  * word each, so that the order can be compared; what comes out is the result.

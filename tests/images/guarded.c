@@ -2,7 +2,7 @@
  * A driver with the guards of compilers: stack probes, a security cookie, control flow guard.
  *
  * What the run-time library of a kit brings (cookie, check, load configuration) is here, for there is none.
- * For src/nt/exception_test.c; also for mingw-w64, where there is no __try:
+ * For src/nt/machine/exception_test.c; also for mingw-w64, where there is no __try:
  *
  *     x86_64-w64-mingw32-dlltool -d ntoskrnl.def -l ntoskrnl.lib
  *     x86_64-w64-mingw32-gcc -O2 -nostdlib -DMINGW -o guarded.sys guarded.c ntoskrnl.lib -lgcc

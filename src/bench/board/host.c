@@ -1,0 +1,563 @@
+#include "bench/board/host.h"
+
+#include "miniport/raw.h"
+
+#include <string.h>
+
+#define DPC_DELAY_MIN_NS 100u
+#define DPC_DELAY_MAX_NS 600u
+#define UNMASK_DELAY_NS  100u
+#define FIRST_VECTOR     0x50u
+#define DPC_RNG_STREAM   0x647063u /* "dpc" */
+
+/* ---- Loading --------------------------------------------------------------------------------------- */
+
+/* Where DxgkInitialize() puts the table of the driver that is being loaded. */
+struct loading {
+    DRIVER_INITIALIZATION_DATA *registered;
+    bool has_registered;
+};
+
+NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
+                              PDRIVER_INITIALIZATION_DATA DriverInitializationData)
+{
+    struct nt *nt = nt_current_or_none();
+    struct loading *loading = nt ? nt_loading(nt) : NULL;
+    size_t size;
+
+    if (!DriverObject || !RegistryPath || !DriverInitializationData || !loading ||
+        DriverObject != nt_driver_object(nt))
+        return STATUS_INVALID_PARAMETER;
+    size = miniport_raw_table_size(DriverInitializationData->Version);
+    if (!size)
+        return STATUS_REVISION_MISMATCH;
+    memcpy(loading->registered, DriverInitializationData, size); /* older ones are shorter */
+    loading->has_registered = true;
+    nt_take_driver_over(nt);
+    return STATUS_SUCCESS;
+}
+
+/* In DriverEntry it undoes DxgkInitialize(); where the driver is unloaded, that goes on. */
+NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
+{
+    struct nt *nt = nt_current_or_none();
+    struct loading *loading = nt ? nt_loading(nt) : NULL;
+
+    if (!nt || !DriverObject || DriverObject != nt_driver_object(nt))
+        return STATUS_INVALID_PARAMETER;
+    if (loading) {
+        loading->has_registered = false;
+        nt_give_driver_back(nt);
+    } else {
+        nt_finish_unload(nt);
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
+                          DRIVER_INITIALIZATION_DATA *out_data)
+{
+    static const char key[] = "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock";
+    static WCHAR path[sizeof key];
+    UNICODE_STRING registry_path = {
+        .Length = sizeof path - sizeof path[0],
+        .MaximumLength = sizeof path,
+        .Buffer = path,
+    };
+    struct loading loading = {.registered = out_data};
+    NTSTATUS status;
+
+    for (size_t i = 0; i < sizeof key; i++)
+        path[i] = (WCHAR)key[i];
+    memset(out_data, 0, sizeof *out_data);
+    nt_set_loading(nt, &loading);
+    status = entry(nt_make_driver_object(nt, (const void *)entry), &registry_path);
+    nt_set_loading(nt, NULL);
+    if (NT_SUCCESS(status) && !loading.has_registered)
+        return STATUS_DEVICE_NOT_READY;
+    return status;
+}
+
+/* ---- What the driver calls ------------------------------------------------------------------------ */
+
+struct mapped_memory {
+    struct list link;
+    void *address;
+    uint64_t bytes;
+};
+
+static struct bench_host *host_from(struct miniport_host *host)
+{
+    return container_of(host, struct bench_host, base);
+}
+
+/* A memory range as the kernel describes it: from 4 GiB on in larger units. */
+static void describe_range(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint64_t start,
+                           uint64_t bytes)
+{
+    descriptor->Type = CmResourceTypeMemory;
+    descriptor->u.Memory.Start.QuadPart = (LONGLONG)start;
+    if (bytes < 4 * GiB) {
+        descriptor->u.Memory.Length = (ULONG)bytes;
+        return;
+    }
+    descriptor->Type = CmResourceTypeMemoryLarge;
+    if (bytes < 1 * TiB) {
+        descriptor->Flags |= CM_RESOURCE_MEMORY_LARGE_40;
+        descriptor->u.Memory40.Length40 = (ULONG)div_round_up(bytes, 256);
+    } else {
+        descriptor->Flags |= CM_RESOURCE_MEMORY_LARGE_48;
+        descriptor->u.Memory48.Length48 = (ULONG)div_round_up(bytes, 64 * KiB);
+    }
+}
+
+static void describe_message(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint32_t message)
+{
+    descriptor->Type = CmResourceTypeInterrupt;
+    descriptor->ShareDisposition = CmResourceShareDeviceExclusive;
+    descriptor->Flags = CM_RESOURCE_INTERRUPT_LATCHED | CM_RESOURCE_INTERRUPT_MESSAGE;
+    descriptor->u.MessageInterrupt.Translated.Level = NT_DEVICE_IRQL;
+    descriptor->u.MessageInterrupt.Translated.Vector = FIRST_VECTOR + message;
+    descriptor->u.MessageInterrupt.Translated.Affinity = 1;
+}
+
+static void describe_line(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor)
+{
+    descriptor->Type = CmResourceTypeInterrupt;
+    descriptor->ShareDisposition = CmResourceShareShared;
+    descriptor->Flags = CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE;
+    descriptor->u.Interrupt.Level = NT_DEVICE_IRQL;
+    descriptor->u.Interrupt.Vector = FIRST_VECTOR;
+    descriptor->u.Interrupt.Affinity = 1;
+}
+
+/* Memory in the order of the base addresses, then interrupts. */
+static NTSTATUS describe_resources(struct bench_host *host)
+{
+    const struct machine_pci *pci = machine_pci(host->machine);
+    CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor;
+    CM_PARTIAL_RESOURCE_LIST *list;
+    uint32_t count = pci->message_count ? pci->message_count : 1;
+
+    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++)
+        count += pci->bars[i].bytes != 0;
+    host->resource_bytes =
+        sizeof *host->resources + (count - 1) * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
+    host->resources = base_alloc(machine_services(host->machine), host->resource_bytes);
+    if (!host->resources)
+        return STATUS_NO_MEMORY;
+    host->resources->Count = 1;
+    host->resources->List[0].InterfaceType = PCIBus;
+    list = &host->resources->List[0].PartialResourceList;
+    list->Version = 1;
+    list->Revision = 1;
+    list->Count = count;
+    descriptor = list->PartialDescriptors;
+    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++) {
+        if (pci->bars[i].bytes)
+            describe_range(descriptor++, pci->bars[i].pa, pci->bars[i].bytes);
+    }
+    if (!pci->message_count)
+        describe_line(descriptor);
+    for (uint32_t i = 0; i < pci->message_count; i++)
+        describe_message(descriptor++, i);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_INFO *info)
+{
+    struct bench_host *host = host_from(base);
+    const struct machine_config *config = machine_get_config(host->machine);
+
+    *info = (DXGK_DEVICE_INFO){0};
+    info->PhysicalDeviceObject = nt_physical_device(host->nt);
+    info->DeviceRegistryPath = nt_device_registry_path();
+    info->TranslatedResourceList = host->resources;
+    info->SystemMemorySize.QuadPart = (LONGLONG)config->ram_bytes;
+    info->HighestPhysicalAddress.QuadPart =
+        (LONGLONG)max_u64(config->ram_bytes,
+                          machine_bar1_pa(host->machine) + config->visible_bytes) -
+        1;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS map_memory(struct miniport_host *base, PHYSICAL_ADDRESS translated, ULONG length,
+                           BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                           PVOID *virtual_address)
+{
+    struct bench_host *host = host_from(base);
+    const struct base_services *services = machine_services(host->machine);
+    struct mapped_memory *mapped;
+
+    *virtual_address = NULL;
+    if (in_io_space || map_to_user_mode)
+        return STATUS_NOT_SUPPORTED;
+    mapped = base_alloc(services, sizeof *mapped);
+    if (!mapped)
+        return STATUS_NO_MEMORY;
+    mapped->bytes = length;
+    mapped->address =
+        machine_map_physical(host->machine, (uint64_t)translated.QuadPart, mapped->bytes);
+    if (!mapped->address) {
+        base_free(services, mapped, sizeof *mapped);
+        return STATUS_INVALID_PARAMETER;
+    }
+    list_push_back(&host->mappings, &mapped->link);
+    *virtual_address = mapped->address;
+    return STATUS_SUCCESS;
+}
+
+static void end_mapping(struct bench_host *host, struct mapped_memory *mapped)
+{
+    machine_unmap_physical(host->machine, mapped->address, mapped->bytes);
+    list_remove(&mapped->link);
+    base_free(machine_services(host->machine), mapped, sizeof *mapped);
+}
+
+static NTSTATUS unmap_memory(struct miniport_host *base, PVOID virtual_address)
+{
+    struct bench_host *host = host_from(base);
+    struct mapped_memory *mapped;
+
+    list_for_each (mapped, &host->mappings, struct mapped_memory, link) {
+        if (mapped->address == virtual_address) {
+            end_mapping(host, mapped);
+            return STATUS_SUCCESS;
+        }
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
+/*
+ * Configuration space is all that there is: no expansion ROM, no bridge and no memory controller of a peer.
+ */
+static NTSTATUS is_configuration(const struct miniport_space *space)
+{
+    if (space->type == DXGK_WHICHSPACE_ROM || space->type == DXGK_WHICHSPACE_MCH ||
+        space->type == DXGK_WHICHSPACE_BRIDGE)
+        return STATUS_UNSUCCESSFUL;
+    if (space->type != DXGK_WHICHSPACE_CONFIG)
+        return STATUS_INVALID_PARAMETER;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS read_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status = is_configuration(space);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    space->done = machine_pci_read(host->machine, space->offset, space->buffer, space->length);
+    return space->done || !space->length ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
+}
+
+static NTSTATUS write_device_space(struct miniport_host *base, struct miniport_space *space)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status = is_configuration(space);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    space->done = machine_pci_write(host->machine, space->offset, space->buffer, space->length);
+    return space->done || !space->length ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
+}
+
+static void notify_interrupt(struct miniport_host *base,
+                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->vidmm)
+        vidmm_notify_interrupt(host->vidmm, data);
+}
+
+static void tell_manager(void *context)
+{
+    struct bench_host *host = context;
+
+    if (host->vidmm)
+        vidmm_notify_dpc(host->vidmm);
+}
+
+static void notify_dpc(struct miniport_host *base)
+{
+    struct bench_host *host = host_from(base);
+
+    if (nt_is_amid_call(host->nt))
+        nt_defer(host->nt, &host->late_notice, tell_manager, host);
+    else
+        tell_manager(host);
+}
+
+static void run_dpc(void *context)
+{
+    struct bench_host *host = context;
+
+    KIRQL irql;
+
+    if (nt_irql(host->nt) >= DISPATCH_LEVEL) {
+        machine_schedule(host->machine, &host->dpc, machine_now(host->machine) + DPC_DELAY_MIN_NS,
+                         run_dpc, host);
+        return;
+    }
+    host->is_dpc_queued = false;
+    host->dpc_count++;
+    if (!host->miniport)
+        return;
+    irql = nt_set_irql(host->nt, DISPATCH_LEVEL);
+    host->miniport->ops->dpc(host->miniport);
+    nt_set_irql(host->nt, irql);
+}
+
+static bool queue_dpc(struct miniport_host *base)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->is_dpc_queued)
+        return false;
+    host->is_dpc_queued = true;
+    machine_schedule(host->machine, &host->dpc,
+                     machine_now(host->machine) +
+                         rng_between(&host->rng, DPC_DELAY_MIN_NS, host->dpc_delay_ns),
+                     run_dpc, host);
+    return true;
+}
+
+/* One processor runs everything, so nothing else runs at device IRQL while the routine does. */
+static NTSTATUS synchronize_execution(struct miniport_host *base, PKSYNCHRONIZE_ROUTINE routine,
+                                      PVOID context, ULONG message, BOOLEAN *return_value)
+{
+    struct bench_host *host = host_from(base);
+    BOOLEAN result;
+    KIRQL irql;
+
+    if (message >= max_u64(machine_pci(host->machine)->message_count, 1) || !routine)
+        return STATUS_INVALID_PARAMETER;
+    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
+    result = routine(context);
+    nt_set_irql(host->nt, irql);
+    if (return_value)
+        *return_value = result;
+    return STATUS_SUCCESS;
+}
+
+static PVOID get_handle_data(struct miniport_host *base, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    struct bench_host *host = host_from(base);
+
+    if (!host->vidmm || data->Type != DXGK_HANDLE_ALLOCATION || data->Flags.DeviceSpecific)
+        return NULL;
+    return vidmm_handle_data(host->vidmm, data->hObject);
+}
+
+static void note_unsupported(struct miniport_host *base, const char *callback)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->unsupported_count++ == 0) {
+        strncpy(host->unsupported, callback, sizeof host->unsupported - 1);
+        host->unsupported[sizeof host->unsupported - 1] = '\0';
+    }
+}
+
+static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
+                              DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status =
+        host->vidmm ? vidmm_reserve_gpu_va(host->vidmm, range) : STATUS_INVALID_PARAMETER;
+
+    if (status == STATUS_NOT_SUPPORTED)
+        note_unsupported(base, "DxgkCbReserveGpuVirtualAddressRange");
+    return status;
+}
+
+static NTSTATUS create_context_allocation(struct miniport_host *base,
+                                          DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_context_allocation_create(host->vidmm, allocation)
+                       : STATUS_INVALID_PARAMETER;
+}
+
+static NTSTATUS destroy_context_allocation(struct miniport_host *base, HANDLE allocation)
+{
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_context_allocation_destroy(host->vidmm, allocation)
+                       : STATUS_INVALID_PARAMETER;
+}
+
+static D3DGPU_VIRTUAL_ADDRESS map_context_allocation(struct miniport_host *base,
+                                                     const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    struct bench_host *host = host_from(base);
+    uint64_t address = 0;
+
+    if (!host->vidmm || !NT_SUCCESS(vidmm_context_allocation_map(host->vidmm, map, &address)))
+        return 0;
+    return address;
+}
+
+struct update_wait {
+    bool is_over;
+    NTSTATUS status;
+};
+
+static void update_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct update_wait *wait = context;
+
+    wait->is_over = true;
+    wait->status = status;
+}
+
+/* The thread that called the driver sleeps here while the machine runs on. */
+static NTSTATUS update_context_allocation(struct miniport_host *base,
+                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct bench_host *host = host_from(base);
+    struct update_wait wait = {0};
+    NTSTATUS status;
+
+    if (!host->vidmm)
+        return STATUS_INVALID_PARAMETER;
+    if (!vidmm_can_wait(host->vidmm) || nt_is_amid_call(host->nt)) {
+        status = vidmm_context_allocation_update(host->vidmm, update, NULL, NULL);
+        return status == STATUS_PENDING ? STATUS_SUCCESS : status;
+    }
+    status = vidmm_context_allocation_update(host->vidmm, update, update_done, &wait);
+    if (status != STATUS_PENDING)
+        return status;
+    while (!wait.is_over) {
+        if (!machine_run_next(host->machine)) {
+            /* Nothing will come: what is pending ends, and this call with it. */
+            vidmm_abort(host->vidmm, STATUS_UNSUCCESSFUL);
+            break;
+        }
+    }
+    return wait.is_over ? wait.status : STATUS_UNSUCCESSFUL;
+}
+
+static void write_log(struct miniport_host *base, const char *text)
+{
+    struct bench_host *host = host_from(base);
+
+    if (host->log)
+        host->log(host->log_context, text);
+}
+
+static const struct miniport_host_ops host_ops = {
+    .get_device_information = get_device_information,
+    .map_memory = map_memory,
+    .unmap_memory = unmap_memory,
+    .read_device_space = read_device_space,
+    .write_device_space = write_device_space,
+    .notify_interrupt = notify_interrupt,
+    .notify_dpc = notify_dpc,
+    .queue_dpc = queue_dpc,
+    .synchronize_execution = synchronize_execution,
+    .get_handle_data = get_handle_data,
+    .reserve_gpu_virtual_address_range = reserve_range,
+    .create_context_allocation = create_context_allocation,
+    .destroy_context_allocation = destroy_context_allocation,
+    .map_context_allocation = map_context_allocation,
+    .update_context_allocation = update_context_allocation,
+    .log = write_log,
+    .unsupported = note_unsupported,
+};
+
+/* ---- Life -------------------------------------------------------------------------------------------- */
+
+bool host_interrupt(struct bench_host *host, uint32_t message)
+{
+    KIRQL irql;
+
+    if (!host->miniport)
+        return true;
+    if (nt_irql(host->nt) >= NT_DEVICE_IRQL)
+        return false;
+    irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
+    host->miniport->ops->interrupt(host->miniport, message);
+    nt_set_irql(host->nt, irql);
+    return true;
+}
+
+static void line_asserted(void *context);
+
+static void unmask(void *context)
+{
+    struct bench_host *host = context;
+
+    if (nt_irql(host->nt) >= NT_DEVICE_IRQL)
+        machine_schedule(host->machine, &host->unmask, machine_now(host->machine) + UNMASK_DELAY_NS,
+                         unmask, host);
+    else if (host->miniport)
+        machine_set_interrupt_handler(host->machine, line_asserted, host);
+}
+
+static void line_asserted(void *context)
+{
+    struct bench_host *host = context;
+
+    if (host_interrupt(host, 0))
+        return;
+    machine_set_interrupt_handler(host->machine, NULL, NULL);
+    unmask(host);
+}
+
+NTSTATUS host_init(struct bench_host *host, struct machine *machine, struct nt *nt)
+{
+    NTSTATUS status;
+
+    *host = (struct bench_host){
+        .base = {.ops = &host_ops}, .machine = machine, .nt = nt, .dpc_delay_ns = DPC_DELAY_MAX_NS};
+    list_init(&host->mappings);
+    status = describe_resources(host);
+    if (!NT_SUCCESS(status))
+        return status;
+    machine_fork_rng(machine, DPC_RNG_STREAM, &host->rng);
+    return STATUS_SUCCESS;
+}
+
+void host_fini(struct bench_host *host)
+{
+    struct mapped_memory *mapped, *following;
+
+    machine_cancel(host->machine, &host->dpc);
+    machine_cancel(host->machine, &host->unmask);
+    nt_cancel_deferred(host->nt, &host->late_notice);
+    machine_set_interrupt_handler(host->machine, NULL, NULL);
+    list_for_each_safe (mapped, following, &host->mappings, struct mapped_memory, link)
+        end_mapping(host, mapped);
+    base_free(machine_services(host->machine), host->resources, host->resource_bytes);
+    host->resources = NULL;
+}
+
+uint64_t host_mapping_count(const struct bench_host *host, uint64_t *out_bytes)
+{
+    const struct mapped_memory *mapped;
+    uint64_t count = 0;
+
+    *out_bytes = 0;
+    list_for_each (mapped, &host->mappings, struct mapped_memory, link) {
+        count++;
+        *out_bytes += mapped->bytes;
+    }
+    return count;
+}
+
+void host_set_miniport(struct bench_host *host, struct miniport *miniport)
+{
+    host->miniport = miniport;
+    machine_set_interrupt_handler(host->machine, miniport ? line_asserted : NULL, host);
+    if (miniport)
+        miniport_set_host(miniport, &host->base);
+}
+
+void host_set_manager(struct bench_host *host, struct vidmm *vidmm)
+{
+    host->vidmm = vidmm;
+}

@@ -1,0 +1,40 @@
+#include "bench/board/run_tables.h"
+
+#include <drydock/sgpu.h>
+
+#include <string.h>
+
+_Static_assert((int)SGPU_MAX_LEVELS <= (int)CHECK_WALK_LEVELS,
+               "every level of a walk has its place");
+
+static struct check_gpu_entry entry_of(uint64_t entry)
+{
+    return (struct check_gpu_entry){
+        .is_read = true,
+        .is_valid = entry & SGPU_PTE_VALID,
+        .is_system = entry & SGPU_PTE_SYSTEM,
+        .is_zero = entry & SGPU_PTE_ZERO,
+        .is_read_only = entry & SGPU_PTE_READ_ONLY,
+        .is_no_execute = entry & SGPU_PTE_NO_EXECUTE,
+        .address = entry & SGPU_PTE_ADDRESS_MASK,
+        .protection = entry >> SGPU_PTE_PROTECTION_SHIFT & SGPU_PTE_PROTECTION_MASK,
+        .protection_mask = SGPU_PTE_PROTECTION_MASK,
+    };
+}
+
+bool run_tables_walk(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
+                     struct check_gpu_walk *out_walk)
+{
+    struct sgpu_walk walk;
+
+    memset(out_walk, 0, sizeof *out_walk);
+    sgpu_mmu_walk(gpu, is_system ? SGPU_PA_SYSTEM + root : root, va, &walk);
+    if (walk.fault == SGPU_FAULT_BUS)
+        return false;
+    for (unsigned level = 0; level < SGPU_MAX_LEVELS; level++) {
+        if (walk.tables_pa[level])
+            out_walk->entries[level] = entry_of(walk.entries[level]);
+    }
+    out_walk->entries[0].is_64k = walk.level == 0 && walk.page_bytes == 16 * 4096;
+    return true;
+}

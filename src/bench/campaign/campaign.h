@@ -1,0 +1,221 @@
+/*
+ * Campaign: many runs, each of a case and a configuration that its seed draws.
+ *
+ * Place      bench, above run. Used by report, which writes records, and by `drydock check`.
+ * Model      An item is a seed and a case; without a case the seed draws one of random operations.
+ *            campaign_play() plays an item in this process; campaign_run() plays a range of items in
+ *            worker processes and hands over a record for each, in the order in which they end. A
+ *            record depends on driver, case, model and seed alone: never on how many workers there
+ *            are, on which shard played it or on what was played before.
+ *
+ *            | outcome               | means                                                      |
+ *            | CAMPAIGN_CLEAN        | played, nothing to tell                                    |
+ *            | CAMPAIGN_FINDINGS     | findings of the run                                        |
+ *            | CAMPAIGN_REFUSED      | the adapter did not start, or the case could not be made   |
+ *            | CAMPAIGN_BROKEN       | an error of ours: stuck, or something leaked               |
+ *            | CAMPAIGN_UNREPEATABLE | played twice, and the second time was another              |
+ *            | CAMPAIGN_CRASHED      | the worker ended in the middle; detail has what it said    |
+ *            | CAMPAIGN_HUNG         | no end within the wall limit of one run                    |
+ *
+ *            All but the first are findings of the campaign, which goes on after each of them.
+ *            Findings of one kind with the same finding_cause() have one cause: the summary counts causes.
+ * Ownership  A record and a summary are the caller's memory and own nothing.
+ * Errors     bool and one line of text. What a driver does is never an error, it is a record.
+ * Units      Wall times in seconds; nothing of them is in a record.
+ */
+#ifndef DRYDOCK_BENCH_CAMPAIGN_H
+#define DRYDOCK_BENCH_CAMPAIGN_H
+
+#include "base/rng.h"
+#include "bench/run/run.h"
+#include "workload/workload.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Those of a run, by the same numbers, and all of them. */
+enum campaign_model {
+    CAMPAIGN_PHYSICAL = RUN_PHYSICAL,
+    CAMPAIGN_GPUMMU = RUN_GPUMMU,
+    CAMPAIGN_IOMMU = RUN_IOMMU,
+    CAMPAIGN_ALL_MODELS
+};
+
+enum campaign_outcome {
+    CAMPAIGN_CLEAN,
+    CAMPAIGN_FINDINGS,
+    CAMPAIGN_REFUSED,
+    CAMPAIGN_BROKEN,
+    CAMPAIGN_UNREPEATABLE,
+    CAMPAIGN_CRASHED,
+    CAMPAIGN_HUNG,
+    CAMPAIGN_OUTCOME_COUNT
+};
+
+const char *campaign_model_name(enum campaign_model model); /* "physical", ..., "all" */
+bool campaign_find_model(const char *name, enum campaign_model *out);
+const char *campaign_outcome_name(enum campaign_outcome outcome);
+bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
+
+/* ---- What a seed draws -------------------------------------------------------------------------- */
+
+#define CAMPAIGN_SETUP_TEXT 640
+
+/*
+ * The configuration of an item. What the case's options say wins over what the seed draws; with
+ * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have, and all
+ * else as if it had been asked for.
+ */
+struct campaign_options;
+struct campaign_setup {
+    struct run_config config;
+    enum campaign_model model;
+    char text[CAMPAIGN_SETUP_TEXT]; /* one line for people */
+};
+/* For the driver, profile and model of the options; names are lent by them. */
+void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
+                         const struct workload *workload, struct campaign_setup *out_setup);
+
+/* Whether driver and profile have it. */
+bool campaign_has_model(const struct campaign_options *options, enum campaign_model model);
+
+/* The random case of a seed, the same for every model. */
+bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error);
+
+/* ---- Records ------------------------------------------------------------------------------------ */
+
+#define CAMPAIGN_MAX_FINDINGS 8 /* texts kept of a run; all are counted */
+#define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
+#define CAMPAIGN_CASE_PATH    256
+#define CAMPAIGN_BOARD_TEXT   640
+#define CAMPAIGN_REPLAY_BYTES 2048 /* enough for every replay command */
+
+struct campaign_finding {
+    char kind[16]; /* of the run's finding, or the outcome */
+    char rule[16];
+    uint32_t line; /* of the case; 0: none */
+    char text[FINDING_TEXT_BYTES];
+    struct finding_detail detail;
+};
+
+struct campaign_record {
+    uint64_t seed;
+    char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
+    char driver[256];
+    char profile[32]; /* "": by default */
+    char
+        board[CAMPAIGN_BOARD_TEXT]; /* " --gpu none ...", as campaign_options say it; "": nothing */
+    enum campaign_model model;
+    unsigned wddm;
+    enum campaign_outcome outcome;
+    bool was_repeated;
+    uint64_t digest; /* 0 when there was no end */
+    uint64_t operations, submissions, paging_operations, evictions;
+    uint64_t pages_checked, translations_checked, mismatches;
+    uint64_t finding_total;
+    unsigned finding_count; /* kept */
+    struct campaign_finding findings[CAMPAIGN_MAX_FINDINGS];
+    char setup[CAMPAIGN_SETUP_TEXT];
+    char detail[CAMPAIGN_DETAIL_TEXT]; /* CRASHED, HUNG: what the worker wrote */
+    struct rule_counts rules;          /* of its first playing */
+};
+
+/* Driver, profile and board, as a record has them. */
+void campaign_name_record(const struct campaign_options *options, struct campaign_record *record);
+
+/* The command that plays the item again, without "drydock ". */
+void campaign_replay_command(const struct campaign_record *record, char *out, size_t out_bytes);
+
+/* Which item it is: records of one item have the same key. */
+uint64_t campaign_record_key(const struct campaign_record *record);
+
+struct campaign_options {
+    const char *driver;
+    const char *profile; /* bench/config/profile.h; NULL: by default */
+    /* As run_config's; NULL: what the case says, or what is so by default. */
+    const char *gpu, *allocation_data, *context_data, *command_data, *pool_guard, *surroundings;
+    enum campaign_model model;
+    const struct workload *const *cases; /* borrowed; none: random operations */
+    size_t case_count;
+    uint64_t first_seed, seed_count;
+    unsigned shard, shard_count; /* shard in [0, shard_count); every shard_count-th item */
+    unsigned jobs;               /* worker processes */
+    unsigned repeat_every;       /* every so many seeds are played twice; 0: none */
+    uint64_t max_findings;       /* items with findings, then it stops; 0: no limit */
+    double time_limit_seconds;   /* no new item after it; 0: no limit */
+    double run_limit_seconds;    /* of one item; 0: no limit */
+    /* What a worker does with an item; NULL: campaign_play(). */
+    void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                 struct campaign_record *out_record);
+};
+
+/* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there
+ * are cases. */
+void campaign_play(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                   struct campaign_record *out_record);
+
+/*
+ * Gives the item's case with its whole setup as options: driver, profile, board, seed, faults and all
+ * else. `drydock replay` plays it with the record's digest. A case that the record names has to be among
+ * those of the options. NULL: a line in error.
+ */
+struct workload *campaign_case(const struct campaign_options *options,
+                               const struct campaign_record *record, struct workload_error *error);
+
+/* ---- Summary ------------------------------------------------------------------------------------ */
+
+#define CAMPAIGN_MAX_CAUSES 64
+
+struct campaign_cause {
+    uint64_t hash;
+    uint64_t count;                       /* items with it */
+    struct campaign_record first;         /* the one with the lowest seed */
+    unsigned finding;                     /* which of its findings */
+    char shrunk_path[CAMPAIGN_CASE_PATH]; /* of the smallest case (campaign_shrink.h); "": none */
+    uint32_t shrunk_lines, shrunk_from; /* operations of it, and of the case that it was made of */
+};
+
+struct campaign_summary {
+    uint64_t runs, runs_by_model[CAMPAIGN_ALL_MODELS], runs_by_outcome[CAMPAIGN_OUTCOME_COUNT];
+    uint64_t repeated_runs, findings; /* items with a finding */
+    uint64_t operations, submissions, paging_operations, evictions, pages_checked, mismatches;
+    uint64_t translations_checked;
+    uint64_t digest; /* of all records, whatever their order */
+    struct rule_counts rules;
+    struct campaign_cause *causes;
+    size_t cause_count;
+    uint64_t causes_dropped; /* findings of causes beyond CAMPAIGN_MAX_CAUSES */
+};
+
+/* The command that plays the smallest case of a cause that has one, without "drydock ". */
+void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes);
+
+bool campaign_summary_init(struct campaign_summary *summary); /* false: no memory */
+void campaign_summary_fini(struct campaign_summary *summary);
+void campaign_summary_add(struct campaign_summary *summary, const struct campaign_record *record);
+
+/* ---- Many --------------------------------------------------------------------------------------- */
+
+enum campaign_stop {
+    CAMPAIGN_DONE,
+    CAMPAIGN_STOPPED_BY_FINDINGS,
+    CAMPAIGN_STOPPED_BY_TIME,
+    CAMPAIGN_STOPPED_BY_CALLER,
+    CAMPAIGN_NO_WORKERS, /* processes cannot be made */
+};
+
+struct campaign_watcher {
+    void *context;
+    /* An item that was played before: it is left out. NULL: none. */
+    bool (*is_known)(void *context, uint64_t seed, size_t case_index);
+    /* Each record as it comes; false stops the campaign. */
+    bool (*record)(void *context, const struct campaign_record *record);
+    /* Every now and then; NULL: nobody looks. */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+};
+
+enum campaign_stop campaign_run(const struct campaign_options *options,
+                                const struct campaign_watcher *watcher);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * The smallest case of a cause: its case with the setup as options (campaign_case()), cut down.
+ */
+#include "bench/campaign/campaign_shrink.h"
+
+#include "bench/child/trial.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TRY_SECONDS  5
+#define HUNG_SECONDS 1 /* a run of a campaign takes milliseconds */
+
+bool campaign_try_again(const struct campaign_options *options,
+                        const struct campaign_record *record, double seconds,
+                        struct run_result *out_result)
+{
+    struct workload_error error;
+    struct workload *workload = campaign_case(options, record, &error);
+    struct run_config config;
+    bool is_played;
+
+    memset(out_result, 0, sizeof *out_result);
+    if (!workload)
+        return false;
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    is_played = trial_execute(&config, workload, seconds, out_result);
+    workload_free(workload);
+    return is_played;
+}
+
+static bool shrink(const struct campaign_options *options, const struct campaign_record *record,
+                   const struct repro *repro, const struct repro_shrink *how, struct workload **out,
+                   struct workload_shrink_result *out_result, struct workload_error *error)
+{
+    struct repro_shrink limited = *how;
+    struct workload *workload = campaign_case(options, record, error);
+    bool is_done;
+
+    *out = NULL;
+    if (!workload)
+        return false;
+    if (!limited.try_seconds)
+        limited.try_seconds = record->outcome == CAMPAIGN_HUNG ? HUNG_SECONDS : TRY_SECONDS;
+    is_done = repro_shrink(&limited, repro, workload, out, out_result, error);
+    workload_free(workload);
+    return is_done;
+}
+
+bool campaign_shrink_finding(const struct campaign_options *options,
+                             const struct campaign_record *record, unsigned finding,
+                             const struct repro_shrink *how, struct workload **out,
+                             struct workload_shrink_result *out_result, struct repro *out_repro,
+                             struct workload_error *error)
+{
+    const struct campaign_finding *found = &record->findings[finding];
+
+    repro_of_finding(out_repro, found->kind, found->rule, found->detail.where, found->text);
+    return shrink(options, record, out_repro, how, out, out_result, error);
+}
+
+bool campaign_shrink_rule(const struct campaign_options *options,
+                          const struct campaign_record *record, const char *rule,
+                          const struct repro_shrink *how, struct workload **out,
+                          struct workload_shrink_result *out_result, struct repro *out_repro,
+                          struct workload_error *error)
+{
+    repro_of_rule(out_repro, rule);
+    for (unsigned i = 0; i < record->finding_count && !out_repro->text[0]; i++) {
+        if (strcmp(record->findings[i].rule, rule) == 0)
+            snprintf(out_repro->text, sizeof out_repro->text, "%s", record->findings[i].text);
+    }
+    return shrink(options, record, out_repro, how, out, out_result, error);
+}
+
+bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,
+                           const struct repro_shrink *how, const char *path,
+                           struct workload_error *error)
+{
+    struct workload_shrink_result result;
+    struct workload *small;
+    struct repro repro;
+    bool is_saved;
+
+    if (!campaign_shrink_finding(options, &cause->first, cause->finding, how, &small, &result,
+                                 &repro, error))
+        return false;
+    is_saved = repro_save(&repro, small, &result, path, error);
+    workload_free(small);
+    if (!is_saved)
+        return false;
+    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "%s", path);
+    cause->shrunk_lines = result.lines_after;
+    cause->shrunk_from = result.lines_before;
+    return true;
+}

@@ -1,0 +1,613 @@
+/*
+ * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
+ */
+#include "bench/campaign/campaign_shrink.h"
+#include "bench/config/profile.h"
+#include "bench/whole_runs/test_drivers.h"
+#include "bench/child/vigil.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define MAX_SEEN 64
+
+struct seen {
+    const struct campaign_options *options;
+    struct campaign_summary summary;
+    uint64_t seeds[MAX_SEEN];
+    unsigned count;
+    uint64_t known; /* seeds below it were played before */
+    uint64_t stop_at;
+    struct campaign_record last_bad;
+};
+
+static bool is_known(void *context, uint64_t seed, size_t case_index)
+{
+    return seed < ((struct seen *)context)->known;
+}
+
+static bool take(void *context, const struct campaign_record *record)
+{
+    struct seen *seen = context;
+
+    assert_true(seen->count < MAX_SEEN);
+    seen->seeds[seen->count++] = record->seed;
+    campaign_summary_add(&seen->summary, record);
+    if (record->outcome != CAMPAIGN_CLEAN)
+        seen->last_bad = *record;
+    return !seen->stop_at || seen->count < seen->stop_at;
+}
+
+static struct campaign_options some_seeds(uint64_t count, unsigned jobs)
+{
+    return (struct campaign_options){
+        .driver = "ref",
+        .model = CAMPAIGN_ALL_MODELS,
+        .first_seed = 1,
+        .seed_count = count,
+        .shard_count = 1,
+        .jobs = jobs,
+        .run_limit_seconds = 60,
+    };
+}
+
+static enum campaign_stop run_seen(const struct campaign_options *options, struct seen *seen)
+{
+    const struct campaign_watcher watcher = {.context = seen, .is_known = is_known, .record = take};
+
+    assert_true(campaign_summary_init(&seen->summary));
+    return campaign_run(options, &watcher);
+}
+
+/* ---- What a seed draws -------------------------------------------------------------------------- */
+
+static void a_seed_draws_the_same_case_and_setup_again(void **state)
+{
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct campaign_setup first, second;
+        struct workload *a, *b;
+        struct workload_error error;
+
+        assert_true(campaign_draw_workload(seed, &a, &error));
+        assert_true(campaign_draw_workload(seed, &b, &error));
+        assert_true(workload_equal(a, b));
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, a,
+            &first);
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, b,
+            &second);
+        assert_string_equal(first.text, second.text);
+        /* Naming the model that was drawn changes nothing: replays do. */
+        campaign_draw_setup(&(struct campaign_options){.driver = "ref", .model = first.model}, seed,
+                            b, &second);
+        assert_string_equal(first.text, second.text);
+        assert_int_equal(first.config.model, second.config.model);
+        workload_free(a);
+        workload_free(b);
+    }
+}
+
+static void seeds_reach_every_model_level_and_size(void **state)
+{
+    bool has_model[CAMPAIGN_ALL_MODELS] = {0}, has_none = false, has_least = false,
+         has_page = false;
+    unsigned modes = 0, scatters = 0, patches = 0;
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        struct campaign_setup setup;
+        unsigned bytes;
+
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
+            workload, &setup);
+        bytes = setup.config.paging_buffer_bytes;
+        has_model[setup.model] = true;
+        assert_true(bytes == 0 || (bytes >= 64 && bytes <= 4096));
+        has_least |= bytes && bytes <= 72;
+        has_page |= bytes >= 4088;
+        has_none |= setup.config.has_private_data && setup.config.private_data_bytes == 0;
+        modes |= 1u << setup.config.update_mode;
+        scatters |= 1u << setup.config.scatter;
+        patches |= 1u << setup.config.skips_paging_patch;
+    }
+    for (unsigned i = 0; i < CAMPAIGN_ALL_MODELS; i++)
+        assert_true(has_model[i]);
+    assert_true(has_none && has_least && has_page);
+    assert_int_equal(modes, 7);
+    assert_int_equal(scatters, 7);
+    assert_int_equal(patches, 3);
+    workload_free(workload);
+}
+
+static void options_of_a_case_win(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "option paging-buffer 512\noption scatter no\n"
+                                           "alloc a size=4K\n");
+    struct campaign_setup setup;
+
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        campaign_draw_setup(
+            &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
+            workload, &setup);
+        assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
+        assert_int_equal(setup.config.paging_buffer_bytes, 512);
+        assert_int_equal(setup.config.scatter, MACHINE_CONTIGUOUS);
+        campaign_draw_setup(&(struct campaign_options){.driver = "ref", .model = CAMPAIGN_GPUMMU},
+                            seed, workload, &setup);
+        assert_int_equal(setup.config.model, RUN_GPUMMU);
+        assert_true(setup.config.wddm >= 20);
+    }
+    campaign_draw_setup(&(struct campaign_options){.driver = "ref",
+                                                   .model = CAMPAIGN_GPUMMU,
+                                                   .pool_guard = "begin"},
+                        1, workload, &setup);
+    assert_int_equal(setup.config.pool_guard, RUN_POOL_BEGIN); /* of the command line win over it */
+    workload_free(workload);
+}
+
+/* ---- Many --------------------------------------------------------------------------------------- */
+
+static void records_do_not_depend_on_the_number_of_workers(void **state)
+{
+    struct campaign_options one = some_seeds(12, 1), three = some_seeds(12, 3);
+    struct seen a = {0}, b = {0};
+    struct campaign_record alone;
+
+    assert_int_equal(run_seen(&one, &a), CAMPAIGN_DONE);
+    assert_int_equal(run_seen(&three, &b), CAMPAIGN_DONE);
+    assert_int_equal(a.count, 12);
+    assert_int_equal(b.count, 12);
+    assert_int_equal(a.summary.findings, 0);
+    assert_true(a.summary.operations && a.summary.pages_checked);
+    assert_true(a.summary.digest == b.summary.digest);
+    assert_memory_equal(&a.summary.rules, &b.summary.rules, sizeof a.summary.rules);
+    assert_true(a.summary.rules.evaluated[RULE_PB_004] > 0);
+    /* What no run can see, as its reason says, was not looked at. */
+    for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
+        if (rule_reason_unchecked((enum rule_id)id) && a.summary.rules.evaluated[id])
+            fail_msg("%s has a reason why it cannot be checked, and was", rule_get(id)->id);
+    }
+    campaign_summary_fini(&a.summary);
+    /* Nor on the process. */
+    assert_true(campaign_summary_init(&a.summary));
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        campaign_play(&one, seed, 0, &alone);
+        campaign_summary_add(&a.summary, &alone);
+    }
+    assert_true(a.summary.digest == b.summary.digest);
+    campaign_summary_fini(&a.summary);
+    campaign_summary_fini(&b.summary);
+}
+
+static bool has_gpummu_only(const struct run_driver *driver, enum run_model model)
+{
+    return model == RUN_GPUMMU;
+}
+
+static bool find_narrow(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = name, .has_model = has_gpummu_only};
+    return strcmp(name, "narrow") == 0;
+}
+
+static void a_driver_is_played_in_the_models_that_it_has(void **state)
+{
+    struct campaign_options options = some_seeds(6, 1);
+    struct campaign_record record;
+    struct campaign_setup setup;
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "alloc a size=4K\n");
+
+    run_add_drivers(find_narrow);
+    options.driver = "narrow";
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        campaign_play(&options, seed, 0, &record);
+        assert_int_equal(record.outcome, CAMPAIGN_CLEAN);
+        assert_int_equal(record.model, CAMPAIGN_GPUMMU);
+    }
+    /* What was asked for by name, or by the case, is refused where it cannot be. */
+    campaign_draw_setup(&options, 1, workload, &setup);
+    assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
+    options.model = CAMPAIGN_PHYSICAL;
+    campaign_play(&options, 1, 0, &record);
+    assert_int_equal(record.outcome, CAMPAIGN_REFUSED);
+    workload_free(workload);
+}
+
+static void play_nothing(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                         struct campaign_record *out_record)
+{
+    *out_record = (struct campaign_record){.seed = seed, .digest = seed * 3};
+}
+
+static void shards_and_known_items_add_up_to_the_whole(void **state)
+{
+    struct campaign_options options = some_seeds(20, 2);
+    uint64_t digest;
+    struct seen whole = {0}, parts = {0};
+
+    options.play = play_nothing;
+    assert_int_equal(run_seen(&options, &whole), CAMPAIGN_DONE);
+    digest = whole.summary.digest;
+    campaign_summary_fini(&whole.summary);
+    assert_int_equal(whole.count, 20);
+
+    options.shard_count = 3;
+    assert_true(campaign_summary_init(&parts.summary));
+    for (options.shard = 0; options.shard < 3; options.shard++) {
+        const struct campaign_watcher watcher = {.context = &parts, .record = take};
+
+        assert_int_equal(campaign_run(&options, &watcher), CAMPAIGN_DONE);
+    }
+    assert_int_equal(parts.count, 20);
+    assert_true(parts.summary.digest == digest);
+    campaign_summary_fini(&parts.summary);
+
+    options = some_seeds(20, 2);
+    options.play = play_nothing;
+    parts = (struct seen){.known = 15};
+    assert_int_equal(run_seen(&options, &parts), CAMPAIGN_DONE);
+    assert_int_equal(parts.count, 6);
+    campaign_summary_fini(&parts.summary);
+}
+
+static void play_badly(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                       struct campaign_record *out_record)
+{
+    if (seed == 3) {
+        vigil_note_line("> DxgkDdiTheLastOne");
+        fprintf(stderr, "before the end\nsomewhere.c:1: assertion failed: true\n");
+        raise(SIGSEGV);
+    }
+    if (seed == 5)
+        _exit(7);
+    while (seed == 7)
+        pause();
+    play_nothing(options, seed, case_index, out_record);
+}
+
+static void a_campaign_survives_crashes_and_hangs(void **state)
+{
+    struct campaign_options options = some_seeds(12, 2);
+    struct seen seen = {0};
+
+    options.play = play_badly;
+    options.run_limit_seconds = 0.3;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_DONE);
+    assert_int_equal(seen.count, 12);
+    assert_int_equal(seen.summary.findings, 3);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_CRASHED], 2);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_HUNG], 1);
+    assert_int_equal(seen.summary.cause_count, 3);
+    for (size_t i = 0; i < seen.summary.cause_count; i++) {
+        const struct campaign_record *record = &seen.summary.causes[i].first;
+        const char *text = record->findings[0].text;
+        char replay[256];
+
+        if (record->seed == 3) {
+            assert_non_null(strstr(text, "signal 11"));
+            assert_non_null(strstr(text, "somewhere.c:1: assertion failed: true"));
+            assert_non_null(strstr(record->detail, "before the end"));
+            assert_non_null(strstr(record->detail, "bench_campaign_test")); /* a frame */
+            assert_non_null(strstr(record->detail, "last calls:\n> DxgkDdiTheLastOne\n"));
+        } else if (record->seed == 5) {
+            assert_non_null(strstr(text, "exit status 7"));
+        } else {
+            assert_int_equal(record->seed, 7);
+            assert_non_null(strstr(text, "no end within 0.3 s"));
+            assert_non_null(strstr(record->detail, "bench_campaign_test"));
+        }
+        campaign_replay_command(record, replay, sizeof replay);
+        assert_non_null(strstr(replay, "--seeds 1"));
+    }
+    campaign_summary_fini(&seen.summary);
+}
+
+static void a_guard_page_names_the_rule_in_a_campaign_that_goes_on(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
+                                           "alloc a size=64K segments=local flags=cpu-visible\n"
+                                           "write a\nsubmit c0 a:r\nwait all\n");
+    const struct workload *const cases[] = {workload};
+    struct campaign_options options = some_seeds(4, 1);
+    const struct campaign_finding *finding;
+    struct seen seen = {0};
+
+    options.driver = "test:overrun";
+    options.cases = cases;
+    options.case_count = 1;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_DONE);
+    assert_int_equal(seen.count, 4);
+    assert_int_equal(seen.summary.runs_by_outcome[CAMPAIGN_CRASHED], 4);
+    assert_int_equal(seen.summary.cause_count, 1);
+    assert_true(seen.summary.rules.broken[RULE_PB_005] > 0);
+    finding = &seen.summary.causes[0].first.findings[0];
+    assert_string_equal(finding->rule, "PB-005");
+    assert_string_equal(finding->detail.where, "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer");
+    assert_non_null(strstr(seen.last_bad.detail, "> DxgkDdiBuildPagingBuffer(TRANSFER) DmaSize="));
+    campaign_summary_fini(&seen.summary);
+    workload_free(workload);
+}
+
+static void a_campaign_stops_when_it_is_told(void **state)
+{
+    struct campaign_options options = some_seeds(40, 1);
+    struct seen seen = {0};
+
+    options.play = play_badly;
+    options.max_findings = 2;
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_STOPPED_BY_FINDINGS);
+    assert_int_equal(seen.summary.findings, 2);
+    campaign_summary_fini(&seen.summary);
+
+    options.max_findings = 0;
+    options.play = play_nothing;
+    seen = (struct seen){.stop_at = 4};
+    assert_int_equal(run_seen(&options, &seen), CAMPAIGN_STOPPED_BY_CALLER);
+    assert_int_equal(seen.count, 4);
+    campaign_summary_fini(&seen.summary);
+}
+
+static void findings_that_differ_in_numbers_have_one_cause(void **state)
+{
+    struct campaign_record record = {.seed = 9,
+                                     .outcome = CAMPAIGN_FINDINGS,
+                                     .finding_count = 1,
+                                     .findings = {{.kind = "content", .text = "a7, page 12: bad"}}};
+    struct campaign_summary summary;
+
+    assert_true(campaign_summary_init(&summary));
+    campaign_summary_add(&summary, &record);
+    record.seed = 4;
+    snprintf(record.findings[0].text, sizeof record.findings[0].text, "a131, page 0x7: bad");
+    campaign_summary_add(&summary, &record);
+    assert_int_equal(summary.cause_count, 1);
+    assert_int_equal(summary.causes[0].count, 2);
+    assert_int_equal(summary.causes[0].first.seed, 4);
+    snprintf(record.findings[0].text, sizeof record.findings[0].text, "a131, page 0x7: worse");
+    campaign_summary_add(&summary, &record);
+    assert_int_equal(summary.cause_count, 2);
+    campaign_summary_fini(&summary);
+}
+
+/* ---- Drivers and profiles ----------------------------------------------------------------------- */
+
+static bool has_only_gpummu(const struct run_driver *driver, enum run_model model)
+{
+    return model == RUN_GPUMMU;
+}
+
+static bool find_gpummu_driver(const char *name, struct run_driver *out_driver)
+{
+    if (strcmp(name, "test:gpummu") != 0)
+        return false;
+    *out_driver = (struct run_driver){.name = "test:gpummu", .has_model = has_only_gpummu};
+    return true;
+}
+
+static void seeds_draw_among_the_models_of_the_driver(void **state)
+{
+    const struct campaign_options every = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS},
+                                  one = {.driver = "test:gpummu", .model = CAMPAIGN_ALL_MODELS};
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+
+    assert_true(campaign_has_model(&one, CAMPAIGN_GPUMMU));
+    assert_false(campaign_has_model(&one, CAMPAIGN_PHYSICAL));
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct campaign_setup setup, usual;
+
+        campaign_draw_setup(&one, seed, workload, &setup);
+        assert_int_equal(setup.model, CAMPAIGN_GPUMMU);
+        assert_string_equal(setup.config.driver, "test:gpummu");
+        campaign_draw_setup(&every, seed, workload, &usual);
+        if (usual.model == CAMPAIGN_GPUMMU) /* what it draws otherwise is the same */
+            assert_string_equal(usual.text, setup.text);
+    }
+    workload_free(workload);
+}
+
+static void a_profile_narrows_levels_and_faults(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    const struct run_profile *profile;
+
+    for (unsigned i = 0; (profile = run_profile_at(i)) != NULL; i++) {
+        unsigned faults = 0;
+
+        options.profile = profile->name;
+        assert_ptr_equal(run_find_profile(profile->name), profile);
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            struct campaign_setup setup;
+
+            campaign_draw_setup(&options, seed, workload, &setup);
+            assert_string_equal(setup.config.profile, profile->name);
+            assert_true(run_profile_has_level(profile, setup.config.wddm));
+            faults |= setup.config.faults;
+        }
+        assert_int_equal(faults, profile->faults);
+    }
+    options.profile = "wddm-1";
+    assert_true(campaign_has_model(&options, CAMPAIGN_PHYSICAL));
+    assert_false(campaign_has_model(&options, CAMPAIGN_GPUMMU));
+    workload_free(workload);
+}
+
+/* A case in which the driver leaves DmaSize as it is, whatever the profile accepts (U1). */
+static struct workload *dma_size_is_left(void)
+{
+    struct workload *workload = test_load("evict-and-restore.case");
+    struct workload_error error;
+
+    assert_true(workload_set_option(workload, "lowers-dma-size", "no", &error));
+    return workload;
+}
+
+/* One reading of U1 breaks, the other does not. */
+static void a_strict_profile_finds_what_the_default_accepts(void **state)
+{
+    static const struct {
+        const char *profile;
+        bool is_found;
+    } cases[] = {{"default", false},
+                 {"strict-dma-size-unchanged", false},
+                 {"strict-dma-size-lowered", true}};
+    struct campaign_record *record = calloc(1, sizeof *record);
+    struct workload *workload = dma_size_is_left();
+
+    assert_non_null(record);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct campaign_options options = {.driver = "ref",
+                                                 .profile = cases[i].profile,
+                                                 .model = CAMPAIGN_PHYSICAL,
+                                                 .cases = (const struct workload *const *)&workload,
+                                                 .case_count = 1};
+        char replay[256];
+
+        campaign_play(&options, 1, 0, record);
+        assert_int_equal(record->rules.broken[RULE_PB_007] != 0, cases[i].is_found);
+        assert_int_equal(record->outcome, cases[i].is_found ? CAMPAIGN_FINDINGS : CAMPAIGN_CLEAN);
+        campaign_replay_command(record, replay, sizeof replay);
+        assert_int_equal(strstr(replay, "--profile strict") != NULL, i > 0);
+    }
+    workload_free(workload);
+    free(record);
+}
+
+/* Without a case that says otherwise the reference driver follows the profile. */
+static void the_reference_driver_follows_a_strict_profile(void **state)
+{
+    static const char *const profiles[] = {"strict-dma-size-unchanged", "strict-dma-size-lowered"};
+    struct campaign_record *record = calloc(1, sizeof *record);
+
+    assert_non_null(record);
+    for (size_t i = 0; i < ARRAY_COUNT(profiles); i++) {
+        const struct campaign_options options = {
+            .driver = "ref", .profile = profiles[i], .model = CAMPAIGN_ALL_MODELS};
+        uint64_t evaluated = 0; /* a seed may have no paging operation */
+
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            campaign_play(&options, seed, 0, record);
+            assert_int_equal(record->outcome, CAMPAIGN_CLEAN);
+            evaluated += record->rules.evaluated[RULE_PB_007];
+        }
+        assert_true(evaluated > 0);
+    }
+    free(record);
+}
+
+static void a_cause_is_made_a_case_that_stands_alone(void **state)
+{
+    struct workload *workload = dma_size_is_left();
+    const struct campaign_options options = {.driver = "ref",
+                                             .profile = "strict-dma-size-lowered",
+                                             .model = CAMPAIGN_ALL_MODELS,
+                                             .cases = (const struct workload *const *)&workload,
+                                             .case_count = 1};
+    const struct repro_shrink how = {.seconds = 30};
+    struct campaign_cause *cause = calloc(1, sizeof *cause);
+    char path[] = "/tmp/drydock-cause-XXXXXX";
+    struct workload_error error;
+    struct run_result *result;
+    struct workload *small;
+
+    assert_non_null(cause);
+    campaign_play(&options, 1, 0, &cause->first);
+    assert_string_equal(cause->first.findings[0].rule, "PB-007");
+    close(mkstemp(path));
+    if (!campaign_shrink_cause(&options, cause, &how, path, &error))
+        fail_msg("%s", error.text);
+    assert_string_equal(cause->shrunk_path, path);
+    assert_true(cause->shrunk_lines <= 3 && cause->shrunk_from == workload->op_count);
+    assert_true(workload_load(path, &small, &error));
+    unlink(path);
+    assert_int_equal(small->op_count, cause->shrunk_lines);
+    result = test_play(small);
+    assert_true(result->rules.broken[RULE_PB_007] > 0);
+    test_finish(result);
+
+    /* What is not shown is not made smaller. */
+    snprintf(cause->first.findings[0].rule, sizeof cause->first.findings[0].rule, "PB-005");
+    assert_false(campaign_shrink_cause(&options, cause, &how, path, &error));
+    assert_non_null(strstr(error.text, "does not show it"));
+    workload_free(workload);
+    free(cause);
+}
+
+/* ---- What campaigns have found ------------------------------------------------------------------ */
+
+/*
+ * A mapping without room for its tables fails every submission that uses it. Such a one, resident
+ * already, was tried again for ever, while the one that was to run alone waited for it.
+ */
+static void a_submission_that_cannot_run_does_not_keep_others_waiting(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\noption local-memory 584K\noption local-invisible 2488K\n"
+                   "process p0\nprocess p1\nprocess p2\n"
+                   "device d0 process=p0\ndevice d1 process=p1\ndevice d2 process=p2\n"
+                   "context c0 device=d0 node=0\ncontext c1 device=d0 node=1\n"
+                   "context c2 device=d1 node=0\ncontext c3 device=d1 node=1\n"
+                   "context c4 device=d2 node=0\ncontext c5 device=d2 node=1\n"
+                   "alloc a10 size=88662 device=d1 segments=local,aperture flags=shared\n"
+                   "alloc a12 size=505692 device=d1 align=16K segments=aperture,local\n"
+                   "alloc a13 size=536267 align=64K segments=local\n"
+                   "alloc a14 size=382474 device=d1 segments=local flags=cpu-visible\n"
+                   "submit c3 a14@159717+204771:rw\nsubmit c5 a10@33934+26665:w\n"
+                   "pte p2 zero va=0x4002200000 pages=2048\n"
+                   "alloc a15 size=487952 align=32K segments=aperture,local\n"
+                   "submit c1 a10@29765+45508:r\n");
+    struct run_result *result = test_play(workload);
+
+    assert_int_not_equal(result->outcome, RUN_BROKEN);
+    test_finish(result);
+}
+
+/*
+ * A notice names an address that is good until the GPU has seen it (NTF-018): page tables that the
+ * processor writes at once have to wait for it.
+ */
+static void a_notice_is_seen_before_the_processor_clears_its_entries(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\noption wddm 3.2\noption page-tables cpu\n"
+                   "alloc a size=3261 segments=aperture,local flags=notify-iommu-unmap\n"
+                   "submit c0 a:r\nwait all\nfree a\nstep \"after\"\n");
+    struct run_result *result = test_play(workload);
+
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    assert_int_equal(result->statistics.operations[DXGK_OPERATION_NOTIFY_ALLOC], 1);
+    test_finish(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
+        cmocka_unit_test(seeds_reach_every_model_level_and_size),
+        cmocka_unit_test(options_of_a_case_win),
+        cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),
+        cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),
+        cmocka_unit_test(a_driver_is_played_in_the_models_that_it_has),
+        cmocka_unit_test(a_campaign_survives_crashes_and_hangs),
+        cmocka_unit_test(a_guard_page_names_the_rule_in_a_campaign_that_goes_on),
+        cmocka_unit_test(a_campaign_stops_when_it_is_told),
+        cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
+        cmocka_unit_test(seeds_draw_among_the_models_of_the_driver),
+        cmocka_unit_test(a_profile_narrows_levels_and_faults),
+        cmocka_unit_test(a_strict_profile_finds_what_the_default_accepts),
+        cmocka_unit_test(the_reference_driver_follows_a_strict_profile),
+        cmocka_unit_test(a_cause_is_made_a_case_that_stands_alone),
+        cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
+        cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),
+    };
+
+    run_add_drivers(find_gpummu_driver);
+    run_add_drivers(test_find_driver);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

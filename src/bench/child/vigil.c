@@ -1,0 +1,281 @@
+/*
+ * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded when the
+ * vigil began.
+ */
+#define _GNU_SOURCE /* SA_ONSTACK */
+#include "bench/child/vigil.h"
+
+#include "base/bits.h"
+#include "miniport/raw.h"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKTRACE_MAX 48
+#define STACK_BYTES   (64 * 1024)
+
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static struct vigil *current;
+static struct check *guards;
+static size_t (*tell_place)(const void *signal_context, char *text, size_t size);
+static bool is_catching, has_caught;
+static char handler_stack[STACK_BYTES];
+
+void *vigil_shared_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void vigil_release_memory(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void note_place(const void *context)
+{
+    const char *ddi = miniport_raw_running();
+
+    if (ddi)
+        strncat(current->ddi, ddi, sizeof current->ddi - 1);
+    current->ddi_seconds = wall_now() - current->noted;
+    current->is_image = tell_place != NULL;
+    if (tell_place)
+        tell_place(context, current->place, sizeof current->place);
+}
+
+static void on_fatal_signal(int number, siginfo_t *info, void *context)
+{
+    void *frames[BACKTRACE_MAX];
+    bool is_sent = info->si_code <= 0;
+
+    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+        signal(fatal_signals[i], SIG_DFL);
+    if (current && !has_caught) {
+        has_caught = true;
+        if (!is_sent && guards && check_explain_address(guards, info->si_addr, &current->finding))
+            current->has_finding = true;
+        note_place(context);
+        backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
+    }
+    /* What a signal of the machine was for happens again on return; others are sent again. */
+    if (is_sent)
+        raise(number);
+}
+
+static void catch_signals(void)
+{
+    const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
+    struct sigaction action = {.sa_sigaction = on_fatal_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    void *frame;
+
+    if (is_catching)
+        return;
+    is_catching = true;
+    backtrace(&frame, 1); /* loads what it needs now, not in a handler */
+    sigemptyset(&action.sa_mask);
+    sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+        sigaction(fatal_signals[i], &action, NULL);
+}
+
+void vigil_begin(struct vigil *vigil)
+{
+    current = vigil;
+    if (!vigil)
+        return;
+    vigil->count = 0;
+    vigil->has_finding = false;
+    vigil->noted = wall_now();
+    vigil->is_image = false;
+    vigil->ddi[0] = vigil->place[0] = '\0';
+    vigil->model = NULL;
+    catch_signals();
+}
+
+bool vigil_is_kept(void)
+{
+    return current != NULL;
+}
+
+void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size))
+{
+    tell_place = tell;
+}
+
+const char *vigil_enter_model(const char *what)
+{
+    const char *before = current ? current->model : NULL;
+
+    if (current)
+        current->model = what;
+    return before;
+}
+
+bool vigil_runs_model(void)
+{
+    return current && current->model;
+}
+
+bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
+                        size_t size)
+{
+    if (!vigil->model)
+        return false;
+    snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
+             gpu ? gpu : "", vigil->model, how);
+    return true;
+}
+
+void vigil_watch(struct check *check)
+{
+    guards = check;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static struct vigil_line *next_line(void)
+{
+    current->noted = wall_now();
+    return &current->lines[current->count++ % VIGIL_LINES];
+}
+
+void vigil_note_line(const char *line)
+{
+    struct vigil_line *noted;
+
+    if (!current)
+        return;
+    noted = next_line();
+    noted->is_paging = false;
+    noted->text[0] = '\0';
+    strncat(noted->text, line, sizeof noted->text - 1);
+}
+
+void vigil_note_paging(const struct trace_event *event)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = event->argument;
+    struct vigil_line *noted;
+
+    if (!current)
+        return;
+    noted = next_line();
+    noted->is_paging = true;
+    noted->has_returned = event->phase == TRACE_AFTER;
+    noted->operation = event->operation;
+    noted->size = arg->DmaSize;
+    noted->offset = arg->MultipassOffset;
+    noted->status = event->status;
+    noted->written = event->written;
+}
+
+static size_t add_paging(const struct vigil_line *line, char *text, size_t size)
+{
+    const char *operation = miniport_operation_name(line->operation);
+
+    if (line->has_returned)
+        return (size_t)snprintf(text, size,
+                                "< DxgkDdiBuildPagingBuffer(%s) 0x%08x written=%lld "
+                                "MultipassOffset=%u\n",
+                                operation, (unsigned)line->status, (long long)line->written,
+                                line->offset);
+    return (size_t)snprintf(text, size,
+                            "> DxgkDdiBuildPagingBuffer(%s) DmaSize=%u MultipassOffset=%u\n",
+                            operation, line->size, line->offset);
+}
+
+void vigil_describe(const struct vigil *vigil, const char *output, char *text, size_t size)
+{
+    uint64_t first = vigil->count > VIGIL_LINES ? vigil->count - VIGIL_LINES : 0;
+    size_t used = (size_t)snprintf(text, size, "%s%s", output,
+                                   output[0] && output[strlen(output) - 1] != '\n' ? "\n" : "");
+
+    if (used < size && vigil->count)
+        used += (size_t)snprintf(text + used, size - used, "last calls:\n");
+    for (uint64_t i = first; i < vigil->count && used < size; i++) {
+        const struct vigil_line *line = &vigil->lines[i % VIGIL_LINES];
+
+        used += line->is_paging ? add_paging(line, text + used, size - used)
+                                : (size_t)snprintf(text + used, size - used, "%.*s\n",
+                                                   VIGIL_LINE_BYTES - 1, line->text);
+    }
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------- */
+
+/* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
+static void find_telling_line(const char *output, char *out, size_t size)
+{
+    static const char *const marks[] = {"assertion failed", "the bench fails in",
+                                        "ERROR: ", "runtime error"};
+
+    out[0] = '\0';
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+        const char *mark = strstr(output, marks[i]), *start = mark;
+
+        if (!mark)
+            continue;
+        while (start > output && start[-1] != '\n')
+            start--;
+        snprintf(out, size, "%.*s", (int)strcspn(start, "\n"), start);
+        return;
+    }
+}
+
+/* What no line says: of a signal that the bench itself has met, or that somebody sent. */
+static const char *guess_at(const struct vigil *vigil, int status)
+{
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (number == SIGKILL)
+        return "the host had no memory left, or somebody ended it";
+    if (vigil->is_image && (number == SIGSEGV || number == SIGBUS))
+        return "in code of the bench: a mistake of it, or the driver has written over its memory";
+    return "";
+}
+
+void vigil_explain_end(const struct vigil *vigil, int status, const char *output, char *text,
+                       size_t size)
+{
+    char line[400];
+    const char *colon;
+
+    find_telling_line(output, line, sizeof line);
+    if (!line[0])
+        snprintf(line, sizeof line, "%s", guess_at(vigil, status));
+    colon = line[0] ? ": " : "";
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "ended by signal %d (%s)%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), colon, line);
+    else
+        snprintf(text, size, "ended with exit status %d%s%s", WEXITSTATUS(status), colon, line);
+}
+
+/* In the driver: what began last has taken half of the time, at least. */
+void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size)
+{
+    bool is_in_driver = !vigil->model && vigil->ddi[0] && vigil->ddi_seconds >= seconds / 2;
+
+    snprintf(text, size, "no end within %g s of wall time%s%s%s", seconds,
+             is_in_driver ? ": the driver does not return from " : "",
+             is_in_driver ? vigil->ddi : "",
+             is_in_driver && vigil->place[0] ? "; where it is stands below" : "");
+}

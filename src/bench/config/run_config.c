@@ -1,0 +1,173 @@
+/*
+ * What a run is made of: names, defaults, and what follows from the workload. Options of cases:
+ * run_options.c.
+ */
+#include "bench/run/run.h"
+
+#include "base/bits.h"
+#include "bench/config/profile.h"
+
+#include <string.h>
+
+#define DEFAULT_QUEUE_DEPTH  4u
+#define DEFAULT_LOCAL_BYTES  (4 * GiB)
+#define DEFAULT_APERTURE     (4 * GiB)
+#define DEFAULT_JITTER_NS    UINT64_C(100)
+#define DEFAULT_EVENTS_LIMIT UINT64_C(200000)
+#define DEFAULT_EVENTS_BYTES (32 * MiB)
+#define RAM_UNIT             (2 * MiB)
+
+static const char *const model_names[] = {
+    [RUN_PHYSICAL] = "physical",
+    [RUN_GPUMMU] = "gpummu",
+    [RUN_IOMMU] = "iommu",
+};
+static const char *const update_mode_names[] = {
+    [RUN_UPDATE_GPU_VIRTUAL] = "gpu-virtual",
+    [RUN_UPDATE_GPU_PHYSICAL] = "gpu-physical",
+    [RUN_UPDATE_CPU] = "cpu",
+};
+
+const char *run_model_name(enum run_model model)
+{
+    return model_names[model];
+}
+
+const char *run_update_mode_name(enum run_update_mode mode)
+{
+    return update_mode_names[mode];
+}
+
+unsigned run_update_mode_count(void)
+{
+    return ARRAY_COUNT(update_mode_names);
+}
+
+/* The place of name in names, or count. */
+static size_t find_name(const char *const *names, size_t count, const char *name)
+{
+    size_t i = 0;
+
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+bool run_find_model(const char *name, enum run_model *out)
+{
+    size_t i = find_name(model_names, ARRAY_COUNT(model_names), name);
+
+    if (i == ARRAY_COUNT(model_names))
+        return false;
+    *out = (enum run_model)i;
+    return true;
+}
+
+bool run_find_update_mode(const char *name, enum run_update_mode *out)
+{
+    size_t i = find_name(update_mode_names, ARRAY_COUNT(update_mode_names), name);
+
+    if (i == ARRAY_COUNT(update_mode_names))
+        return false;
+    *out = (enum run_update_mode)i;
+    return true;
+}
+
+void run_config_defaults(struct run_config *out_config)
+{
+    *out_config = (struct run_config){
+        .driver = "ref",
+        .profile = RUN_PROFILE_DEFAULT,
+        .model = RUN_GPUMMU,
+        .seed = 1,
+        .scatter = MACHINE_SCATTERED,
+        .checks_content = true,
+        .checks_rules = true,
+        .hashes_calls = true,
+        .events = RUN_EVENTS_NONE,
+    };
+}
+
+const char *run_config_unsupported_option(const struct workload *workload)
+{
+    static const char *const keys[] = {"dma-buffer"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (workload_option(workload, keys[i]))
+            return keys[i];
+    }
+    return NULL;
+}
+
+const char *run_config_refused_flag(const struct workload *workload)
+{
+    static const uint32_t flags[] = {
+        WORKLOAD_ALLOCATION_EXISTING_SYSMEM,
+        WORKLOAD_ALLOCATION_PROTECTED,
+        WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
+    };
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        for (size_t j = 0; j < ARRAY_COUNT(flags); j++) {
+            if (workload->allocations[i].flags & flags[j])
+                return workload_allocation_flag_name(flags[j]);
+        }
+    }
+    return NULL;
+}
+
+/* Half of what is alive at the peak, but room for any single submission twice. */
+static uint64_t choose_local(const struct workload_summary *summary)
+{
+    uint64_t local = min_u64(DEFAULT_LOCAL_BYTES, summary->peak_live_bytes / 2);
+
+    local = max_u64(local, 2 * summary->largest_submission_bytes + 16 * MiB);
+    return align_up(local, MiB);
+}
+
+static unsigned choose_nodes(const struct workload *workload)
+{
+    unsigned nodes = SGPU_NODE_COPY + 1;
+
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        if (workload->contexts[i].node >= nodes)
+            nodes = workload->contexts[i].node + 1;
+    }
+    return nodes;
+}
+
+void run_config_resolve(struct run_config *config, const struct workload *workload)
+{
+    struct workload_summary summary;
+    struct machine_config machine;
+
+    workload_summarise(workload, &summary);
+    if (!config->local_bytes)
+        config->local_bytes = choose_local(&summary);
+    config->local_bytes = align_up(config->local_bytes, PAGE_BYTES);
+    if (!config->visible_bytes || config->visible_bytes > config->local_bytes)
+        config->visible_bytes = config->local_bytes;
+    config->visible_bytes = align_up(config->visible_bytes, PAGE_BYTES);
+    if (!config->aperture_bytes)
+        config->aperture_bytes = DEFAULT_APERTURE;
+    config->aperture_bytes = align_up(config->aperture_bytes, PAGE_BYTES);
+    if (!config->ram_bytes)
+        config->ram_bytes =
+            min_u64(2 * summary.peak_live_bytes + config->local_bytes + GiB, RUN_MAX_BYTES);
+    config->ram_bytes = align_up(max_u64(config->ram_bytes, 2 * RAM_UNIT), RAM_UNIT);
+    if (!config->node_count)
+        config->node_count = choose_nodes(workload);
+    if (!config->jitter_ns)
+        config->jitter_ns = DEFAULT_JITTER_NS;
+    machine_config_defaults(&machine, config->seed);
+    if (!config->link_bytes_per_second)
+        config->link_bytes_per_second = machine.pcie_bytes_per_second;
+    if (!config->local_bytes_per_second)
+        config->local_bytes_per_second = machine.local_bytes_per_second;
+    if (!config->queue_depth)
+        config->queue_depth = DEFAULT_QUEUE_DEPTH;
+    if (!config->events_bytes)
+        config->events_bytes = config->events_limit ? UINT64_MAX : DEFAULT_EVENTS_BYTES;
+    if (!config->events_limit)
+        config->events_limit = DEFAULT_EVENTS_LIMIT;
+}

@@ -1,0 +1,82 @@
+/*
+ * Run: which model the driver is of, when it has started, and the functions without which none of that model
+ * can be played.
+ *
+ * By its interface version (DRIVER_INITIALIZATION_DATA.Version, or DRIVERCAPS.WDDMVersion where that is lower)
+ * and model a driver has to register them; others are asked for where they are called, and their absence is a
+ * lawful answer or a finding there.
+ */
+#include "bench/run/run_private.h"
+
+#include "base/bits.h"
+#include "miniport/raw.h"
+
+#define IN_PHYSICAL (1u << RUN_PHYSICAL)
+#define IN_GPUMMU   (1u << RUN_GPUMMU)
+#define IN_IOMMU    (1u << RUN_IOMMU)
+#define IN_VIRTUAL  (IN_GPUMMU | IN_IOMMU)
+#define IN_ALL      (IN_PHYSICAL | IN_VIRTUAL)
+
+static bool has_functions(struct run_assembly *run)
+{
+    static const struct {
+        enum miniport_ddi ddi;
+        unsigned models;
+    } needed[] = {
+        {MINIPORT_DDI_QueryAdapterInfo, IN_ALL},
+        {MINIPORT_DDI_CreateDevice, IN_ALL},
+        {MINIPORT_DDI_DestroyDevice, IN_ALL},
+        {MINIPORT_DDI_CreateAllocation, IN_ALL},
+        {MINIPORT_DDI_DestroyAllocation, IN_ALL},
+        {MINIPORT_DDI_OpenAllocation, IN_ALL},
+        {MINIPORT_DDI_CloseAllocation, IN_ALL},
+        {MINIPORT_DDI_BuildPagingBuffer, IN_ALL},
+        {MINIPORT_DDI_SubmitCommand, IN_PHYSICAL},
+        {MINIPORT_DDI_Render, IN_PHYSICAL},
+        {MINIPORT_DDI_CreateProcess, IN_VIRTUAL},
+        {MINIPORT_DDI_DestroyProcess, IN_VIRTUAL},
+        {MINIPORT_DDI_CreateContext, IN_VIRTUAL},
+        {MINIPORT_DDI_DestroyContext, IN_VIRTUAL},
+        {MINIPORT_DDI_SubmitCommandVirtual, IN_VIRTUAL},
+        {MINIPORT_DDI_SetRootPageTable, IN_GPUMMU},
+    };
+    unsigned wddm = miniport_raw_wddm(miniport_interface_version(run->top));
+
+    for (size_t i = 0; i < ARRAY_COUNT(needed); i++) {
+        if ((needed[i].models & 1u << run->config->model) && !miniport_has(run->top, needed[i].ddi))
+            return run_refuse(
+                run,
+                "driver '%s' registers no %s, without which no driver of WDDM %u.%u and the %s "
+                "model can be played",
+                run->config->driver, miniport_ddi_name(needed[i].ddi), wddm / 10, wddm % 10,
+                run_model_name(run->config->model));
+    }
+    return true;
+}
+
+static bool is_of_model(struct run_assembly *run)
+{
+    struct vidmm_model_caps caps;
+    enum run_model has;
+
+    if (!vidmm_query_model(run->raw, &caps))
+        return true; /* the manager asks, too, and says why it cannot go on */
+    has = !caps.is_virtual ? RUN_PHYSICAL : caps.has_gpummu ? RUN_GPUMMU : RUN_IOMMU;
+    if (has != run->config->model)
+        return run_refuse(run,
+                          "driver '%s' is not of the %s model: by its "
+                          "DRIVERCAPS.MemoryManagementCaps it is of %s (expected --model %s)",
+                          run->config->driver, run_model_name(run->config->model),
+                          run_model_name(has), run_model_name(has));
+    return has_functions(run);
+}
+
+/* What the driver says now counts, whatever it said before its start (driver_image.c). */
+bool run_is_of_model(struct run_assembly *run)
+{
+    bool is = is_of_model(run);
+
+    miniport_raw_ask_anew(
+        run->raw); /* the manager asks in the shape of the driver's headers, too */
+    return is;
+}

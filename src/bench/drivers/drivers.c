@@ -1,0 +1,105 @@
+/*
+ * Which drivers there are by name, and which levels the reference driver comes in, for which model.
+ */
+#include "bench/drivers/drivers.h"
+
+#include "bench/drivers/driver_image.h"
+
+#include "base/assert.h"
+
+#include "base/bits.h"
+#include "refkmd/refkmd.h"
+
+#include <string.h>
+
+/* The first of a model is its default. */
+static const struct {
+    enum run_model model;
+    unsigned wddm;
+    DRIVER_INITIALIZE *entry;
+} driver_levels[] = {
+    {RUN_PHYSICAL, 13, RefKmdDriverEntryPhysical},
+    {RUN_PHYSICAL, 11, RefKmdDriverEntryPhysicalWin7},
+    {RUN_GPUMMU, 26, RefKmdDriverEntryGpuMmu},
+    {RUN_GPUMMU, 30, RefKmdDriverEntryGpuMmu30},
+    {RUN_GPUMMU, 32, RefKmdDriverEntryGpuMmu32},
+    {RUN_IOMMU, 26, RefKmdDriverEntryIoMmu},
+    {RUN_IOMMU, 30, RefKmdDriverEntryIoMmu30},
+};
+
+DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(driver_levels); i++) {
+        if (driver_levels[i].model != model || (*wddm && *wddm != driver_levels[i].wddm))
+            continue;
+        *wddm = driver_levels[i].wddm;
+        return driver_levels[i].entry;
+    }
+    return NULL;
+}
+
+bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                      unsigned *out_wddm)
+{
+    if (driver->level)
+        return driver->level(driver, index, out_model, out_wddm);
+    if (index >= ARRAY_COUNT(driver_levels))
+        return false;
+    *out_model = driver_levels[index].model;
+    *out_wddm = driver_levels[index].wddm;
+    return true;
+}
+
+bool run_driver_has_model(const struct run_driver *driver, enum run_model model)
+{
+    enum run_model has;
+    unsigned wddm;
+
+    if (driver->has_model && !driver->has_model(driver, model))
+        return false;
+    for (unsigned i = 0; run_driver_level(driver, i, &has, &wddm); i++) {
+        if (has == model)
+            return true;
+    }
+    return false;
+}
+
+void run_config_choose_model(struct run_config *config)
+{
+    struct run_driver driver;
+    unsigned wddm;
+
+    if (!config->is_model_given && run_find_driver(config->driver, &driver) &&
+        !run_driver_has_model(&driver, config->model))
+        run_driver_level(&driver, 0, &config->model, &wddm);
+}
+
+const char *run_driver_gpu(const struct run_driver *driver)
+{
+    if (driver->gpu)
+        return driver->gpu;
+    return driver->image_path || driver->entry ? RUN_GPU_NONE : RUN_GPU_DRYDOCK;
+}
+
+#define MAX_FINDERS 4
+
+static run_driver_finder *finders[MAX_FINDERS];
+static unsigned finder_count;
+
+void run_add_drivers(run_driver_finder *find)
+{
+    ASSERT(finder_count < MAX_FINDERS);
+    finders[finder_count++] = find;
+}
+
+bool run_find_driver(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = "ref"};
+    if (strcmp(name, "ref") == 0)
+        return true;
+    for (unsigned i = 0; i < finder_count; i++) {
+        if (finders[i](name, out_driver))
+            return true;
+    }
+    return driver_image_find(name, out_driver);
+}

@@ -1,0 +1,51 @@
+/*
+ * Drivers: what `--driver` can name.
+ *
+ * Place      bench. Used by run, which loads one, and by the command line, which adds sources of more.
+ * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is the
+ *            reference driver with something between it and the kernel says so with wrap.
+ *            A path names a driver that is a file (bench/drivers/driver_image.h).
+ * Ownership  Names are lent by their source for the life of the process.
+ */
+#ifndef DRYDOCK_BENCH_DRIVERS_H
+#define DRYDOCK_BENCH_DRIVERS_H
+
+#include "base/services.h"
+#include "bench/run/run.h"
+#include "miniport/miniport.h"
+
+struct run_driver {
+    const char *name;
+    /* Puts a layer right above the driver, below all others; NULL: none. */
+    NTSTATUS(*wrap)
+    (const struct run_driver *driver, const struct base_services *services, struct miniport *next,
+     struct miniport **out_layer);
+    const void *context;                                                      /* of wrap */
+    bool (*has_model)(const struct run_driver *driver, enum run_model model); /* NULL: all */
+    /* As run_driver_level(); NULL: those of the reference driver. */
+    bool (*level)(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                  unsigned *out_wddm);
+    const char *image_path; /* of a driver that is a file; NULL: linked in */
+    /* Of a driver that is linked in and is not the reference driver; level says what it is. */
+    DRIVER_INITIALIZE *entry;
+    unsigned wddm; /* the one level of an image */
+    /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */
+    const char *gpu;
+};
+
+/* The GPU that a run of the driver has where nothing else is asked for. */
+const char *run_driver_gpu(const struct run_driver *driver);
+
+/* False: it has none of that name. */
+typedef bool run_driver_finder(const char *name, struct run_driver *out_driver);
+
+/* Once, at start. */
+void run_add_drivers(run_driver_finder *find);
+bool run_find_driver(const char *name, struct run_driver *out_driver);
+
+/* The levels that it has, from 0: false behind the last. The first of a model is its default. */
+bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                      unsigned *out_wddm);
+bool run_driver_has_model(const struct run_driver *driver, enum run_model model);
+
+#endif

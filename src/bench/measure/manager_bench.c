@@ -1,0 +1,378 @@
+#include "bench/measure/manager_bench.h"
+
+#include "base/list.h"
+#include "base/rng.h"
+#include "miniport/miniport.h"
+#include "workload/generate/generate.h"
+
+#include <drydock/sgpu.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BENCH_VA           (UINT64_C(1) << 40)
+#define BATCH              64u
+#define REFERENCES         UINT64_C(4000000)
+#define TABLE_WORDS        512u
+#define MAPPING_PIECE      (1 * GiB) /* one request: what an application maps at a time */
+#define MAX_REQUEST_EVENTS 10000000u
+
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/*
+ * Brings up a run of an empty case and calls fn in the middle of it: the hook that tests use to
+ * tamper with memory gives all that a bench needs.
+ */
+static bool with_manager(uint64_t local_bytes, uint64_t ram_bytes,
+                         struct miniport *(*add_layer)(void *context, struct miniport *next),
+                         void (*fn)(void *context, const struct run_live *live), void *context)
+{
+    static const char text[] = "drydock-case 1\n";
+    const struct run_tamper tamper = {.op_index = 0, .fn = fn, .context = context};
+    struct workload_error error;
+    struct workload *workload;
+    struct run_config config;
+    struct run_result *result = calloc(1, sizeof *result);
+    bool done;
+
+    if (!result || !workload_parse(text, sizeof text - 1, "bench", &workload, &error)) {
+        free(result);
+        return false;
+    }
+    run_config_defaults(&config);
+    config.local_bytes = local_bytes;
+    config.ram_bytes = ram_bytes;
+    config.checks_content = false;
+    config.reference = RUN_REFERENCE_NEVER;
+    config.hashes_calls = false;
+    config.tamper = &tamper;
+    config.add_layer = add_layer;
+    config.layer_context = context;
+    done = run_execute(&config, workload, result) == RUN_CLEAN;
+    run_result_fini(result);
+    free(result);
+    workload_free(workload);
+    return done;
+}
+
+/* Lets the machine run until the manager has nothing left to do. */
+static bool settle(const struct run_live *live)
+{
+    for (unsigned i = 0; !vidmm_is_idle(live->vidmm); i++) {
+        if (i == MAX_REQUEST_EVENTS || !machine_run_next(live->machine))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Page tables ------------------------------------------------------------------------------ */
+
+/* With a layer that, while it is closed, takes page-table updates without handing them on. */
+struct page_table_run {
+    struct miniport layer; /* first: the layer's functions find the run by it */
+    struct miniport_ops ops;
+    bool is_closed;
+    uint64_t entries_taken;
+    uint64_t bytes;
+    struct page_table_bench *result;
+    bool is_done;
+};
+
+static NTSTATUS take_updates(struct miniport *layer, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct page_table_run *run = (struct page_table_run *)layer;
+
+    if (run->is_closed && args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
+        run->entries_taken += args->UpdatePageTable.NumPageTableEntries;
+        return STATUS_SUCCESS;
+    }
+    return miniport_build_paging_buffer(layer->next, object, args);
+}
+
+static struct miniport *add_closing_layer(void *context, struct miniport *next)
+{
+    struct page_table_run *run = context;
+
+    run->ops = miniport_forward_ops;
+    run->ops.name = "closing";
+    run->ops.build_paging_buffer = take_updates;
+    run->layer = (struct miniport){.ops = &run->ops, .next = next};
+    return &run->layer;
+}
+
+/*
+ * The plain model: for each page a walk of four levels from the root, tables made on the way, and
+ * one entry written.
+ */
+static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page, double *out_seconds)
+{
+    double start = wall_now();
+    uint64_t **tables = NULL; /* all tables, to free them */
+    size_t table_count = 0, room = 0;
+    uint64_t *root = calloc(TABLE_WORDS, sizeof *root);
+    bool done = root != NULL;
+
+    for (uint64_t i = 0; i < page_count && done; i++, va += PAGE_BYTES) {
+        uint64_t *table = root;
+
+        for (int level = SGPU_LEVELS - 1; level > 0 && done; level--) {
+            uint64_t *slot =
+                &table[(va >> (SGPU_PAGE_SHIFT + SGPU_INDEX_BITS * level)) & (TABLE_WORDS - 1)];
+
+            if (!*slot) {
+                uint64_t *child = calloc(TABLE_WORDS, sizeof *child);
+
+                if (table_count == room) {
+                    uint64_t **grown = realloc(tables, (room * 2 + 64) * sizeof *tables);
+
+                    done = grown != NULL;
+                    tables = grown ? grown : tables;
+                    room = grown ? room * 2 + 64 : room;
+                }
+                if (!child || !done) {
+                    free(child);
+                    done = false;
+                    break;
+                }
+                tables[table_count++] = child;
+                *slot = (uint64_t)(uintptr_t)child | SGPU_PTE_VALID;
+            }
+            table = (uint64_t *)(uintptr_t)(*slot & ~(uint64_t)SGPU_PTE_VALID);
+        }
+        if (done)
+            table[(va >> SGPU_PAGE_SHIFT) & (TABLE_WORDS - 1)] =
+                ((first_page + i) << SGPU_PAGE_SHIFT) | SGPU_PTE_SYSTEM | SGPU_PTE_VALID;
+    }
+    *out_seconds = wall_now() - start;
+    for (size_t i = 0; i < table_count; i++)
+        free(tables[i]);
+    free(tables);
+    free(root);
+    return done;
+}
+
+/* Maps everything into a new process, with or without the driver; the seconds, negative on failure. */
+static double build(struct page_table_run *run, const struct run_live *live, bool is_closed)
+{
+    struct vidmm_process *process;
+    double seconds;
+    bool done = true;
+    double start;
+
+    if (!NT_SUCCESS(vidmm_process_create(live->vidmm, &process)))
+        return -1;
+    run->is_closed = is_closed;
+    start = wall_now();
+    for (uint64_t at = 0; at < run->bytes && done; at += MAPPING_PIECE) {
+        done = NT_SUCCESS(vidmm_map_physical(process, BENCH_VA + at, 0, 1 + at / PAGE_BYTES,
+                                             min_u64(MAPPING_PIECE, run->bytes - at) / PAGE_BYTES,
+                                             0, NULL, NULL));
+    }
+    done = settle(live) && done;
+    seconds = wall_now() - start;
+    vidmm_unmap_physical(process, BENCH_VA, run->bytes, NULL, NULL);
+    done = settle(live) && done;
+    vidmm_process_destroy(process);
+    done = settle(live) && done;
+    run->is_closed = false;
+    return done ? seconds : -1;
+}
+
+static void run_page_tables(void *context, const struct run_live *live)
+{
+    struct page_table_run *run = context;
+    struct page_table_bench *result = run->result;
+
+    result->entries = run->bytes / PAGE_BYTES;
+    result->whole_seconds = build(run, live, false);
+    result->manager_seconds = build(run, live, true);
+    run->is_done = naive_build(BENCH_VA, result->entries, 1, &result->naive_seconds);
+    if (result->whole_seconds < 0 || result->manager_seconds < 0 ||
+        run->entries_taken < result->entries)
+        run->is_done = false;
+}
+
+bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result)
+{
+    struct page_table_run run = {.bytes = bytes, .result = out_result};
+
+    *out_result = (struct page_table_bench){0};
+    return with_manager(4 * GiB, 4 * GiB, add_closing_layer, run_page_tables, &run) && run.is_done;
+}
+
+/* ---- Residency -------------------------------------------------------------------------------- */
+
+struct residency_run {
+    uint64_t count;
+    struct residency_bench *result;
+    bool is_done;
+};
+
+struct plain_node {
+    struct list link;
+    char other[192]; /* as far apart as the manager's objects are, at least */
+};
+
+static bool measure_list(uint64_t count, uint64_t seed, double *out_ns)
+{
+    struct plain_node *nodes = calloc(count, sizeof *nodes);
+    struct list lru;
+    struct rng rng;
+    double start;
+
+    if (!nodes)
+        return false;
+    list_init(&lru);
+    for (uint64_t i = 0; i < count; i++)
+        list_push_back(&lru, &nodes[i].link);
+    rng_init(&rng, seed);
+    start = wall_now();
+    for (uint64_t i = 0; i < REFERENCES; i++)
+        list_move_back(&lru, &nodes[rng_below(&rng, count)].link);
+    *out_ns = (wall_now() - start) * 1e9 / (double)REFERENCES;
+    free(nodes);
+    return true;
+}
+
+static void ignore_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+}
+
+/* Creates them and pages them in, in batches. */
+static bool create_all(const struct run_live *live, struct vidmm_device *device,
+                       struct vidmm_allocation **allocations, uint64_t count)
+{
+    const struct sgpu_umd_allocation data = {.version = SGPU_UMD_VERSION, .bytes = PAGE_BYTES};
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t fence;
+        unsigned in_batch = (unsigned)(i % BATCH) + 1;
+
+        if (!NT_SUCCESS(vidmm_allocation_create(device, &data, sizeof data, NULL, &allocations[i])))
+            return false;
+        if (in_batch != BATCH && i + 1 != count)
+            continue;
+        if (!NT_SUCCESS(vidmm_make_resident(device, in_batch, &allocations[i + 1 - in_batch],
+                                            ignore_done, NULL, &fence)) ||
+            !settle(live))
+            return false;
+        vidmm_evict(device, in_batch, &allocations[i + 1 - in_batch]);
+    }
+    return true;
+}
+
+static bool measure_references(struct vidmm_device *device, struct vidmm_allocation **allocations,
+                               uint64_t count, uint64_t seed, double *out_ns)
+{
+    struct rng rng;
+    double start;
+
+    rng_init(&rng, seed);
+    start = wall_now();
+    for (uint64_t i = 0; i < REFERENCES; i += BATCH) {
+        struct vidmm_allocation *batch[BATCH];
+        uint64_t fence;
+
+        for (unsigned j = 0; j < BATCH; j++)
+            batch[j] = allocations[rng_below(&rng, count)];
+        if (vidmm_make_resident(device, BATCH, batch, ignore_done, NULL, &fence) != STATUS_SUCCESS)
+            return false;
+        vidmm_evict(device, BATCH, batch);
+    }
+    *out_ns = (wall_now() - start) * 1e9 / (double)REFERENCES;
+    return true;
+}
+
+static void run_residency(void *context, const struct run_live *live)
+{
+    struct residency_run *run = context;
+    struct vidmm_allocation **allocations = calloc(run->count, sizeof *allocations);
+    struct vidmm_process *process = NULL;
+    struct vidmm_device *device = NULL;
+    double start = wall_now();
+    double create_seconds = 0;
+    bool done = allocations && NT_SUCCESS(vidmm_process_create(live->vidmm, &process)) &&
+                NT_SUCCESS(vidmm_device_create(process, &device)) &&
+                create_all(live, device, allocations, run->count);
+
+    create_seconds = wall_now() - start;
+    done = done &&
+           measure_references(device, allocations, run->count, 7, &run->result->ns_per_reference) &&
+           measure_list(run->count, 7, &run->result->list_ns);
+
+    start = wall_now();
+    for (uint64_t i = 0; allocations && i < run->count && allocations[i]; i++)
+        vidmm_allocation_destroy(allocations[i]);
+    settle(live);
+    create_seconds += wall_now() - start;
+    run->result->create_ns = create_seconds * 1e9 / (double)run->count;
+    if (device)
+        vidmm_device_destroy(device);
+    if (process)
+        vidmm_process_destroy(process);
+    settle(live);
+    free(allocations);
+    run->is_done = done;
+}
+
+bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result)
+{
+    struct residency_run run = {.count = allocation_count, .result = out_result};
+    uint64_t bytes = allocation_count * PAGE_BYTES;
+
+    *out_result = (struct residency_bench){0};
+    return with_manager(align_up(2 * bytes, MiB) + GiB, align_up(4 * bytes, MiB) + 2 * GiB, NULL,
+                        run_residency, &run) &&
+           run.is_done;
+}
+
+#define REPLAY_RUNS 3u
+
+/* ---- Replay ----------------------------------------------------------------------------------- */
+
+bool manager_bench_replay(enum run_model model, enum replay_checks checks, bool is_quick,
+                          struct replay_bench *out_result)
+{
+    const char *settings[] = {is_quick ? "steps=4" : "steps=24"};
+    struct run_result *result = calloc(1, sizeof *result);
+    struct workload_summary summary;
+    struct workload_error error;
+    struct workload *workload;
+    struct run_config config;
+    bool done = true;
+
+    *out_result = (struct replay_bench){0};
+    if (!result || !workload_generate("transformer", settings, 1, &workload, &error)) {
+        free(result);
+        return false;
+    }
+    workload_summarise(workload, &summary);
+    run_config_defaults(&config);
+    config.model = model;
+    config.checks_content = checks != REPLAY_UNCHECKED;
+    config.checks_rules = checks == REPLAY_CHECKED;
+    config.hashes_calls = checks != REPLAY_UNCHECKED;
+    config.reference = RUN_REFERENCE_NEVER;
+    config.local_bytes = align_up(summary.peak_live_bytes / 3, MiB);
+    for (unsigned run = 0; run < REPLAY_RUNS && done; run++) {
+        done = run_execute(&config, workload, result) == RUN_CLEAN;
+        out_result->operations = 0;
+        for (unsigned i = 0; i < RUN_OPERATION_COUNT; i++)
+            out_result->operations += result->statistics.operations[i];
+        out_result->moved_bytes =
+            result->statistics.moved_in_bytes + result->statistics.moved_out_bytes;
+        if (!run || result->play_wall_seconds < out_result->seconds)
+            out_result->seconds = result->play_wall_seconds;
+        run_result_fini(result);
+    }
+    free(result);
+    workload_free(workload);
+    return done && out_result->seconds > 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * Manager bench: what the memory manager costs, beside the plainest thing that does the same.
+ *
+ * Place      bench. Meets the host's clock; results depend on the machine and are for the reader,
+ *            never for a test.
+ * Model      Each function brings up a run with the reference driver in the GpuMmu model, measures
+ *            inside it, and takes it down.
+ * Errors     False: no memory, or the run did not come up.
+ */
+#ifndef DRYDOCK_BENCH_MANAGER_BENCH_H
+#define DRYDOCK_BENCH_MANAGER_BENCH_H
+
+#include "bench/run/run.h"
+
+struct page_table_bench {
+    uint64_t entries;
+    double manager_seconds; /* the manager alone: every entry made and offered to a null driver */
+    double whole_seconds;   /* manager, driver and GPU model, until the last entry is in memory */
+    double naive_seconds;   /* a walk from the root for each page, tables in plain host memory */
+};
+
+/* Maps so many bytes in 4 KiB pages of system memory. */
+bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result);
+
+struct residency_bench {
+    double ns_per_reference; /* made resident and evicted again, when it is resident already */
+    double list_ns;          /* the same nodes moved to the back of a list, in the same order */
+    double create_ns;        /* an allocation: created, paged in, destroyed */
+};
+
+/* So many allocations of a page, all resident; references at random, 64 a request. */
+bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result);
+
+struct replay_bench {
+    uint64_t operations; /* paging operations completed */
+    uint64_t moved_bytes;
+    double seconds; /* of playing */
+};
+
+enum replay_checks {
+    REPLAY_UNCHECKED, /* played, and that is all */
+    REPLAY_CONTENT,   /* every byte looked at */
+    REPLAY_CHECKED,   /* every byte, and every call judged by the rules */
+    REPLAY_CHECKS_COUNT
+};
+
+/* A generated case under memory pressure; the fastest of some runs. */
+bool manager_bench_replay(enum run_model model, enum replay_checks checks, bool is_quick,
+                          struct replay_bench *out_result);
+
+#endif

@@ -1,0 +1,526 @@
+/*
+ * The loop: waiting, stopping, steps, and the life of a player.
+ */
+#include "bench/play/player_private.h"
+
+#include "bench/board/gpu_plugin.h"
+
+#include "base/assert.h"
+#include "miniport/miniport.h"
+
+#include <drydock/sgpu.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define QUIET_EVENT_LIMIT   UINT64_C(2000000) /* events without progress: nothing will come of it */
+#define RESET_LIMIT         64u /* resets in one operation: what brings them on comes again after each */
+#define FIRST_TAG           (UINT64_C(1) << 40) /* above keys that people write in cases */
+#define PROGRESS_OPERATIONS 256u
+
+/* ---- Reporting --------------------------------------------------------------------------------- */
+
+struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    char text[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return run_result_report(player->result, RUN_FINDING_SUBMISSION, op->line,
+                             machine_now(player->machine), "%s", text);
+}
+
+bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
+{
+    va_list arguments;
+
+    if (player->stop != PLAYER_NOT_STOPPED)
+        return false;
+    player->stop = stop;
+    va_start(arguments, format);
+    vsnprintf(player->stop_text, sizeof player->stop_text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+void player_note_fault(struct player *player)
+{
+    player->has_faulted = true;
+}
+
+void player_note_lost(struct player *player, const struct vidmm_allocation *allocation)
+{
+    for (uint32_t id = 0; player->oracle && id < player->workload->allocation_count; id++) {
+        if (player->allocations[id].handle == allocation)
+            oracle_reset_took(player->oracle, id);
+    }
+}
+
+enum player_stop player_stop_reason(const struct player *player, char text[512])
+{
+    memcpy(text, player->stop_text, sizeof player->stop_text);
+    return player->stop;
+}
+
+/* Nothing more will happen although something is pending: says what. */
+static bool stop_stuck(struct player *player, const char *why)
+{
+    const struct workload_op *op = NULL;
+    const char *name = "the end";
+    char preemption[64] = "";
+    unsigned waiting = 0;
+
+    if (player->op_index < player->workload->op_count) {
+        op = player_op(player, player->op_index);
+        name = workload_op_name(op->kind);
+    }
+    for (uint32_t i = 0; i < player->workload->context_count; i++)
+        waiting += player->contexts[i].count - player->contexts[i].running_count;
+    if (player->has_faulted) {
+        return player_stop_with(
+            player, PLAYER_FAULTED,
+            "the GPU stopped on a fault at operation %u (%s, line %u): %u submissions run, %u wait",
+            player->op_index, name, op ? op->line : 0, player->running_count, waiting);
+    }
+    for (unsigned i = 0; i < vidmm_node_count(player->vidmm); i++) {
+        if (vidmm_is_preempting(player->vidmm, i))
+            snprintf(preemption, sizeof preemption, "; node %u has not answered PreemptCommand", i);
+    }
+    return player_stop_with(
+        player, PLAYER_STUCK,
+        "%s at operation %u (%s, line %u), %llu ns: %u submissions run, %u wait, %u residency "
+        "requests and %u page-table requests are pending, and the memory manager is %s%s",
+        why, player->op_index, name, op ? op->line : 0,
+        (unsigned long long)machine_now(player->machine), player->running_count, waiting,
+        player->requesting_count, player->page_table_pending,
+        vidmm_is_idle(player->vidmm) ? "idle" : "not idle", preemption);
+}
+
+static uint64_t resets_of(const struct vidmm_statistics *statistics)
+{
+    return statistics->engine_resets + statistics->adapter_resets;
+}
+
+static void note_progress(struct player *player)
+{
+    player->quiet_events = 0;
+    if (player->config.plugin)
+        gpu_plugin_note_progress(player->config.plugin);
+}
+
+bool player_advance(struct player *player)
+{
+    const struct vidmm_statistics *statistics;
+    uint64_t progress;
+
+    if (player->stop != PLAYER_NOT_STOPPED)
+        return false;
+    if (player->needs_pump && !player->is_pumping) {
+        player->needs_pump = false;
+        note_progress(player);
+        player_pump(player);
+        return player->stop == PLAYER_NOT_STOPPED;
+    }
+    if (!machine_run_next(player->machine))
+        return stop_stuck(player, "nothing more happens");
+    player_preempt_when_due(player);
+    statistics = vidmm_statistics(player->vidmm);
+    progress = statistics->build_calls + statistics->paging_submissions;
+    if (progress != player->last_progress) {
+        player->last_progress = progress;
+        note_progress(player);
+    } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
+        return stop_stuck(player, "events go on without progress");
+    }
+    if (player->op_index != player->reset_op_index) {
+        player->reset_op_index = player->op_index;
+        player->resets_before_op = resets_of(statistics);
+    } else if (resets_of(statistics) - player->resets_before_op > RESET_LIMIT) {
+        return stop_stuck(player, "resets go on without progress");
+    }
+    return player->stop == PLAYER_NOT_STOPPED;
+}
+
+bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts)
+{
+    if (status != STATUS_NO_MEMORY || ++*attempts >= PLAYER_ATTEMPTS)
+        return false;
+    player->result->no_memory_retries++;
+    return true;
+}
+
+static bool wait_idle(struct player *player)
+{
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if (!player_wait_context(player, &player->contexts[i]))
+            return false;
+    }
+    while (player->page_table_pending || player->needs_pump || !vidmm_is_idle(player->vidmm)) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------ */
+
+static void step_end(struct player *player)
+{
+    const struct vidmm_statistics *now = vidmm_statistics(player->vidmm);
+    struct run_step *step = player->step;
+
+    if (!step)
+        return;
+    step->end_ns = machine_now(player->machine);
+    step->moved_in_bytes = now->moved_in_bytes - player->step_start.moved_in_bytes;
+    step->moved_out_bytes = now->moved_out_bytes - player->step_start.moved_out_bytes;
+    step->evictions = now->evictions - player->step_start.evictions;
+}
+
+static void step_begin(struct player *player, const char *name, uint32_t line)
+{
+    player->step = &player->result->steps[player->result->step_count++];
+    *player->step =
+        (struct run_step){.name = name, .line = line, .start_ns = machine_now(player->machine)};
+    player->step_start = *vidmm_statistics(player->vidmm);
+}
+
+static bool play_step(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    if (!wait_idle(player))
+        return false;
+    player_tell_budgets(player);
+    step_end(player);
+    step_begin(player, workload_string(player->workload, op->text), op->line);
+    return true;
+}
+
+static bool play_wait(struct player *player, uint32_t op_index)
+{
+    uint32_t context = player_op(player, op_index)->object;
+
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if ((context == WORKLOAD_NONE || context == i) &&
+            !player_wait_context(player, &player->contexts[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- The whole -------------------------------------------------------------------------------------- */
+
+static bool play_operation(struct player *player, uint32_t op_index)
+{
+    switch ((enum workload_op_kind)player_op(player, op_index)->kind) {
+    case WORKLOAD_OP_ALLOC:
+        return player_play_alloc(player, op_index);
+    case WORKLOAD_OP_FREE:
+        return player_play_free(player, op_index);
+    case WORKLOAD_OP_WRITE:
+        return player_play_access(player, op_index, true);
+    case WORKLOAD_OP_READ:
+        return player_play_access(player, op_index, false);
+    case WORKLOAD_OP_SUBMIT:
+        return player_submit(player, op_index);
+    case WORKLOAD_OP_WAIT:
+        return play_wait(player, op_index);
+    case WORKLOAD_OP_RESIDENT:
+        return player_play_resident(player, op_index);
+    case WORKLOAD_OP_EVICT:
+        return player_play_evict(player, op_index);
+    case WORKLOAD_OP_OFFER:
+        return player_play_offer(player, op_index);
+    case WORKLOAD_OP_RECLAIM:
+        return player_play_reclaim(player, op_index);
+    case WORKLOAD_OP_MOVE:
+        return player_play_move(player, op_index);
+    case WORKLOAD_OP_BUDGET:
+        return player_play_budget(player, op_index);
+    case WORKLOAD_OP_PRIORITY:
+        return player_play_priority(player, op_index);
+    case WORKLOAD_OP_STEP:
+        return play_step(player, op_index);
+    case WORKLOAD_OP_MAP:
+        return player_play_map(player, op_index);
+    case WORKLOAD_OP_UNMAP:
+        return player_play_unmap(player, op_index);
+    case WORKLOAD_OP_PTE_MAP:
+    case WORKLOAD_OP_PTE_UNMAP:
+        return player_play_page_table(player, op_index);
+    case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_UNMAP:
+    case WORKLOAD_OP_TILE_COPY:
+        return player_play_tile(player, op_index);
+    case WORKLOAD_OP_FENCE_CREATE:
+    case WORKLOAD_OP_FENCE_DESTROY:
+    case WORKLOAD_OP_FENCE_EXPECT:
+    case WORKLOAD_OP_FENCE_WAIT:
+    case WORKLOAD_OP_PACK_FENCES:
+        return player_play_fence(player, op_index);
+    case WORKLOAD_OP_HANG:
+    case WORKLOAD_OP_PREEMPT:
+    case WORKLOAD_OP_LOSE_INTERRUPT:
+    case WORKLOAD_OP_RESET:
+    case WORKLOAD_OP_SWITCH_DOMAIN:
+    case WORKLOAD_OP_POWER:
+    case WORKLOAD_OP_STOP:
+    case WORKLOAD_OP_REMOVE:
+        return player_play_gpu(player, op_index);
+    case WORKLOAD_OP_VM_RESERVE:
+    case WORKLOAD_OP_VM_RELEASE: /* what a reservation holds is said by the pte lines */
+    case WORKLOAD_OP_NOTE:
+    case WORKLOAD_OP_LABEL:
+    case WORKLOAD_OP_COUNT:
+        break;
+    }
+    return true;
+}
+
+static bool tamper(struct player *player)
+{
+    const struct run_live live = {
+        .machine = player->machine,
+        .gpu = player->config.gpu,
+        .vidmm = player->vidmm,
+        .workload = player->workload,
+        .processes = player->processes,
+        .allocations = player->live_handles,
+    };
+
+    if (!wait_idle(player))
+        return false;
+    player->config.run->tamper->fn(player->config.run->tamper->context, &live);
+    return true;
+}
+
+static bool open_objects(struct player *player)
+{
+    const struct workload *workload = player->workload;
+    NTSTATUS status;
+
+    for (uint32_t i = 0; i < workload->process_count; i++) {
+        unsigned attempts = 0;
+
+        do {
+            status = vidmm_process_create(player->vidmm, &player->processes[i]);
+        } while (player_should_repeat(player, status, &attempts));
+        if (!NT_SUCCESS(status))
+            return player_stop_with(player, PLAYER_OBJECT, "process %u: status 0x%08x", i,
+                                    (unsigned)status);
+        vidmm_set_budget(player->processes[i], VIDMM_BUDGET_LOCAL, player->config.run->budget);
+    }
+    for (uint32_t i = 0; i < workload->device_count; i++) {
+        unsigned attempts = 0;
+
+        do {
+            status = vidmm_device_create(player->processes[workload->devices[i].process],
+                                         &player->devices[i]);
+        } while (player_should_repeat(player, status, &attempts));
+        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
+                                                         .device = player->devices[i]});
+        if (!NT_SUCCESS(status))
+            return player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x", i,
+                                    (unsigned)status);
+    }
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        status = player_context_open(player, i);
+        if (player->stop != PLAYER_NOT_STOPPED)
+            return false;
+        if (!NT_SUCCESS(status))
+            return player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status 0x%08x",
+                                    workload_string(workload, workload->contexts[i].name),
+                                    workload->contexts[i].node, (unsigned)status);
+    }
+    return true;
+}
+
+bool player_play(struct player *player)
+{
+    const struct run_config *run = player->config.run;
+    uint32_t op_count = player->workload->op_count;
+    uint64_t start;
+
+    if (!player_survey_addresses(player))
+        return player_stop_with(player, PLAYER_OBJECT, "no memory to survey addresses");
+    if (!open_objects(player))
+        return false;
+    start = machine_now(player->machine);
+    player_start_watchdog(player);
+    player_start_preemptions(player);
+    step_begin(player, "", 0);
+    for (uint32_t i = 0; i < op_count; i++) {
+        player->op_index = i;
+        if (run->progress && i % PROGRESS_OPERATIONS == 0)
+            run->progress(run->progress_context, run_model_name(run->model), i, op_count);
+        if (run->tamper && run->tamper->op_index == i && !tamper(player))
+            return false;
+        if (!play_operation(player, i))
+            return false;
+        player->result->operations_played++;
+        if (player->stop != PLAYER_NOT_STOPPED)
+            return false; /* it was the adapter's last */
+#ifdef DRYDOCK_DEBUG
+        if (i % (run->check_interval ? run->check_interval : 64) == 0)
+            vidmm_check(player->vidmm);
+#endif
+    }
+    player->op_index = op_count;
+    /* A board that is pulled out asleep is not woken for it; any other is, as the end of a case. */
+    if (!player->removal.is_scheduled && !player->late_removal.is_queued)
+        player_wake(player);
+    if (!wait_idle(player))
+        return false;
+    while (player->removal.is_scheduled || player->late_removal.is_queued) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (run->tamper && run->tamper->op_index >= op_count && !tamper(player))
+        return false;
+    step_end(player);
+    player->result->virtual_time_ns = machine_now(player->machine) - start;
+    if (player->page_table_failures)
+        player_report(player, op_count ? op_count - 1 : 0, "%llu page-table requests failed",
+                      (unsigned long long)player->page_table_failures);
+    if (run->progress)
+        run->progress(run->progress_context, run_model_name(run->model), op_count, op_count);
+    return player_check_translations(player);
+}
+
+bool player_take_down(struct player *player)
+{
+    const struct workload *workload = player->workload;
+
+    player->is_giving_up = true;
+    player_stop_preemptions(player);
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (!player_free(player, i))
+            return false;
+    }
+    for (uint32_t i = 0; i < WORKLOAD_MAX_FENCES; i++) {
+        if (!player_destroy_fence(player, i))
+            return false;
+    }
+    if (!player_unmap_translations(player))
+        return false;
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        if (!player_context_close(player, &player->contexts[i]))
+            return false;
+    }
+    if (!wait_idle(player))
+        return false;
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        if (player->contexts[i].handle)
+            vidmm_context_destroy(player->contexts[i].handle);
+        player->contexts[i].handle = NULL;
+    }
+    if (!wait_idle(player)) /* what the driver had for its contexts */
+        return false;
+    for (uint32_t i = 0; i < workload->device_count; i++) {
+        if (player->devices[i])
+            vidmm_device_destroy(player->devices[i]);
+        player->devices[i] = NULL;
+    }
+    if (!wait_idle(player)) /* ... and for all contexts of a device */
+        return false;
+    for (uint32_t i = 0; i < workload->process_count; i++) {
+        if (player->processes[i])
+            vidmm_process_destroy(player->processes[i]);
+        player->processes[i] = NULL;
+    }
+    return wait_idle(player);
+}
+
+NTSTATUS player_create(const struct player_config *config, struct player **out_player)
+{
+    const struct base_services *services = machine_services(config->machine);
+    const struct workload *workload = config->workload;
+    struct player *player = base_alloc(services, sizeof *player);
+
+    *out_player = NULL;
+    if (!player)
+        return STATUS_NO_MEMORY;
+    player->config = *config;
+    player->services = services;
+    player->workload = workload;
+    player->result = config->result;
+    player->vidmm = config->vidmm;
+    player->machine = config->machine;
+    player->oracle = config->oracle;
+    player->is_virtual = vidmm_is_virtual(config->vidmm);
+    player->has_page_tables = vidmm_has_page_tables(config->vidmm);
+    player->protections =
+        config->run->mmu.has_plain_entries
+            ? 0
+            : WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE | WORKLOAD_PROTECT_ZERO;
+    player->queue_depth = config->run->queue_depth;
+    player->next_token = 1;
+    player->next_tag = FIRST_TAG;
+    player->processes =
+        base_alloc_array(services, workload->process_count, sizeof *player->processes);
+    player->devices = base_alloc_array(services, workload->device_count, sizeof *player->devices);
+    player->contexts =
+        base_alloc_array(services, workload->context_count, sizeof *player->contexts);
+    player->allocations =
+        base_alloc_array(services, workload->allocation_count + 1, sizeof *player->allocations);
+    player->live_handles =
+        base_alloc_array(services, workload->allocation_count + 1, sizeof *player->live_handles);
+    if (!player->processes || !player->devices || !player->contexts || !player->allocations ||
+        !player->live_handles) {
+        player_destroy(player);
+        return STATUS_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < workload->context_count; i++)
+        list_init(&player->contexts[i].submissions);
+    *out_player = player;
+    return STATUS_SUCCESS;
+}
+
+void player_destroy(struct player *player)
+{
+    const struct base_services *services;
+    const struct workload *workload;
+
+    if (!player)
+        return;
+    services = player->services;
+    workload = player->workload;
+    player_stop_watchdog(player);
+    player_stop_preemptions(player);
+    machine_cancel(player->machine, &player->removal);
+    if (player->config.nt)
+        nt_cancel_deferred(player->config.nt, &player->late_removal);
+    if (player->contexts)
+        player_abandon_submissions(player);
+    for (uint32_t i = 0; player->allocations && i < workload->allocation_count; i++) {
+        struct player_allocation *entry = &player->allocations[i];
+
+        while (entry->mappings) {
+            struct player_mapping *mapping = entry->mappings;
+
+            entry->mappings = mapping->next;
+            base_free(services, mapping, sizeof *mapping);
+        }
+        while (entry->holds) {
+            struct player_hold *hold = entry->holds;
+
+            entry->holds = hold->next;
+            base_free(services, hold, sizeof *hold);
+        }
+    }
+    base_free(services, player->command, player->command_room);
+    base_free_array(services, player->processes, workload->process_count,
+                    sizeof *player->processes);
+    base_free_array(services, player->devices, workload->device_count, sizeof *player->devices);
+    base_free_array(services, player->contexts, workload->context_count, sizeof *player->contexts);
+    base_free_array(services, player->allocations, workload->allocation_count + 1,
+                    sizeof *player->allocations);
+    base_free_array(services, player->live_handles, workload->allocation_count + 1,
+                    sizeof *player->live_handles);
+    base_free(services, player, sizeof *player);
+}

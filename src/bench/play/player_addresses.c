@@ -1,0 +1,103 @@
+/*
+ * Addresses for what the workload does not place.
+ *
+ * A capture names GPU virtual addresses line by line, and the manager, asked for any address, could
+ * give one that a later line uses. So where a workload names addresses, everything else goes into
+ * the widest gap between them and those that the driver has for itself:
+ *
+ *     [-- line 3 --)   [- line 9 -)............ gap ............[---- alloc va= ----)
+ *                                   ^ va_next                   ^ va_end
+ */
+#include "bench/play/player_private.h"
+
+#include <stdlib.h>
+
+#define LOWEST_VA (4 * GiB)
+#define VA_UNIT   (64 * KiB)
+/* What the largest leaf table of any board translates: physical mappings own whole leaf tables. */
+#define LARGEST_LEAF (8 * MiB)
+
+struct named_range {
+    uint64_t start, end;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct named_range *x = a, *y = b;
+
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The addresses that an operation names; false: none. */
+static bool named_by(const struct workload *workload, const struct workload_op *op,
+                     struct named_range *out)
+{
+    switch ((enum workload_op_kind)op->kind) {
+    case WORKLOAD_OP_PTE_MAP:
+    case WORKLOAD_OP_PTE_UNMAP:
+        *out = (struct named_range){align_down(op->offset, LARGEST_LEAF),
+                                    align_up(op->offset + op->size, LARGEST_LEAF)};
+        return true;
+    case WORKLOAD_OP_TILE_MAP:
+    case WORKLOAD_OP_TILE_UNMAP:
+    case WORKLOAD_OP_TILE_COPY:
+    case WORKLOAD_OP_VM_RESERVE:
+        *out = (struct named_range){op->offset, op->offset + op->size};
+        return true;
+    case WORKLOAD_OP_MAP:
+        *out = (struct named_range){op->value, op->value + op->size + PAGE_BYTES};
+        return op->value != WORKLOAD_VA_AUTO;
+    case WORKLOAD_OP_ALLOC: {
+        const struct workload_allocation *allocation = &workload->allocations[op->object];
+
+        *out = (struct named_range){allocation->va, allocation->va + allocation->size};
+        return allocation->va != WORKLOAD_VA_AUTO;
+    }
+    default:
+        return false;
+    }
+}
+
+bool player_survey_addresses(struct player *player)
+{
+    const struct workload *workload = player->workload;
+    struct named_range *ranges = malloc(((size_t)workload->op_count + 2) * sizeof *ranges);
+    uint64_t highest = UINT64_C(1) << (run_mmu_va_bits(&player->config.run->mmu) - 1);
+    uint64_t end = LOWEST_VA;
+    size_t count = 0;
+
+    if (!ranges)
+        return false;
+    for (uint32_t i = 0; i < workload->op_count; i++)
+        count += named_by(workload, &workload->ops[i], &ranges[count]);
+    if (count && player->config.run->mmu.reserves_range) {
+        run_mmu_reserved(&player->config.run->mmu, &ranges[count].start, &ranges[count].end);
+        count++;
+    }
+    qsort(ranges, count, sizeof *ranges, by_start);
+    if (count) {
+        ranges[count] = (struct named_range){highest, highest};
+        for (size_t i = 0; i <= count; i++) {
+            uint64_t start = min_u64(ranges[i].start, highest);
+
+            if (start > end && start - end > player->va_end - player->va_next) {
+                player->va_next = align_up(end, VA_UNIT);
+                player->va_end = start;
+            }
+            end = max_u64(end, ranges[i].end);
+        }
+    }
+    free(ranges);
+    return true;
+}
+
+uint64_t player_choose_va(struct player *player, uint64_t bytes)
+{
+    uint64_t va = player->va_next;
+    uint64_t size = align_up(bytes, VA_UNIT);
+
+    if (player->va_end < va || player->va_end - va < size)
+        return 0;
+    player->va_next = va + size;
+    return va;
+}

@@ -1,0 +1,194 @@
+/*
+ * Runs without the Drydock GPU: what the case's user-mode half and its GPU do then.
+ *
+ * The user-mode half tells its driver what the templates of the run lay out, and nothing else: the bench
+ * speaks no other driver's language. So no submission does what its line says of the content. What a
+ * line has the GPU write, the CPU writes before the submission is made, under a lock, where the
+ * manager gives one; what cannot be locked stays as it was. What it has the GPU read is resident while the
+ * work runs, and its content is compared whenever it moves.
+ */
+#include "bench/play/player_private.h"
+
+#include "bench/board/gpu_plugin.h"
+#include "workload/case/template.h"
+
+bool player_is_bare(const struct player *player)
+{
+    return !player->config.gpu;
+}
+
+/* A driver of one engine plays the cases of several. */
+unsigned player_node(const struct player *player, unsigned node)
+{
+    return player_is_bare(player) ? node % vidmm_node_count(player->vidmm) : node;
+}
+
+static const struct drydock_gpu_model *model_of(const struct player *player)
+{
+    return player->config.plugin ? gpu_plugin_model(player->config.plugin) : NULL;
+}
+
+bool player_follows_work(const struct player *player)
+{
+    return model_of(player) && model_of(player)->commands;
+}
+
+/* ---- Private data --------------------------------------------------------------------------------- */
+
+/* False: there is none, or there is no memory. */
+static bool take_room(struct player *player, uint32_t bytes, uint8_t **out_data,
+                      uint32_t *out_bytes)
+{
+    *out_data = bytes ? base_alloc(player->services, bytes) : NULL;
+    *out_bytes = *out_data ? bytes : 0;
+    return *out_data != NULL;
+}
+
+static bool fill(struct player *player, const char *template,
+                 struct workload_template_values *values, uint8_t **out_data, uint32_t *out_bytes)
+{
+    if (!take_room(player, workload_template_bytes(template), out_data, out_bytes))
+        return false;
+    values->seed = player->config.run->seed;
+    workload_template_fill(template, values, *out_data);
+    return true;
+}
+
+bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
+                            uint8_t **out_data, uint32_t *out_bytes)
+{
+    const struct drydock_gpu_model *model = model_of(player);
+    const char *template = player->config.run->allocation_data;
+    struct workload_template_values values = workload_template_values_of(size);
+
+    if (model && model->allocation_data) {
+        const struct drydock_gpu_allocation allocation = {
+            .bytes = size, .flags = flags, .index = index};
+        const struct gpu_plugin *gpu = player->config.plugin;
+
+        if (!take_room(player, gpu_plugin_allocation_data(gpu, &allocation, NULL, 0), out_data,
+                       out_bytes))
+            return false;
+        gpu_plugin_allocation_data(gpu, &allocation, *out_data, *out_bytes);
+        return true;
+    }
+    values.flags = flags;
+    values.index = index;
+    return fill(player, template ? template : RUN_ALLOCATION_DATA, &values, out_data, out_bytes);
+}
+
+bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
+                         uint32_t *out_bytes)
+{
+    const struct drydock_gpu_model *model = model_of(player);
+    struct workload_template_values values = workload_template_values_of(0);
+
+    if (model && model->context_data) {
+        uint32_t node = player_node(player, player->workload->contexts[index].node);
+        const struct gpu_plugin *gpu = player->config.plugin;
+
+        if (!take_room(player, gpu_plugin_context_data(gpu, node, NULL, 0), out_data, out_bytes))
+            return false;
+        gpu_plugin_context_data(gpu, node, *out_data, *out_bytes);
+        return true;
+    }
+    values.index = index;
+    return fill(player, player->config.run->context_data, &values, out_data, out_bytes);
+}
+
+/* ---- Commands ------------------------------------------------------------------------------------- */
+
+/* What the line refers to; submission NULL: with no addresses and keys. NULL: no memory. */
+static struct drydock_gpu_reference *references_of(struct player *player,
+                                                   const struct workload_op *op,
+                                                   const struct submission *submission)
+{
+    struct drydock_gpu_reference *list =
+        base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
+    const struct workload_ref *refs = player->workload->refs + op->first_ref;
+    uint64_t tag = submission ? submission->first_key : 0;
+
+    for (uint32_t i = 0; list && i < op->ref_count; i++) {
+        const struct player_mapping *mapping = NULL;
+
+        list[i] = (struct drydock_gpu_reference){
+            .number = refs[i].allocation,
+            .offset = refs[i].offset,
+            .bytes = refs[i].size,
+            .is_read = (refs[i].access & WORKLOAD_ACCESS_READ) != 0,
+            .is_written = (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0,
+        };
+        if (!submission)
+            continue;
+        list[i].key = player_key_of(&refs[i], &tag);
+        list[i].allocation = player->allocations[refs[i].allocation].slot;
+        if (player->is_virtual)
+            mapping = player_find_mapping(player, refs[i].allocation, submission->context->process,
+                                          refs[i].offset, refs[i].size, list[i].is_written);
+        if (mapping)
+            list[i].va = mapping->va + (refs[i].offset - mapping->offset);
+    }
+    return list;
+}
+
+/* The model's commands, into at most room bytes; their length, 0 without memory. */
+static uint32_t make_commands(struct player *player, const struct workload_op *op,
+                              const struct submission *submission, void *out, uint32_t room)
+{
+    struct drydock_gpu_reference *references = references_of(player, op, submission);
+    const struct drydock_gpu_work work = {
+        .token = submission ? submission->token : 0,
+        .duration_ns = op->value,
+        .reference_count = op->ref_count,
+        .references = references,
+    };
+    uint32_t bytes = 0;
+
+    if (references)
+        bytes = gpu_plugin_commands(player->config.plugin, &work, out, room);
+    base_free_array(player->services, references, op->ref_count + 1, sizeof *references);
+    return bytes;
+}
+
+uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op)
+{
+    if (player_follows_work(player))
+        return make_commands((struct player *)player, op, NULL, NULL, 0);
+    return workload_template_bytes(player->config.run->command_data);
+}
+
+bool player_bare_command(struct player *player, const struct submission *submission, uint8_t *out,
+                         uint64_t bytes)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+    struct workload_template_values values;
+    uint64_t size = 0;
+
+    if (player_follows_work(player))
+        return make_commands(player, op, submission, out, (uint32_t)bytes) == bytes;
+    for (uint32_t i = 0; i < op->ref_count; i++)
+        size += player->workload->refs[op->first_ref + i].size;
+    values = workload_template_values_of(size);
+    values.index = submission->token - 1; /* tokens count from 1 */
+    values.seed = player->config.run->seed;
+    workload_template_fill(player->config.run->command_data, &values, out);
+    return true;
+}
+
+/* ---- Content -------------------------------------------------------------------------------------- */
+
+/* What the line has the GPU write. False: stopped. */
+bool player_bare_write(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+
+    if (op->flags & WORKLOAD_SUBMIT_NULL)
+        return true;
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        const struct workload_ref *ref = &player->workload->refs[op->first_ref + i];
+
+        if ((ref->access & WORKLOAD_ACCESS_WRITE) && !player_write_locked(player, op_index, ref))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,375 @@
+/*
+ * Player, inside: its objects, shared by its files.
+ *
+ * Place      bench, private.
+ *
+ *            | file                  | what it does                                              |
+ *            | player.c              | the loop: waiting, stopping, steps, life                  |
+ *            | player_memory.c       | operations on allocations, mappings, pte lines; CPU access |
+ *            | player_tile.c         | tile lines                                                 |
+ *            | player_fence.c        | fence lines                                                |
+ *            | player_submit.c       | the way of a submission                                   |
+ *            | player_ring.c         | command buffers (GpuMmu)                                  |
+ *            | player_bare.c         | private data and content without a GPU model               |
+ *            | player_addresses.c    | addresses that the workload leaves free                   |
+ *            | player_translations.c | page tables against the pte lines                         |
+ *            | player_tell.c         | tells the checking layer what is asked of the manager     |
+ */
+#ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
+#define DRYDOCK_BENCH_PLAYER_PRIVATE_H
+
+#include "base/rng.h"
+#include "bench/play/player.h"
+
+#define PLAYER_PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
+#define PLAYER_PREEMPTIONS       64u  /* of the fault "preemptions", in a run */
+#define PLAYER_ATTEMPTS          4u   /* of a call that fails for lack of memory */
+
+/* Part of an allocation at an address of a process. */
+struct player_mapping {
+    struct player_mapping *next;
+    struct player *player;
+    uint32_t process;
+    uint64_t va, offset, bytes;
+    uint32_t protect; /* VIDMM_PROTECT_* */
+    uint64_t driver_protection;
+    bool is_tile; /* player_tile.c: 64 KiB that no unmap line is about */
+    bool is_ready;
+    NTSTATUS status; /* when ready */
+};
+
+/* A residency reference that a `resident` line took. */
+struct player_hold {
+    struct player_hold *next;
+    uint32_t device;
+};
+
+struct player_allocation {
+    struct vidmm_allocation *handle; /* NULL: not alive, or creation failed */
+    struct player_mapping *mappings;
+    struct player_hold *holds;
+    uint64_t stamp;         /* token of the submission that looked at it last */
+    uint32_t slot;          /* its place in that submission's references */
+    uint32_t waiting_count; /* submissions not with the manager yet */
+    uint32_t running_count; /* submissions with the manager */
+    bool is_freed;          /* by the workload; destroyed when waiting_count is 0 */
+};
+
+enum submission_state {
+    SUBMISSION_WAITING,
+    SUBMISSION_REQUESTING,
+    SUBMISSION_READY,
+    SUBMISSION_RUNNING
+};
+
+struct submission {
+    struct list link; /* in its context, in order */
+    struct player *player;
+    struct player_context *context;
+    enum submission_state state;
+    uint32_t op_index;
+    uint64_t token;
+    unsigned attempts;
+    bool is_told;       /* to the oracle */
+    bool is_alone;      /* this try runs alone */
+    bool is_requesting; /* counted in player.requesting_count */
+    bool is_resident;   /* holds residency references */
+    bool is_reported;   /* the manager has called back */
+    NTSTATUS status;
+    uint64_t needed, available;
+    uint64_t paging_fence; /* of its request */
+    uint64_t first_key;    /* keys of automatic writes follow each other from here */
+    uint64_t ring_start, ring_bytes;
+    size_t bytes;              /* of this struct */
+    unsigned allocation_count; /* distinct ones */
+    uint32_t *ids;             /* behind handles */
+    struct vidmm_allocation *handles[];
+};
+
+struct player_context {
+    struct vidmm_context *handle;
+    uint32_t id, device, process;
+    struct list submissions; /* running ones first */
+    unsigned count;
+    unsigned running_count;
+    /* GpuMmu: command buffers, one behind the other, used and freed in order. */
+    struct vidmm_allocation *ring;
+    bool is_ring_resident, is_ring_locked;
+    struct player_mapping ring_mapping;
+    uint64_t ring_bytes, ring_head;
+};
+
+struct player_fence {
+    struct vidmm_native_fence *handle; /* NULL: none */
+    uint32_t number;                   /* that command buffers name it by */
+    bool is_waiting;                   /* a wait line has not ended */
+};
+
+struct player_preemptions {
+    struct machine_event event;
+    struct rng rng;
+    unsigned left;
+    bool is_due;
+};
+
+struct player {
+    struct player_config config;
+    const struct base_services *services;
+    const struct workload *workload;
+    struct run_result *result;
+    struct vidmm *vidmm;
+    struct machine *machine;
+    struct oracle *oracle;
+    bool is_virtual, has_page_tables;
+    unsigned queue_depth;
+
+    struct vidmm_process **processes;
+    struct vidmm_device **devices;
+    struct player_context *contexts;
+    struct player_allocation *allocations;
+    struct vidmm_allocation **live_handles; /* what a tamper sees */
+    struct player_fence fences[WORKLOAD_MAX_FENCES];
+
+    uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
+
+    /* Addresses that the workload leaves alone, for what it does not place; empty: the manager's. */
+    uint64_t va_next, va_end;
+
+    uint32_t op_index; /* being played */
+    uint64_t next_token;
+    uint64_t next_tag;
+    struct submission *alone; /* all others wait for it */
+    unsigned running_count;   /* with the manager, all contexts */
+    unsigned requesting_count;
+    bool needs_pump, is_pumping;
+    unsigned page_table_pending; /* requests of pte lines */
+    uint64_t page_table_failures;
+
+    uint64_t quiet_events; /* since anything was seen to progress */
+    uint64_t last_progress;
+    uint64_t resets_before_op; /* when the operation began to wait */
+    uint32_t reset_op_index;   /* that one */
+    bool has_faulted, is_giving_up;
+    bool has_ended; /* the adapter was stopped or removed: giving up is as it should be */
+    enum player_stop stop;
+    char stop_text[512];
+
+    /* The request of a `resident` line. */
+    bool is_request_reported;
+    NTSTATUS request_status;
+    uint64_t request_needed, request_available;
+    /* The same, for the checking layer: who asked for what; device NULL: nothing is to be told. */
+    struct check_client_event request_told;
+    const void *request_name;
+
+    struct machine_event watchdog;
+    struct machine_event removal;    /* of a `remove` line */
+    struct nt_deferred late_removal; /* that came amid a call of the driver */
+    struct player_preemptions preemptions;
+    bool is_asleep; /* the GPU, since a `power` line */
+
+    uint8_t *command; /* a command buffer being made */
+    size_t command_room;
+
+    struct run_step *step;
+    struct vidmm_statistics step_start;
+};
+
+/* ---- player.c -------------------------------------------------------------------------------- */
+
+/*
+ * Lets something happen: acts on what was called back, else runs one event. False: stopped (the
+ * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
+ */
+bool player_advance(struct player *player);
+bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* True, and counted, when a call that failed so should be repeated. */
+bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts);
+
+static inline const struct workload_op *player_op(const struct player *player, uint32_t op_index)
+{
+    return &player->workload->ops[op_index];
+}
+
+/* A finding about an operation: "FILE:LINE: text". */
+struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Fresh names for the content of a range. */
+uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
+
+/* Gives a mapping of the allocation in the process that holds the range, or makes one. */
+struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
+                                           uint32_t process, uint64_t offset, uint64_t bytes,
+                                           bool is_written);
+struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
+                                  uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                                  uint64_t driver_protection, NTSTATUS *out_status);
+void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/* Frees it for the workload: at once, or when the last submission that waits to use it has started. */
+bool player_free(struct player *player, uint32_t allocation);
+
+/* Destroys an allocation that was freed, unless a submission still waits to use it. Does not wait. */
+void player_bury(struct player *player, uint32_t allocation);
+
+/* ---- player_memory.c: the operations it plays; false: stopped ----------------------------------- */
+
+bool player_play_alloc(struct player *player, uint32_t op_index);
+bool player_play_free(struct player *player, uint32_t op_index);
+bool player_play_access(struct player *player, uint32_t op_index, bool is_write);
+bool player_play_resident(struct player *player, uint32_t op_index);
+bool player_play_evict(struct player *player, uint32_t op_index);
+/* For requests of one line at a time: done, and the wait for it. False: stopped. */
+void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+bool player_wait_request(struct player *player);
+
+/* player_offer.c */
+bool player_play_offer(struct player *player, uint32_t op_index);
+bool player_play_reclaim(struct player *player, uint32_t op_index);
+bool player_play_priority(struct player *player, uint32_t op_index);
+bool player_play_budget(struct player *player, uint32_t op_index);
+bool player_play_move(struct player *player, uint32_t op_index);
+bool player_play_map(struct player *player, uint32_t op_index);
+bool player_play_unmap(struct player *player, uint32_t op_index);
+bool player_play_page_table(struct player *player, uint32_t op_index);
+void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/*
+ * Writes a reference of a submission by the CPU, when nothing uses the allocation: with its key, or fresh
+ * names. What cannot be locked is left. False: stopped.
+ */
+bool player_write_locked(struct player *player, uint32_t op_index, const struct workload_ref *ref);
+
+/* ---- player_bare.c: without a GPU model ---------------------------------------------------------- */
+
+bool player_is_bare(const struct player *player);
+/* The engine that a case means by this number: one that the driver has, where the GPU is not the bench's. */
+unsigned player_node(const struct player *player, unsigned node);
+/* Private data by the run's templates, which the caller frees. False: there is none, or no memory. */
+bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
+                            uint8_t **out_data, uint32_t *out_bytes);
+bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
+                         uint32_t *out_bytes);
+/* Whether the GPU tells what client's work touches: its model has a user-mode half that makes commands. */
+bool player_follows_work(const struct player *player);
+/* Commands of a submission; 0 bytes: it has none. False: no memory. */
+uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op);
+bool player_bare_command(struct player *player, const struct submission *submission, uint8_t *out,
+                         uint64_t bytes);
+/* The content that a line has the GPU write, before it is submitted. False: stopped. */
+bool player_bare_write(struct player *player, uint32_t op_index);
+
+/* ---- player_ring.c ----------------------------------------------------------------------------- */
+
+/* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
+uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
+
+/* Makes the ring of a context; waits for it. STATUS_UNSUCCESSFUL: stopped. */
+NTSTATUS player_ring_open(struct player *player, struct player_context *context);
+
+/* Takes a command buffer for the submission; false: not before an earlier one has ended. */
+bool player_ring_take(struct player_context *context, struct submission *submission,
+                      uint64_t bytes);
+
+/* The CPU writes; false when nothing answers there. */
+bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
+                       const uint8_t *from, uint64_t bytes);
+
+/* ---- player_submit.c --------------------------------------------------------------------------- */
+
+NTSTATUS player_context_open(struct player *player, uint32_t id);
+bool player_context_close(struct player *player, struct player_context *context);
+bool player_submit(struct player *player, uint32_t op_index);
+/*
+ * The key of a reference that is written: the case's, or the next fresh names. Called for the
+ * references in order, with *tag starting at submission->first_key.
+ */
+uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag);
+/* Starts and ends what can be; true if anything was. */
+bool player_pump(struct player *player);
+bool player_wait_context(struct player *player, struct player_context *context);
+/* Takes the residency references of running submissions off an allocation about to go. */
+void player_release_running(struct player *player, uint32_t allocation);
+void player_abandon_submissions(struct player *player);
+
+/* ---- player_tile.c ----------------------------------------------------------------------------- */
+
+bool player_play_tile(struct player *player, uint32_t op_index);
+/* Where the tile leads, an ordinary mapping of the same pages leads too, if there is one. */
+void player_check_tile(struct player *player, uint32_t allocation,
+                       const struct player_mapping *tile, uint64_t root);
+
+/* ---- player_fence.c ---------------------------------------------------------------------------- */
+
+bool player_play_fence(struct player *player, uint32_t op_index);
+/* After all work that may signal it; nothing if there is none. False: stopped. */
+bool player_destroy_fence(struct player *player, uint64_t index);
+/* The packet for the signal of a submission, in zeroed memory; its bytes, 0 when there is none. */
+uint64_t player_put_signal(const struct player *player, const struct workload_op *op, void *at);
+
+/* ---- player_gpu.c: what happens to the GPU ------------------------------------------------------- */
+
+bool player_play_gpu(struct player *player, uint32_t op_index);
+/* Lets the manager look at the clock from now on, when the run has a watchdog. */
+void player_start_watchdog(struct player *player);
+void player_stop_watchdog(struct player *player);
+
+/*
+ * The fault "preemptions": PLAYER_PREEMPTIONS times in a run, at moments and on nodes that the seed
+ * draws, the manager has a node preempted. Carried out between two events of the machine, whatever packet
+ * is being executed.
+ */
+void player_start_preemptions(struct player *player);
+void player_stop_preemptions(struct player *player);
+void player_preempt_when_due(struct player *player);
+/* Uses devices again that were in error, once none of their submissions is left. */
+/* What does not end from here on is not the driver's doing. */
+/* The power is back, if it was off. */
+void player_wake(struct player *player);
+void player_tell_hang(struct player *player, uint32_t node);
+void player_revive_devices(struct player *player);
+
+/* ---- player_tell.c: to the checking layer; nothing when rules are not checked ------------------- */
+
+void player_tell(struct player *player, const struct check_client_event *event);
+/* Of one allocation, or of those of a submission. */
+void player_tell_of(struct player *player, enum check_client_kind kind,
+                    const struct vidmm_allocation *allocation, NTSTATUS status);
+/* MAKE_RESIDENT, RESIDENT and EVICT. */
+void player_tell_request(struct player *player, enum check_client_kind kind,
+                         const struct vidmm_device *device, unsigned count,
+                         struct vidmm_allocation *const *allocations, NTSTATUS status,
+                         uint64_t fence);
+/* What player_request_done() is to tell the end of; the fence value goes to request_told.fence. */
+void player_expect_request(struct player *player, const struct vidmm_device *device,
+                           const struct vidmm_allocation *allocation, bool is_reclaim);
+/* vidmm_evict(), told. */
+void player_evict(struct player *player, struct vidmm_device *device, unsigned count,
+                  struct vidmm_allocation *const *allocations);
+void player_tell_budgets(struct player *player);
+
+/* ---- player_addresses.c ----------------------------------------------------------------------- */
+
+/* Finds the widest gap between the addresses that the workload names. False: no memory. */
+bool player_survey_addresses(struct player *player);
+
+/* An address for so many bytes that no line will use; 0 leaves it to the manager. */
+uint64_t player_choose_va(struct player *player, uint64_t bytes);
+
+/* ---- player_translations.c ---------------------------------------------------------------------- */
+
+/* The manager's id for a place of the workload; false: there is no such segment. */
+bool player_segment_id(const struct player *player, enum workload_segment segment,
+                       unsigned *out_id);
+bool player_check_translations(struct player *player);
+/* Finding (NULL: none): the rule that the checking layer saw broken before, else the suggested one. */
+void player_name_translation_rule(const struct player *player, struct run_finding *finding,
+                                  enum rule_id suggested);
+
+/* Unmaps what the pte lines left. False: stopped. */
+bool player_unmap_translations(struct player *player);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * The file of calls: how long it gets, and that the digest does not depend on it.
+ */
+#include "bench/whole_runs/test_run.h"
+
+#include <unistd.h>
+
+struct recorded {
+    uint64_t digest;
+    long bytes;
+    char last_line[256];
+};
+
+static struct recorded record(uint64_t limit, uint64_t bytes)
+{
+    struct workload *workload = test_load("evict-and-restore.case");
+    struct run_result *result = calloc(1, sizeof *result);
+    struct recorded recorded = {0};
+    struct run_config config;
+    char path[128], line[4096];
+    FILE *file;
+
+    assert_non_null(result);
+    snprintf(path, sizeof path, "/tmp/drydock-run-events-test-%ld", (long)getpid());
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.events = RUN_EVENTS_PAGING;
+    config.events_path = path;
+    config.events_limit = limit;
+    config.events_bytes = bytes;
+    run_execute(&config, workload, result);
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    recorded.digest = result->digest;
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        snprintf(recorded.last_line, sizeof recorded.last_line, "%.200s", line);
+    recorded.bytes = ftell(file);
+    fclose(file);
+    remove(path);
+    for (uint32_t i = 0; i < result->step_count; i++)
+        result->steps[i].name = NULL; /* lent by the workload */
+    workload_free(workload);
+    test_finish(result);
+    return recorded;
+}
+
+static void calls_and_bytes_of_the_file_are_limited(void **state)
+{
+    struct recorded whole = record(0, 0);
+    struct recorded few_calls = record(10, 0);
+    struct recorded few_bytes = record(0, 4096);
+
+    assert_true(strstr(whole.last_line, "# complete: ") == whole.last_line);
+    assert_non_null(strstr(few_calls.last_line, " more calls are not in this file (it holds 10)"));
+    assert_non_null(strstr(few_bytes.last_line, " more calls are not in this file"));
+    assert_true(few_calls.bytes < whole.bytes);
+    assert_true(few_bytes.bytes > 4096 && few_bytes.bytes < 4096 + 4096);
+    assert_int_equal(few_calls.digest, whole.digest);
+    assert_int_equal(few_bytes.digest, whole.digest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_and_bytes_of_the_file_are_limited),
+    };
+
+    return cmocka_run_group_tests_name("bench/run_events", tests, NULL, NULL);
+}

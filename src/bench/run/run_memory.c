@@ -1,0 +1,112 @@
+#define _GNU_SOURCE
+#include "bench/run/run_memory.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * From this size on a block is mapped: its pages are zero without being written, and those that nobody
+ * touches cost nothing. Aperture slots and the oracle's account of them are 8 MiB each, for every run of a
+ * campaign, which uses some of them.
+ */
+#define MAPPED_BYTES MiB
+
+struct block {
+    struct list link;
+    size_t size;
+    size_t reserved; /* keeps what follows aligned for any type */
+};
+_Static_assert(sizeof(struct block) % 16 == 0, "memory behind the header is aligned");
+
+static struct block *take_block(size_t bytes)
+{
+    void *block;
+
+    if (bytes < MAPPED_BYTES)
+        return malloc(bytes);
+    block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+static void free_block(struct block *block)
+{
+    size_t bytes = sizeof *block + block->size;
+
+    if (bytes < MAPPED_BYTES)
+        free(block);
+    else
+        munmap(block, bytes);
+}
+
+static void *allocate(void *context, size_t size)
+{
+    struct run_memory *memory = context;
+    struct block *block;
+
+    if (memory->fail_at && --memory->fail_at == 0) {
+        memory->has_failed = true;
+        return NULL;
+    }
+    block = size <= SIZE_MAX - sizeof *block ? take_block(sizeof *block + size) : NULL;
+    if (!block)
+        return NULL;
+    block->size = size;
+    list_push_back(&memory->blocks, &block->link);
+    memory->live_blocks++;
+    memory->live_bytes += size;
+    if (memory->live_bytes > memory->peak_bytes)
+        memory->peak_bytes = memory->live_bytes;
+    return block + 1;
+}
+
+static void *allocate_zeroed(void *context, size_t size)
+{
+    void *memory = allocate(context, size);
+
+    if (memory && sizeof(struct block) + size < MAPPED_BYTES)
+        memset(memory, 0, size);
+    return memory;
+}
+
+static void release(void *context, void *pointer, size_t size)
+{
+    struct run_memory *memory = context;
+    struct block *block;
+
+    if (!pointer)
+        return;
+    block = (struct block *)pointer - 1;
+    ASSERT(block->size == size);
+    list_remove(&block->link);
+    memory->live_blocks--;
+    memory->live_bytes -= block->size;
+    free_block(block);
+}
+
+void run_memory_init(struct run_memory *memory)
+{
+    *memory = (struct run_memory){
+        .services = {.context = memory,
+                     .allocate = allocate,
+                     .free = release,
+                     .allocate_zeroed = allocate_zeroed},
+    };
+    list_init(&memory->blocks);
+}
+
+void run_memory_free_all(struct run_memory *memory)
+{
+    while (!list_is_empty(&memory->blocks)) {
+        struct block *block = list_first_entry(&memory->blocks, struct block, link);
+
+        list_remove(&block->link);
+        free_block(block);
+    }
+    memory->live_blocks = 0;
+    memory->live_bytes = 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * Run, inside: what one run stands on, shared by its files.
+ *
+ * Place      bench, private.
+ *
+ *            | file         | what it does                                                    |
+ *            | run.c        | the order of going up and down, the run, its digest             |
+ *            | run_driver.c | raises the driver's side: kernel services, host, the miniports  |
+ *            | run_tell.c   | hears what GPU, driver, layers and manager tell during the run  |
+ *
+ * Model      The members are set in the order of going up; what is not up yet is NULL or false.
+ * Ownership  The assembly owns all that it points to but config, workload and result.
+ * Errors     false: the run ends here, and run_refuse() has put the reason into the result.
+ */
+#ifndef DRYDOCK_BENCH_RUN_PRIVATE_H
+#define DRYDOCK_BENCH_RUN_PRIVATE_H
+
+#include "bench/board/gpu_plugin.h"
+#include "bench/board/host.h"
+#include "layers/instances.h"
+#include "bench/board/platform.h"
+#include "bench/play/player.h"
+#include "bench/run/run.h"
+#include "bench/run/run_events.h"
+#include "bench/run/run_memory.h"
+#include "check/check.h"
+#include "check/oracle/oracle.h"
+#include "nt/nt.h"
+#include "sgpu/sgpu.h"
+#include "workload/case/surroundings.h"
+
+#include <setjmp.h>
+
+/* What a driver holds of the kernel. */
+struct run_held {
+    uint64_t blocks, block_bytes, mappings, mapping_bytes, lists, list_bytes;
+};
+
+struct run_assembly {
+    const struct run_config *config;
+    const struct workload *workload;
+    struct run_result *result;
+    struct run_memory own, managers;
+    struct machine *machine;
+    struct sgpu *gpu;          /* NULL: the run has another GPU, or none */
+    struct gpu_plugin *plugin; /* that other one */
+    struct nt *nt;
+    struct nt *previous_nt;
+    char hardware_id[WORKLOAD_MAX_SURROUNDING_NAME + 1]; /* that the case gives the device */
+    struct driver_image *image;                          /* NULL: the driver is linked in */
+    struct oracle *oracle;
+    struct check *check;
+    struct bench_host host;
+    bool has_host;
+    struct run_held entered; /* what the driver held when DriverEntry had returned */
+    struct platform platform;
+    bool has_platform;
+    struct miniport *raw, *trace, *deny, *top;
+    struct miniport *bare; /* bench/board/bare_device.h; NULL: the device is another one */
+    struct instances instances;
+    bool is_added, is_started;
+    struct vidmm_early_caps early;
+    struct run_event_log events;
+    bool has_events;
+    struct vidmm *vidmm;
+    bool is_manager_started;
+    struct player *player;
+    jmp_buf bug_check;
+    bool has_stopped_machine;                 /* the driver did, with a bug check */
+    bool is_driver_stuck;                     /* it reports nothing more of what it was handed */
+    bool is_in_entry;                         /* in DriverEntry */
+    bool is_in_unload;                        /* in the Unload that its object names */
+    bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */
+};
+
+/* The run cannot be: for this reason, and always false. */
+bool run_refuse(struct run_assembly *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The driver, started, is of the run's model and has every function that it needs; else the run is refused. */
+bool run_is_of_model(struct run_assembly *run);
+
+struct run_held run_what_driver_holds(const struct run_assembly *run);
+
+/* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */
+bool run_raise_driver(struct run_assembly *run);
+
+/*
+ * The driver's device has been removed, after what the text names: blocks of its pool and mappings that are
+ * still there are leaks. is_unloaded: so is what DriverEntry took, which is else the driver's to keep.
+ */
+void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
+
+/*
+ * What others tell goes into the result, or on to who must know. These give the callbacks, to be
+ * called with the assembly as their context; a configuration gets them and nothing else.
+ */
+struct nt_host run_tell_kernel(struct run_assembly *run);
+void run_tell_overwritten(void *context, enum miniport_ddi ddi, const char *member);
+struct vidmm_events run_tell_manager(struct run_assembly *run);
+void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
+void run_tell_check(struct run_assembly *run, struct check_config *config);
+struct instances run_tell_instances(struct run_assembly *run);
+const struct sgpu_observer *run_tell_gpu(bool follows_content);
+struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run);
+
+#endif

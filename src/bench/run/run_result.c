@@ -1,0 +1,100 @@
+#include "bench/run/run.h"
+
+#include "base/bits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_outcome_name(enum run_outcome outcome)
+{
+    static const char *const names[] = {
+        [RUN_CLEAN] = "clean",
+        [RUN_FINDINGS] = "findings",
+        [RUN_REFUSED] = "refused",
+        [RUN_BROKEN] = "broken",
+    };
+
+    return names[outcome];
+}
+
+const char *run_finding_kind_name(enum run_finding_kind kind)
+{
+    static const char *const names[] = {
+        [RUN_FINDING_CONTENT] = "content",
+        [RUN_FINDING_TRANSLATION] = "translation",
+        [RUN_FINDING_DRIVER] = "driver",
+        [RUN_FINDING_FAULT] = "fault",
+        [RUN_FINDING_SUBMISSION] = "submission",
+        [RUN_FINDING_LEAK] = "leak",
+        [RUN_FINDING_MANAGER] = "manager",
+        [RUN_FINDING_CRASHED] = "crashed",
+        [RUN_FINDING_HUNG] = "hung",
+    };
+
+    return names[kind];
+}
+
+struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
+                                      uint32_t line, uint64_t time_ns, const char *format, ...)
+{
+    struct run_finding *finding;
+    va_list arguments;
+
+    result->finding_totals[kind]++;
+    if (result->finding_count == RUN_MAX_FINDINGS)
+        return NULL;
+    finding = &result->findings[result->finding_count++];
+    *finding = (struct run_finding){.kind = kind, .line = line, .time_ns = time_ns};
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    return finding;
+}
+
+void run_result_explain(struct run_finding *finding, const char *lines)
+{
+    run_detail_explain(&finding->detail, lines);
+}
+
+void run_detail_explain(struct finding_detail *detail, const char *lines)
+{
+    char *out = detail->objects;
+    size_t room = sizeof detail->objects, used = 0;
+
+    while (*lines && used < room) {
+        size_t length;
+
+        lines += strspn(lines, "\n ");
+        length = strcspn(lines, "\n");
+        used += (size_t)snprintf(out + used, room - used, "%s%.*s", used ? "\n" : "", (int)length,
+                                 lines);
+        lines += length;
+    }
+}
+
+void run_result_place(struct run_finding *finding)
+{
+    char *text = finding->text, *where = finding->detail.where;
+    size_t length = 0, behind;
+    int depth = 0;
+
+    if (strncmp(text, "DxgkDdi", 7) != 0 && strncmp(text, "DxgkCb", 6) != 0)
+        return;
+    for (; text[length] && (depth || !strchr(" :,;", text[length])); length++)
+        depth += text[length] == '(' ? 1 : text[length] == ')' ? -1 : 0;
+    behind = length + strspn(text + length, " :,;");
+    if (!text[behind] || length >= sizeof finding->detail.where)
+        return;
+    memcpy(where, text, length);
+    where[length] = '\0';
+    memmove(text, text + behind, strlen(text + behind) + 1);
+}
+
+void run_result_fini(struct run_result *result)
+{
+    free(result->steps);
+    result->steps = NULL;
+    result->step_count = 0;
+}

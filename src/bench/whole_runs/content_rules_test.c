@@ -1,0 +1,332 @@
+/*
+ * Rules that only content can show: the reference driver with one thing altered breaks this rule alone,
+ * as content, and as it is keeps it in the same case.
+ */
+#include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_run.h"
+
+#include "base/services.h"
+
+#define PAGE 4096u
+
+/* A layer right above the driver that alters the arguments of paging operations. */
+struct altering {
+    struct miniport miniport;
+    struct miniport_ops ops;
+};
+
+typedef void alter(DXGKARG_BUILDPAGINGBUFFER *arg);
+
+static alter *altered; /* by the driver "test:altered" */
+
+static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    NTSTATUS status;
+
+    altered(&as);
+    status = miniport_forward_build_paging_buffer(self, object, &as);
+    arg->pDmaBuffer = as.pDmaBuffer;
+    arg->DmaSize = as.DmaSize;
+    arg->pDmaBufferPrivateData = as.pDmaBufferPrivateData;
+    arg->MultipassOffset = as.MultipassOffset;
+    return status;
+}
+
+static void destroy(struct miniport *self)
+{
+    free(self);
+}
+
+static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
+                     struct miniport *next, struct miniport **out_layer)
+{
+    struct altering *layer = calloc(1, sizeof *layer);
+
+    *out_layer = NULL;
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "altering";
+    layer->ops.destroy = destroy;
+    layer->ops.build_paging_buffer = build;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}
+
+static bool find(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = "test:altered", .wrap = wrap};
+    return strcmp(name, "test:altered") == 0;
+}
+
+/* A layer that plays a bad manager is on top of all others; one that plays a bad driver below them. */
+enum player_of { DRIVER, MANAGER };
+
+struct scene {
+    const char *file; /* or the lines of a case */
+    enum run_model model;
+    enum player_of side;
+};
+
+static struct miniport *put_on_top(void *context, struct miniport *next)
+{
+    struct base_services services = {0};
+    struct miniport *layer = NULL;
+
+    (void)context;
+    wrap(NULL, &services, next, &layer);
+    assert_non_null(layer);
+    return layer;
+}
+
+static struct run_result *play(const struct scene *scene, alter *function)
+{
+    bool is_text = strchr(scene->file, '\n') != NULL;
+    struct workload *workload = is_text ? test_parse(scene->file) : test_load(scene->file);
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.model = scene->model;
+    config.driver = function && scene->side == DRIVER ? "test:altered" : "ref";
+    if (function && scene->side == MANAGER)
+        config.add_layer = put_on_top;
+    altered = function;
+    run_execute(&config, workload, result);
+    for (uint32_t i = 0; i < result->step_count; i++)
+        result->steps[i].name = NULL;
+    workload_free(workload);
+    return result;
+}
+
+static void expect_broken(enum rule_id rule, const struct scene *scene, alter *function)
+{
+    struct run_result *result = play(scene, function);
+    bool is_told = false;
+
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        if ((result->rules.broken[i] != 0) != (i == (unsigned)rule))
+            fail_msg("%s was %s", rule_get((enum rule_id)i)->id,
+                     result->rules.broken[i] ? "found" : "not found");
+    }
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const struct run_finding *finding = &result->findings[i];
+
+        is_told |= strcmp(finding->rule, rule_get(rule)->id) == 0 && finding->detail.where[0] &&
+                   (finding->kind != RUN_FINDING_CONTENT || finding->detail.bytes[0]);
+    }
+    assert_true(is_told);
+    test_finish(result);
+}
+
+static void expect_kept(enum rule_id rule, const struct scene *scene)
+{
+    struct run_result *result = play(scene, NULL);
+
+    test_assert_clean(result);
+    assert_true(result->rules.evaluated[rule] > 0);
+    assert_int_equal(result->rules.broken[rule], 0);
+    test_finish(result);
+}
+
+#define CONTENT_RULE_IN(identifier, ...)                                                           \
+    static void alter_##identifier(DXGKARG_BUILDPAGINGBUFFER *arg);                                \
+    static const struct scene scene_##identifier = {__VA_ARGS__};                                  \
+    static void rule_##identifier##_is_found_when_broken(void **state)                             \
+    {                                                                                              \
+        expect_broken(RULE_##identifier, &scene_##identifier, alter_##identifier);                 \
+    }                                                                                              \
+    static void rule_##identifier##_is_silent_when_kept(void **state)                              \
+    {                                                                                              \
+        expect_kept(RULE_##identifier, &scene_##identifier);                                       \
+    }                                                                                              \
+    static void alter_##identifier(DXGKARG_BUILDPAGINGBUFFER *arg)
+#define CONTENT_RULE(identifier, file) CONTENT_RULE_IN(identifier, file, RUN_PHYSICAL, DRIVER)
+#define RULE_PAIR(identifier)                                                                      \
+    cmocka_unit_test(rule_##identifier##_is_found_when_broken),                                    \
+        cmocka_unit_test(rule_##identifier##_is_silent_when_kept)
+
+CONTENT_RULE(XFER_003, "transfer-pieces.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER)
+        arg->Transfer.TransferOffset = 0;
+}
+
+CONTENT_RULE(XFER_004, "transfer-pieces.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER)
+        arg->Transfer.MdlOffset = 0;
+}
+
+/* The page list as the driver would see it if only its first page told where it is. */
+CONTENT_RULE(XFER_005, "evict-and-restore.case")
+{
+    static struct {
+        MDL head;
+        PFN_NUMBER pages[8192];
+    } run;
+    MDL *real;
+    SIZE_T count = arg->Transfer.TransferSize / PAGE;
+
+    if (arg->Operation != DXGK_OPERATION_TRANSFER || !count || count > ARRAY_COUNT(run.pages))
+        return;
+    real =
+        arg->Transfer.Source.SegmentId ? arg->Transfer.Destination.pMdl : arg->Transfer.Source.pMdl;
+    run.head.ByteCount = (ULONG)(count * PAGE);
+    run.head.Size = (CSHORT)(sizeof run.head + sizeof run.pages[0]);
+    for (SIZE_T i = 0; i < count; i++)
+        run.pages[i] = MmGetMdlPfnArray(real)[arg->Transfer.MdlOffset] + i;
+    arg->Transfer.MdlOffset = 0;
+    if (arg->Transfer.Source.SegmentId)
+        arg->Transfer.Destination.pMdl = &run.head;
+    else
+        arg->Transfer.Source.pMdl = &run.head;
+}
+
+/* Linearises what is to stay in the order of its tiles. */
+CONTENT_RULE(XFER_014, "tiles.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.Source.SegmentId)
+        arg->Transfer.Flags.Unswizzle = 1;
+}
+
+CONTENT_RULE(FILL_005, "fill-pattern.case")
+{
+    if (arg->Operation == DXGK_OPERATION_FILL)
+        arg->Fill.FillPattern = (arg->Fill.FillPattern & 0xff) * 0x01010101u;
+}
+
+CONTENT_RULE(DISC_003, "main.case")
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (arg->Operation != DXGK_OPERATION_DISCARD_CONTENT)
+        return;
+    as.Operation = DXGK_OPERATION_FILL;
+    memset(&as.Fill, 0, sizeof as.Fill);
+    as.Fill.FillSize = PAGE;
+    as.Fill.FillPattern = 0xdddddddd;
+    as.Fill.Destination.SegmentId = arg->DiscardContent.SegmentId;
+    as.Fill.Destination.SegmentAddress.QuadPart = arg->DiscardContent.SegmentAddress.QuadPart;
+    *arg = as;
+}
+
+/* What is tiled and not marked Swizzled goes out in the order of its tiles, as a plain copy does. */
+CONTENT_RULE(SWZ_007, "tiles.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Flags.Swizzle &&
+        !arg->Transfer.Flags.Unswizzle)
+        arg->Transfer.hAllocation = NULL;
+}
+
+/* Without the allocation its rows are not known. */
+CONTENT_RULE(XFER_018, "rows.case")
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Destination.SegmentId)
+        arg->Transfer.hAllocation = NULL;
+}
+
+/* A manager that fills what had content and comes back. */
+CONTENT_RULE_IN(FILL_001, "evict-and-restore.case", RUN_PHYSICAL, MANAGER)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (arg->Operation != DXGK_OPERATION_TRANSFER || arg->Transfer.Source.SegmentId)
+        return;
+    as.Operation = DXGK_OPERATION_FILL;
+    memset(&as.Fill, 0, sizeof as.Fill);
+    as.Fill.hAllocation = arg->Transfer.hAllocation;
+    as.Fill.FillSize = arg->Transfer.TransferSize;
+    as.Fill.Destination.SegmentId = arg->Transfer.Destination.SegmentId;
+    as.Fill.Destination.SegmentAddress = arg->Transfer.Destination.SegmentAddress;
+    *arg = as;
+}
+
+/* The last tile is the allocation's in part; the driver leaves it out. */
+CONTENT_RULE(FILL_007, "drydock-case 1\n"
+                       "option model physical\n"
+                       "option local-memory 4M\n"
+                       "option fill-pattern 0xdeadbeef\n"
+                       "alloc a size=1000K segments=local flags=cpu-visible,swizzled\n"
+                       "submit c0 duration=1000 a:r\n"
+                       "wait all\n"
+                       "read a\n")
+{
+    if (arg->Operation == DXGK_OPERATION_FILL)
+        arg->Fill.FillSize -= 16 * PAGE;
+}
+
+CONTENT_RULE_IN(VX_008, "fill-pattern.case", RUN_GPUMMU, DRIVER)
+{
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_FILL)
+        arg->FillVirtual.FillPattern = (arg->FillVirtual.FillPattern & 0xff) * 0x01010101u;
+}
+
+/* A page list that is begun at its second page. */
+CONTENT_RULE(SLT_003, "sequences/S-19-special-lock-transfer.case")
+{
+    static struct {
+        MDL head;
+        PFN_NUMBER pages[8192];
+    } list;
+    SIZE_T count = arg->SpecialLockTransfer.TransferSize / PAGE;
+    bool is_out = arg->SpecialLockTransfer.Source.SegmentId != 0;
+    MDL *real;
+
+    if (arg->Operation != DXGK_OPERATION_SPECIAL_LOCK_TRANSFER || !count ||
+        count > ARRAY_COUNT(list.pages))
+        return;
+    real =
+        is_out ? arg->SpecialLockTransfer.Destination.pMdl : arg->SpecialLockTransfer.Source.pMdl;
+    list.head = *real;
+    for (SIZE_T i = 0; i < count; i++)
+        list.pages[i] = MmGetMdlPfnArray(real)[(i + 1) % count];
+    if (is_out)
+        arg->SpecialLockTransfer.Destination.pMdl = &list.head;
+    else
+        arg->SpecialLockTransfer.Source.pMdl = &list.head;
+}
+
+/* The order of the tiles stays where the application saw it linear. */
+CONTENT_RULE(SLT_004, "drydock-case 1\n"
+                      "option model physical\n"
+                      "option local-memory 4M\n"
+                      "alloc front size=2M segments=local "
+                      "flags=cpu-visible,use-alternate-va,primary,swizzled\n"
+                      "alloc other size=3M segments=local\n"
+                      "submit c0 duration=1000 front:w\n"
+                      "wait all\n"
+                      "write front offset=64K size=128K\n"
+                      "submit c0 duration=1000 other:w\n"
+                      "wait all\n"
+                      "read front\n")
+{
+    if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        arg->SpecialLockTransfer.Flags.Unswizzle = 0;
+}
+
+/* Half of it is moved: the application sees that. */
+CONTENT_RULE(SLT_007, "sequences/S-19-special-lock-transfer.case")
+{
+    if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        arg->SpecialLockTransfer.TransferSize /= 2;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(XFER_003), RULE_PAIR(XFER_004), RULE_PAIR(XFER_005), RULE_PAIR(XFER_014),
+        RULE_PAIR(FILL_001), RULE_PAIR(FILL_005), RULE_PAIR(FILL_007), RULE_PAIR(DISC_003),
+        RULE_PAIR(SLT_003),  RULE_PAIR(SLT_004),  RULE_PAIR(SLT_007),  RULE_PAIR(VX_008),
+        RULE_PAIR(SWZ_007),  RULE_PAIR(XFER_018),
+    };
+
+    run_add_drivers(find);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

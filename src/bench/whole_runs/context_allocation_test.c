@@ -1,0 +1,198 @@
+/*
+ * Context allocations in whole runs: every kind of them in both models, through tiny buffers, by
+ * either handle, and that the GPU finds an area that is not what it should be.
+ */
+#include "bench/whole_runs/test_run.h"
+
+#define CASE "sequences/S-20-context-allocation-kinds.case"
+
+/* Looks at what the driver is told, and keeps one kind of operation from it. */
+struct observer {
+    struct miniport layer; /* first: the layer's functions find the observer by it */
+    struct miniport_ops ops;
+    enum run_model model;
+    bool by_driver_handle;
+    unsigned swallowed;
+    unsigned images, by_cpu, by_mdl;
+    HANDLE made[8]; /* what INIT_CONTEXT_RESOURCE named */
+};
+
+static void look_at_init(struct observer *observer, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    HANDLE handle = args->InitContextResource.hAllocation;
+
+    assert_non_null(handle);
+    /* The kernel's are small numbers, the driver's addresses of its objects. */
+    assert_true(((uintptr_t)handle > UINT32_MAX) == observer->by_driver_handle);
+    for (unsigned i = 0; i < observer->images; i++)
+        assert_ptr_not_equal(observer->made[i], handle); /* CTX-005: once */
+    assert_true(observer->images < 8);
+    observer->made[observer->images++] = handle;
+    observer->by_cpu += args->InitContextResource.Destination.VirtualAddress != NULL;
+    if (!args->InitContextResource.Destination.SegmentId) {
+        assert_non_null(args->InitContextResource.Destination.pMdl);
+        observer->by_mdl++;
+    }
+    assert_int_equal(args->InitContextResource.Destination.GpuVirtualAddress == 0,
+                     observer->model == RUN_PHYSICAL); /* CTX-008 */
+}
+
+static NTSTATUS observe_build(struct miniport *layer, HANDLE object,
+                              DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct observer *observer = (struct observer *)layer;
+    bool is_first_call = args->MultipassOffset == 0;
+    DXGKARG_BUILDPAGINGBUFFER before = *args;
+    NTSTATUS status;
+
+    if ((unsigned)args->Operation == observer->swallowed)
+        return STATUS_SUCCESS;
+    status = miniport_build_paging_buffer(layer->next, object, args);
+    if (before.Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE && is_first_call &&
+        (status == STATUS_SUCCESS || args->MultipassOffset))
+        look_at_init(observer, &before);
+    return status;
+}
+
+static struct miniport *add_observer(void *context, struct miniport *next)
+{
+    struct observer *observer = context;
+
+    observer->ops = miniport_forward_ops;
+    observer->ops.build_paging_buffer = observe_build;
+    observer->layer = (struct miniport){.ops = &observer->ops, .next = next};
+    return &observer->layer;
+}
+
+static struct run_result *observe(struct observer *observer, uint32_t buffer_bytes)
+{
+    struct workload *workload = test_load(CASE);
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.model = observer->model;
+    config.inits_by_driver_handle = observer->by_driver_handle;
+    config.paging_buffer_bytes = buffer_bytes;
+    config.add_layer = add_observer;
+    config.layer_context = observer;
+    run_execute(&config, workload, result);
+    for (uint32_t i = 0; i < result->step_count; i++)
+        result->steps[i].name = NULL; /* lent by the workload */
+    workload_free(workload);
+    return result;
+}
+
+/* CTX-003 to CTX-009; the GPU faults where an image is wrong or a run was lost. */
+static void every_kind_is_made_once_and_moves(void **state)
+{
+    for (unsigned n = 0; n < 16; n++) {
+        struct observer observer = {
+            .model = n & 1 ? RUN_GPUMMU : RUN_PHYSICAL,
+            .by_driver_handle = n & 2,
+            .swallowed = MINIPORT_OPERATION_COUNT,
+        };
+        struct run_result *result = observe(&observer, 64u << (n / 4 * 2));
+
+        test_assert_clean(result);
+        assert_int_equal(observer.images, 6); /* c2 and c3 have one together */
+        assert_int_equal(observer.by_cpu, 1);
+        assert_int_equal(observer.by_mdl, n & 1 ? 1 : 0);
+        test_finish(result);
+    }
+}
+
+/* Without the first image, or without its way back, the next submission finds another area. */
+static void a_wrong_area_is_found_in_the_physical_model(void **state)
+{
+    static const unsigned operations[] = {DXGK_OPERATION_INIT_CONTEXT_RESOURCE,
+                                          DXGK_OPERATION_MAP_APERTURE_SEGMENT,
+                                          DXGK_OPERATION_TRANSFER};
+
+    for (size_t i = 0; i < ARRAY_COUNT(operations); i++) {
+        struct observer observer = {.model = RUN_PHYSICAL, .swallowed = operations[i]};
+        struct run_result *result = observe(&observer, 0);
+
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_true(result->finding_totals[RUN_FINDING_FAULT] > 0);
+        test_finish(result);
+    }
+}
+
+/* Each part of a submission that is cut in two runs in the area by itself. */
+static void parts_of_a_submission_hold_the_area_each(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option model physical\n"
+                                           "option local-memory 4M\n"
+                                           "option render-piece 1\n"
+                                           "context c0 save=64K save-in=local\n"
+                                           "alloc a size=3M segments=local\n"
+                                           "alloc b size=3M segments=local\n"
+                                           "submit c0 a:w b:w\n"
+                                           "submit c0 a:rw b:rw\n"
+                                           "wait all\n"
+                                           "read a\n"
+                                           "read b\n");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.dma_buffer_splits, 2);
+    assert_int_equal(test_count(result, DXGK_OPERATION_INIT_CONTEXT_RESOURCE), 1);
+    test_finish(result);
+}
+
+/* A count of runs says nothing after a preemption, and the content is still the one stored last. */
+static void preempted_submissions_find_their_area(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option model physical\n"
+                                           "option local-memory 4M\n"
+                                           "context c0 save=64K\n"
+                                           "alloc a size=1M segments=local\n"
+                                           "submit c0 a:w\n"
+                                           "wait all\n"
+                                           "submit c0 duration=200000 a:rw\n"
+                                           "submit c0 duration=200000 a:rw\n"
+                                           "submit c0 duration=200000 a:rw\n"
+                                           "preempt 0\n"
+                                           "wait all\n"
+                                           "submit c0 a:rw\n"
+                                           "wait all\n"
+                                           "read a\n");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.preemptions, 1);
+    test_finish(result);
+}
+
+/* Before WDDM 1.2 there is no call to ask for an area; contexts run without. */
+static void older_kernels_are_asked_for_nothing(void **state)
+{
+    struct workload *workload = test_load(CASE);
+    struct run_result *result;
+
+    test_option(workload, "model", "physical");
+    test_option(workload, "wddm", "1.1");
+    result = test_play(workload);
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_INIT_CONTEXT_RESOURCE), 0);
+    test_finish(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_made_once_and_moves),
+        cmocka_unit_test(a_wrong_area_is_found_in_the_physical_model),
+        cmocka_unit_test(parts_of_a_submission_hold_the_area_each),
+        cmocka_unit_test(preempted_submissions_find_their_area),
+        cmocka_unit_test(older_kernels_are_asked_for_nothing),
+    };
+
+    return cmocka_run_group_tests_name("bench/context_allocation", tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/*
+ * The example of a driver that speaks packets of its own (examples/driver-sdma), linked in, with the model of its
+ * GPU as a plug-in: packets, page tables and interrupts are the model's, and the bench follows them.
+ */
+static int mistake;
+#define SDMA_MISTAKE mistake
+
+#include "../examples/driver-sdma/adapter.c"
+#include "../examples/driver-sdma/memory.c"
+#include "../examples/driver-sdma/paging.c"
+#include "../examples/driver-sdma/ring.c"
+
+/* The bench has other ideas of these. */
+#undef PAGE
+
+#include "base/bits.h"
+#include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_run.h"
+#include "bench/child/trial.h"
+
+static bool sdma_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
+                       unsigned *out_wddm)
+{
+    *out_model = RUN_GPUMMU;
+    *out_wddm = 26;
+    return index == 0;
+}
+
+static bool find_sdma(const char *name, struct run_driver *out_driver)
+{
+    if (strcmp(name, "test:sdma") != 0)
+        return false;
+    *out_driver = (struct run_driver){.name = "test:sdma",
+                                      .entry = DriverEntry,
+                                      .level = sdma_level,
+                                      .gpu = GPU_FOLDER "/sdma.so"};
+    return true;
+}
+
+static struct run_result *play(struct workload *workload)
+{
+    test_option(workload, "driver", "test:sdma");
+    return test_play(workload);
+}
+
+static bool has_rule(const struct run_result *result, const char *rule)
+{
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        if (strcmp(result->findings[i].rule, rule) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void play_mistake(int which, const char *rule)
+{
+    struct run_result *result;
+
+    mistake = which;
+    result = play(test_load("../examples/driver-sdma/sdma.case"));
+    mistake = 0;
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    if (!has_rule(result, rule))
+        fail_msg("mistake %d: no finding of %s, but %s", which, rule, result->findings[0].rule);
+    test_finish(result);
+}
+
+/* ---- Clean ---------------------------------------------------------------------------------------- */
+
+static void what_its_packets_do_is_followed(void **state)
+{
+    static const char *const cases[] = {
+        "../examples/driver-sdma/sdma.case",
+        "evict-and-restore.case",
+        "two-processes.case",
+        "partial-writes.case",
+        "preemption.case",
+        "gpu-va-map.case",
+        "tables-that-go.case",
+        "kept-part.case",
+        "stop-with-work.case",
+        "surprise-removal.case",
+        "reset-before-paging.case",
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct run_result *result = play(test_load(cases[i]));
+
+        test_assert_clean(result);
+        test_finish(result);
+    }
+}
+
+/* Content through its engines, entries by its translate(), flushes by what it tells of them. */
+static void its_model_tells_what_is_judged(void **state)
+{
+    static const enum rule_id rules[] = {RULE_VX_003, RULE_VX_008,  RULE_PT_017,
+                                         RULE_PT_019, RULE_TLB_002, RULE_TLB_006};
+    struct run_result *result = play(test_load("../examples/driver-sdma/sdma.case"));
+
+    test_assert_clean(result);
+    for (size_t i = 0; i < ARRAY_COUNT(rules); i++)
+        assert_true(result->rules.evaluated[rules[i]] > 0);
+    assert_int_equal(result->submissions, 9);
+    assert_true(test_count(result, DXGK_OPERATION_VIRTUAL_TRANSFER) >= 5);
+    assert_true(result->pages_checked > 6 * MiB / 4096);
+    test_finish(result);
+}
+
+/* Bits of DriverProtection that its entries hold are compared, the others cannot be. */
+static void protections_of_its_own_are_compared(void **state)
+{
+    static const char text[] = "drydock-case 1\n"
+                               "alloc a size=64K flags=nomap\n"
+                               "map a va=auto driver-protection=0x1a5\n"
+                               "submit c0 a:w\n"
+                               "wait all\n";
+    struct run_result *result = play(test_parse(text));
+
+    test_assert_clean(result);
+    assert_true(result->rules.evaluated[RULE_PT_028] > 0);
+    test_finish(result);
+}
+
+/* An entry that no format of its own can say is not asked for: no finding, and the line is counted. */
+static void lines_that_its_entries_cannot_say_are_skipped(void **state)
+{
+    static const char text[] = "drydock-case 1\n"
+                               "alloc a size=64K\n"
+                               "pte p0 zero va=0x10000000 pages=1\n"
+                               "submit c0 a:w\n"
+                               "wait all\n";
+    struct run_result *result = play(test_parse(text));
+
+    test_assert_clean(result);
+    assert_int_equal(result->page_table_lines_skipped, 1);
+    test_finish(result);
+}
+
+/* ---- Mistakes -------------------------------------------------------------------------------------- */
+
+static void a_wrong_entry_is_found(void **state)
+{
+    play_mistake(1, "PT-017");
+}
+
+static void a_wrong_length_is_found(void **state)
+{
+    play_mistake(2, "VX-003");
+}
+
+static void a_flush_that_is_missing_is_found(void **state)
+{
+    play_mistake(3, "TLB-002");
+}
+
+static void a_fence_that_is_not_written_is_found(void **state)
+{
+    play_mistake(4, "FENCE-004");
+}
+
+/* ---- Models that end badly -------------------------------------------------------------------------- */
+
+/* In a process of its own; what is said names the model and what of it ran. */
+static void expect_blame(const char *model, double seconds, const char *text)
+{
+    struct workload *workload = test_load("../examples/driver-sdma/sdma.case");
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+    char path[256];
+
+    assert_non_null(result);
+    snprintf(path, sizeof path, GPU_FOLDER "/odd-%s.so", model);
+    test_option(workload, "driver", "test:sdma");
+    test_option(workload, "gpu", path);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    assert_true(trial_execute(&config, workload, seconds, result));
+    if (result->outcome != RUN_REFUSED || !strstr(result->error, path) ||
+        !strstr(result->error, text) || !strstr(result->error, "tells nothing of the driver"))
+        fail_msg("%s: %s, '%s'", model, run_outcome_name(result->outcome), result->error);
+    assert_int_equal(result->finding_totals[RUN_FINDING_CRASHED], 0);
+    assert_int_equal(result->finding_totals[RUN_FINDING_HUNG], 0);
+    test_finish(result);
+    workload_free(workload);
+}
+
+static void a_model_that_crashes_is_to_blame(void **state)
+{
+    expect_blame("crashing", 20, "in write_register(): ended by signal 11");
+    expect_blame("late", 20, "in an event that it has scheduled: ended by signal 11");
+}
+
+static void a_model_that_hangs_is_to_blame(void **state)
+{
+    expect_blame("hanging", 1, "in an event that it has scheduled: no end within 1 s");
+}
+
+static void a_model_that_never_rests_is_to_blame(void **state)
+{
+    expect_blame("storming", 60, "goes on without end: 2");
+    expect_blame("busy", 60, "goes on without end: 0 interrupts and 500001 events");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_its_packets_do_is_followed),
+        cmocka_unit_test(its_model_tells_what_is_judged),
+        cmocka_unit_test(protections_of_its_own_are_compared),
+        cmocka_unit_test(lines_that_its_entries_cannot_say_are_skipped),
+        cmocka_unit_test(a_wrong_entry_is_found),
+        cmocka_unit_test(a_wrong_length_is_found),
+        cmocka_unit_test(a_flush_that_is_missing_is_found),
+        cmocka_unit_test(a_fence_that_is_not_written_is_found),
+        cmocka_unit_test(a_model_that_crashes_is_to_blame),
+        cmocka_unit_test(a_model_that_hangs_is_to_blame),
+        cmocka_unit_test(a_model_that_never_rests_is_to_blame),
+    };
+
+    run_add_drivers(find_sdma);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/*
+ * Submissions that cannot be: too many references, commands that no DMA buffer holds, what the driver
+ * refuses. Whole runs, and what they say.
+ */
+#include "bench/whole_runs/test_run.h"
+
+/* The physical model, count pages that one submission of c0 refers to, and nothing else. */
+static struct workload *refers_to(unsigned count, const char *options)
+{
+    size_t room = 256 + strlen(options) + (size_t)count * 64;
+    char *text = malloc(room);
+    struct workload *workload;
+    size_t used;
+
+    assert_non_null(text);
+    used = (size_t)snprintf(text, room,
+                            "drydock-case 1\noption model physical\noption local-memory 64M\n"
+                            "option system-memory 256M\n%scontext c0\n",
+                            options);
+    for (unsigned i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, room - used, "alloc a%u size=4K segments=local\n", i);
+    used += (size_t)snprintf(text + used, room - used, "submit c0");
+    for (unsigned i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, room - used, " a%u:w", i);
+    used += (size_t)snprintf(text + used, room - used, "\nwait all\n");
+    assert_true(used < room);
+    workload = test_parse(text);
+    free(text);
+    return workload;
+}
+
+static void assert_only_finding(struct run_result *result, const char *text)
+{
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->finding_count, 1);
+    assert_int_equal(result->finding_totals[RUN_FINDING_SUBMISSION], 1);
+    if (!strstr(result->findings[0].text, text))
+        fail_msg("'%s' is not in '%s'", text, result->findings[0].text);
+    test_finish(result);
+}
+
+static void more_references_than_the_list_has_entries_are_refused_by_name(void **state)
+{
+    assert_only_finding(test_play(refers_to(8192, "")),
+                        "they are 8192 allocations, and the driver's allocation list has 4096 "
+                        "entries");
+    assert_only_finding(test_play(refers_to(4097, "")), "allocation list has 4096 entries");
+}
+
+/* One command is not spread over DMA buffers: references that fit the list may be too long. */
+static void a_command_that_no_buffer_holds_is_refused_by_name(void **state)
+{
+    assert_only_finding(test_play(refers_to(4096, "")), "DMA buffer of 131072 bytes");
+    /* Each piece starts aligned, so fewer fit. */
+    assert_only_finding(test_play(refers_to(3000, "option render-piece 1\n")),
+                        "DMA buffer of 131072 bytes");
+    assert_only_finding(test_play(refers_to(4096, "option dma-contract guaranteed\n")),
+                        "of 131072 bytes");
+}
+
+static void what_fits_is_played_under_either_contract(void **state)
+{
+    static const char *const contracts[] = {"multipass", "guaranteed"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(contracts); i++) {
+        char option[64];
+        struct run_result *result;
+
+        snprintf(option, sizeof option, "option dma-contract %s\n", contracts[i]);
+        result = test_play(refers_to(3000, option));
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 1);
+        test_finish(result);
+    }
+}
+
+/* A layer that makes the first virtual submission malformed. */
+struct bender {
+    struct miniport layer; /* first: the layer's functions find the bender by it */
+    struct miniport_ops ops;
+    unsigned submissions;
+    NTSTATUS answer;
+};
+
+static NTSTATUS bend_submission(struct miniport *layer, HANDLE object,
+                                const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+    struct bender *bender = (struct bender *)layer;
+    DXGKARG_SUBMITCOMMANDVIRTUAL bent = *args;
+
+    if (args->Flags.Paging || bender->submissions++)
+        return miniport_submit_command_virtual(layer->next, object, args);
+    bent.DmaBufferVirtualAddress += 8; /* where no buffer may start */
+    bender->answer = miniport_submit_command_virtual(layer->next, object, &bent);
+    return bender->answer;
+}
+
+static struct miniport *add_bender(void *context, struct miniport *next)
+{
+    struct bender *bender = context;
+
+    bender->ops = miniport_forward_ops;
+    bender->ops.submit_command_virtual = bend_submission;
+    bender->layer = (struct miniport){.ops = &bender->ops, .next = next};
+    return &bender->layer;
+}
+
+/* SUB-011, SUB-012: its device is in error, nobody else's is, and the driver has broken no rule. */
+static void a_refused_virtual_submission_fails_its_device_alone(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option model gpummu\n"
+                                           "option local-memory 16M\n"
+                                           "device d0\ndevice d1\n"
+                                           "context c0 device=d0\ncontext c1 device=d1\n"
+                                           "alloc a device=d0 size=64K segments=local\n"
+                                           "alloc b device=d1 size=64K segments=local\n"
+                                           "submit c0 a:w\n"
+                                           "wait all\n"
+                                           "submit c1 b:w\n"
+                                           "wait all\n"
+                                           "read b\n");
+    struct bender bender = {.answer = STATUS_SUCCESS};
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.reference = RUN_REFERENCE_NEVER;
+    config.add_layer = add_bender;
+    config.layer_context = &bender;
+    run_execute(&config, workload, result);
+    assert_int_equal(bender.answer, STATUS_INVALID_PARAMETER);
+    assert_int_equal(result->device_errors, 1);
+    assert_int_equal(result->submissions, 1);
+    assert_int_equal(result->finding_totals[RUN_FINDING_DRIVER], 0);
+    assert_int_equal(result->finding_totals[RUN_FINDING_SUBMISSION], 1);
+    assert_int_equal(result->mismatches, 0);
+    workload_free(workload);
+    test_finish(result);
+}
+
+/* ---- Patching again --------------------------------------------------------------------------- */
+
+#define LIST_ENTRIES 64
+
+/* A layer that patches every buffer for other addresses first, and compares what Render was told. */
+struct repatcher {
+    struct miniport layer; /* first: the layer's functions find the repatcher by it */
+    struct miniport_ops ops;
+    DXGK_ALLOCATIONLIST rendered[LIST_ENTRIES]; /* by the last Render into the buffer at key */
+    const void *key;
+    unsigned patched, moved; /* buffers; and those of which Render was given another address */
+};
+
+static NTSTATUS note_render(struct miniport *layer, HANDLE object, DXGKARG_RENDER *args)
+{
+    struct repatcher *repatcher = (struct repatcher *)layer;
+
+    assert_true(args->AllocationListSize <= LIST_ENTRIES);
+    repatcher->key = args->pDmaBuffer;
+    memcpy(repatcher->rendered, args->pAllocationList,
+           args->AllocationListSize * sizeof *args->pAllocationList);
+    return miniport_render(layer->next, object, args);
+}
+
+static bool has_moved(const struct repatcher *repatcher, const DXGKARG_PATCH *args)
+{
+    for (UINT i = 0; i < args->AllocationListSize; i++) {
+        const DXGK_ALLOCATIONLIST *before = &repatcher->rendered[i];
+        const DXGK_ALLOCATIONLIST *now = &args->pAllocationList[i];
+
+        if (before->SegmentId && now->SegmentId &&
+            before->PhysicalAddress.QuadPart != now->PhysicalAddress.QuadPart)
+            return true;
+    }
+    return false;
+}
+
+static NTSTATUS patch_twice(struct miniport *layer, HANDLE object, const DXGKARG_PATCH *args)
+{
+    struct repatcher *repatcher = (struct repatcher *)layer;
+    DXGK_ALLOCATIONLIST elsewhere[LIST_ENTRIES];
+    DXGKARG_PATCH other = *args;
+
+    if (args->Flags.Paging)
+        return miniport_patch(layer->next, object, args);
+    for (UINT i = 0; i < args->AllocationListSize; i++) {
+        elsewhere[i] = args->pAllocationList[i];
+        elsewhere[i].PhysicalAddress.QuadPart ^= 0x10000;
+    }
+    other.pAllocationList = elsewhere;
+    assert_int_equal(miniport_patch(layer->next, object, &other), STATUS_SUCCESS);
+    repatcher->patched++;
+    repatcher->moved += repatcher->key == args->pDmaBuffer && has_moved(repatcher, args);
+    return miniport_patch(layer->next, object, args);
+}
+
+static struct miniport *add_repatcher(void *context, struct miniport *next)
+{
+    struct repatcher *repatcher = context;
+
+    repatcher->ops = miniport_forward_ops;
+    repatcher->ops.render = note_render;
+    repatcher->ops.patch = patch_twice;
+    repatcher->layer = (struct miniport){.ops = &repatcher->ops, .next = next};
+    return &repatcher->layer;
+}
+
+/*
+ * PATCH-006, PATCH-011: what was patched once is patched again as if it never had been, and an address
+ * that Render wrote gives way to the one of Patch. The last submission is rendered while a is held
+ * where the one before will not leave it.
+ */
+static void a_buffer_is_patched_again_for_other_addresses(void **state)
+{
+    static const char *const splitting[] = {"needed", "always"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(splitting); i++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "option model physical\n"
+                                               "option local-memory 4M\n"
+                                               "option render-piece 1\n"
+                                               "alloc pad size=512K segments=local\n"
+                                               "alloc a size=1M segments=local\n"
+                                               "alloc big size=3840K segments=local\n"
+                                               "submit c0 pad:w a:w\n"
+                                               "wait all\n"
+                                               "submit c0 duration=300000 pad:r a:rw\n"
+                                               "submit c0 big:w\n"
+                                               "submit c0 a:rw\n"
+                                               "wait all\n"
+                                               "read pad\nread a\nread big\n");
+        struct repatcher repatcher = {.patched = 0};
+        struct run_result *result = calloc(1, sizeof *result);
+        struct run_config config;
+
+        test_option(workload, "dma-split", splitting[i]);
+        assert_non_null(result);
+        run_config_defaults(&config);
+        run_config_from_workload(&config, workload);
+        config.reference = RUN_REFERENCE_NEVER;
+        config.checks_rules = false; /* the layer names places where nothing is, on purpose */
+        config.add_layer = add_repatcher;
+        config.layer_context = &repatcher;
+        run_execute(&config, workload, result);
+        test_assert_clean(result);
+        assert_int_equal(repatcher.patched, i ? 6 : 4);
+        assert_int_equal(repatcher.moved, 1);
+        workload_free(workload);
+        test_finish(result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_references_than_the_list_has_entries_are_refused_by_name),
+        cmocka_unit_test(a_command_that_no_buffer_holds_is_refused_by_name),
+        cmocka_unit_test(what_fits_is_played_under_either_contract),
+        cmocka_unit_test(a_refused_virtual_submission_fails_its_device_alone),
+        cmocka_unit_test(a_buffer_is_patched_again_for_other_addresses),
+    };
+
+    return cmocka_run_group_tests_name("bench/submission", tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* Guard: what lies around a copy, whatever stood there before. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "check/guard/check_guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE       4096u
+#define REAL_BYTES (3 * PAGE)
+
+/* All bytes between the guard pages that are not of the copy. */
+static void assert_canaries(const struct guard *guard)
+{
+    for (const char *at = guard->map + PAGE; at < guard->map + guard->map_bytes - PAGE; at++)
+        if (at < guard->copy || at >= guard->copy + guard->size)
+            assert_true(*at == GUARD_CANARY);
+}
+
+static void canaries_stand_wherever_copies_were(void **state)
+{
+    char *real = calloc(1, REAL_BYTES);
+    struct guard guards[2] = {0}; /* one for each kind of use */
+    struct rng rng;
+
+    (void)state;
+    assert_non_null(real);
+    rng_init(&rng, 1);
+    for (unsigned i = 0; i < 2000; i++) {
+        size_t offset = 8 * (size_t)rng_below(&rng, PAGE / 8);
+        size_t bytes = 8 + 8 * (size_t)rng_below(&rng, PAGE / 4);
+        struct guard_verdict verdict;
+        bool is_lent = rng_chance(&rng, 1, 2);
+        struct guard *guard = &guards[is_lent];
+        char *at;
+
+        memset(real, (int)i, REAL_BYTES);
+        at = is_lent ? guard_lend(guard, real + offset, bytes)
+                     : guard_begin(guard, real + offset, real + offset, bytes);
+        assert_non_null(at);
+        assert_int_equal(guard->size, bytes);
+        assert_canaries(guard);
+        for (size_t j = 0; j < bytes; j++)
+            assert_true((unsigned char)at[j] == (is_lent ? (unsigned char)i : GUARD_FILL));
+        memset(at, 0x11, bytes);
+        assert_true(is_lent ? guard_return(guard, bytes, &verdict)
+                            : guard_end(guard, real + offset, bytes, bytes, &verdict));
+        for (size_t j = 0; j < bytes; j++)
+            assert_true(real[offset + j] == 0x11);
+    }
+    guard_fini(&guards[0]);
+    guard_fini(&guards[1]);
+    free(real);
+}
+
+/* Calls that share a private buffer, each from where the last one stopped. */
+static void a_call_that_goes_on_finds_what_is_behind_the_pointer(void **state)
+{
+    enum { MOST = 3000, LAST = MOST - 1 };
+    unsigned char real[MOST], other[300] = {0};
+    struct guard guard = {0};
+    struct guard_verdict verdict;
+    char *first, *second;
+
+    (void)state;
+    memset(real, 1, sizeof real);
+    first = guard_lend(&guard, (char *)real, MOST);
+    assert_non_null(first);
+    memset(first, 2, sizeof real);
+    assert_true(guard_return(&guard, 1000, &verdict));
+    assert_int_equal(real[999], 2);
+
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_ptr_equal(second, first + 1000);
+    assert_int_equal(second[LAST - 1000], 2);
+    second[0] = 3;
+    assert_true(guard_return(&guard, 0, &verdict));
+    assert_int_equal(real[1000], 3); /* shown, though the pointer was not moved over it */
+
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_int_equal(second[0], 3);
+    assert_true(guard_return(&guard, 0, &verdict));
+    guard_settle(&guard);
+    assert_int_equal(real[LAST], 2);
+
+    real[1000] = 4; /* settled: somebody else may have written to it */
+    second = guard_lend(&guard, (char *)real + 1000, MOST - 1000);
+    assert_int_equal(second[0], 4);
+    second[LAST - 1000] = 5;
+    assert_true(guard_return(&guard, 0, &verdict));
+    assert_non_null(guard_lend(&guard, (char *)other, sizeof other));
+    assert_int_equal(real[LAST], 5);
+
+    /* A pointer that is not in the buffer any more: all is given back, and nothing is kept. */
+    *guard.copy = 6;
+    assert_true(guard_return(&guard, sizeof other + 1, &verdict));
+    assert_int_equal(other[0], 6);
+    assert_false(guard.is_shared);
+    guard_fini(&guard);
+}
+
+static void what_earlier_calls_moved_over_is_looked_at(void **state)
+{
+    static const size_t moves[] = {8, 300};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned char real[600] = {0};
+        struct guard guard = {0};
+        struct guard_verdict verdict;
+        char *at = guard_lend(&guard, (char *)real, sizeof real);
+
+        assert_non_null(at);
+        assert_true(guard_return(&guard, moves[i], &verdict));
+        at = guard_lend(&guard, (char *)real + moves[i], sizeof real - moves[i]);
+        at[-3] = 1;
+        assert_false(guard_return(&guard, 1, &verdict));
+        assert_true(verdict.is_before);
+        assert_int_equal(verdict.before_offset, 3);
+        assert_int_equal(at[-3], 0);
+        assert_int_equal(real[moves[i] - 3], 0);
+
+        at = guard_lend(&guard, (char *)real + moves[i] + 1, sizeof real - moves[i] - 1);
+        assert_true(guard_return(&guard, 1, &verdict));
+        guard_fini(&guard);
+    }
+}
+
+/* In front of the whole buffer, from a part amid it: counted from the part. */
+static void canaries_in_front_are_counted_from_the_part(void **state)
+{
+    unsigned char real[64] = {0};
+    struct guard guard = {0};
+    struct guard_verdict verdict;
+    char *at = guard_lend(&guard, (char *)real, sizeof real);
+
+    (void)state;
+    assert_non_null(at);
+    assert_true(guard_return(&guard, 16, &verdict));
+    at = guard_lend(&guard, (char *)real + 16, sizeof real - 16);
+    at[-20] = 1;
+    assert_false(guard_return(&guard, 16, &verdict));
+    assert_true(verdict.is_before && !verdict.is_behind);
+    assert_int_equal(verdict.before_offset, 20);
+    guard_fini(&guard);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
+        cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),
+        cmocka_unit_test(canaries_in_front_are_counted_from_the_part),
+        cmocka_unit_test(canaries_stand_wherever_copies_were),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

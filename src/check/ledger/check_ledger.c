@@ -1,0 +1,664 @@
+#include "check/ledger/check_ledger.h"
+
+#include "base/bits.h"
+#include "check/check_watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t key_of(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void check_ledger_init(struct check_ledger *ledger, const struct base_services *services)
+{
+    memset(ledger, 0, sizeof *ledger);
+    ledger->services = services;
+    ledger->is_whole = true;
+    for (unsigned kind = 0; kind < CHECK_KIND_COUNT; kind++)
+        id_map_init(&ledger->objects[kind], services);
+    id_map_init(&ledger->clients, services);
+    id_map_init(&ledger->graves, services);
+    list_init(&ledger->packets);
+    check_tables_init(&ledger->tables, services);
+}
+
+static size_t size_of_kind(enum check_kind kind)
+{
+    static const size_t sizes[CHECK_KIND_COUNT] = {
+        [CHECK_PROCESS] = sizeof(struct check_process),
+        [CHECK_DEVICE] = sizeof(struct check_device),
+        [CHECK_CONTEXT] = sizeof(struct check_context),
+        [CHECK_ALLOCATION] = sizeof(struct check_allocation),
+        [CHECK_OPEN_ALLOCATION] = sizeof(struct check_open_allocation),
+    };
+
+    return sizes[kind];
+}
+
+static void free_object(struct check_ledger *ledger, struct check_object *object)
+{
+    check_ledger_note_leaving(ledger, object);
+    if (object->kind == CHECK_ALLOCATION) {
+        struct check_allocation *allocation = (struct check_allocation *)object;
+        struct list *link;
+
+        while ((link = list_pop_front(&allocation->instances)))
+            list_entry(link, struct check_allocation, instance_link)->first = NULL;
+        list_remove(&allocation->instance_link);
+    }
+    if (object->kind == CHECK_PROCESS) {
+        struct check_process *process = (struct check_process *)object;
+
+        if (ledger->system_process == process)
+            ledger->system_process = NULL;
+        check_tables_forget_process(ledger, process);
+    }
+    base_free(ledger->services, object, size_of_kind(object->kind));
+}
+
+void check_ledger_fini(struct check_ledger *ledger)
+{
+    check_ledger_forget_packets(ledger);
+    check_ledger_forget_built(ledger);
+    for (unsigned kind = CHECK_KIND_COUNT; kind-- > 0;) {
+        size_t position = 0;
+        struct check_object *object;
+
+        while ((object = id_map_next(&ledger->objects[kind], &position)))
+            free_object(ledger, object);
+        id_map_fini(&ledger->objects[kind]);
+    }
+    check_tables_fini(&ledger->tables);
+    id_map_fini(&ledger->clients);
+    id_map_fini(&ledger->graves);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
+                                const void *handle)
+{
+    return handle ? id_map_find(&ledger->objects[kind], key_of(handle)) : NULL;
+}
+
+struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
+                                               const void *handle)
+{
+    return (struct check_allocation *)check_find(ledger, CHECK_ALLOCATION, handle);
+}
+
+struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_context *)check_find(ledger, CHECK_CONTEXT, handle);
+}
+
+struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_process *)check_find(ledger, CHECK_PROCESS, handle);
+}
+
+struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_device *)check_find(ledger, CHECK_DEVICE, handle);
+}
+
+const char *check_object_name(const struct check_object *object, char *out, size_t size)
+{
+    static const char *const names[CHECK_KIND_COUNT] = {
+        [CHECK_PROCESS] = "process p",
+        [CHECK_DEVICE] = "device d",
+        [CHECK_CONTEXT] = "context c",
+        [CHECK_ALLOCATION] = "allocation a",
+        [CHECK_OPEN_ALLOCATION] = "open allocation o",
+    };
+
+    if (object)
+        snprintf(out, size, "%s%llu", names[object->kind], (unsigned long long)object->number);
+    else
+        snprintf(out, size, "none");
+    return out;
+}
+
+void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
+{
+    struct check_happening *happening;
+    va_list arguments;
+
+    if (!object)
+        return;
+    happening = &object->history[object->happening_count++ % CHECK_HISTORY];
+    happening->event = event;
+    va_start(arguments, format);
+    vsnprintf(happening->text, sizeof happening->text, format, arguments);
+    va_end(arguments);
+}
+
+/*
+ * A handle that is there already names another object from now on: the driver gave it twice, which
+ * is for a watcher to judge before.
+ */
+static void *enter(struct check_ledger *ledger, enum check_kind kind, const void *handle,
+                   uint64_t event)
+{
+    size_t size = size_of_kind(kind);
+    struct check_object *object, *old;
+
+    ledger->created[kind]++;
+    if (!handle)
+        return NULL;
+    object = base_alloc(ledger->services, size);
+    if (!object) {
+        ledger->is_whole = false;
+        return NULL;
+    }
+    memset(object, 0, size);
+    object->kind = kind;
+    object->handle = key_of(handle);
+    object->number = ledger->created[kind];
+    old = id_map_remove(&ledger->objects[kind], object->handle);
+    object->is_doubled = old != NULL;
+    if (old)
+        free_object(ledger, old);
+    if (kind == CHECK_ALLOCATION)
+        check_ledger_reuse_handle(ledger, handle);
+    if (!id_map_set(&ledger->objects[kind], object->handle, object)) {
+        base_free(ledger->services, object, size);
+        ledger->is_whole = false;
+        return NULL;
+    }
+    if (kind == CHECK_ALLOCATION) {
+        list_init(&((struct check_allocation *)object)->instances);
+        list_init(&((struct check_allocation *)object)->instance_link);
+    }
+    check_remember(object, event, "created");
+    return object;
+}
+
+static void leave(struct check_ledger *ledger, enum check_kind kind, const void *handle)
+{
+    struct check_object *object = id_map_remove(&ledger->objects[kind], key_of(handle));
+
+    if (!object)
+        return;
+    if (kind == CHECK_ALLOCATION &&
+        !id_map_set(&ledger->graves, object->handle, (void *)(uintptr_t)object->number))
+        ledger->is_whole = false;
+    free_object(ledger, object);
+}
+
+void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle)
+{
+    id_map_remove(&ledger->graves, key_of(handle));
+}
+
+bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_allocation *allocation,
+                                 const struct check_client_event *event)
+{
+    struct check_allocation *first = allocation->first ? allocation->first : allocation;
+    struct check_allocation *instance = enter(ledger, CHECK_ALLOCATION, event->instance, 0);
+
+    if (!instance)
+        return false;
+    ledger->created[CHECK_ALLOCATION]--;
+    instance->object.number = CHECK_FIRST_INSTANCE + ledger->instances_created++;
+    instance->object.happening_count = 0;
+    check_remember(&instance->object, 0, "an instance of allocation a%llu",
+                   (unsigned long long)first->object.number);
+    instance->bytes = first->bytes;
+    instance->info = first->info;
+    instance->first = first;
+    list_push_back(&first->instances, &instance->instance_link);
+    instance->client = event->allocations[0];
+    allocation->client = NULL;
+    allocation->is_dying = true;
+    return id_map_set(&ledger->clients, key_of(event->allocations[0]), instance);
+}
+
+void check_ledger_leave_instance(struct check_ledger *ledger,
+                                 const struct check_client_event *event)
+{
+    struct check_allocation *ended = check_find_ended(ledger, event);
+    struct check_allocation *first = ended ? ended->first : NULL;
+    const void *name = ended ? ended->client : NULL;
+
+    if (ended && !event->instance)
+        ended->is_first_over = true;
+    if (!ended || !event->instance)
+        return;
+    leave(ledger, CHECK_ALLOCATION, event->instance);
+    if (!name || !first)
+        return;
+    /* The client has destroyed it; who is left goes by its name still. */
+    first->client = name;
+    ledger->is_whole &= id_map_set(&ledger->clients, key_of(name), first);
+}
+
+/* What outlives its device or process is left without one. */
+static void orphan(struct check_ledger *ledger, const struct check_object *owner)
+{
+    struct check_object *object;
+    size_t position = 0;
+
+    if (!owner)
+        return;
+    if (owner->kind == CHECK_PROCESS) {
+        while ((object = id_map_next(&ledger->objects[CHECK_DEVICE], &position))) {
+            if (&((struct check_device *)object)->process->object == owner)
+                ((struct check_device *)object)->process = NULL;
+        }
+        return;
+    }
+    while ((object = id_map_next(&ledger->objects[CHECK_CONTEXT], &position))) {
+        if (&((struct check_context *)object)->device->object == owner)
+            ((struct check_context *)object)->device = NULL;
+    }
+}
+
+struct check_movement *check_movement_of(const struct check_ledger *ledger,
+                                         struct check_allocation *allocation)
+{
+    struct check_movement *movement = &allocation->movement;
+
+    if (movement->epoch != ledger->movement_epoch) {
+        movement->epoch = ledger->movement_epoch;
+        movement->segment = 0;
+        movement->busy_operation = 0;
+        movement->is_used = false;
+        movement->next_chunk = 0;
+    }
+    return movement;
+}
+
+uint64_t check_allocation_pages(const struct check_allocation *allocation)
+{
+    return bytes_to_pages(allocation->bytes);
+}
+
+uint64_t check_bytes_in(const struct check_ledger *ledger,
+                        const struct check_allocation *allocation, unsigned segment_id)
+{
+    const struct check_segment *segment = check_find_segment(ledger, segment_id);
+    bool is_aligned = ledger->interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 && segment &&
+                      segment->flags.PitchAlignment;
+
+    return is_aligned ? max_u64(allocation->bytes, allocation->info.PitchAlignedSize)
+                      : allocation->bytes;
+}
+
+/* ---- Caps ------------------------------------------------------------------------------------ */
+
+#define MAX_SEGMENTS CHECK_MAX_SEGMENTS
+
+const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id)
+{
+    return id && id <= ledger->segment_count ? &ledger->segments[id - 1] : NULL;
+}
+
+static void enter_segment(struct check_ledger *ledger, unsigned index,
+                          const DXGK_SEGMENTDESCRIPTOR4 *whole)
+{
+    ledger->segments[index] = (struct check_segment){
+        .id = index + 1,
+        .flags = whole->Flags,
+        .base = (uint64_t)whole->BaseAddress.QuadPart,
+        .size = whole->Size,
+        .commit_limit = whole->CommitLimit,
+        .whole = *whole,
+    };
+}
+
+#define ENTER_SEGMENTS(out)                                                                        \
+    for (unsigned i = 0; i < count; i++) {                                                         \
+        const DXGK_SEGMENTDESCRIPTOR4 whole = {                                                    \
+            .Flags = (out)->pSegmentDescriptor[i].Flags,                                           \
+            .BaseAddress = (out)->pSegmentDescriptor[i].BaseAddress,                               \
+            .Size = (out)->pSegmentDescriptor[i].Size,                                             \
+            .CommitLimit = (out)->pSegmentDescriptor[i].CommitLimit,                               \
+            .CpuTranslatedAddress = (out)->pSegmentDescriptor[i].CpuTranslatedAddress,             \
+        };                                                                                         \
+                                                                                                   \
+        enter_segment(ledger, i, &whole);                                                          \
+    }
+
+#define ENTER_PAGING(out)                                                                          \
+    do {                                                                                           \
+        count = (unsigned)min_u64((out)->NbSegment, MAX_SEGMENTS);                                 \
+        ledger->caps.paging_buffer_bytes = (out)->PagingBufferSize;                                \
+        ledger->caps.paging_private_bytes = (out)->PagingBufferPrivateDataSize;                    \
+        ledger->caps.paging_segment = (out)->PagingBufferSegmentId;                                \
+    } while (0)
+
+/* The answer of the second pass; the first one gives no descriptors. */
+static void enter_segments(struct check_ledger *ledger, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    unsigned count = 0;
+
+    switch ((unsigned)query->Type) {
+    case DXGKQAITYPE_QUERYSEGMENT: {
+        const DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor)
+            return;
+        ENTER_PAGING(out);
+        ENTER_SEGMENTS(out);
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT3: {
+        const DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor)
+            return;
+        ENTER_PAGING(out);
+        ENTER_SEGMENTS(out);
+        for (unsigned i = 0; i < count; i++)
+            ledger->segments[i].whole.SystemMemoryEndAddress =
+                out->pSegmentDescriptor[i].SystemMemoryEndAddress;
+        break;
+    }
+    case DXGKQAITYPE_QUERYSEGMENT4: {
+        const DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+
+        if (!out->pSegmentDescriptor || !out->SegmentDescriptorStride)
+            return;
+        ENTER_PAGING(out);
+        for (unsigned i = 0; i < count; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 whole = {0};
+
+            memcpy(&whole, out->pSegmentDescriptor + i * out->SegmentDescriptorStride,
+                   min_u64(sizeof whole, out->SegmentDescriptorStride));
+            enter_segment(ledger, i, &whole);
+        }
+        break;
+    }
+    default:
+        return;
+    }
+    ledger->segment_count = count;
+}
+
+static void enter_caps(struct check_ledger *ledger, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct check_caps *caps = &ledger->caps;
+
+    if (!query->pOutputData)
+        return;
+    switch ((unsigned)query->Type) {
+    case DXGKQAITYPE_DRIVERCAPS:
+        memset(&caps->driver, 0, sizeof caps->driver);
+        memcpy(&caps->driver, query->pOutputData,
+               min_u64(sizeof caps->driver, query->OutputDataSize));
+        caps->has_driver = true;
+        break;
+    case DXGKQAITYPE_GPUMMUCAPS:
+        memset(&caps->gpummu, 0, sizeof caps->gpummu);
+        memcpy(&caps->gpummu, query->pOutputData,
+               min_u64(sizeof caps->gpummu, query->OutputDataSize));
+        caps->level_count = caps->gpummu.PageTableLevelCount;
+        memset(caps->has_level, 0, sizeof caps->has_level);
+        caps->has_gpummu = true;
+        break;
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS:
+        memset(&caps->physical, 0, sizeof caps->physical);
+        memcpy(&caps->physical, query->pOutputData,
+               min_u64(sizeof caps->physical, query->OutputDataSize));
+        caps->has_physical = true;
+        break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: {
+        const DXGK_QUERYPAGETABLELEVELDESCIN *in = query->pInputData;
+
+        if (!in || in->LevelIndex >= CHECK_MAX_LEVELS)
+            break;
+        memcpy(&caps->levels[in->LevelIndex], query->pOutputData,
+               min_u64(sizeof caps->levels[0], query->OutputDataSize));
+        caps->has_level[in->LevelIndex] = true;
+        break;
+    }
+    default:
+        enter_segments(ledger, query);
+        break;
+    }
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void enter_allocations(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CREATEALLOCATION *arg = call->arg.create_allocation;
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+        struct check_allocation *allocation =
+            enter(ledger, CHECK_ALLOCATION, info->hAllocation, call->event);
+
+        if (!allocation)
+            continue;
+        allocation->info = *info;
+        allocation->bytes = info->Size;
+        allocation->is_primary = ledger->is_next_primary;
+        ledger->newest_allocation = allocation;
+    }
+}
+
+/* The same handle again for the same allocation, NULL: it is a new one. */
+static struct check_open_allocation *find_other_opening(const struct check_ledger *ledger,
+                                                        const void *handle,
+                                                        const struct check_allocation *allocation)
+{
+    return allocation && check_find_opened(ledger, handle) == allocation
+               ? (struct check_open_allocation *)check_find(ledger, CHECK_OPEN_ALLOCATION, handle)
+               : NULL;
+}
+
+static void enter_opened(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_OPENALLOCATION *arg = call->arg.open_allocation;
+    struct check_device *device = check_find_device(ledger, call->object);
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        const void *handle = arg->pOpenAllocation[i].hDeviceSpecificAllocation;
+        struct check_allocation *allocation =
+            i < CHECK_MAX_ASKED ? check_find_allocation(ledger, ledger->asked[i]) : NULL;
+        struct check_open_allocation *opened = find_other_opening(ledger, handle, allocation);
+
+        if (!opened)
+            opened = enter(ledger, CHECK_OPEN_ALLOCATION, handle, call->event);
+        if (!opened)
+            continue;
+        opened->times++;
+        if (device)
+            device->open_count++;
+        if (!allocation)
+            continue;
+        opened->allocation = ledger->asked[i];
+        opened->allocation_number = allocation->object.number;
+        allocation->open_count++;
+        if (arg->Flags.Create && device) {
+            allocation->creator = device->object.number;
+            allocation->was_made_by_device = true;
+        }
+    }
+}
+
+static void leave_opened(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CLOSEALLOCATION *arg = call->arg.close_allocation;
+    struct check_device *device = check_find_device(ledger, call->object);
+
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        struct check_open_allocation *opened = (struct check_open_allocation *)check_find(
+            ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
+
+        struct check_allocation *allocation = check_find_opened(ledger, arg->pOpenHandleList[i]);
+
+        if (!opened)
+            continue;
+        if (allocation && allocation->open_count)
+            allocation->open_count--;
+        if (allocation && device && device->object.number == allocation->creator)
+            allocation->creator = 0;
+        if (device && device->open_count)
+            device->open_count--;
+        if (--opened->times == 0)
+            leave(ledger, CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]);
+    }
+}
+
+static void enter_context(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CREATECONTEXT *arg = call->arg.create_context;
+    struct check_context *context = enter(ledger, CHECK_CONTEXT, arg->hContext, call->event);
+
+    if (!context)
+        return;
+    context->device = check_find_device(ledger, call->object);
+    context->node = arg->NodeOrdinal;
+    context->flags = arg->Flags;
+    context->info = arg->ContextInfo;
+    if (context->device)
+        context->device->context_count++;
+}
+
+/* ---- In and out ------------------------------------------------------------------------------ */
+
+/* What a finished operation does to page tables. */
+static void enter_tables(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+
+    if (arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        ledger->is_whole &= check_tables_update(ledger, &arg->UpdatePageTable, call->event);
+    else if (arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
+        ledger->is_whole &= check_tables_copy(ledger, &arg->CopyPageTableEntries);
+}
+
+static void enter_root(struct check_context *context, const DXGKARG_SETROOTPAGETABLE *root)
+{
+    struct check_process *process = context->device ? context->device->process : NULL;
+    uint64_t place = CHECK_PLACE(root->Address.SegmentId, root->Address.SegmentOffset >> 12);
+
+    context->has_root = true;
+    context->root = *root;
+    if (!process || (process->has_root && process->root == place))
+        return;
+    process->former_root = process->root;
+    process->has_former_root = process->has_root;
+    process->root = place;
+    process->has_root = true;
+}
+
+bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call)
+{
+    ledger->is_whole = true;
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        check_ledger_build(ledger, call);
+    if (!NT_SUCCESS(call->status))
+        return ledger->is_whole;
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo:
+        enter_caps(ledger, call->arg.query_adapter_info);
+        break;
+    case MINIPORT_DDI_CreateProcess: {
+        const DXGKARG_CREATEPROCESS *arg = call->arg.create_process;
+        struct check_process *process = enter(ledger, CHECK_PROCESS, arg->hKmdProcess, call->event);
+
+        if (!process)
+            break;
+        process->is_system = arg->Flags.SystemProcess;
+        id_map_init(&process->tables, ledger->services);
+        list_init(&process->table_list);
+        if (process->is_system)
+            ledger->system_process = process;
+        break;
+    }
+    case MINIPORT_DDI_CreateDevice: {
+        const DXGKARG_CREATEDEVICE *arg = call->arg.create_device;
+        struct check_device *device = enter(ledger, CHECK_DEVICE, arg->hDevice, call->event);
+
+        if (device)
+            device->process = check_find_process(ledger, arg->hKmdProcess);
+        ledger->newest_device = device;
+        break;
+    }
+    case MINIPORT_DDI_CreateContext:
+        enter_context(ledger, call);
+        break;
+    case MINIPORT_DDI_CreateAllocation:
+        enter_allocations(ledger, call);
+        break;
+    case MINIPORT_DDI_OpenAllocation:
+        enter_opened(ledger, call);
+        break;
+    case MINIPORT_DDI_SetRootPageTable: {
+        struct check_context *context =
+            check_find_context(ledger, call->arg.set_root_page_table->hContext);
+
+        if (context)
+            enter_root(context, call->arg.set_root_page_table);
+        break;
+    }
+    case MINIPORT_DDI_GetRootPageTableSize:
+        ledger->tables.most_root_entries = (uint32_t)max_u64(
+            ledger->tables.most_root_entries, call->arg.get_root_page_table_size->NumberOfPte);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        enter_tables(ledger, call);
+        break;
+    default:
+        break;
+    }
+    return ledger->is_whole;
+}
+
+void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call)
+{
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_DestroyProcess:
+        orphan(ledger, check_find(ledger, CHECK_PROCESS, call->object));
+        leave(ledger, CHECK_PROCESS, call->object);
+        break;
+    case MINIPORT_DDI_DestroyDevice:
+        orphan(ledger, check_find(ledger, CHECK_DEVICE, call->object));
+        leave(ledger, CHECK_DEVICE, call->object);
+        break;
+    case MINIPORT_DDI_DestroyContext: {
+        struct check_context *context = check_find_context(ledger, call->object);
+
+        if (context && context->device && context->device->context_count)
+            context->device->context_count--;
+        leave(ledger, CHECK_CONTEXT, call->object);
+        break;
+    }
+    case MINIPORT_DDI_DestroyAllocation: {
+        const DXGKARG_DESTROYALLOCATION *arg = call->arg.destroy_allocation;
+
+        for (UINT i = 0; i < arg->NumAllocations; i++)
+            leave(ledger, CHECK_ALLOCATION, arg->pAllocationList[i]);
+        break;
+    }
+    case MINIPORT_DDI_CloseAllocation:
+        leave_opened(ledger, call);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+    case MINIPORT_DDI_SetPowerState:
+        check_ledger_lose_built(ledger);
+        check_tables_lose(&ledger->tables);
+        if (call->ddi == MINIPORT_DDI_ResetFromTimeout) {
+            check_ledger_forget_packets(ledger);
+            check_ledger_forget_places(ledger);
+            check_ledger_forget_content(ledger);
+        }
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        check_ledger_forget_content(ledger);
+        if (NT_SUCCESS(call->status))
+            check_ledger_abort_packets(ledger, call->arg.reset_engine);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,456 @@
+/*
+ * Ledger: the checking layer's own account of what exists and what is under way.
+ *
+ * Place      check, private. Entered by check_layer.c from what passes the driver's interface and from
+ *            nothing else; read by the watchers.
+ * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
+ *            trace does, and remember the last things that happened to them. Paging operations are
+ *            numbered from 1; what is built of them is matched by length with what is submitted, as
+ *            the manager may build ahead. A packet is one submission and lives until the driver
+ *            reports it finished or a reset ends it.
+ * Ownership  Objects belong to the ledger until the call that destroys them has been shown to all.
+ * Errors     check_lost() when there is no memory: what was not entered is not judged.
+ */
+#ifndef DRYDOCK_CHECK_LEDGER_H
+#define DRYDOCK_CHECK_LEDGER_H
+
+#include "base/list.h"
+#include "check/ledger/check_tables.h"
+#include "check/ledger/id_map.h"
+#include "miniport/miniport.h"
+
+#include <ntddk.h>
+#include <dispmprt.h>
+#include <d3dkmddi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHECK_MAX_SEGMENTS 32
+#define CHECK_MAX_NODES    64
+#define CHECK_MAX_LEVELS   8
+#define CHECK_HISTORY      6
+
+/*
+ * Instances of renamed allocations (ALLOC-022) are allocations of the ledger, with numbers from here on.
+ * The driver knows one hAllocation for all; on the way to the checking layer each but the first is given
+ * a handle of its own (CHECK_CLIENT_RENAMED), which is put back below it.
+ */
+#define CHECK_FIRST_INSTANCE 1000001u
+#define CHECK_HISTORY_BYTES  72
+
+enum check_kind {
+    CHECK_PROCESS,
+    CHECK_DEVICE,
+    CHECK_CONTEXT,
+    CHECK_ALLOCATION,
+    CHECK_OPEN_ALLOCATION,
+    CHECK_KIND_COUNT
+};
+
+struct check_happening {
+    uint64_t event;
+    char text[CHECK_HISTORY_BYTES];
+};
+
+/* What all objects have; first in each of them. */
+struct check_object {
+    enum check_kind kind;
+    uint64_t handle; /* the driver's */
+    uint64_t number;
+    struct check_happening history[CHECK_HISTORY]; /* a ring */
+    unsigned happening_count;                      /* ever */
+    bool is_doubled; /* another object had the handle when this one was made */
+};
+
+struct check_process {
+    struct check_object object;
+    bool is_system;             /* the paging process */
+    struct id_map tables;       /* those that are current */
+    struct list table_list;     /* struct check_table, all of them */
+    uint64_t root, former_root; /* CHECK_PLACE() that SetRootPageTable named, of any context */
+    bool has_root, has_former_root;
+};
+
+struct check_device {
+    struct check_object object;
+    struct check_process *process; /* NULL: none was named */
+    unsigned context_count, open_count;
+    const void *client;         /* the client's name for it, NULL: it has told none */
+    unsigned missing_count;     /* allocations that it holds and that are out */
+    uint64_t last_paging_fence; /* of the requests that have ended */
+};
+
+struct check_context {
+    struct check_object object;
+    struct check_device *device; /* NULL: of none that we know */
+    unsigned node;
+    DXGK_CREATECONTEXTFLAGS flags;
+    DXGK_CONTEXTINFO info;
+    bool has_root;      /* SetRootPageTable was called for it */
+    unsigned preempted; /* packets that may come back, under other fences */
+    unsigned
+        preempted_switches; /* of those that switch contexts: these and others may overtake each other */
+    DXGKARG_SETROOTPAGETABLE root;
+};
+
+/* What paging operations said of an allocation; kept by check_transfer.c and check_virtual.c. */
+struct check_movement {
+    uint64_t epoch;   /* of what follows but the range: a reset or a sleep begins another */
+    unsigned segment; /* the memory segment in which FILL or TRANSFER left it, 0: none */
+    uint64_t address;
+    unsigned busy_operation; /* that came back with BUSY and is due, + 1; 0: none */
+    bool is_used;            /* last by a packet that was patched: */
+    unsigned use_node;
+    uint32_t use_fence;
+    uint64_t next_chunk; /* offset at which its VIRTUAL operations go on, 0: none is under way */
+    unsigned chunk_operation;
+    bool had_range, has_range; /* a swizzling range was, or is, acquired for it: */
+    unsigned range_id, range_data;
+};
+
+/* What the last reclaim said of the content, as long as nobody wrote to it or brought it in. */
+enum check_reclaimed { CHECK_RECLAIMED_NOT, CHECK_RECLAIMED_WHOLE, CHECK_RECLAIMED_EMPTY };
+
+/* What a device of the client has to do with an allocation; it stays until the allocation goes. */
+struct check_holder {
+    struct check_holder *next;
+    uint64_t device;        /* its number */
+    unsigned made, evicted; /* residency references, given and taken back */
+    uint64_t last_packet;   /* submitted last when the last of them was taken back */
+};
+
+struct check_allocation {
+    struct check_object object;
+    uint64_t bytes;           /* as the driver said */
+    DXGK_ALLOCATIONINFO info; /* the driver's answer; its pointers are dead */
+    bool is_noticed;          /* NOTIFY_RESIDENCY said last that it is resident */
+    uint64_t notice_epoch;    /* of struct check_tables, in which it did */
+    struct check_movement movement;
+    const void *client; /* the client's name for it, NULL: it has told none */
+    /* Of an allocation that is renamed: the others, oldest first; the last one is in force. */
+    struct list instances;
+    struct list instance_link;      /* of another one: in the first one's list */
+    struct check_allocation *first; /* whose instance it is; NULL: it is the first itself */
+    bool is_first_over;      /* the first has ended as an instance; it is there as the handle */
+    bool is_primary;         /* says the client */
+    bool is_dying;           /* the client has destroyed it */
+    unsigned open_count;     /* handles of devices */
+    uint64_t creator;        /* number of the device that made it, 0: not seen, or closed there */
+    bool was_made_by_device; /* creator was not always 0 */
+
+    /* By the operations built so far: where it is in one piece. */
+    bool is_placed;
+    unsigned segment;
+    uint64_t address;    /* as operations say it: the segment's base is in it */
+    bool is_out;         /* it had a place in a memory segment, and content has not come back yet */
+    bool has_content;    /* something was brought in, filled or taken out */
+    bool is_written;     /* since it was brought in from system memory; true also when unknown */
+    uint64_t slot_count; /* aperture slots that show it */
+    bool is_place_lost;  /* nothing is known of its place */
+    unsigned stay;       /* changes when it leaves its place */
+    bool has_use;        /* a list named it: that of the packet with this fence */
+    unsigned use_node;
+    uint32_t use_fence;
+    /* Operations that bring content in, built: in no packet yet, and not finished. */
+    unsigned entering_unsubmitted, entering;
+    unsigned pending; /* all operations that name it, built and not finished */
+
+    struct check_holder *holders;
+    unsigned lock_count;
+    bool is_offered, is_reclaiming; /* the latter until its request has ended */
+    unsigned offer_class;
+    uint64_t
+        offer_rest; /* what paging_rests is when nothing of before the offer is under way any more */
+    bool is_dropped;  /* content was given up since it was offered */
+    bool had_content; /* when it was offered */
+    bool has_entered; /* while it was offered, for work that was queued before */
+    enum check_reclaimed reclaimed;
+    bool wants_aperture;    /* somebody locked it with AcquireAperture */
+    bool is_in_own_order;   /* Swizzled: so it was taken out */
+    bool may_be_in_memory;  /* brought into a memory segment, and not taken out since */
+    bool is_history_lost;   /* a reset may have undone operations on it; until it is taken out */
+    bool is_locked_outside; /* while not resident; and it can be in no aperture */
+};
+
+/* A handle may be the same in all devices that have the allocation open: the driver's choice. */
+struct check_open_allocation {
+    struct check_object object;
+    unsigned times;
+    void *allocation; /* the driver's handle, NULL: it has not asked for it */
+    uint64_t allocation_number;
+};
+
+struct check_segment {
+    unsigned id; /* from 1 */
+    DXGK_SEGMENTFLAGS flags;
+    uint64_t base, size, commit_limit;
+    DXGK_SEGMENTDESCRIPTOR4 whole; /* what the version of the query has; the rest 0 */
+};
+
+enum check_packet_state {
+    CHECK_SUBMITTED,
+    CHECK_COMPLETED,
+    CHECK_PREEMPTED, /* and not submitted again yet */
+    CHECK_LOST,      /* in a reset */
+};
+
+struct check_packet {
+    struct list link;
+    uint64_t number; /* of all submissions, from 1 */
+    uint64_t event;  /* of the submission */
+    unsigned node;
+    uint32_t fence;
+    HANDLE context;
+    bool is_paging, is_virtual;
+    enum check_packet_state state;
+    unsigned submit_count; /* more than 1: it came back after a preemption */
+    bool may_be_back;      /* one of its context that is no paging packet was preempted */
+    uint64_t bytes;        /* submitted */
+    bool is_null;          /* NullRendering: it is not to run */
+    bool is_switch;        /* ContextSwitch */
+    bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
+    uint64_t gpu_address;  /* of its commands, as the GPU was handed it last */
+    unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
+    bool is_gpu_done;      /* it has run */
+    unsigned gpu_done;     /* times that the GPU said so */
+    /* Paging: what was built into it, struct check_built in order. */
+    struct list built;
+    bool is_matched; /* that is as long as what was submitted */
+};
+
+/* What an operation does to its allocation. */
+enum check_effect {
+    CHECK_EFFECT_NONE,
+    CHECK_EFFECT_IN,      /* content to a memory segment: a fill, a transfer, an image */
+    CHECK_EFFECT_OUT,     /* content from a memory segment to system memory, or to eviction slots */
+    CHECK_EFFECT_MOVE,    /* from one place in memory segments to another */
+    CHECK_EFFECT_DISCARD, /* the place is given up */
+    CHECK_EFFECT_MAP,     /* aperture slots */
+    CHECK_EFFECT_UNMAP,
+    CHECK_EFFECT_VALID, /* page-table entries of a process */
+    CHECK_EFFECT_INVALID,
+};
+
+/* What one call of DxgkDdiBuildPagingBuffer left: an operation, or a part of one. */
+struct check_built {
+    struct list link;
+    uint64_t number; /* of the operation */
+    unsigned operation;
+    uint32_t bytes;
+    bool is_end;                          /* the operation is complete with it */
+    bool is_before_reset;                 /* it may have been dropped */
+    uintptr_t private_start, private_end; /* where pDmaBufferPrivateData was and came to be */
+    unsigned target_segment;              /* where it puts content or maps pages; 0: nowhere */
+    uint64_t target, target_bytes;
+    enum check_effect effect;
+    void *allocation;           /* the driver's handle, NULL: none that exists */
+    uint64_t allocation_number; /* 0: none */
+    bool is_counted;            /* at its allocation: it wrote something, and so has yet to run */
+    bool is_submitted;
+    /* IN, MOVE: the destination, as the operation says it; segment 0: it does not say one. */
+    unsigned segment;
+    uint64_t address, size;
+    unsigned from_segment; /* OUT, MOVE, DISCARD: the place that it leaves, as far as known */
+    uint64_t from_address;
+};
+
+/* The buffers of one system context: they are submitted in the order in which they were built. */
+#define CHECK_MAX_STREAMS 8
+struct check_stream {
+    HANDLE context;
+    struct list built; /* and not submitted yet */
+    bool may_skip;     /* a reset may have dropped some */
+};
+
+struct check_caps {
+    bool has_driver, has_gpummu, has_physical;
+    DXGK_DRIVERCAPS driver;
+    DXGK_GPUMMUCAPS gpummu;
+    DXGK_PHYSICALADAPTERCAPS physical;
+    unsigned level_count;
+    bool has_level[CHECK_MAX_LEVELS];
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[CHECK_MAX_LEVELS]; /* of physical adapter 0 */
+    uint32_t paging_buffer_bytes, paging_private_bytes;
+    unsigned paging_segment;
+};
+
+struct check_ledger {
+    const struct base_services *services;
+    ULONG interface_version;
+    bool has_ddi[MINIPORT_DDI_COUNT]; /* the driver */
+    struct check_caps caps;
+    struct check_segment segments[CHECK_MAX_SEGMENTS];
+    unsigned segment_count;
+
+    struct check_tables tables;
+    struct check_process *system_process;    /* NULL: none yet */
+    struct id_map objects[CHECK_KIND_COUNT]; /* by the driver's handle */
+    uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
+    uint64_t instances_created;
+    bool is_whole;
+    bool has_gpu;            /* it tells what it does */
+    bool has_hung;           /* the bench made it */
+    bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
+    uint64_t movement_epoch; /* of struct check_movement */
+
+    uint64_t operation;     /* number of the paging operation that is being, or was, built */
+    bool is_operation_open; /* its last part is not built yet */
+    struct check_stream streams[CHECK_MAX_STREAMS];
+    unsigned stream_count;
+    uint64_t paging_rests; /* times that all that was built had run */
+    uint64_t packets_submitted;
+    struct id_map clients;                      /* by the client's name: allocations and devices */
+    struct check_allocation *newest_allocation; /* that no name has been told of */
+    struct check_device *newest_device;
+    bool has_client; /* it tells what it does */
+    bool is_next_primary;
+    bool is_gone;   /* the adapter goes: says the client */
+    bool is_asleep; /* or on the way there: says the client */
+#define CHECK_MAX_ASKED 16
+    void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: what the driver was told its handles are */
+    struct id_map graves;         /* handles of allocations that were destroyed */
+    struct list packets;          /* submitted, neither finished nor lost, oldest first */
+};
+
+void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
+void check_ledger_fini(struct check_ledger *ledger);
+
+/* Nothing that the manager had built is under way. */
+bool check_paging_rests(const struct check_ledger *ledger);
+
+/* NULL: there is none with that handle. */
+struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
+                                const void *handle);
+struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
+                                               const void *handle);
+struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle);
+struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle);
+struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);
+/* NULL: id is 0 or not reported. */
+const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id);
+/* The oldest live packet of the node with the fence; NULL: none. */
+struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
+                                       uint32_t fence);
+/* What the open handle of a device stands for; NULL: not known, or gone. */
+struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
+/*
+ * What an entry of an allocation list means: of a renamed allocation, the instance at that place; where there
+ * is none, the one of which no place is known, and else the one in force. NULL: nobody could tell, as in
+ * an AGP segment, where no operation says a place.
+ */
+struct check_allocation *check_find_listed(const struct check_ledger *ledger,
+                                           const DXGK_ALLOCATIONLIST *entry);
+/* Whose end the event tells (CHECK_CLIENT_INSTANCE_ENDED); NULL: unknown. */
+struct check_client_event;
+struct check_allocation *check_find_ended(const struct check_ledger *ledger,
+                                          const struct check_client_event *event);
+/* How many instances of it exist. */
+unsigned check_instance_count(const struct check_allocation *first);
+/* By the client's names; NULL: it has told none. */
+struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
+                                                      const void *name);
+struct check_device *check_find_client_device(const struct check_ledger *ledger, const void *name);
+/* What the piece is about; NULL: nothing that still exists. */
+struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
+                                                const struct check_built *piece);
+/* hAllocation of the operation; NULL: it has none. */
+void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg);
+/*
+ * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a page
+ * table are told by the first of them.
+ */
+enum check_effect check_paging_effect(const struct check_ledger *ledger,
+                                      const DXGKARG_BUILDPAGINGBUFFER *arg, unsigned *out_segment,
+                                      uint64_t *out_address, uint64_t *out_size);
+/* The oldest packet of clients that may use the allocation and has not finished; NULL: none. */
+const struct check_packet *check_find_user(const struct check_ledger *ledger,
+                                           const struct check_allocation *allocation);
+/*
+ * It is with the GPU, as far as that tells: what a driver lost, or has not told of, is the driver's and
+ * not still under way.
+ */
+bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet);
+/* a <= b for fences, which wrap. */
+bool check_fence_reached(uint32_t fence, uint32_t reached);
+
+/* The last operation that is complete with a paging packet, which is not empty. */
+uint64_t check_packet_last(const struct check_packet *packet);
+
+/* "allocation a3", "process p1": into out, which it gives back. */
+const char *check_object_name(const struct check_object *object, char *out, size_t size);
+/* Remembers it in the object's history. */
+void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The allocation's movements in the present epoch: of an earlier one they are forgotten. */
+struct check_movement *check_movement_of(const struct check_ledger *ledger,
+                                         struct check_allocation *allocation);
+/* In pages, as the driver answered. */
+uint64_t check_allocation_pages(const struct check_allocation *allocation);
+/* Bytes that it takes in the segment: with PitchAlignment more than it has (XFER-018). */
+uint64_t check_bytes_in(const struct check_ledger *ledger,
+                        const struct check_allocation *allocation, unsigned segment_id);
+
+/* ---- For check_layer.c: what a call that succeeded, or a callback, changes ---- */
+
+struct check_call;
+struct check_callback;
+
+/* Before the watchers see that the call came back; false: no memory. */
+bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call);
+/*
+ * A submission is entered before it goes down: the driver may report it finished from inside. NULL: no
+ * memory.
+ */
+struct check_packet *check_ledger_submit(struct check_ledger *ledger,
+                                         const struct check_call *call);
+/* Before the watchers see it, and after. */
+struct check_client_event;
+bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event);
+/* DxgkCbGetHandleData, asked in the midst of a call. */
+void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback);
+/* The client's allocation is another instance now, whose handle is given; and after the watchers saw its end. */
+bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_allocation *allocation,
+                                 const struct check_client_event *event);
+void check_ledger_leave_instance(struct check_ledger *ledger,
+                                 const struct check_client_event *event);
+/* A handle that the driver makes for a context's allocation may have been another one's before. */
+void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle);
+/* After the watchers have seen it. */
+void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
+
+/*
+ * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first, then
+ * forgets it.
+ */
+void check_ledger_interrupt(struct check_ledger *ledger,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                            void (*retired)(void *context, const struct check_packet *packet),
+                            void *context);
+
+/* ---- For check_ledger.c: what is built, and packets (check_ledger_packet.c) ---- */
+
+void check_ledger_build(struct check_ledger *ledger, const struct check_call *call);
+/* A reset or a sleep: what is built may run or not. */
+void check_ledger_lose_built(struct check_ledger *ledger);
+void check_ledger_forget_built(struct check_ledger *ledger);
+void check_ledger_forget_packets(struct check_ledger *ledger);
+/* What the engine did not come to is submitted again: paging packets with the fences they had. */
+void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset);
+
+/* ---- For these two: the way of an operation (check_ledger_place.c) ---- */
+
+void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,
+                             bool is_first, struct check_built *piece);
+void check_ledger_note_submitted(struct check_ledger *ledger, struct check_built *piece);
+/* It is done, or lost. */
+void check_ledger_note_ended(struct check_ledger *ledger, const struct check_built *piece,
+                             bool is_done);
+void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object *object);
+/* A reset: nothing is known of what was in memory segments. */
+void check_ledger_forget_places(struct check_ledger *ledger);
+/* A reset: what is in memory segments may be what it was, or not. */
+void check_ledger_forget_content(struct check_ledger *ledger);
+
+#endif

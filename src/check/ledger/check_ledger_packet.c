@@ -1,0 +1,378 @@
+/*
+ * Ledger: what is built, and the packets that it goes to the GPU in.
+ *
+ * Each context of the system has a stream of what was built for it, in order. A packet takes from
+ * its start what is as long as it is itself, and keeps it until it retires.
+ */
+#include "check/ledger/check_ledger.h"
+
+#include "base/bits.h"
+#include "check/check_watch.h"
+
+/* ---- What is built --------------------------------------------------------------------------- */
+
+static void end_built(struct check_ledger *ledger, struct check_built *piece, bool is_done)
+{
+    check_ledger_note_ended(ledger, piece, is_done);
+    list_remove(&piece->link);
+    base_free(ledger->services, piece, sizeof *piece);
+}
+
+static void forget_built(struct check_ledger *ledger, struct list *built, bool is_done)
+{
+    while (!list_is_empty(built))
+        end_built(ledger, list_first_entry(built, struct check_built, link), is_done);
+}
+
+static void forget_packet(struct check_ledger *ledger, struct check_packet *packet)
+{
+    list_remove(&packet->link);
+    forget_built(ledger, &packet->built, packet->state == CHECK_COMPLETED);
+    base_free(ledger->services, packet, sizeof *packet);
+}
+
+void check_ledger_forget_packets(struct check_ledger *ledger)
+{
+    while (!list_is_empty(&ledger->packets))
+        forget_packet(ledger, list_first_entry(&ledger->packets, struct check_packet, link));
+}
+
+static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE context)
+{
+    struct check_stream *stream;
+
+    for (unsigned i = 0; i < ledger->stream_count && !context; i++) {
+        if (!list_is_empty(&ledger->streams[i].built))
+            return &ledger->streams[i]; /* nobody's (SUB-003): of what there is */
+    }
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        if (ledger->streams[i].context == context)
+            return &ledger->streams[i];
+    }
+    if (ledger->stream_count == CHECK_MAX_STREAMS)
+        return &ledger->streams[CHECK_MAX_STREAMS - 1];
+    stream = &ledger->streams[ledger->stream_count++];
+    stream->context = context;
+    list_init(&stream->built);
+    return stream;
+}
+
+/* What the operation puts where, in the physical model. */
+static void enter_target(const struct check_ledger *ledger, struct check_built *piece,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct check_segment *segment;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        if (!arg->Transfer.Destination.SegmentId)
+            return;
+        piece->target_segment = arg->Transfer.Destination.SegmentId;
+        piece->target = (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart +
+                        arg->Transfer.TransferOffset;
+        piece->target_bytes = arg->Transfer.TransferSize;
+        break;
+    case DXGK_OPERATION_FILL:
+        piece->target_segment = arg->Fill.Destination.SegmentId;
+        piece->target = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
+        piece->target_bytes = arg->Fill.FillSize;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        segment = check_find_segment(ledger, arg->MapApertureSegment.SegmentId);
+        if (!segment)
+            return;
+        piece->target_segment = segment->id;
+        piece->target = segment->base + arg->MapApertureSegment.OffsetInPages * PAGE_SIZE;
+        piece->target_bytes = arg->MapApertureSegment.NumberOfPages * PAGE_SIZE;
+        break;
+    default:
+        break;
+    }
+}
+
+void check_ledger_build(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+    uint64_t moved = (uint64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)was->pDmaBuffer);
+    bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    bool is_first = !ledger->is_operation_open;
+    struct check_built *piece;
+
+    if (is_first)
+        ledger->operation++;
+    if (!was->pDmaBuffer)
+        return; /* at once, also between two parts of another */
+    ledger->is_operation_open = is_short;
+    if (!NT_SUCCESS(call->status) && !is_short)
+        return;
+    piece = base_alloc(ledger->services, sizeof *piece);
+    if (!piece) {
+        ledger->is_whole = false;
+        return;
+    }
+    *piece = (struct check_built){
+        .number = ledger->operation,
+        .operation = (unsigned)was->Operation,
+        .bytes = moved <= was->DmaSize ? (uint32_t)moved : 0,
+        .is_end = !is_short,
+        .private_start = (uintptr_t)was->pDmaBufferPrivateData,
+        .private_end = (uintptr_t)arg->pDmaBufferPrivateData,
+    };
+    enter_target(ledger, piece, was);
+    list_init(&piece->link);
+    check_ledger_note_built(ledger, call, is_first, piece);
+    list_push_back(&stream_of(ledger, was->hSystemContext)->built, &piece->link);
+}
+
+/* Pieces from first on that are bytes long together: the one behind them, or NULL. */
+static struct list *find_end(struct list *head, struct list *first, uint64_t bytes)
+{
+    uint64_t sum = 0;
+
+    for (; first != head; first = first->next) {
+        uint32_t next = list_entry(first, struct check_built, link)->bytes;
+
+        if (sum + next > bytes)
+            break;
+        sum += next;
+    }
+    return sum == bytes ? first : NULL;
+}
+
+static void drop_built(struct check_ledger *ledger, struct check_built *lost)
+{
+    end_built(ledger, lost, false);
+}
+
+/*
+ * After a reset what was built before it has most likely been dropped: it is, when what was built since
+ * is as long as the packet.
+ */
+static struct list *find_end_since_reset(struct check_ledger *ledger, struct check_stream *stream,
+                                         uint64_t bytes)
+{
+    struct list *first = stream->built.next;
+    struct list *end;
+
+    while (first != &stream->built && list_entry(first, struct check_built, link)->is_before_reset)
+        first = first->next;
+    end = first == &stream->built ? NULL : find_end(&stream->built, first, bytes);
+    while (end && stream->built.next != first)
+        drop_built(ledger, list_first_entry(&stream->built, struct check_built, link));
+    return end;
+}
+
+/*
+ * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no bytes
+ * go with what was built before them.
+ */
+static bool take_built(struct check_ledger *ledger, struct check_stream *stream, uint64_t bytes,
+                       struct list *out_built)
+{
+    struct list *end = stream->may_skip ? find_end_since_reset(ledger, stream, bytes) : NULL;
+
+    if (!end)
+        end = find_end(&stream->built, stream->built.next, bytes);
+    while (!end && stream->may_skip && !list_is_empty(&stream->built)) {
+        drop_built(ledger, list_first_entry(&stream->built, struct check_built, link));
+        end = find_end(&stream->built, stream->built.next, bytes);
+    }
+    if (!end)
+        return false;
+    while (stream->built.next != end) {
+        struct list *piece = stream->built.next;
+
+        list_remove(piece);
+        list_push_back(out_built, piece);
+        check_ledger_note_submitted(ledger, list_entry(piece, struct check_built, link));
+    }
+    stream->may_skip = false;
+    return true;
+}
+
+void check_ledger_forget_built(struct check_ledger *ledger)
+{
+    for (unsigned i = 0; i < ledger->stream_count; i++)
+        forget_built(ledger, &ledger->streams[i].built, false);
+}
+
+void check_ledger_lose_built(struct check_ledger *ledger)
+{
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        struct check_built *piece;
+
+        ledger->streams[i].may_skip = true;
+        list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
+            piece->is_before_reset = true;
+            check_ledger_note_ended(ledger, piece, false);
+            piece->allocation_number = 0; /* it may run or not */
+        }
+    }
+    ledger->is_operation_open = false;
+}
+
+/* ---- Packets --------------------------------------------------------------------------------- */
+
+/* A client's packet that did not run comes back as a new one, if its context has any. */
+static void forget_preempted(struct check_ledger *ledger, struct check_packet *packet)
+{
+    struct check_context *context = check_find_context(ledger, packet->context);
+
+    if (context && !packet->is_paging && packet->is_switch)
+        context->preempted_switches++;
+    else if (context && !packet->is_paging)
+        context->preempted++;
+    forget_packet(ledger, packet);
+}
+
+void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->node != reset->NodeOrdinal)
+            continue;
+        if (packet->is_paging && !check_fence_reached(packet->fence, reset->LastAbortedFenceId))
+            packet->state = CHECK_PREEMPTED;
+        else if (!check_fence_reached(packet->fence, reset->LastAbortedFenceId))
+            forget_preempted(ledger, packet);
+        else
+            forget_packet(ledger, packet);
+    }
+}
+
+bool check_fence_reached(uint32_t fence, uint32_t reached)
+{
+    return (int32_t)(reached - fence) >= 0;
+}
+
+bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet)
+{
+    return packet->state == CHECK_SUBMITTED &&
+           (!ledger->has_gpu || (packet->gpu_queued && !packet->is_gpu_done));
+}
+
+struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
+                                       uint32_t fence)
+{
+    struct check_packet *packet;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->node == node && packet->fence == fence)
+            return packet;
+    }
+    return NULL;
+}
+
+uint64_t check_packet_last(const struct check_packet *packet)
+{
+    const struct check_built *last = list_entry(packet->built.prev, struct check_built, link);
+
+    return last->number - !last->is_end;
+}
+
+struct check_packet *check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
+{
+    bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+    const DXGKARG_SUBMITCOMMAND *plain = call->arg.submit_command;
+    const DXGKARG_SUBMITCOMMANDVIRTUAL *by_address = call->arg.submit_command_virtual;
+    struct check_packet seen = {
+        .event = call->event,
+        .node = is_virtual ? by_address->NodeOrdinal : plain->NodeOrdinal,
+        .fence = is_virtual ? by_address->SubmissionFenceId : plain->SubmissionFenceId,
+        .context = is_virtual ? by_address->hContext : plain->hContext,
+        .is_paging = is_virtual ? by_address->Flags.Paging : plain->Flags.Paging,
+        .is_virtual = is_virtual,
+        .submit_count = 1,
+        .bytes = is_virtual
+                     ? by_address->DmaBufferSize
+                     : plain->DmaBufferSubmissionEndOffset - plain->DmaBufferSubmissionStartOffset,
+        .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
+        .is_switch = is_virtual ? by_address->Flags.ContextSwitch : plain->Flags.ContextSwitch,
+        .is_matched = true,
+    };
+    DXGK_SUBMITCOMMANDFLAGS flags = is_virtual ? by_address->Flags : plain->Flags;
+    struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
+    struct check_context *owner;
+
+    if (packet && packet->state == CHECK_PREEMPTED) {
+        packet->state = CHECK_SUBMITTED;
+        packet->event = call->event;
+        packet->submit_count++;
+        packet->gpu_queued = packet->gpu_done = 0;
+        list_remove(&packet->link);
+        list_push_back(&ledger->packets, &packet->link);
+        return packet;
+    }
+    packet = base_alloc(ledger->services, sizeof *packet);
+    if (!packet)
+        return NULL;
+    owner = seen.is_paging ? NULL : check_find_context(ledger, seen.context);
+    if (owner && !seen.is_switch && owner->preempted) {
+        seen.may_be_back = true;
+        owner->preempted--;
+    } else if (owner && seen.is_switch && owner->preempted_switches) {
+        /* One that does not say so may be another one, which goes ahead of what comes back. */
+        seen.may_be_back = true;
+        owner->preempted_switches -= flags.Resubmission;
+    }
+    seen.number = ++ledger->packets_submitted;
+    *packet = seen;
+    list_init(&packet->link);
+    list_init(&packet->built);
+    if (packet->is_paging)
+        packet->is_matched =
+            take_built(ledger, stream_of(ledger, packet->context), packet->bytes, &packet->built);
+    list_push_back(&ledger->packets, &packet->link);
+    return packet;
+}
+
+bool check_paging_rests(const struct check_ledger *ledger)
+{
+    const struct check_packet *packet;
+    const struct check_built *piece;
+
+    for (unsigned i = 0; i < ledger->stream_count; i++) {
+        list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
+            if (piece->bytes) /* what wrote nothing is in no packet */
+                return false;
+        }
+    }
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->is_paging)
+            return false;
+    }
+    return true;
+}
+
+void check_ledger_interrupt(struct check_ledger *ledger,
+                            const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                            void (*retired)(void *context, const struct check_packet *packet),
+                            void *context)
+{
+    bool is_preemption = data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED;
+    unsigned node = is_preemption ? data->DmaPreempted.NodeOrdinal : data->DmaCompleted.NodeOrdinal;
+    uint32_t fence = is_preemption ? data->DmaPreempted.LastCompletedFenceId
+                                   : data->DmaCompleted.SubmissionFenceId;
+    struct check_packet *packet, *following;
+
+    if (!is_preemption && data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED)
+        return;
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->node != node || packet->state != CHECK_SUBMITTED)
+            continue;
+        if (check_fence_reached(packet->fence, fence)) {
+            packet->state = CHECK_COMPLETED;
+            retired(context, packet);
+            forget_packet(ledger, packet);
+        } else if (is_preemption) {
+            packet->state = CHECK_PREEMPTED;
+            if (packet->is_paging)
+                continue; /* it comes back with its fence */
+            retired(context, packet);
+            forget_preempted(ledger, packet);
+        }
+    }
+    ledger->paging_rests += check_paging_rests(ledger);
+}

@@ -1,0 +1,724 @@
+/*
+ * Ledger: where allocations are and who may use them, as far as operations, lists and the client tell.
+ *
+ * Places follow the operations as they are built, which is the order in which they run; what is not
+ * finished yet is counted at its allocation. Where an operation is lost (a reset) nothing is known of
+ * the place until the next operation says it.
+ */
+#include "check/ledger/check_ledger.h"
+
+#include "base/bits.h"
+#include "check/check_watch.h"
+
+/* ---- Finding --------------------------------------------------------------------------------- */
+
+static bool is_at(const struct check_allocation *allocation, const DXGK_ALLOCATIONLIST *entry)
+{
+    return allocation->is_placed && allocation->segment == entry->SegmentId &&
+           allocation->address == (uint64_t)entry->PhysicalAddress.QuadPart;
+}
+
+struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle)
+{
+    const struct check_open_allocation *opened =
+        (struct check_open_allocation *)check_find(ledger, CHECK_OPEN_ALLOCATION, handle);
+    struct check_allocation *allocation =
+        opened ? check_find_allocation(ledger, opened->allocation) : NULL;
+
+    return allocation && allocation->object.number == opened->allocation_number ? allocation : NULL;
+}
+
+struct check_allocation *check_find_listed(const struct check_ledger *ledger,
+                                           const DXGK_ALLOCATIONLIST *entry)
+{
+    struct check_allocation *first = check_find_opened(ledger, entry->hDeviceSpecificAllocation);
+    const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
+    struct check_allocation *lost = first && first->is_place_lost ? first : NULL;
+    unsigned lost_count = lost ? 1 : 0;
+    struct check_allocation *instance;
+
+    if (!first || list_is_empty(&first->instances) || is_at(first, entry))
+        return first;
+    list_for_each (instance, &first->instances, struct check_allocation, instance_link) {
+        if (is_at(instance, entry))
+            return instance;
+        if (instance->is_place_lost) {
+            lost = instance;
+            lost_count++;
+        }
+    }
+    if (lost_count > 1 || (segment && segment->flags.Agp))
+        return NULL;
+    return lost ? lost : list_last_entry(&first->instances, struct check_allocation, instance_link);
+}
+
+struct check_allocation *check_find_ended(const struct check_ledger *ledger,
+                                          const struct check_client_event *event)
+{
+    struct check_allocation *named =
+        check_find_client_allocation(ledger, event->count ? event->allocations[0] : NULL);
+
+    if (event->kind != CHECK_CLIENT_INSTANCE_ENDED)
+        return NULL;
+    if (event->instance)
+        return check_find_allocation(ledger, event->instance);
+    return named && named->first ? named->first : named;
+}
+
+unsigned check_instance_count(const struct check_allocation *first)
+{
+    return (unsigned)list_count(&first->instances) + !first->is_first_over;
+}
+
+static struct check_object *find_client(const struct check_ledger *ledger, const void *name)
+{
+    return name ? id_map_find(&ledger->clients, (uint64_t)(uintptr_t)name) : NULL;
+}
+
+struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
+                                                      const void *name)
+{
+    struct check_object *object = find_client(ledger, name);
+
+    return object && object->kind == CHECK_ALLOCATION ? (struct check_allocation *)object : NULL;
+}
+
+struct check_device *check_find_client_device(const struct check_ledger *ledger, const void *name)
+{
+    struct check_object *object = find_client(ledger, name);
+
+    return object && object->kind == CHECK_DEVICE ? (struct check_device *)object : NULL;
+}
+
+struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
+                                                const struct check_built *piece)
+{
+    struct check_allocation *allocation = check_find_allocation(ledger, piece->allocation);
+
+    return allocation && allocation->object.number == piece->allocation_number ? allocation : NULL;
+}
+
+/* ---- What an operation does ------------------------------------------------------------------ */
+
+void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch (arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return arg->Transfer.hAllocation;
+    case DXGK_OPERATION_FILL:
+        return arg->Fill.hAllocation;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return arg->DiscardContent.hAllocation;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        return arg->MapApertureSegment.hAllocation;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        return arg->UnmapApertureSegment.hAllocation;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        return arg->SpecialLockTransfer.hAllocation;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        return arg->TransferVirtual.hAllocation;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return arg->FillVirtual.hAllocation;
+    case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
+        return arg->InitContextResource.hAllocation;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        return arg->UpdatePageTable.hAllocation;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY:
+        return arg->NotifyResidency.hAllocation;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        return arg->MapApertureSegment2.hAllocation;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
+        return arg->NotifyResidency2.hAllocation;
+    case DXGK_OPERATION_NOTIFY_ALLOC:
+        return arg->NotifyAllocation.hAllocation;
+    default:
+        return NULL;
+    }
+}
+
+static bool is_memory(const struct check_ledger *ledger, unsigned id)
+{
+    const struct check_segment *segment = check_find_segment(ledger, id);
+
+    return segment && !segment->flags.Aperture && !segment->flags.Agp;
+}
+
+static enum check_effect transfer_effect(const struct check_ledger *ledger, unsigned from,
+                                         unsigned to)
+{
+    if (is_memory(ledger, to))
+        return is_memory(ledger, from) ? CHECK_EFFECT_MOVE : CHECK_EFFECT_IN;
+    return is_memory(ledger, from) ? CHECK_EFFECT_OUT : CHECK_EFFECT_NONE;
+}
+
+static uint64_t slot_address(const struct check_ledger *ledger, unsigned id, uint64_t slot)
+{
+    const struct check_segment *segment = check_find_segment(ledger, id);
+
+    return segment ? segment->base + slot * 4096 : 0;
+}
+
+static enum check_effect entries_effect(const struct check_ledger *ledger,
+                                        const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const struct check_process *process = check_find_process(ledger, update->hProcess);
+    const DXGK_PTE *first =
+        update->pPageTableEntries ? update->pPageTableEntries : update->pPageTableEntries64KB;
+
+    if (!process || process->is_system || !update->hAllocation || !first ||
+        !update->NumPageTableEntries || update->Flags.InitialUpdate || update->PageTableLevel)
+        return CHECK_EFFECT_NONE;
+    return first->Valid ? CHECK_EFFECT_VALID : CHECK_EFFECT_INVALID;
+}
+
+enum check_effect check_paging_effect(const struct check_ledger *ledger,
+                                      const DXGKARG_BUILDPAGINGBUFFER *arg, unsigned *out_segment,
+                                      uint64_t *out_address, uint64_t *out_size)
+{
+    *out_segment = 0;
+    *out_address = *out_size = 0;
+    switch (arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        *out_segment = arg->Transfer.Destination.SegmentId;
+        *out_address = (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart;
+        *out_size = arg->Transfer.TransferOffset + (uint64_t)arg->Transfer.TransferSize;
+        return transfer_effect(ledger, arg->Transfer.Source.SegmentId, *out_segment);
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        *out_segment = arg->SpecialLockTransfer.Destination.SegmentId;
+        *out_address = (uint64_t)arg->SpecialLockTransfer.Destination.SegmentAddress.QuadPart;
+        *out_size = arg->SpecialLockTransfer.TransferOffset +
+                    (uint64_t)arg->SpecialLockTransfer.TransferSize;
+        return transfer_effect(ledger, arg->SpecialLockTransfer.Source.SegmentId, *out_segment);
+    case DXGK_OPERATION_FILL:
+        *out_segment = arg->Fill.Destination.SegmentId;
+        *out_address = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
+        *out_size = arg->Fill.FillSize;
+        return is_memory(ledger, *out_segment) ? CHECK_EFFECT_IN : CHECK_EFFECT_NONE;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        return CHECK_EFFECT_DISCARD;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return CHECK_EFFECT_IN;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        switch (arg->TransferVirtual.TransferDirection) {
+        case DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM:
+            return CHECK_EFFECT_OUT;
+        case DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL:
+            return CHECK_EFFECT_IN;
+        default:
+            return CHECK_EFFECT_MOVE;
+        }
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        *out_segment = arg->MapApertureSegment.SegmentId;
+        if (!arg->MapApertureSegment.MdlOffset)
+            *out_address =
+                slot_address(ledger, *out_segment, arg->MapApertureSegment.OffsetInPages);
+        return CHECK_EFFECT_MAP;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        *out_segment = arg->MapApertureSegment2.SegmentId;
+        if (!arg->MapApertureSegment2.AdlOffset)
+            *out_address =
+                slot_address(ledger, *out_segment, arg->MapApertureSegment2.OffsetInPages);
+        return CHECK_EFFECT_MAP;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        return CHECK_EFFECT_UNMAP;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        return entries_effect(ledger, &arg->UpdatePageTable);
+    default:
+        return CHECK_EFFECT_NONE;
+    }
+}
+
+/* ---- Who may use it -------------------------------------------------------------------------- */
+
+static bool may_use(const struct check_ledger *ledger, const struct check_packet *packet,
+                    const struct check_allocation *allocation)
+{
+    const struct check_context *context = check_find_context(ledger, packet->context);
+
+    for (const struct check_holder *holder = allocation->holders; holder; holder = holder->next) {
+        if (context && context->device && context->device->object.number == holder->device &&
+            packet->number <= holder->last_packet)
+            return true;
+    }
+    return false;
+}
+
+const struct check_packet *check_find_user(const struct check_ledger *ledger,
+                                           const struct check_allocation *allocation)
+{
+    const struct check_packet *packet;
+
+    if (!allocation->has_use && !allocation->holders)
+        return NULL;
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (!packet->is_paging && !packet->is_gpu_done &&
+            ((allocation->has_use && packet->node == allocation->use_node &&
+              packet->fence == allocation->use_fence) ||
+             may_use(ledger, packet, allocation)))
+            return packet;
+    }
+    return NULL;
+}
+
+/* ---- Missing allocations --------------------------------------------------------------------- */
+
+static struct check_device *device_by_number(const struct check_ledger *ledger, uint64_t number)
+{
+    struct check_object *object;
+    size_t position = 0;
+
+    while ((object = id_map_next(&ledger->objects[CHECK_DEVICE], &position))) {
+        if (object->number == number)
+            return (struct check_device *)object;
+    }
+    return NULL;
+}
+
+/* Counts at the devices that hold it: by 1 when it begins to be missing, -1 when that ends. */
+static void count_missing(struct check_ledger *ledger, const struct check_allocation *allocation,
+                          int by)
+{
+    for (const struct check_holder *holder = allocation->holders; holder; holder = holder->next) {
+        struct check_device *device =
+            holder->made > holder->evicted ? device_by_number(ledger, holder->device) : NULL;
+
+        if (device)
+            device->missing_count += (unsigned)by;
+    }
+}
+
+static bool is_missing(const struct check_allocation *allocation)
+{
+    return allocation->is_out && !allocation->is_offered && !allocation->is_reclaiming;
+}
+
+static void set_out(struct check_ledger *ledger, struct check_allocation *allocation, bool is_out)
+{
+    bool was_missing = is_missing(allocation);
+
+    allocation->is_out = is_out;
+    if (is_missing(allocation) != was_missing)
+        count_missing(ledger, allocation, was_missing ? -1 : 1);
+}
+
+/* Until a reclaim has paged it in its references do not count. */
+static void set_offered(struct check_ledger *ledger, struct check_allocation *allocation,
+                        bool is_offered, bool is_reclaiming)
+{
+    bool was_missing = is_missing(allocation);
+
+    allocation->is_offered = is_offered;
+    allocation->is_reclaiming = is_reclaiming;
+    if (is_missing(allocation) != was_missing)
+        count_missing(ledger, allocation, was_missing ? -1 : 1);
+}
+
+/* What can be nowhere but in memory segments is out when its content was taken out. */
+static bool is_only_in_memory(const struct check_ledger *ledger,
+                              const struct check_allocation *allocation)
+{
+    uint32_t set = allocation->info.SupportedWriteSegmentSet;
+
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
+        if ((set >> i & 1) && !is_memory(ledger, i + 1))
+            return false;
+    }
+    return set != 0;
+}
+
+/* ---- The way of an operation ----------------------------------------------------------------- */
+
+static bool is_last_part(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch (arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        return arg->Transfer.Flags.TransferEnd;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        return arg->SpecialLockTransfer.Flags.TransferEnd;
+    default:
+        return true;
+    }
+}
+
+static void remember(struct check_allocation *allocation, uint64_t event,
+                     const struct check_built *piece)
+{
+    static const char *const texts[] = {
+        [CHECK_EFFECT_IN] = "being brought in",
+        [CHECK_EFFECT_OUT] = "being taken out",
+        [CHECK_EFFECT_MOVE] = "being moved",
+        [CHECK_EFFECT_DISCARD] = "discarded",
+        [CHECK_EFFECT_MAP] = "being mapped in an aperture",
+        [CHECK_EFFECT_UNMAP] = "being unmapped from its aperture",
+    };
+
+    if (piece->effect == CHECK_EFFECT_NONE || piece->effect > CHECK_EFFECT_UNMAP)
+        return;
+    if (piece->address || piece->segment)
+        check_remember(&allocation->object, event, "%s: segment %u, 0x%llx", texts[piece->effect],
+                       piece->segment, (unsigned long long)piece->address);
+    else
+        check_remember(&allocation->object, event, "%s", texts[piece->effect]);
+}
+
+void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,
+                             bool is_first, struct check_built *piece)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    struct check_allocation *allocation =
+        check_find_allocation(ledger, check_paging_allocation(arg));
+
+    piece->effect =
+        check_paging_effect(ledger, arg, &piece->segment, &piece->address, &piece->size);
+    if (!piece->segment)
+        piece->address = 0; /* it is a page list */
+    if (!allocation)
+        return;
+    piece->allocation = (void *)(uintptr_t)allocation->object.handle;
+    piece->allocation_number = allocation->object.number;
+    piece->is_counted = piece->bytes != 0;
+    allocation->pending += piece->is_counted;
+    if (piece->effect != CHECK_EFFECT_NONE && piece->effect < CHECK_EFFECT_VALID)
+        allocation->is_place_lost = false;
+    if (piece->effect != CHECK_EFFECT_VALID && piece->effect != CHECK_EFFECT_NONE)
+        allocation->stay++;
+    if (allocation->is_placed && piece->effect >= CHECK_EFFECT_OUT) {
+        piece->from_segment = allocation->segment;
+        piece->from_address = allocation->address;
+    }
+    if (is_first)
+        remember(allocation, call->event, piece);
+    switch (piece->effect) {
+    case CHECK_EFFECT_IN:
+        allocation->reclaimed = CHECK_RECLAIMED_NOT;
+        allocation->has_entered |= allocation->is_offered;
+        allocation->entering += piece->is_counted;
+        allocation->entering_unsubmitted += piece->is_counted;
+        /* fall through */
+    case CHECK_EFFECT_MOVE:
+        allocation->is_placed = piece->segment != 0;
+        allocation->segment = piece->segment;
+        allocation->address = piece->address;
+        allocation->has_content = true;
+        allocation->may_be_in_memory = true;
+        if (piece->effect == CHECK_EFFECT_IN)
+            allocation->is_written = arg->Operation != DXGK_OPERATION_TRANSFER;
+        break;
+    case CHECK_EFFECT_MAP:
+        allocation->reclaimed = allocation->reclaimed == CHECK_RECLAIMED_EMPTY
+                                    ? CHECK_RECLAIMED_NOT
+                                    : allocation->reclaimed;
+        if (piece->address && !allocation->is_placed) { /* else slots to evict through */
+            allocation->is_placed = true;
+            allocation->segment = piece->segment;
+            allocation->address = piece->address;
+        }
+        if (is_first)
+            allocation->slot_count += arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2
+                                          ? arg->MapApertureSegment2.NumberOfPages
+                                          : arg->MapApertureSegment.NumberOfPages;
+        break;
+    case CHECK_EFFECT_VALID:
+        if (allocation->reclaimed == CHECK_RECLAIMED_EMPTY)
+            allocation->reclaimed = CHECK_RECLAIMED_NOT;
+        break;
+    case CHECK_EFFECT_UNMAP:
+        allocation->is_placed = false;
+        if (is_first)
+            allocation->slot_count -=
+                min_u64(allocation->slot_count, arg->UnmapApertureSegment.NumberOfPages);
+        break;
+    case CHECK_EFFECT_OUT:
+        allocation->has_content |= piece->bytes != 0; /* 0: behind a reset, nothing is moved */
+        if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 &&
+            is_only_in_memory(ledger, allocation))
+            set_out(ledger, allocation, true);
+        if (is_last_part(arg)) {
+            allocation->is_placed = false;
+            allocation->may_be_in_memory = false; /* if it is not carried out: see below */
+            allocation->is_history_lost &= !piece->bytes;
+        }
+        break;
+    case CHECK_EFFECT_DISCARD:
+        allocation->is_placed = false;
+        /* What is PermanentSysMem and clean leaves so, and keeps its content. */
+        allocation->is_dropped |= allocation->is_offered && !allocation->info.Flags.PermanentSysMem;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What has become of its content is the manager's to tell: it is not followed until it is taken out. */
+static void lose_history(struct check_allocation *allocation)
+{
+    allocation->has_content = allocation->had_content = false;
+    allocation->is_written = true;
+    allocation->is_history_lost = true;
+    allocation->reclaimed = CHECK_RECLAIMED_NOT;
+}
+
+void check_ledger_note_submitted(struct check_ledger *ledger, struct check_built *piece)
+{
+    struct check_allocation *allocation = check_built_allocation(ledger, piece);
+
+    piece->is_submitted = true;
+    if (allocation && piece->effect == CHECK_EFFECT_IN)
+        allocation->entering_unsubmitted -= piece->is_counted;
+}
+
+void check_ledger_note_ended(struct check_ledger *ledger, const struct check_built *piece,
+                             bool is_done)
+{
+    struct check_allocation *allocation = check_built_allocation(ledger, piece);
+
+    if (!allocation)
+        return;
+    allocation->pending -= piece->is_counted;
+    if (piece->effect == CHECK_EFFECT_IN) {
+        allocation->entering -= piece->is_counted;
+        if (!piece->is_submitted)
+            allocation->entering_unsubmitted -= piece->is_counted;
+        if (!allocation->entering)
+            set_out(ledger, allocation, false);
+    }
+    if (!is_done) {
+        allocation->is_placed = false;
+        allocation->is_place_lost = true;
+        lose_history(allocation);
+        set_out(ledger, allocation, false);
+    }
+}
+
+void check_ledger_forget_places(struct check_ledger *ledger)
+{
+    struct check_object *object;
+    size_t position = 0;
+
+    while ((object = id_map_next(&ledger->objects[CHECK_ALLOCATION], &position))) {
+        struct check_allocation *allocation = (struct check_allocation *)object;
+
+        allocation->is_placed = false;
+        allocation->is_place_lost = true;
+        allocation->stay++;
+
+        set_out(ledger, allocation, false);
+    }
+}
+
+void check_ledger_forget_content(struct check_ledger *ledger)
+{
+    struct check_object *object;
+    size_t position = 0;
+
+    while ((object = id_map_next(&ledger->objects[CHECK_ALLOCATION], &position))) {
+        struct check_allocation *allocation = (struct check_allocation *)object;
+
+        if (allocation->may_be_in_memory)
+            lose_history(allocation);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object *object)
+{
+    struct check_allocation *allocation = (struct check_allocation *)object;
+    const void *name = NULL;
+
+    if (object->kind == CHECK_DEVICE) {
+        name = ((struct check_device *)object)->client;
+        if (ledger->newest_device == (struct check_device *)object)
+            ledger->newest_device = NULL;
+    } else if (object->kind == CHECK_ALLOCATION) {
+        name = allocation->client;
+        if (ledger->newest_allocation == allocation)
+            ledger->newest_allocation = NULL;
+        set_out(ledger, allocation, false);
+        while (allocation->holders) {
+            struct check_holder *holder = allocation->holders;
+
+            allocation->holders = holder->next;
+            base_free(ledger->services, holder, sizeof *holder);
+        }
+    }
+    if (name && find_client(ledger, name) == object)
+        id_map_remove(&ledger->clients, (uint64_t)(uintptr_t)name);
+}
+
+void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback)
+{
+    const struct check_call *outer = callback->outer;
+    const DXGKARGCB_GETHANDLEDATA *data = callback->data;
+    const DXGKARG_OPENALLOCATION *open;
+
+    if (!outer || outer->ddi != MINIPORT_DDI_OpenAllocation || !callback->result)
+        return;
+    open = outer->arg.open_allocation;
+    for (UINT i = 0; i < open->NumAllocations && i < CHECK_MAX_ASKED; i++) {
+        if (open->pOpenAllocation[i].hAllocation == data->hObject)
+            ledger->asked[i] = callback->result;
+    }
+}
+
+/* ---- What the client does -------------------------------------------------------------------- */
+
+static struct check_holder *holder_of(struct check_ledger *ledger,
+                                      struct check_allocation *allocation,
+                                      const struct check_device *device)
+{
+    struct check_holder *holder = allocation->holders;
+
+    while (holder && holder->device != device->object.number)
+        holder = holder->next;
+    if (holder)
+        return holder;
+    holder = base_alloc(ledger->services, sizeof *holder);
+    if (!holder) {
+        ledger->is_whole = false;
+        return NULL;
+    }
+    *holder = (struct check_holder){.next = allocation->holders, .device = device->object.number};
+    allocation->holders = holder;
+    return holder;
+}
+
+static void change_references(struct check_ledger *ledger, const struct check_client_event *event,
+                              bool is_taken_back)
+{
+    struct check_device *device = check_find_client_device(ledger, event->device);
+
+    for (unsigned i = 0; i < event->count && device; i++) {
+        struct check_allocation *allocation =
+            check_find_client_allocation(ledger, event->allocations[i]);
+        struct check_holder *holder = allocation ? holder_of(ledger, allocation, device) : NULL;
+        bool was_held = holder && holder->made > holder->evicted;
+
+        if (!holder)
+            continue;
+        if (is_taken_back && was_held)
+            holder->evicted++;
+        else if (!is_taken_back)
+            holder->made++;
+        holder->last_packet = ledger->packets_submitted;
+        if (is_missing(allocation) && was_held != (holder->made > holder->evicted))
+            device->missing_count += was_held ? -1u : 1u;
+        if (holder->made == holder->evicted)
+            holder->made = holder->evicted = 0;
+    }
+}
+
+static bool name_object(struct check_ledger *ledger, struct check_object *object, const void *name)
+{
+    return id_map_set(&ledger->clients, (uint64_t)(uintptr_t)name, object);
+}
+
+/* The fence value is there, and so is what was asked for, though no packet was reported yet. */
+static void believe_arrival(struct check_ledger *ledger, const struct check_client_event *event)
+{
+    for (unsigned i = 0; i < event->count; i++) {
+        struct check_allocation *allocation =
+            check_find_client_allocation(ledger, event->allocations[i]);
+
+        if (allocation && allocation->entering && !allocation->entering_unsubmitted)
+            set_out(ledger, allocation, false);
+    }
+}
+
+bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event)
+{
+    struct check_allocation *allocation =
+        event->count ? check_find_client_allocation(ledger, event->allocations[0]) : NULL;
+
+    ledger->is_whole = true;
+    ledger->has_client = true;
+    switch (event->kind) {
+    case CHECK_CLIENT_DEVICE:
+        if (ledger->newest_device) {
+            ledger->newest_device->client = event->device;
+            ledger->is_whole &= name_object(ledger, &ledger->newest_device->object, event->device);
+        }
+        ledger->newest_device = NULL;
+        break;
+    case CHECK_CLIENT_CREATE:
+        ledger->newest_allocation = NULL;
+        ledger->is_next_primary = event->is_primary;
+        break;
+    case CHECK_CLIENT_CREATED:
+        ledger->is_next_primary = false;
+        if (ledger->newest_allocation && event->count && NT_SUCCESS(event->status)) {
+            ledger->newest_allocation->client = event->allocations[0];
+            ledger->is_whole &=
+                name_object(ledger, &ledger->newest_allocation->object, event->allocations[0]);
+        }
+        ledger->newest_allocation = NULL;
+        break;
+    case CHECK_CLIENT_DESTROY:
+        if (allocation)
+            allocation->is_dying = true;
+        break;
+    case CHECK_CLIENT_MAKE_RESIDENT:
+        if (event->status == STATUS_SUCCESS)
+            change_references(ledger, event, false);
+        break;
+    case CHECK_CLIENT_RESIDENT:
+        if (event->is_reclaim && allocation && NT_SUCCESS(event->status))
+            set_offered(ledger, allocation, allocation->is_offered, false);
+        else if (NT_SUCCESS(event->status))
+            change_references(ledger, event, false);
+        if (NT_SUCCESS(event->status))
+            believe_arrival(ledger, event);
+        break;
+    case CHECK_CLIENT_EVICT:
+        change_references(ledger, event, true);
+        break;
+    case CHECK_CLIENT_OFFER:
+        if (allocation && NT_SUCCESS(event->status)) {
+            for (struct check_holder *holder = allocation->holders; holder; holder = holder->next)
+                holder->last_packet = ledger->packets_submitted;
+            set_offered(ledger, allocation, true, false);
+            allocation->offer_class = event->priority;
+            allocation->offer_rest = ledger->paging_rests + !check_paging_rests(ledger);
+            allocation->is_dropped = false;
+        }
+        break;
+    case CHECK_CLIENT_RECLAIM:
+        if (allocation && NT_SUCCESS(event->status) && event->result != CHECK_RECLAIM_NOT_COMMITTED)
+            set_offered(ledger, allocation, false, event->status == STATUS_PENDING);
+        break;
+    case CHECK_CLIENT_LOST:
+        if (allocation)
+            lose_history(allocation);
+        break;
+    case CHECK_CLIENT_LOCKED:
+        if (allocation && NT_SUCCESS(event->status))
+            allocation->lock_count++;
+        if (allocation)
+            allocation->is_written = true;
+        break;
+    case CHECK_CLIENT_RENAMED:
+        if (allocation)
+            ledger->is_whole &= check_ledger_enter_instance(ledger, allocation, event);
+        break;
+    case CHECK_CLIENT_UNLOCK:
+        if (allocation && allocation->lock_count)
+            allocation->lock_count--;
+        break;
+    case CHECK_CLIENT_SLEEP:
+        ledger->is_asleep = true;
+        break;
+    case CHECK_CLIENT_WAKE:
+        ledger->is_asleep = false;
+        break;
+    case CHECK_CLIENT_PULLED:
+        ledger->is_pulled_out = true;
+        /* fall through */
+    case CHECK_CLIENT_GONE:
+        ledger->is_gone = true;
+        check_ledger_forget_places(ledger);
+        break;
+    default:
+        break;
+    }
+    return ledger->is_whole;
+}

@@ -1,0 +1,735 @@
+/*
+ * Oracle: life, allocations and their expected content, submissions and what the GPU does with
+ * them. oracle_internal.h says what stands where.
+ */
+#include "check/oracle/oracle_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_EXPECTED_BYTES (1 * TiB)
+#define DEFAULT_REPORT_LIMIT   16u
+
+/* ---- Life ---- */
+
+NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_oracle)
+{
+    struct oracle *oracle;
+
+    *out_oracle = NULL;
+    oracle = base_alloc(config->services, sizeof *oracle);
+    if (!oracle)
+        return STATUS_NO_MEMORY;
+    oracle->config = *config;
+    oracle->services = config->services;
+    if (!oracle->config.expected_bytes)
+        oracle->config.expected_bytes = DEFAULT_EXPECTED_BYTES;
+    if (!oracle->config.report_limit)
+        oracle->config.report_limit = DEFAULT_REPORT_LIMIT;
+    oracle->config.expected_bytes = align_up(oracle->config.expected_bytes, PAGE_BYTES);
+    if (range_allocator_init(&oracle->ranges, config->services, 0, oracle->config.expected_bytes,
+                             PAGE_BYTES) != RANGE_OK)
+        goto free_oracle;
+    oracle->expected =
+        page_store_create(config->services, oracle->config.expected_bytes / PAGE_BYTES);
+    if (!oracle->expected)
+        goto fini_ranges;
+    list_init(&oracle->allocations);
+    list_init(&oracle->parts);
+    list_init(&oracle->packets);
+    id_map_init(&oracle->by_id, oracle->services);
+    id_map_init(&oracle->by_handle, oracle->services);
+    id_map_init(&oracle->fences, oracle->services);
+    id_map_init(&oracle->submissions, oracle->services);
+    id_map_init(&oracle->va_chunks, oracle->services);
+    *out_oracle = oracle;
+    return STATUS_SUCCESS;
+
+fini_ranges:
+    range_allocator_fini(&oracle->ranges);
+free_oracle:
+    base_free(config->services, oracle, sizeof *oracle);
+    return STATUS_NO_MEMORY;
+}
+
+static size_t submission_bytes(unsigned reference_count)
+{
+    return sizeof(struct submission) + reference_count * sizeof(struct submission_reference);
+}
+
+static void free_submission(struct oracle *oracle, struct submission *submission)
+{
+    for (unsigned i = 0; i < submission->reference_count; i++)
+        allocation_put(oracle, submission->references[i].allocation);
+    if (oracle->last_submission == submission)
+        oracle->last_submission = NULL;
+    base_free(oracle->services, submission, submission_bytes(submission->reference_count));
+}
+
+static void unbind(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    if (!allocation->is_bound)
+        return;
+    id_map_remove(&oracle->by_handle, allocation->handle);
+    allocation->is_bound = false;
+    allocation_put(oracle, allocation);
+}
+
+void oracle_destroy(struct oracle *oracle)
+{
+    struct oracle_allocation *allocation;
+    struct oracle_allocation *following;
+    struct submission *submission;
+    size_t position = 0;
+
+    if (!oracle)
+        return;
+    oracle_forget_paging(oracle);
+    while ((submission = id_map_next(&oracle->submissions, &position)))
+        free_submission(oracle, submission);
+    list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation,
+                        link) {
+        allocation_get(allocation);
+        unbind(oracle, allocation);
+        if (allocation->is_live)
+            oracle_allocation_freed(oracle, allocation->id);
+        ASSERT(allocation->reference_count == 1);
+        allocation_put(oracle, allocation);
+    }
+    range_allocator_fini(&oracle->ranges);
+    id_map_fini(&oracle->by_id);
+    id_map_fini(&oracle->by_handle);
+    oracle_forget_fences(oracle);
+    id_map_fini(&oracle->submissions);
+    id_map_fini(&oracle->va_chunks);
+    page_store_destroy(oracle->expected);
+    base_free(oracle->services, oracle, sizeof *oracle);
+}
+
+const struct oracle_counters *oracle_counters(const struct oracle *oracle)
+{
+    return &oracle->counters;
+}
+
+uint64_t oracle_event(const struct oracle *oracle)
+{
+    return oracle->config.event ? oracle->config.event(oracle->config.context)
+                                : oracle->event_count;
+}
+
+/* ---- Allocations ---- */
+
+/* Zero, as it was left, or what else there is at first. */
+static NTSTATUS take_range(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    struct range_request request = {.size = allocation->page_count * PAGE_BYTES};
+    uint64_t address;
+
+    switch (range_allocator_take(&oracle->ranges, &request, &address)) {
+    case RANGE_OK:
+        allocation->expected_page = address / PAGE_BYTES;
+        if (oracle->config.initial_pattern)
+            page_store_fill(oracle->expected, address, request.size,
+                            oracle->config.initial_pattern);
+        return STATUS_SUCCESS;
+    case RANGE_NO_MEMORY:
+        return STATUS_NO_MEMORY;
+    default:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+}
+
+static void release_range(struct oracle *oracle, const struct oracle_allocation *allocation)
+{
+    uint64_t address = allocation->expected_page * PAGE_BYTES;
+    uint64_t bytes = allocation->page_count * PAGE_BYTES;
+    enum range_status status;
+
+    page_store_fill(oracle->expected, address, bytes, 0);
+    status = range_allocator_release(&oracle->ranges, address, bytes);
+    ASSERT(status == RANGE_OK);
+    (void)status;
+}
+
+NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t bytes,
+                                   const char *name)
+{
+    struct oracle_allocation *allocation;
+    NTSTATUS status;
+
+    ASSERT(bytes && !id_map_find(&oracle->by_id, id));
+    if (bytes > oracle->config.expected_bytes)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    allocation = base_alloc(oracle->services, sizeof *allocation);
+    if (!allocation)
+        return STATUS_NO_MEMORY;
+    allocation->id = id;
+    allocation->bytes = bytes;
+    allocation->page_count = bytes_to_pages(bytes);
+    allocation->reference_count = 1;
+    allocation->is_live = true;
+    snprintf(allocation->name, sizeof allocation->name, "%s", name ? name : "");
+    status = take_range(oracle, allocation);
+    if (!NT_SUCCESS(status))
+        goto free_allocation;
+    if (!id_map_set(&oracle->by_id, id, allocation)) {
+        status = STATUS_NO_MEMORY;
+        goto release_range;
+    }
+    list_push_back(&oracle->allocations, &allocation->link);
+    oracle->announced = allocation;
+    return STATUS_SUCCESS;
+
+release_range:
+    release_range(oracle, allocation);
+free_allocation:
+    base_free(oracle->services, allocation, sizeof *allocation);
+    return status;
+}
+
+void allocation_get(struct oracle_allocation *allocation)
+{
+    allocation->reference_count++;
+}
+
+static size_t undefined_words(const struct oracle_allocation *allocation)
+{
+    return (size_t)div_round_up(allocation->page_count, 64);
+}
+
+void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    const struct base_services *services = oracle->services;
+
+    if (--allocation->reference_count)
+        return;
+    list_remove(&allocation->link);
+    release_range(oracle, allocation);
+    base_free_array(services, allocation->locations, allocation->page_count, sizeof(uint64_t));
+    base_free_array(services, allocation->backing, allocation->page_count, sizeof(uint64_t));
+    base_free_array(services, allocation->undefined, undefined_words(allocation), sizeof(uint64_t));
+    base_free(services, allocation, sizeof *allocation);
+}
+
+static struct oracle_allocation *find_allocation(const struct oracle *oracle, uint64_t id)
+{
+    struct oracle_allocation *allocation = id_map_find(&oracle->by_id, id);
+
+    ASSERT(allocation);
+    return allocation;
+}
+
+void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory,
+                                 bool is_swizzled)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+
+    ASSERT(!allocation->locations && !allocation->operation_count);
+    allocation->layout = page_in_memory;
+    allocation->is_swizzled = is_swizzled;
+}
+
+void oracle_allocation_pitched(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory)
+{
+    oracle_allocation_reordered(oracle, id, page_in_memory, false);
+    find_allocation(oracle, id)->is_pitched = true;
+}
+
+void oracle_allocation_freed(struct oracle *oracle, uint64_t id)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+
+    if (oracle->announced == allocation)
+        oracle->announced = NULL;
+    id_map_remove(&oracle->by_id, id);
+    allocation->is_live = false;
+    allocation_put(oracle, allocation);
+}
+
+void oracle_handle_created(struct oracle *oracle, uint64_t handle)
+{
+    struct oracle_allocation *allocation = oracle->announced;
+    struct oracle_allocation *former = id_map_find(&oracle->by_handle, handle);
+
+    if (former)
+        unbind(oracle, former);
+    if (!allocation)
+        return;
+    oracle->announced = NULL;
+    if (!id_map_set(&oracle->by_handle, handle, allocation)) {
+        oracle->counters.lost_operations++;
+        oracle->is_blind = true;
+        return;
+    }
+    allocation->handle = handle;
+    allocation->is_bound = true;
+    allocation_get(allocation);
+}
+
+NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const void *handle)
+{
+    struct oracle_allocation *former = find_allocation(oracle, id);
+    struct oracle_allocation *announced = oracle->announced;
+    char name[NAME_BYTES];
+    NTSTATUS status;
+
+    id_map_remove(&oracle->by_id, id);
+    snprintf(name, sizeof name, "%s", former->name);
+    status = oracle_allocation_created(oracle, id, former->bytes, name);
+    if (!NT_SUCCESS(status)) {
+        bool is_back = id_map_set(&oracle->by_id, id, former);
+
+        ASSERT(is_back); /* where it was there is room for it */
+        (void)is_back;
+        return status;
+    }
+    oracle_handle_created(oracle, (uint64_t)(uintptr_t)handle);
+    oracle->announced = announced;
+    find_allocation(oracle, id)->layout = former->layout;
+    find_allocation(oracle, id)->is_swizzled = former->is_swizzled;
+    find_allocation(oracle, id)->is_pitched = former->is_pitched;
+    oracle_content_lost(oracle, id);
+    former->is_live = false;
+    allocation_put(oracle, former);
+    return STATUS_SUCCESS;
+}
+
+void oracle_instance_ended(struct oracle *oracle, const void *handle)
+{
+    struct oracle_allocation *allocation =
+        id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)handle);
+
+    if (allocation)
+        unbind(oracle, allocation);
+}
+
+void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
+{
+    struct oracle_allocation *allocation = id_map_find(&oracle->by_handle, handle);
+
+    if (!allocation)
+        return;
+    /* The workload has not freed it: it could not be made in the end, and is tried again. */
+    if (allocation->is_live && !oracle->announced)
+        oracle->announced = allocation;
+    unbind(oracle, allocation);
+}
+
+/* ---- Undefined content ---- */
+
+/* Room for a bit a page; false when the allocation is not followed any more. */
+static bool ensure_undefined(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    if (allocation->undefined)
+        return true;
+    allocation->undefined =
+        base_alloc_array(oracle->services, undefined_words(allocation), sizeof(uint64_t));
+    if (allocation->undefined)
+        return true;
+    oracle->counters.lost_operations++;
+    allocation->is_unfollowed = true;
+    return false;
+}
+
+void oracle_content_lost(struct oracle *oracle, uint64_t id)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+
+    if (ensure_undefined(oracle, allocation))
+        memset(allocation->undefined, 0xff, undefined_words(allocation) * sizeof(uint64_t));
+    /* Its pages went with it, and belong to others: where it is next, the next operation tells. */
+    for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++)
+        allocation->locations[page] = allocation->backing[page] = LOCATION_UNKNOWN;
+}
+
+void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page)
+{
+    oracle->counters.lost_pages++;
+    if (ensure_undefined(oracle, allocation))
+        allocation->undefined[page / 64] |= UINT64_C(1) << (page % 64);
+}
+
+void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
+{
+    find_allocation(oracle, id)->is_offered = is_offered;
+}
+
+/* Pages that are wholly written have a content again. */
+static void define_pages(struct oracle_allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    uint64_t end = min_u64(align_up(offset + bytes, PAGE_BYTES), offset + bytes) / PAGE_BYTES;
+
+    if (!allocation->undefined)
+        return;
+    if (offset + bytes == allocation->bytes)
+        end = allocation->page_count;
+    for (uint64_t page = div_round_up(offset, PAGE_BYTES); page < end; page++)
+        allocation->undefined[page / 64] &= ~(UINT64_C(1) << (page % 64));
+}
+
+static void write_expected(struct oracle *oracle, struct oracle_allocation *allocation,
+                           uint64_t offset, uint64_t bytes, uint64_t tag)
+{
+    page_store_write_tag(oracle->expected, allocation->expected_page * PAGE_BYTES + offset, bytes,
+                         tag);
+    define_pages(allocation, offset, bytes);
+}
+
+/* ---- The CPU ---- */
+
+static bool lies_inside(const struct oracle_allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    return offset <= allocation->bytes && bytes <= allocation->bytes - offset;
+}
+
+/* The pages of [offset, + bytes) follow each other from the page of address on. */
+static void learn(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t offset,
+                  struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    uint64_t page = offset / PAGE_BYTES;
+    uint64_t end = div_round_up(offset + bytes, PAGE_BYTES);
+    uint64_t location = location_in(oracle, store, address / PAGE_BYTES);
+
+    if (!location || !ensure_locations(oracle, allocation))
+        return;
+    for (; page < end; page++)
+        allocation->locations[page] = location++;
+}
+
+void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
+                      uint64_t address, uint64_t bytes, uint64_t tag)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool is_inside = lies_inside(allocation, offset, bytes);
+
+    ASSERT(is_inside);
+    ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
+    learn(oracle, allocation, offset, store, address, bytes);
+    write_expected(oracle, allocation, offset, bytes, tag);
+}
+
+void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
+                     uint64_t address, uint64_t bytes)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool is_inside = lies_inside(allocation, offset, bytes);
+
+    ASSERT(is_inside);
+    ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
+    learn(oracle, allocation, offset, store, address, bytes);
+    compare_bytes(oracle, allocation, offset, store, address, bytes,
+                  &(struct occasion){.kind = OCCASION_CPU});
+}
+
+/* ---- Submissions ---- */
+
+NTSTATUS oracle_submission(struct oracle *oracle, uint64_t token, unsigned reference_count,
+                           const struct oracle_reference *references)
+{
+    struct submission *submission;
+
+    ASSERT(!id_map_find(&oracle->submissions, token));
+    submission = base_alloc(oracle->services, submission_bytes(reference_count));
+    if (!submission)
+        return STATUS_NO_MEMORY;
+    submission->token = token;
+    submission->reference_count = reference_count;
+    if (!id_map_set(&oracle->submissions, token, submission)) {
+        base_free(oracle->services, submission, submission_bytes(reference_count));
+        return STATUS_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < reference_count; i++) {
+        struct oracle_allocation *allocation = find_allocation(oracle, references[i].allocation);
+
+        ASSERT(lies_inside(allocation, references[i].offset, references[i].bytes));
+        submission->references[i].told = references[i];
+        submission->references[i].allocation = allocation;
+        allocation_get(allocation);
+    }
+    return STATUS_SUCCESS;
+}
+
+static struct submission *find_submission(struct oracle *oracle, uint64_t token)
+{
+    if (!oracle->last_submission || oracle->last_submission->token != token)
+        oracle->last_submission = id_map_find(&oracle->submissions, token);
+    return oracle->last_submission;
+}
+
+static void coverage_problem(struct oracle *oracle, struct submission *submission, uint32_t index,
+                             const char *verb, uint64_t done, uint64_t wanted)
+{
+    const struct submission_reference *reference = &submission->references[index];
+
+    oracle_problem(
+        oracle, ORACLE_COVERAGE, reference->allocation, submission, reference->told.offset + done,
+        "submission 0x%llx: reference %u (%s, 0x%llx bytes at 0x%llx) was %s up to "
+        "0x%llx, and the next part was at 0x%llx",
+        (unsigned long long)submission->token, index, reference->allocation->name,
+        (unsigned long long)reference->told.bytes, (unsigned long long)reference->told.offset, verb,
+        (unsigned long long)done, (unsigned long long)wanted);
+}
+
+void oracle_submission_retired(struct oracle *oracle, uint64_t token)
+{
+    struct submission *submission = find_submission(oracle, token);
+
+    ASSERT(submission);
+    if (submission->begin_count == 0 || submission->begin_count != submission->end_count) {
+        oracle_problem(oracle, ORACLE_RUN_COUNT, NULL, submission, 0,
+                       "submission 0x%llx was reported complete, and the GPU has begun it %u times "
+                       "and ended it %u times",
+                       (unsigned long long)token, submission->begin_count, submission->end_count);
+    }
+    for (unsigned i = 0; i < submission->reference_count && submission->end_count; i++) {
+        const struct submission_reference *reference = &submission->references[i];
+        uint64_t bytes = reference->told.bytes;
+
+        if (reference->told.is_read && reference->read_bytes != bytes)
+            coverage_problem(oracle, submission, i, "read", reference->read_bytes, bytes);
+        if (reference->told.is_written && reference->written_bytes != bytes)
+            coverage_problem(oracle, submission, i, "written", reference->written_bytes, bytes);
+    }
+    oracle->counters.submissions++;
+    id_map_remove(&oracle->submissions, token);
+    free_submission(oracle, submission);
+}
+
+void oracle_submission_cancelled(struct oracle *oracle, uint64_t token)
+{
+    struct submission *submission = id_map_remove(&oracle->submissions, token);
+
+    ASSERT(submission);
+    free_submission(oracle, submission);
+}
+
+/* ---- The GPU ---- */
+
+void oracle_render_begin(struct oracle *oracle, uint64_t token, uint32_t node)
+{
+    struct submission *submission = find_submission(oracle, token);
+
+    if (!submission) {
+        oracle_problem(
+            oracle, ORACLE_RUN_COUNT, NULL, NULL, 0,
+            "node %u runs submission 0x%llx, which has ended, was given up in a reset, or was "
+            "not to run (NullRendering)",
+            node, (unsigned long long)token);
+        return;
+    }
+    if (submission->begin_count++) {
+        oracle_problem(oracle, ORACLE_RUN_COUNT, NULL, submission, 0,
+                       "node %u runs submission 0x%llx for the second time", node,
+                       (unsigned long long)token);
+    }
+    for (unsigned i = 0; i < submission->reference_count; i++) {
+        submission->references[i].read_bytes = 0;
+        submission->references[i].written_bytes = 0;
+    }
+}
+
+/*
+ * The reference that a run is of; *done counts its bytes so far. NULL, after a report, when the
+ * submission has no such reference or the run lies outside it.
+ */
+static struct submission_reference *enter_run(struct oracle *oracle, uint64_t token, uint32_t index,
+                                              uint64_t offset, uint64_t bytes, bool is_write)
+{
+    struct submission *submission = find_submission(oracle, token);
+    struct submission_reference *reference;
+    uint64_t *done;
+
+    if (!submission)
+        return NULL; /* told at its beginning */
+    if (index >= submission->reference_count) {
+        oracle_problem(oracle, ORACLE_COVERAGE, NULL, submission, 0,
+                       "submission 0x%llx has %u references, and the GPU uses number %u",
+                       (unsigned long long)token, submission->reference_count, index);
+        return NULL;
+    }
+    reference = &submission->references[index];
+    done = is_write ? &reference->written_bytes : &reference->read_bytes;
+    if (offset != *done)
+        coverage_problem(oracle, submission, index, is_write ? "written" : "read", *done, offset);
+    *done = offset + bytes;
+    if (offset > reference->told.bytes || bytes > reference->told.bytes - offset) {
+        coverage_problem(oracle, submission, index, is_write ? "written" : "read", offset,
+                         offset + bytes);
+        return NULL;
+    }
+    return reference;
+}
+
+/* Number of leading locations that are known: all of them, mostly, so eight at a time. */
+static uint64_t located_run(const uint64_t *locations, uint64_t count)
+{
+    uint64_t i = 0;
+
+    for (; i + 8 <= count; i += 8) {
+        uint64_t are_located = UINT64_MAX;
+
+        /* Of the two bits of the kind one is set: it is system or local memory. */
+        for (uint64_t j = 0; j < 8; j++)
+            are_located &= locations[i + j] ^ locations[i + j] << 1;
+        if (!(are_located >> 63))
+            break;
+    }
+    while (i < count && is_located(locations[i]))
+        i++;
+    return i;
+}
+
+/* Page by page: an access may begin where something was learnt before, and go on where nothing was. */
+static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *allocation,
+                             uint64_t offset, struct page_store *store, uint64_t address,
+                             uint64_t bytes)
+{
+    uint64_t page = offset / PAGE_BYTES;
+    uint64_t end = div_round_up(offset + bytes, PAGE_BYTES);
+    uint64_t location = location_in(oracle, store, address / PAGE_BYTES);
+
+    if (!location || !ensure_locations(oracle, allocation))
+        return;
+    for (; page < end; page++, location++) {
+        uint64_t known = located_run(allocation->locations + page, end - page);
+
+        page += known;
+        location += known;
+        if (page < end)
+            allocation->locations[page] = location;
+    }
+}
+
+/* Written where a packet that has not retired yet brought it: the content is there now. */
+static void learn_if_moving(struct oracle *oracle, struct oracle_allocation *allocation,
+                            uint64_t offset, struct page_store *store, uint64_t address,
+                            uint64_t bytes)
+{
+    if (allocation->operation_count && store == oracle->config.local)
+        learn(oracle, allocation, offset, store, address, bytes);
+}
+
+void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
+                        uint64_t offset_in_ref, struct page_store *store, uint64_t address,
+                        uint64_t bytes)
+{
+    struct submission_reference *reference =
+        enter_run(oracle, token, index, offset_in_ref, bytes, false);
+    struct occasion occasion = {.kind = OCCASION_RENDER, .token = token, .index = index};
+    uint64_t offset;
+
+    if (!reference)
+        return;
+    offset = reference->told.offset + offset_in_ref;
+    if (store)
+        learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
+    if (store && is_aligned(offset | address | bytes, PAGE_BYTES) &&
+        location_in(oracle, store, address / PAGE_BYTES)) {
+        compare_pages(oracle, reference->allocation, offset / PAGE_BYTES, bytes / PAGE_BYTES,
+                      location_in(oracle, store, address / PAGE_BYTES), &occasion);
+    } else {
+        compare_bytes(oracle, reference->allocation, offset, store, address, bytes, &occasion);
+    }
+}
+
+void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
+                         uint64_t offset_in_ref, struct page_store *store, uint64_t address,
+                         uint64_t bytes)
+{
+    struct submission_reference *reference =
+        enter_run(oracle, token, index, offset_in_ref, bytes, true);
+    uint64_t offset;
+
+    if (!reference)
+        return;
+    offset = reference->told.offset + offset_in_ref;
+    if (store) {
+        learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
+        learn_if_moving(oracle, reference->allocation, offset, store, address, bytes);
+        return;
+    }
+    oracle_problem(oracle, ORACLE_WRITE_LOST, reference->allocation, NULL, offset,
+                   "%s (allocation %llu): submission 0x%llx, reference %u: the write of 0x%llx "
+                   "bytes at 0x%llx went through a zero entry",
+                   reference->allocation->name, (unsigned long long)reference->allocation->id,
+                   (unsigned long long)token, index, (unsigned long long)bytes,
+                   (unsigned long long)offset);
+}
+
+void oracle_render_piece_end(struct oracle *oracle, uint64_t token)
+{
+    struct submission *submission = find_submission(oracle, token);
+
+    for (unsigned i = 0; submission && i < submission->reference_count; i++) {
+        struct submission_reference *reference = &submission->references[i];
+
+        if (!reference->told.is_written || reference->is_expected ||
+            reference->written_bytes != reference->told.bytes)
+            continue;
+        write_expected(oracle, reference->allocation, reference->told.offset, reference->told.bytes,
+                       reference->told.key);
+        reference->is_expected = true;
+    }
+}
+
+void oracle_render_end(struct oracle *oracle, uint64_t token)
+{
+    struct submission *submission = find_submission(oracle, token);
+
+    if (!submission)
+        return;
+    submission->end_count++;
+    for (unsigned i = 0; i < submission->reference_count; i++) {
+        struct submission_reference *reference = &submission->references[i];
+
+        if (reference->told.is_written && !reference->is_expected)
+            write_expected(oracle, reference->allocation, reference->told.offset,
+                           reference->told.bytes, reference->told.key);
+        reference->is_expected = false;
+    }
+}
+
+/* ---- Look ---- */
+
+bool oracle_find_page(const struct oracle *oracle, uint64_t id, uint64_t page,
+                      struct page_store **out_store, uint64_t *out_page)
+{
+    const struct oracle_allocation *allocation = find_allocation(oracle, id);
+    uint64_t location = LOCATION_UNKNOWN;
+
+    ASSERT(page < allocation->page_count);
+    if (allocation->locations)
+        location = allocation->locations[page];
+    *out_store = location_store(oracle, location);
+    *out_page = *out_store ? location_page(location) : 0;
+    return *out_store != NULL;
+}
+
+bool oracle_check(const struct oracle *oracle)
+{
+    const struct oracle_allocation *allocation;
+    size_t live_count = 0;
+    size_t bound_count = 0;
+
+    list_for_each (allocation, &oracle->allocations, struct oracle_allocation, link) {
+        live_count += allocation->is_live;
+        bound_count += allocation->is_bound;
+        ASSERT(allocation->reference_count >=
+               (uint64_t)allocation->is_live + allocation->is_bound + allocation->operation_count);
+        ASSERT(!allocation->is_bound ||
+               id_map_find(&oracle->by_handle, allocation->handle) == allocation);
+        ASSERT(!allocation->is_live || id_map_find(&oracle->by_id, allocation->id) == allocation);
+        ASSERT(!allocation->locations == !allocation->backing);
+        for (uint64_t i = 0; allocation->locations && i < allocation->page_count; i++) {
+            uint64_t location = allocation->locations[i];
+            const struct page_store *store = location_store(oracle, location);
+
+            ASSERT(!store || location_page(location) < page_store_page_count(store));
+            (void)store;
+        }
+    }
+    ASSERT(!range_allocator_check(&oracle->ranges));
+    ASSERT(range_allocator_live_count(&oracle->ranges) == list_count(&oracle->allocations));
+    ASSERT(live_count == oracle->by_id.count && bound_count == oracle->by_handle.count);
+    return live_count == oracle->by_id.count && bound_count == oracle->by_handle.count;
+}

@@ -1,0 +1,341 @@
+/*
+ * Oracle internals, shared by oracle.c (life, the workload and the GPU), oracle_compare.c (looking
+ * and reporting), oracle_operation.c (what a call says), oracle_paging.c (the shadow: packets,
+ * places), oracle_slots.c (apertures) and oracle_layer.c (the miniport).
+ *
+ * Place   check. Nobody else includes this.
+ * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page, from
+ *         the first time that anything is known of it, and next to it the system page that held
+ *         the page before it went to local memory: what a discard falls back to.
+ *
+ *         Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
+ *         takes those it covers; packets wait in submission order until their fence is reported.
+ */
+#ifndef DRYDOCK_CHECK_ORACLE_INTERNAL_H
+#define DRYDOCK_CHECK_ORACLE_INTERNAL_H
+
+#include "check/ledger/id_map.h"
+#include "check/oracle/oracle.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+
+#include "base/assert.h"
+
+#define MAX_SEGMENTS 32u
+#define NAME_BYTES   48u
+
+/* ---- Locations ---- */
+
+#define LOCATION_PAGE_MASK ((UINT64_C(1) << 62) - 1)
+#define LOCATION_UNKNOWN   UINT64_C(0)
+#define LOCATION_SYSTEM    (UINT64_C(1) << 62)
+#define LOCATION_LOCAL     (UINT64_C(2) << 62)
+#define LOCATION_DROPPED   (UINT64_C(3) << 62) /* discarded, and no copy is known */
+
+static inline uint64_t location_kind(uint64_t location)
+{
+    return location & ~LOCATION_PAGE_MASK;
+}
+
+/* There is a page with the content; it is not known which otherwise, or there is none. */
+static inline bool is_located(uint64_t location)
+{
+    return location != LOCATION_UNKNOWN && location != LOCATION_DROPPED;
+}
+
+static inline uint64_t location_page(uint64_t location)
+{
+    return location & LOCATION_PAGE_MASK;
+}
+
+/* ---- Objects ---- */
+
+struct oracle_allocation {
+    struct list link; /* all that are known */
+    uint64_t id;
+    uint64_t bytes;
+    uint64_t page_count;
+    uint64_t expected_page; /* its first one in the expected store */
+    uint64_t *locations;    /* NULL: nothing is known */
+    uint64_t *backing;
+    uint64_t *undefined;      /* a bit a page, NULL: all defined */
+    uint64_t reference_count; /* alive, bound, submissions, operations */
+    uint64_t operation_count; /* built and not retired */
+    uint64_t last_loss;       /* the reset, counted from 1, that took pages of it last; 0: none */
+    uint64_t handle;          /* hAllocation, when is_bound */
+    oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
+    bool is_swizzled;         /* ... and, unless it is unswizzled, elsewhere */
+    bool is_pitched;          /* its layout is that of segments with PitchAlignment alone */
+    bool is_live;
+    bool is_offered; /* its content may be nowhere */
+    bool is_bound;
+    bool is_reported;
+    bool is_noticed;    /* NOTIFY_RESIDENCY said that it is resident */
+    bool is_unfollowed; /* no memory to follow it: nothing is compared any more */
+    char name[NAME_BYTES];
+};
+
+struct submission_reference {
+    struct oracle_reference told;
+    struct oracle_allocation *allocation;
+    uint64_t read_bytes; /* of the run that is going on, or of the last one */
+    uint64_t written_bytes;
+    bool is_expected; /* what it wrote, since a piece of the render ended */
+};
+
+struct submission {
+    uint64_t token;
+    unsigned begin_count;
+    unsigned end_count;
+    bool is_reported;
+    unsigned reference_count;
+    struct submission_reference references[];
+};
+
+struct aperture {
+    uint64_t *slots; /* a location each; NULL before the first map */
+    uint64_t slot_count;
+};
+
+/* 512 pages of the paging process's address space. */
+#define VA_CHUNK_PAGES 512u
+struct va_chunk {
+    uint64_t locations[VA_CHUNK_PAGES];
+};
+
+enum operation_effect {
+    EFFECT_PLACE,   /* the pages are at the destination now                       */
+    EFFECT_LEARN,   /* they are there, if nothing better was known                */
+    EFFECT_DISCARD, /* they are no longer in local memory                         */
+    EFFECT_NOTICE,  /* nothing: the driver is told that they are there            */
+    EFFECT_SHOWN,   /* nothing: the driver is shown them there, in the paging process */
+    EFFECT_FAREWELL /* nothing: the driver is told that they go                   */
+};
+
+struct paging_operation {
+    struct list link; /* in its packet */
+    struct oracle_allocation *allocation;
+    enum operation_effect effect;
+    unsigned operation; /* DXGK_OPERATION_* */
+    uint64_t event;     /* when it was built */
+    /* As it was then: what it points at is gone. */
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    bool has_list;          /* a side of the transfer is a page list: */
+    uint64_t list_page;     /* ... its page at the index at which the transfer begins */
+    bool list_is_scattered; /* ... and those behind do not follow it */
+    bool is_repeated;       /* it took more than one call */
+    uint64_t first_page;
+    uint64_t page_count;
+    bool is_linear; /* locations[0] + i, else locations[i] */
+    uint64_t location_count;
+    uint64_t locations[];
+};
+
+/* What one call wrote. */
+struct paging_part {
+    struct list link;
+    uint64_t buffer; /* number of the buffer it stands in */
+    uint32_t bytes;
+    struct paging_operation *operation; /* owned; NULL when the operation goes on, or is not ours */
+};
+
+struct paging_packet {
+    struct list link;
+    struct list operations;
+    uint64_t event;
+    uint32_t fence;
+    unsigned node;
+};
+
+struct oracle {
+    struct oracle_config config;
+    const struct base_services *services;
+    ULONG interface_version; /* of the driver */
+    struct page_store *expected;
+    struct range_allocator ranges; /* of the expected store, in bytes */
+
+    struct list allocations;
+    struct id_map by_id;
+    struct id_map by_handle;
+    struct oracle_allocation *announced; /* the next that DxgkDdiCreateAllocation creates */
+
+    struct id_map fences; /* native ones, by handle */
+    bool fences_are_lost; /* for want of memory: not followed any more */
+
+    struct id_map submissions;
+    struct submission *last_submission; /* of the last look-up */
+
+    struct oracle_segment segments[MAX_SEGMENTS]; /* by id - 1 */
+    unsigned segment_count;
+    struct aperture apertures[MAX_SEGMENTS];
+
+    bool has_paging_process;
+    uint64_t paging_process;
+    struct id_map va_chunks;     /* by VA / 2 MiB */
+    struct va_chunk *last_chunk; /* found last, under last_chunk_key */
+    uint64_t last_chunk_key;
+
+    uint64_t reset_count;  /* resets and sleeps: local memory lost what it held */
+    bool discards_write;   /* the driver has commands for DISCARD_CONTENT */
+    bool has_parts_before; /* the operation that is being built came back for want of room */
+    struct list parts;
+    struct list packets;
+    uint64_t buffer_number;
+    const uint8_t *buffer_at; /* where the last call stopped */
+    const uint8_t *buffer_end;
+    bool is_blind; /* an operation was lost: places are not known any more */
+
+    bool has_layer;
+    uint64_t event_count;
+    struct oracle_counters counters;
+};
+
+/* ---- oracle.c ---- */
+
+uint64_t oracle_event(const struct oracle *oracle);
+void allocation_get(struct oracle_allocation *allocation);
+void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* Nothing is expected of the page until it is written. */
+void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page);
+
+/* The driver gave or took back an hAllocation. */
+void oracle_handle_created(struct oracle *oracle, uint64_t handle);
+void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle);
+
+/* ---- oracle_compare.c ---- */
+
+/* On what occasion something is looked at. */
+enum occasion_kind {
+    OCCASION_OPERATION,
+    OCCASION_RENDER,
+    OCCASION_CPU,
+    OCCASION_FINAL,
+};
+struct occasion {
+    enum occasion_kind kind;
+    unsigned operation; /* OCCASION_OPERATION: which, when built, with which packet */
+    uint64_t event;
+    const DXGKARG_BUILDPAGINGBUFFER *arg; /* of the operation; NULL: none */
+    const struct paging_operation *by;    /* the operation, NULL: none */
+    uint32_t fence;
+    unsigned node;
+    bool has_packet;
+    uint64_t token; /* OCCASION_RENDER */
+    uint32_t index;
+};
+
+/*
+ * Counts a problem and reports it unless its object has been reported; allocation or submission
+ * may be NULL. page and offset are those of struct oracle_report.
+ */
+void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
+                    struct oracle_allocation *allocation, struct submission *submission,
+                    uint64_t offset, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Whole pages of an allocation against consecutive pages from the location on. */
+void compare_pages(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page,
+                   uint64_t count, uint64_t location, const struct occasion *occasion);
+
+/* Any bytes. A store of NULL reads as zero. */
+void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t offset,
+                   struct page_store *store, uint64_t address, uint64_t bytes,
+                   const struct occasion *occasion);
+
+bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
+bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                    uint64_t page);
+
+/* ---- oracle_blame.c ---- */
+
+/* It was compared: what it could have broken was looked at. */
+void oracle_evaluate(struct oracle *oracle, const struct paging_operation *operation);
+
+#define BLAME_BYTES 160
+/*
+ * Which rule is broken where a page has not what was written last, and a half sentence that says why;
+ * RULE_NONE and "": nothing tells.
+ */
+enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
+                          uint64_t page, struct page_store *store, uint64_t store_page,
+                          const struct occasion *occasion, char text[BLAME_BYTES]);
+
+/* ---- oracle_operation.c ---- */
+
+/* What the call does, by locations; NULL: nothing to content, or it was lost for want of memory. */
+struct paging_operation *describe_operation(struct oracle *oracle,
+                                            const DXGKARG_BUILDPAGINGBUFFER *arg);
+void free_operation(struct oracle *oracle, struct paging_operation *operation);
+
+/* An operation cannot be followed for want of memory: places are not known any more. */
+void lose_operation(struct oracle *oracle);
+
+/* NULL: the driver reported none with that number. */
+const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id);
+
+/* The pages of the allocation have an order of their own in that segment. */
+bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                   unsigned segment_id);
+
+struct page_store *location_store(const struct oracle *oracle, uint64_t location);
+
+/* The address in local memory of part of a memory segment; bytes may be 0. */
+bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
+                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                            uint64_t *out_address);
+
+/* The location of a page of a store; LOCATION_UNKNOWN when it is none of ram or local. */
+uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page);
+
+/* Memory for locations; false when there is none. */
+bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* ---- oracle_paging.c ---- */
+
+/* A call returned STATUS_SUCCESS (is_complete) or wrote a part of an operation. */
+void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, uint32_t bytes,
+                  bool is_complete);
+void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node);
+void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node);
+void oracle_forget_paging(struct oracle *oracle);
+/* What is built or under way will not happen. */
+void oracle_drop_operations(struct oracle *oracle);
+
+/* The location of a system page that the device names: not of one in an MDL. */
+uint64_t device_location(const struct oracle *oracle, uint64_t page);
+
+/* ---- oracle_fence.c ---- */
+
+void oracle_fence_created(struct oracle *oracle, uint64_t handle);
+void oracle_fence_destroyed(struct oracle *oracle, uint64_t handle);
+void oracle_forget_fences(struct oracle *oracle);
+/* The driver has been told of fences: are they there? */
+void oracle_fences_told(struct oracle *oracle,
+                        const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);
+
+/* ---- oracle_reset.c ---- */
+
+/* The adapter has been reset. */
+void oracle_was_reset(struct oracle *oracle);
+
+/* ---- oracle_slots.c ---- */
+
+/* NULL: it is none, or there is no memory to follow it. */
+struct aperture *open_aperture(struct oracle *oracle, unsigned id);
+void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
+void free_slots(struct oracle *oracle);
+
+/* ---- oracle_notice.c ---- */
+
+/* A notice takes effect: the driver's idea of the place against the shadow's. */
+void publish_notice(struct oracle *oracle, const struct paging_operation *operation);
+/* Pages are placed: not while the driver believes the allocation to be somewhere (NTF-004). */
+void check_noticed_move(struct oracle *oracle, const struct paging_operation *operation);
+uint64_t operation_location(const struct paging_operation *operation, uint64_t i);
+
+/* Runs of locations that follow each other; every page once. */
+uint64_t location_run(const uint64_t *locations, uint64_t count);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Finding: what was seen to be wrong, whole enough to be understood without the run.
+ *
+ * Place      check. Made by the checking layer and the oracle, kept by bench, printed by report.
+ * Model      `where` is the path to what is wrong, from the call down to the field; `text` is the
+ *            sentence that stands alone with it; the others are lines for people, empty when there
+ *            is nothing to say. What follows from the rule (sentence, source, bug check) is in the
+ *            rule table, not here. Findings of one cause have the same finding_cause().
+ * Ownership  A value: it owns nothing and holds no pointer.
+ */
+#ifndef DRYDOCK_CHECK_FINDING_H
+#define DRYDOCK_CHECK_FINDING_H
+
+#include "check/rules/rules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FINDING_WHERE_BYTES     112
+#define FINDING_FUNCTION_BYTES  192
+#define FINDING_TEXT_BYTES      640
+#define FINDING_OBJECTS_BYTES   768
+#define FINDING_ARGUMENTS_BYTES 2560
+#define FINDING_BYTES_BYTES     640
+
+/* What a person needs behind the first line. */
+struct finding_detail {
+    uint64_t event;                  /* number of the call, 0: outside of calls */
+    char where[FINDING_WHERE_BYTES]; /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+    char function
+        [FINDING_FUNCTION_BYTES]; /* the driver's: "mygpu.sys!BuildPagingBuffer (mygpu.c:519)" */
+    char objects[FINDING_OBJECTS_BYTES];     /* a line an object, with its last events */
+    char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
+    char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */
+};
+
+struct finding {
+    enum rule_id rule;   /* RULE_NONE: no rule of the catalogue names it */
+    uint64_t object;     /* number of the object that it is about, 0: none */
+    bool is_carried_out; /* what the GPU did shows it: the driver's (rule_is_carried_out()) */
+    char text[FINDING_TEXT_BYTES]; /* "moved 288 bytes; 256 were offered" */
+    struct finding_detail detail;
+};
+
+/*
+ * What findings of one cause have in common: rule and where, but for the numbers of elements in brackets,
+ * and without a rule the text but for its numbers.
+ */
+uint64_t finding_cause(enum rule_id rule, const char *where, const char *text);
+
+#endif

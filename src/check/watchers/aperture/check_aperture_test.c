@@ -1,0 +1,496 @@
+#include "check/rig/test_rig_aperture.h"
+
+/* ---- What the driver does with slots --------------------------------------------------------- */
+
+static void map_ignored(struct rig *rig)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    HANDLE allocation = rig_aperture_allocation(rig);
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, allocation, 8, &frames);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation);
+
+    rig_build(rig, &map);
+    rig_build(rig, &fill);
+    rig_retire(rig);
+}
+
+RULE_BROKEN(APER_001)
+{
+    RIG_ANSWER_WITH(rig_do_nothing);
+    map_ignored(rig);
+}
+
+RULE_KEPT(APER_001)
+{
+    map_ignored(rig);
+}
+
+static NTSTATUS has_no_map(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return STATUS_NOT_SUPPORTED;
+}
+
+static void map_from_the_middle(struct rig *rig)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, rig_aperture_allocation(rig), 8, &frames);
+
+    map.MapApertureSegment.MdlOffset = 4;
+    map.MapApertureSegment.NumberOfPages = 4;
+    rig_build_and_retire(rig, map);
+}
+
+RULE_BROKEN(APER_002)
+{
+    RIG_ANSWER_WITH(rig_ignore_offset);
+    map_from_the_middle(rig);
+    assert_non_null(strstr(rig->last.text, "slot 0x8 of aperture segment 2 shows page 0x100; "));
+    assert_non_null(strstr(rig->last.text, "put page 0x10c there"));
+}
+
+RULE_KEPT(APER_002)
+{
+    map_from_the_middle(rig);
+}
+
+static NTSTATUS do_not_snoop(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    NTSTATUS status = rig_answer_build(rig, arg);
+
+    memset(rig->is_coherent, 0, sizeof rig->is_coherent);
+    return status;
+}
+
+static void map_cached(struct rig *rig)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGK_ALLOCATIONINFO info = {
+        .Flags.Cached = 1, .Flags.CpuVisible = 1, .SupportedWriteSegmentSet = 2};
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, rig_create_allocation(rig, &info), 8, &frames);
+
+    map.MapApertureSegment.Flags.CacheCoherent = 1;
+    rig_build_and_retire(rig, map);
+}
+
+RULE_BROKEN(APER_007)
+{
+    RIG_ANSWER_WITH(do_not_snoop);
+    map_cached(rig);
+}
+
+RULE_KEPT(APER_007)
+{
+    map_cached(rig);
+}
+
+/* It writes commands, and they do nothing. */
+RULE_BROKEN(APER_009)
+{
+    HANDLE allocation = rig_map_some(rig);
+
+    RIG_ANSWER_WITH(rig_keep_slots);
+    rig_build_and_retire(rig, rig_unmap_of(rig, allocation, 8));
+    assert_non_null(strstr(rig->last.text, "put page 0x77, the dummy page, there"));
+}
+
+RULE_KEPT(APER_009)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+}
+
+static void fault_at(struct rig *rig, uint64_t address)
+{
+    check_gpu(rig->check,
+              &(struct check_gpu_event){.kind = CHECK_GPU_FAULT, .node = 1, .address = address});
+}
+
+RULE_BROKEN_IN(APER_010, RIG_PHYSICAL)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    fault_at(rig, (1u << 30) + 8 * 4096);
+}
+
+/* Where nothing was ever mapped a fault is the client's own. */
+RULE_KEPT_IN(APER_010, RIG_PHYSICAL)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    fault_at(rig, (1u << 30) + 100 * 4096);
+}
+
+/* Mapping slots 8 and up, it writes the one behind them, too. */
+static NTSTATUS write_one_more(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    NTSTATUS status = rig_answer_build(rig, arg);
+
+    rig->slots[8 + RIG_PAGES] = 0x500;
+    return status;
+}
+
+static void map_beside(struct rig *rig)
+{
+    struct rig_frames frames = rig_frames_of(0x200);
+    struct rig_frames others = rig_frames_of(0x300);
+
+    rig_build_and_retire(rig,
+                         rig_map_of(rig, rig_aperture_allocation(rig), 8 + RIG_PAGES, &frames));
+    if (rig->told)
+        rig->answer = rig_answer_slots;
+    rig_build_and_retire(rig, rig_map_of(rig, rig_aperture_allocation(rig), 8, &others));
+}
+
+RULE_BROKEN(APER_013)
+{
+    RIG_ANSWER_WITH(write_one_more);
+    rig->answer = NULL;
+    map_beside(rig);
+    assert_non_null(strstr(rig->last.text, "it was right before"));
+}
+
+RULE_KEPT(APER_013)
+{
+    map_beside(rig);
+}
+
+/* The slots are written when the second of two packets runs. */
+static void map_in_two_packets(struct rig *rig, bool is_late)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    HANDLE allocation = rig_aperture_allocation(rig);
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, allocation, 8, &frames);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation);
+    uint64_t slots[RIG_SLOTS];
+    uint32_t first, second;
+
+    rig_build(rig, &map);
+    first = rig_submit(rig);
+    rig_build(rig, &fill);
+    second = rig_submit(rig);
+    memcpy(slots, rig->slots, sizeof slots);
+    if (is_late)
+        memset(rig->slots, 0, sizeof rig->slots);
+    rig_complete(rig, 0, first);
+    memcpy(rig->slots, slots, sizeof slots);
+    rig_complete(rig, 0, second);
+}
+
+RULE_BROKEN(APER_014)
+{
+    map_in_two_packets(rig, true);
+}
+
+RULE_KEPT(APER_014)
+{
+    map_in_two_packets(rig, false);
+}
+
+static NTSTATUS be_busy(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return STATUS_GRAPHICS_ALLOCATION_BUSY;
+}
+
+RULE_BROKEN(APER_015)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, rig_aperture_allocation(rig), 8, &frames);
+
+    RIG_ANSWER_WITH(be_busy);
+    rig_build(rig, &map);
+}
+
+RULE_KEPT(APER_015)
+{
+    rig_map_some(rig);
+}
+
+/* ---- What the system asks -------------------------------------------------------------------- */
+
+RULE_BROKEN(APER_003)
+{
+    rig_map_at(rig, RIG_SLOTS - RIG_PAGES + 1);
+}
+
+RULE_KEPT(APER_003)
+{
+    rig_map_at(rig, RIG_SLOTS - RIG_PAGES);
+}
+
+static void a_list_that_is_too_short_or_not_locked_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig_frames frames = rig_frames_of(0x100);
+        DXGKARG_BUILDPAGINGBUFFER map;
+
+        rig_init(rig, RIG_GPUMMU);
+        map = rig_map_of(rig, rig_aperture_allocation(rig), 8, &frames);
+        if (i)
+            frames.mdl.MdlFlags = 0;
+        else
+            map.MapApertureSegment.MdlOffset = 1;
+        rig->answer = rig_answer_slots;
+        rig->told = (rig_build_function *[]){rig_do_nothing};
+        rig_build(rig, &map);
+        rig_expect_only(rig, RULE_APER_003);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+RULE_BROKEN(APER_004)
+{
+    rig_map_at(rig, 8);
+    rig_map_at(rig, 8 + RIG_PAGES - 1);
+}
+
+RULE_KEPT(APER_004)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    rig_map_at(rig, 8);
+}
+
+RULE_BROKEN(APER_005)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    rig_build_and_retire(rig, rig_map_of(rig, (HANDLE)0x666000, 8, &frames));
+}
+
+RULE_KEPT(APER_005)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
+}
+
+RULE_BROKEN(APER_006)
+{
+    HANDLE allocation = rig_map_some(rig);
+    DXGKARG_BUILDPAGINGBUFFER unmap = rig_unmap_of(rig, allocation, 8);
+
+    unmap.UnmapApertureSegment.hDevice = rig_create_device(rig, rig->process);
+    rig_build_and_retire(rig, unmap);
+}
+
+RULE_KEPT(APER_006)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+}
+
+RULE_BROKEN(APER_008)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGKARG_BUILDPAGINGBUFFER map = rig_map_of(rig, rig_aperture_allocation(rig), 8, &frames);
+
+    map.MapApertureSegment.Flags.CacheCoherent = 1;
+    rig_build_and_retire(rig, map);
+}
+
+RULE_KEPT(APER_008)
+{
+    map_cached(rig);
+}
+
+RULE_BROKEN(APER_011)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    rig->dummy[100] = 1;
+}
+
+RULE_KEPT(APER_011)
+{
+    rig->dummy[100] = 1; /* it holds what it holds */
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+}
+
+static void another_dummy_page_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE allocation;
+    DXGKARG_BUILDPAGINGBUFFER unmap;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    allocation = rig_map_some(rig);
+    unmap = rig_unmap_of(rig, allocation, 8);
+    unmap.UnmapApertureSegment.NumberOfPages = 4;
+    rig_build_and_retire(rig, unmap);
+    rig_expect_only(rig, RULE_NONE);
+    unmap.UnmapApertureSegment.OffsetInPages = 12;
+    unmap.UnmapApertureSegment.DummyPage.QuadPart += 4096;
+    rig_build_and_retire(rig, unmap);
+    rig_expect_only(rig, RULE_APER_011);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* A client's packet uses slot 8; whether it retires before the slot is unmapped is the test's. */
+static void unmap_behind_a_packet(struct rig *rig, bool is_retired)
+{
+    HANDLE allocation = rig_map_some(rig);
+    DXGK_ALLOCATIONLIST list = {.SegmentId = RIG_APERTURE,
+                                .PhysicalAddress.QuadPart = (1u << 30) + 8 * 4096};
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+    DXGKARG_PATCH patch = {
+        .hContext = rig->context,
+        .pDmaBuffer = rig->buffer,
+        .DmaBufferSize = RIG_BUFFER_BYTES,
+        .DmaBufferPhysicalAddress = packet.DmaBufferPhysicalAddress,
+        .DmaBufferSubmissionEndOffset = RIG_CLIENT_BYTES,
+        .pDmaBufferPrivateData = rig->private_data,
+        .DmaBufferPrivateDataSize = RIG_PRIVATE_BYTES,
+        .DmaBufferPrivateDataSubmissionEndOffset = RIG_PRIVATE_BYTES,
+        .pAllocationList = &list,
+        .AllocationListSize = 1,
+        .SubmissionFenceId = packet.SubmissionFenceId,
+    };
+    unsigned irql = rig->irql;
+
+    rig->irql = DISPATCH_LEVEL;
+    miniport_patch(rig->top, NULL, &patch);
+    rig->irql = irql;
+    rig_submit_packet(rig, &packet);
+    if (is_retired)
+        rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    rig_build_and_retire(rig, rig_unmap_of(rig, allocation, 8));
+}
+
+RULE_BROKEN_IN(APER_012, RIG_PHYSICAL)
+{
+    unmap_behind_a_packet(rig, false);
+}
+
+RULE_KEPT_IN(APER_012, RIG_PHYSICAL)
+{
+    unmap_behind_a_packet(rig, true);
+}
+
+RULE_BROKEN(APER_016)
+{
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 9));
+}
+
+RULE_KEPT(APER_016)
+{
+    HANDLE allocation = rig_map_some(rig);
+    DXGKARG_BUILDPAGINGBUFFER unmap = rig_unmap_of(rig, allocation, 8);
+
+    unmap.UnmapApertureSegment.NumberOfPages = 3;
+    rig_build_and_retire(rig, unmap);
+    unmap.UnmapApertureSegment.OffsetInPages = 11;
+    unmap.UnmapApertureSegment.NumberOfPages = 5;
+    rig_build_and_retire(rig, unmap);
+}
+
+static void set_commit_limit(struct rig *rig, SIZE_T pages)
+{
+    DXGK_DRIVERCAPS caps;
+
+    rig->caps.ApertureSegmentCommitLimit = pages * 4096;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+}
+
+RULE_BROKEN(APER_017)
+{
+    set_commit_limit(rig, 2 * RIG_PAGES - 1);
+    rig_map_at(rig, 8);
+    rig_map_at(rig, 80);
+}
+
+RULE_KEPT(APER_017)
+{
+    set_commit_limit(rig, 2 * RIG_PAGES);
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    rig_map_at(rig, 8);
+    rig_map_at(rig, 80);
+}
+
+RULE_BROKEN(APER_018)
+{
+    rig_map_some(rig);
+    miniport_reset_from_timeout(rig->top, NULL);
+    miniport_restart_from_timeout(rig->top, NULL);
+    rig_new_buffer(rig);
+    rig_map_at(rig, 8);
+}
+
+RULE_KEPT(APER_018)
+{
+    HANDLE allocation = rig_map_some(rig);
+    DXGKARG_BUILDPAGINGBUFFER unmap = rig_unmap_of(rig, allocation, 8);
+
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_new_buffer(rig);
+    rig_build(rig, &unmap);
+    miniport_restart_from_timeout(rig->top, NULL);
+    rig_retire(rig);
+    rig_map_at(rig, 8);
+}
+
+/* ---- How it is looked at --------------------------------------------------------------------- */
+
+static void a_driver_that_says_it_cannot_map_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct rig_frames frames = rig_frames_of(0x100);
+    DXGKARG_BUILDPAGINGBUFFER map;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    map = rig_map_of(rig, rig_aperture_allocation(rig), 8, &frames);
+    rig->answer = rig_answer_slots;
+    rig->told = (rig_build_function *[]){has_no_map};
+    rig_build(rig, &map);
+    rig_expect_only(rig, RULE_APER_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_slot_that_changes_by_itself_is_found_at_the_end(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+        rig_init(rig, RIG_GPUMMU);
+        rig_map_some(rig);
+        rig->slots[11] = 0;
+        if (sleeps)
+            miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+        check_end(rig->check, true);
+        assert_int_equal(rig->counts.broken[RULE_APER_013], !sleeps);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(APER_001),
+        RULE_PAIR(APER_002),
+        RULE_PAIR(APER_003),
+        RULE_PAIR(APER_004),
+        RULE_PAIR(APER_005),
+        RULE_PAIR(APER_006),
+        RULE_PAIR(APER_007),
+        RULE_PAIR(APER_008),
+        RULE_PAIR(APER_009),
+        RULE_PAIR(APER_010),
+        RULE_PAIR(APER_011),
+        RULE_PAIR(APER_012),
+        RULE_PAIR(APER_013),
+        RULE_PAIR(APER_014),
+        RULE_PAIR(APER_015),
+        RULE_PAIR(APER_016),
+        RULE_PAIR(APER_017),
+        RULE_PAIR(APER_018),
+        cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
+        cmocka_unit_test(another_dummy_page_is_found),
+        cmocka_unit_test(a_driver_that_says_it_cannot_map_is_found),
+        cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

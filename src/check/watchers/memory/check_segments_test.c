@@ -1,0 +1,513 @@
+#include "check/rig/test_rig.h"
+
+/* Queries the segments again: the driver reports what the test has changed. */
+static void report(struct rig *rig)
+{
+    rig_query_segments(rig);
+}
+
+static void change_and_report(struct rig *rig, void (*change)(DXGK_SEGMENTDESCRIPTOR4 *segments))
+{
+    change(rig->segments);
+    report(rig);
+}
+
+/* Segment 1 or 2 is otherwise: this breaks the rule, and the neighbour keeps it. */
+#define DESCRIPTOR_PAIR_IN(identifier, model, broken, kept)                                        \
+    static void break_descriptor_##identifier(DXGK_SEGMENTDESCRIPTOR4 *segments)                   \
+    {                                                                                              \
+        broken;                                                                                    \
+    }                                                                                              \
+    static void keep_descriptor_##identifier(DXGK_SEGMENTDESCRIPTOR4 *segments)                    \
+    {                                                                                              \
+        kept;                                                                                      \
+    }                                                                                              \
+    RULE_BROKEN_IN(identifier, model)                                                              \
+    {                                                                                              \
+        change_and_report(rig, break_descriptor_##identifier);                                     \
+    }                                                                                              \
+    RULE_KEPT_IN(identifier, model)                                                                \
+    {                                                                                              \
+        change_and_report(rig, keep_descriptor_##identifier);                                      \
+    }
+#define DESCRIPTOR_PAIR(identifier, broken, kept)                                                  \
+    DESCRIPTOR_PAIR_IN(identifier, RIG_GPUMMU, broken, kept)
+
+/* ---- The query ------------------------------------------------------------------------------- */
+
+/* A manager that asks for descriptors at once. */
+static void ask_without_count(struct rig *rig)
+{
+    DXGK_SEGMENTDESCRIPTOR4 descriptors[RIG_MAX_SEGMENTS] = {0};
+    DXGK_QUERYSEGMENTOUT4 out = {
+        .NbSegment = 1,
+        .pSegmentDescriptor = (BYTE *)descriptors,
+        .SegmentDescriptorStride = sizeof descriptors[0],
+    };
+
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT4, NULL, 0, &out, sizeof out);
+}
+
+RULE_BROKEN(SEG_001)
+{
+    ask_without_count(rig);
+}
+
+RULE_KEPT(SEG_001)
+{
+    report(rig);
+}
+
+RULE_BROKEN(SEG_002)
+{
+    DXGK_QUERYSEGMENTOUT4 out = {.SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4)};
+
+    rig->segment_count = 3;
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT4, NULL, 0, &out, sizeof out);
+}
+
+RULE_KEPT(SEG_002)
+{
+    report(rig);
+}
+
+RULE_BROKEN(SEG_003)
+{
+    DXGK_QUERYSEGMENTOUT3 out = {0};
+
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, NULL, 0, &out, sizeof out);
+}
+
+RULE_KEPT_IN(SEG_003, RIG_PHYSICAL)
+{
+    report(rig);
+}
+
+/* Elements stand further apart than they are long. */
+static void ask_with_stride(struct rig *rig)
+{
+    const SIZE_T stride = sizeof(DXGK_SEGMENTDESCRIPTOR4) + 32;
+    BYTE *descriptors = malloc(stride * RIG_MAX_SEGMENTS);
+    DXGK_QUERYSEGMENTOUT4 out = {.SegmentDescriptorStride = stride};
+
+    assert_non_null(descriptors);
+    memset(descriptors, 0xa5, stride * RIG_MAX_SEGMENTS);
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT4, NULL, 0, &out, sizeof out);
+    out.pSegmentDescriptor = descriptors;
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT4, NULL, 0, &out, sizeof out);
+    free(descriptors);
+}
+
+static NTSTATUS ignore_stride(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+    DXGK_QUERYSEGMENTOUT4 *out;
+    SIZE_T stride;
+    NTSTATUS status;
+
+    if (ddi != MINIPORT_DDI_QueryAdapterInfo || query->Type != DXGKQAITYPE_QUERYSEGMENT4)
+        return rig_answer(rig, ddi, object, arg);
+    out = query->pOutputData;
+    stride = out->SegmentDescriptorStride;
+    out->SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4);
+    status = rig_answer(rig, ddi, object, arg);
+    out->SegmentDescriptorStride = stride;
+    return status;
+}
+
+RULE_BROKEN(SEG_004)
+{
+    rig->answer = ignore_stride;
+    ask_with_stride(rig);
+    assert_non_null(strstr(rig->last.text, "bytes behind element 0 were written"));
+}
+
+RULE_KEPT(SEG_004)
+{
+    ask_with_stride(rig);
+}
+
+/* ---- Descriptors ----------------------------------------------------------------------------- */
+
+DESCRIPTOR_PAIR(SEG_006, segments[1].BaseAddress.QuadPart = 16 * MiB - 4096,
+                segments[1].BaseAddress.QuadPart = 16 * MiB)
+DESCRIPTOR_PAIR(SEG_007, segments[1].Size += 1, segments[1].Size += 4096)
+DESCRIPTOR_PAIR(SEG_009, segments[0].CommitLimit -= 4096, segments[1].CommitLimit -= 4096)
+DESCRIPTOR_PAIR(SEG_010, segments[0].Flags.CpuVisible = 1, segments[0].Flags.CpuVisible = 1;
+                segments[0].CpuTranslatedAddress.QuadPart = RIG_BAR)
+DESCRIPTOR_PAIR(SEG_012, segments[0].Flags.CacheCoherent = 1, segments[1].Flags.CacheCoherent = 1)
+DESCRIPTOR_PAIR(SEG_014, segments[0].Flags.ReservedSysMem = 1, segments[0].Flags.DirectFlip = 1)
+DESCRIPTOR_PAIR(SEG_015, segments[0].Flags.SupportsCachedCpuHostAperture = 1,
+                segments[0].Flags.SupportsCachedCpuHostAperture = 1;
+                segments[0].Flags.SupportsCpuHostAperture = 1)
+DESCRIPTOR_PAIR(SEG_016, segments[1].Flags.Value = 0, segments[1].Flags.CacheCoherent = 0)
+DESCRIPTOR_PAIR(SEG_025, segments[0].Flags.VprSupported = 1; segments[0].VprRangeStartOffset = 4096;
+                segments[0].VprRangeSize = 65536;
+                segments[0].VprAlignment = 65536, segments[0].Flags.VprSupported = 1;
+                segments[0].VprRangeStartOffset = 65536; segments[0].VprRangeSize = 65536;
+                segments[0].VprAlignment = 65536)
+DESCRIPTOR_PAIR(SEG_026, segments[0].Flags.LocalBudgetGroup = 1;
+                segments[0].Flags.NonLocalBudgetGroup = 1, segments[0].Flags.LocalBudgetGroup = 1)
+
+/* The first pass of a new adapter tells so many. */
+static void count_segments(struct rig *rig, unsigned count)
+{
+    DXGK_QUERYSEGMENTOUT4 out = {.SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4)};
+
+    miniport_add_device(rig->top);
+    rig->segment_count = count;
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT4, NULL, 0, &out, sizeof out);
+}
+
+RULE_BROKEN(SEG_008)
+{
+    count_segments(rig, 32);
+}
+
+RULE_KEPT(SEG_008)
+{
+    count_segments(rig, 31);
+}
+
+/* Segment 1 is CpuVisible; its window is BAR 1, linear or not. */
+static void show_window(struct rig *rig, bool is_linear)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    rig->segments[0].Flags.CpuVisible = 1;
+    rig->segments[0].CpuTranslatedAddress.QuadPart = RIG_BAR;
+    for (unsigned i = 0; i < RIG_SLOTS; i++)
+        rig->window[i] = i + 2;
+    rig->has_window = !is_linear;
+    report(rig);
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig_build(rig, &fill);
+}
+
+RULE_BROKEN(SEG_011)
+{
+    show_window(rig, false);
+}
+
+RULE_KEPT(SEG_011)
+{
+    show_window(rig, true);
+}
+
+/* Segment 1 of three, the last of which is not it, has a host aperture. */
+static void host_aperture_in_front(struct rig *rig, bool is_last_wanted)
+{
+    rig_fini(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.profile.wants_host_aperture_last = is_last_wanted;
+    rig->segments[0].Flags.SupportsCpuHostAperture = 1;
+    rig_init_prepared(rig);
+}
+
+RULE_BROKEN(SEG_017)
+{
+    host_aperture_in_front(rig, true);
+}
+
+RULE_KEPT(SEG_017)
+{
+    host_aperture_in_front(rig, false); /* nothing documented forbids it */
+}
+
+static NTSTATUS answer_ranges(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+
+    if (ddi != MINIPORT_DDI_QueryAdapterInfo || query->Type != DXGKQAITYPE_SEGMENTMEMORYSTATE)
+        return rig_answer(rig, ddi, object, arg);
+    *((DXGK_QUERYSEGMENTMEMORYSTATE *)query->pOutputData)->pMemoryRanges =
+        *(const DXGK_MEMORYRANGE *)rig->told;
+    return STATUS_SUCCESS;
+}
+
+/* Segment 1 has one range in which nothing may be. */
+static void report_range(struct rig *rig, DXGK_MEMORYRANGE range)
+{
+    DXGK_MEMORYRANGE answer = {0};
+    DXGK_QUERYSEGMENTMEMORYSTATE state = {
+        .DriverSegmentId = 1, .NumInvalidMemoryRanges = 1, .pMemoryRanges = &answer};
+
+    rig->segments[0].NumInvalidMemoryRanges = 1;
+    report(rig);
+    rig->answer = answer_ranges;
+    rig->told = &range;
+    rig_query(rig, DXGKQAITYPE_SEGMENTMEMORYSTATE, &state, sizeof state, &state, sizeof state);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(SEG_019)
+{
+    report_range(rig, (DXGK_MEMORYRANGE){16 * MiB - 4096, 8192});
+}
+
+RULE_KEPT(SEG_019)
+{
+    report_range(rig, (DXGK_MEMORYRANGE){16 * MiB - 8192, 8192});
+}
+
+/* To the aperture, segment 2; rows are aligned in the segment named. */
+static void create_with_eviction(struct rig *rig, unsigned aligned)
+{
+    DXGK_ALLOCATIONINFO info = {.EvictionSegmentSet = 2};
+
+    rig->segments[aligned - 1].Flags.PitchAlignment = 1;
+    report(rig);
+    rig_create_allocation(rig, &info);
+}
+
+RULE_BROKEN_IN(SEG_021, RIG_PHYSICAL)
+{
+    create_with_eviction(rig, 2);
+}
+
+RULE_KEPT_IN(SEG_021, RIG_PHYSICAL)
+{
+    create_with_eviction(rig, 1);
+}
+
+/* ---- Banks and AGP (before WDDM 2) ----------------------------------------------------------- */
+
+struct banks {
+    UINT count;
+    SIZE_T *ends;
+};
+
+static NTSTATUS answer_banks(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+    const struct banks *banks = rig->told;
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_QueryAdapterInfo && query->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        const DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+        if (out->pSegmentDescriptor) {
+            out->pSegmentDescriptor[0].NbOfBanks = banks->count;
+            out->pSegmentDescriptor[0].pBankRangeTable = banks->ends;
+        }
+    }
+    return status;
+}
+
+static void report_banks(struct rig *rig, struct banks banks)
+{
+    rig->segments[0].Flags.UseBanking = 1;
+    rig->answer = answer_banks;
+    rig->told = &banks;
+    report(rig);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN_IN(BANK_001, RIG_PHYSICAL)
+{
+    report_banks(rig, (struct banks){4, NULL});
+}
+
+RULE_KEPT_IN(BANK_001, RIG_PHYSICAL)
+{
+    report_banks(rig, (struct banks){2, (SIZE_T[]){8 * MiB, 0}});
+}
+
+RULE_BROKEN_IN(BANK_002, RIG_PHYSICAL)
+{
+    report_banks(rig, (struct banks){3, (SIZE_T[]){8 * MiB, 8 * MiB, 16 * MiB}});
+}
+
+RULE_KEPT_IN(BANK_002, RIG_PHYSICAL)
+{
+    report_banks(rig, (struct banks){3, (SIZE_T[]){8 * MiB, 9 * MiB, 0}});
+}
+
+static void hint_banks(struct rig *rig, UINT first, UINT second)
+{
+    DXGK_ALLOCATIONINFO info = {.PreferredSegment.SegmentId0 = 1};
+
+    report_banks(rig, (struct banks){2, (SIZE_T[]){8 * MiB, 0}});
+    info.HintedBank.Bank0 = first;
+    info.HintedBank.Bank1 = second;
+    rig_create_allocation(rig, &info);
+}
+
+RULE_BROKEN_IN(BANK_004, RIG_PHYSICAL)
+{
+    hint_banks(rig, 1, 3);
+}
+
+RULE_KEPT_IN(BANK_004, RIG_PHYSICAL)
+{
+    hint_banks(rig, 2, 1);
+}
+
+/* Segment 2 is the AGP aperture; the driver is told of a window of so many bytes. */
+static void report_agp(struct rig *rig, uint64_t bytes)
+{
+    DXGK_QUERYSEGMENTIN in = {.AgpApertureBase.QuadPart = 0xd0000000,
+                              .AgpApertureSize.QuadPart = (LONGLONG)bytes};
+    DXGK_SEGMENTDESCRIPTOR3 descriptors[RIG_MAX_SEGMENTS] = {0};
+    DXGK_QUERYSEGMENTOUT3 out = {0};
+
+    rig->segments[1].Flags.Value = 0;
+    rig->segments[1].Flags.Agp = 1;
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, &in, sizeof in, &out, sizeof out);
+    out.pSegmentDescriptor = descriptors;
+    rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, &in, sizeof in, &out, sizeof out);
+}
+
+RULE_BROKEN_IN(BANK_006, RIG_PHYSICAL)
+{
+    report_agp(rig, 0);
+}
+
+RULE_KEPT_IN(BANK_006, RIG_PHYSICAL)
+{
+    report_agp(rig, 4 * MiB);
+}
+
+/* ---- What the system places ------------------------------------------------------------------ */
+
+static DXGKARG_BUILDPAGINGBUFFER discard_at(struct rig *rig, UINT segment, uint64_t address)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_DISCARD_CONTENT};
+
+    arg.DiscardContent.hAllocation = rig_create_allocation(rig, NULL);
+    arg.DiscardContent.SegmentId = segment;
+    arg.DiscardContent.SegmentAddress.QuadPart = (LONGLONG)address;
+    return arg;
+}
+
+static void discard(struct rig *rig, UINT segment, uint64_t address)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = discard_at(rig, segment, address);
+
+    rig_build(rig, &arg);
+}
+
+#define PLACE_PAIR(identifier, prepare, bad_segment, bad_address, segment, address)                \
+    RULE_BROKEN_IN(identifier, RIG_PHYSICAL)                                                       \
+    {                                                                                              \
+        prepare;                                                                                   \
+        discard(rig, bad_segment, bad_address);                                                    \
+    }                                                                                              \
+    RULE_KEPT_IN(identifier, RIG_PHYSICAL)                                                         \
+    {                                                                                              \
+        prepare;                                                                                   \
+        discard(rig, segment, address);                                                            \
+    }
+
+#define MOVE_UP                                                                                    \
+    rig->segments[0].BaseAddress.QuadPart = 0x40000000 - 32 * (LONGLONG)MiB;                       \
+    report(rig)
+
+PLACE_PAIR(SEG_005, (void)0, 3, 0, 1, 0)
+/* An offset where an address is due. */
+PLACE_PAIR(SEG_018, MOVE_UP, 1, 65536, 1, 0x40000000 - 32 * MiB + 65536)
+PLACE_PAIR(SEG_023, (void)0, 1, 16 * MiB - 4096, 1, 16 * MiB - 65536)
+PLACE_PAIR(SEG_024, (void)0, 1, 0x10010, 1, 0x11000)
+PLACE_PAIR(BANK_007, report_agp(rig, 4 * MiB), 2, 0x40000000, 2, 0xd0000000)
+
+static void notify(struct rig *rig, uint64_t offset)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY};
+    DXGK_ALLOCATIONINFO info = {0};
+
+    info.FlagsWddm2.ExplicitResidencyNotification = 1;
+    info.FlagsWddm2.AccessedPhysically = 1;
+    arg.NotifyResidency.hAllocation = rig_create_allocation(rig, &info);
+    arg.NotifyResidency.PhysicalAddress.SegmentId = 1;
+    arg.NotifyResidency.PhysicalAddress.SegmentOffset = offset;
+    arg.NotifyResidency.Resident = 1;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(SEG_020)
+{
+    report_range(rig, (DXGK_MEMORYRANGE){MiB, 65536});
+    notify(rig, MiB + 4096);
+}
+
+RULE_KEPT(SEG_020)
+{
+    report_range(rig, (DXGK_MEMORYRANGE){MiB, 65536});
+    notify(rig, MiB + 65536);
+}
+
+RULE_BROKEN(SEG_027)
+{
+    rig_create_allocation(rig, NULL);
+    miniport_stop_device(rig->top);
+}
+
+RULE_KEPT(SEG_027)
+{
+    rig_destroy_allocation(rig, rig_create_allocation(rig, NULL));
+    miniport_stop_device(rig->top);
+}
+
+static void unmap_slots(struct rig *rig, UINT segment)
+{
+    DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
+    struct {
+        MDL mdl;
+        PFN_NUMBER page;
+    } list = {.mdl = {.MdlFlags = MDL_PAGES_LOCKED, .ByteCount = 4096}, .page = 0x100};
+
+    map.MapApertureSegment.SegmentId = segment;
+    map.MapApertureSegment.NumberOfPages = 1;
+    map.MapApertureSegment.pMdl = &list.mdl;
+    rig_build(rig, &map);
+}
+
+/* Segment 3 is an AGP aperture. */
+static void add_agp(struct rig *rig)
+{
+    rig_fini(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->segments[2].Flags.Agp = 1;
+    rig->segment_count = 3;
+    rig_init_layer(rig);
+    miniport_add_device(rig->top);
+    rig->segments[1].Flags.Aperture = 1;
+    {
+        DXGK_QUERYSEGMENTIN in = {.AgpApertureBase.QuadPart = 0xd0000000,
+                                  .AgpApertureSize.QuadPart = 4 * MiB};
+        DXGK_SEGMENTDESCRIPTOR3 descriptors[RIG_MAX_SEGMENTS] = {0};
+        DXGK_QUERYSEGMENTOUT3 out = {0};
+
+        rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, &in, sizeof in, &out, sizeof out);
+        out.pSegmentDescriptor = descriptors;
+        rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, &in, sizeof in, &out, sizeof out);
+    }
+}
+
+RULE_BROKEN_IN(BANK_008, RIG_PHYSICAL)
+{
+    add_agp(rig);
+    unmap_slots(rig, 3);
+}
+
+RULE_KEPT_IN(BANK_008, RIG_PHYSICAL)
+{
+    add_agp(rig);
+    unmap_slots(rig, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(SEG_001),  RULE_PAIR(SEG_002),  RULE_PAIR(SEG_003),  RULE_PAIR(SEG_004),
+        RULE_PAIR(SEG_005),  RULE_PAIR(SEG_006),  RULE_PAIR(SEG_007),  RULE_PAIR(SEG_008),
+        RULE_PAIR(SEG_009),  RULE_PAIR(SEG_010),  RULE_PAIR(SEG_011),  RULE_PAIR(SEG_012),
+        RULE_PAIR(SEG_014),  RULE_PAIR(SEG_015),  RULE_PAIR(SEG_016),  RULE_PAIR(SEG_017),
+        RULE_PAIR(SEG_018),  RULE_PAIR(SEG_019),  RULE_PAIR(SEG_020),  RULE_PAIR(SEG_021),
+        RULE_PAIR(SEG_023),  RULE_PAIR(SEG_024),  RULE_PAIR(SEG_025),  RULE_PAIR(SEG_026),
+        RULE_PAIR(SEG_027),  RULE_PAIR(BANK_001), RULE_PAIR(BANK_002), RULE_PAIR(BANK_004),
+        RULE_PAIR(BANK_006), RULE_PAIR(BANK_007), RULE_PAIR(BANK_008),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

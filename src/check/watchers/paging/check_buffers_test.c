@@ -1,0 +1,133 @@
+#include "check/rig/test_rig.h"
+
+static NTSTATUS build_as_told(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+    int64_t moved = *(int64_t *)rig->told;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    memset(build->pDmaBuffer, 0x11, min_u64((uint64_t)moved, build->DmaSize));
+    build->pDmaBuffer = (char *)build->pDmaBuffer + moved;
+    return STATUS_SUCCESS;
+}
+
+RULE_BROKEN(PB_004)
+{
+    int64_t moved = RIG_BUFFER_BYTES + 32;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = build_as_told;
+    rig->told = &moved;
+    rig_build(rig, &fill);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiBuildPagingBuffer(FILL).pDmaBuffer");
+    assert_string_equal(rig->last.text, "moved 16416 bytes; 16384 were offered");
+    /* What the driver answered, and the argument before and after. */
+    assert_non_null(strstr(rig->last.detail.arguments, "(returned 0x00000000 STATUS_SUCCESS)\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "not NULL, moved by 16416 bytes\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "1 DXGK_OPERATION_FILL\n"));
+    assert_non_null(strstr(rig->last.detail.arguments, "allocation a1\n"));
+}
+
+RULE_KEPT(PB_004)
+{
+    int64_t moved = RIG_BUFFER_BYTES;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = build_as_told;
+    rig->told = &moved;
+    rig_build(rig, &fill);
+}
+
+static NTSTATUS write_behind(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+    const int64_t *offset = rig->told;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    ((char *)build->pDmaBuffer)[*offset] = 1;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(PB_005)
+{
+    int64_t offset = RIG_BUFFER_BYTES;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = write_behind;
+    rig->told = &offset;
+    rig_build(rig, &fill);
+}
+
+RULE_KEPT(PB_005)
+{
+    int64_t offset = RIG_PACKET_BYTES - 1;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = write_behind;
+    rig->told = &offset;
+    rig_build(rig, &fill);
+}
+
+/* What was written and not said is of the same rule as the pointer. */
+static void bytes_behind_the_pointer_are_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    int64_t offset = RIG_PACKET_BYTES + 3;
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig->answer = write_behind;
+    rig->told = &offset;
+    rig_build(rig, &fill);
+    rig_expect_only(rig, RULE_PB_004);
+    assert_non_null(strstr(rig->last.text, "byte 3 behind them"));
+    rig_fini(rig);
+    free(rig);
+}
+
+static NTSTATUS write_private(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    ((char *)build->pDmaBufferPrivateData)[*(int64_t *)rig->told] = 1;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(PB_023)
+{
+    int64_t offset = RIG_PRIVATE_BYTES;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = write_private;
+    rig->told = &offset;
+    rig_build(rig, &fill);
+}
+
+RULE_KEPT(PB_023)
+{
+    int64_t offset = RIG_PRIVATE_BYTES - 1;
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = write_private;
+    rig->told = &offset;
+    rig_build(rig, &fill);
+    assert_int_equal(rig->private_data[RIG_PRIVATE_BYTES - 1], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PB_004),
+        RULE_PAIR(PB_005),
+        RULE_PAIR(PB_023),
+        cmocka_unit_test(bytes_behind_the_pointer_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

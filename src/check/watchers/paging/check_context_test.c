@@ -1,0 +1,334 @@
+#include "check/rig/test_tables.h"
+
+#include "base/list.h"
+
+static DXGKARGCB_CREATECONTEXTALLOCATION describe(bool is_shared)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION arg = {
+        .hDevice = (HANDLE)0x100,
+        .hDriverAllocation = (HANDLE)0x300,
+        .Size = 4096,
+        .SupportedSegmentSet = 2,
+        .hAllocation = (HANDLE)0x400, /* the system's answer */
+    };
+
+    arg.ContextAllocationFlags.SharedAcrossContexts = is_shared;
+    arg.hContext = is_shared ? NULL : (HANDLE)0x200;
+    return arg;
+}
+
+static void ask(struct rig *rig, DXGKARGCB_CREATECONTEXTALLOCATION arg)
+{
+    rig->drivers_host->ops->create_context_allocation(rig->drivers_host, &arg);
+}
+
+static NTSTATUS ask_in_context(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_CreateContext)
+        ask(rig, describe(false));
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(CTX_001)
+{
+    rig->answer = ask_in_context;
+    rig_create_context(rig, rig->device, 0, true);
+}
+
+RULE_KEPT(CTX_001)
+{
+    rig->answer = ask_in_context;
+    rig_create_context(rig, rig->device, 1, false);
+}
+
+RULE_BROKEN(CTX_002)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION arg = describe(true);
+
+    arg.hContext = (HANDLE)0x200;
+    ask(rig, arg);
+}
+
+RULE_KEPT(CTX_002)
+{
+    ask(rig, describe(true));
+    ask(rig, describe(false));
+}
+
+/* The paging process sees the page at RIG_VA. */
+static void initialise(struct rig *rig, HANDLE handle, void *cpu_address, uint64_t va)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE};
+    HANDLE process = rig->process;
+
+    rig->process = rig->system_process;
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_map(rig, RIG_VA, NULL, 32, 1);
+    rig_flush(rig, rig->system_process, 0, 0);
+    rig->process = process;
+    arg.InitContextResource.hAllocation = handle;
+    arg.InitContextResource.Destination.SegmentId = 2;
+    arg.InitContextResource.Destination.VirtualAddress = cpu_address;
+    arg.InitContextResource.Destination.GpuVirtualAddress = va;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(CTX_005)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+/* Again after a loss. */
+RULE_KEPT(CTX_005)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_new_buffer(rig);
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+RULE_BROKEN(CTX_007)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, rig->private_data, RIG_VA);
+}
+
+RULE_KEPT(CTX_007)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION arg = describe(false);
+
+    arg.Flags.CpuVisible = arg.Flags.Protected = 1;
+    ask(rig, arg);
+    initialise(rig, (HANDLE)0x400, rig->private_data, RIG_VA);
+}
+
+RULE_BROKEN(CTX_008)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA + 4096);
+}
+
+RULE_KEPT(CTX_008)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+RULE_BROKEN(CTX_009)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x500, NULL, RIG_VA);
+}
+
+RULE_KEPT(CTX_009)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+static void update_content(struct rig *rig)
+{
+    DXGKARGCB_UPDATECONTEXTALLOCATION update = {.hAllocation = (HANDLE)0x400};
+
+    rig->drivers_host->ops->update_context_allocation(rig->drivers_host, &update);
+}
+
+/* A context whose allocations the driver asks for in the midst of its creation. */
+static NTSTATUS ask_for_both(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    bool is_shared = rig->told != NULL;
+
+    if (ddi == MINIPORT_DDI_CreateContext) {
+        DXGKARGCB_CREATECONTEXTALLOCATION wanted = describe(is_shared);
+
+        if (!is_shared)
+            wanted.hContext = ((DXGKARG_CREATECONTEXT *)arg)->hContext;
+        ask(rig, wanted);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void submit_in(struct rig *rig, bool is_shared, bool is_resident)
+{
+    DXGKARG_CREATECONTEXT create = {
+        .hContext = (HANDLE)0x200, .NodeOrdinal = 1, .EngineAffinity = 1};
+    DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.DmaBufferVirtualAddress = 0x1000,
+                                           .DmaBufferSize = RIG_PACKET_BYTES,
+                                           .SubmissionFenceId = 1,
+                                           .NodeOrdinal = 1};
+    DXGKARG_SETROOTPAGETABLE root = {.NumEntries = 512};
+
+    rig->told = is_shared ? rig : NULL;
+    rig->answer = ask_for_both;
+    miniport_create_context(rig->top, rig->device, &create);
+    rig->answer = NULL;
+    root.hContext = create.hContext;
+    root.Address.SegmentId = 1;
+    root.Address.SegmentOffset = 103 * 4096;
+    miniport_set_root_page_table(rig->top, NULL, &root);
+    if (is_resident)
+        initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    submit.hContext = create.hContext;
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &submit);
+}
+
+RULE_BROKEN(CTX_003)
+{
+    submit_in(rig, false, false);
+}
+
+RULE_KEPT(CTX_003)
+{
+    submit_in(rig, false, true);
+}
+
+RULE_BROKEN(CTX_004)
+{
+    submit_in(rig, true, false);
+}
+
+RULE_KEPT(CTX_004)
+{
+    submit_in(rig, true, true);
+}
+
+static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        (build->Operation == DXGK_OPERATION_INIT_CONTEXT_RESOURCE ||
+         build->Operation == DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION))
+        return STATUS_SUCCESS;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(CTX_006)
+{
+    ask(rig, describe(false));
+    rig->answer = write_nothing;
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+RULE_KEPT(CTX_006)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+}
+
+/* The content at RIG_VA is to change. */
+static void build_update(struct rig *rig)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION};
+
+    arg.UpdateContextAllocation.ContextAllocation = RIG_VA;
+    arg.UpdateContextAllocation.ContextAllocationSize = 4096;
+    arg.UpdateContextAllocation.pDriverPrivateData = rig;
+    arg.UpdateContextAllocation.DriverPrivateDataSize = 8;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(CTX_010)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    rig->answer = write_nothing;
+    build_update(rig);
+}
+
+RULE_KEPT(CTX_010)
+{
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    build_update(rig);
+}
+
+/* A system that comes back when it has built the operation, or when the GPU has run it. */
+static NTSTATUS answer_update(struct miniport_host *host,
+                              const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct rig *rig = container_of(host, struct rig, host);
+    uint32_t fence;
+
+    build_update(rig);
+    fence = rig_submit(rig);
+    if (rig->told)
+        rig_complete(rig, 0, fence);
+    return STATUS_SUCCESS;
+}
+
+static void update_from_outside(struct rig *rig, bool waits)
+{
+    struct miniport_host_ops ops = *rig->host.ops;
+
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    ops.update_context_allocation = answer_update;
+    rig->host.ops = &ops;
+    rig->told = waits ? rig : NULL;
+    update_content(rig);
+    rig->host.ops = &rig_host_ops;
+}
+
+RULE_BROKEN(CTX_011)
+{
+    update_from_outside(rig, false);
+}
+
+RULE_KEPT(CTX_011)
+{
+    update_from_outside(rig, true);
+}
+
+RULE_BROKEN(CTX_014)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION arg = describe(false);
+
+    arg.Flags.AccessedPhysically = 1;
+    arg.SupportedSegmentSet = 0;
+    ask(rig, arg);
+}
+
+RULE_KEPT(CTX_014)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION arg = describe(false);
+
+    arg.Flags.AccessedPhysically = 1;
+    ask(rig, arg);
+}
+
+static NTSTATUS update_in_build(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
+        update_content(rig);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(CTX_012)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig->answer = update_in_build;
+    rig_build(rig, &fill);
+}
+
+RULE_KEPT(CTX_012)
+{
+    update_from_outside(rig, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(CTX_001), RULE_PAIR(CTX_002), RULE_PAIR(CTX_003), RULE_PAIR(CTX_004),
+        RULE_PAIR(CTX_006), RULE_PAIR(CTX_010), RULE_PAIR(CTX_011), RULE_PAIR(CTX_014),
+        RULE_PAIR(CTX_005), RULE_PAIR(CTX_007), RULE_PAIR(CTX_008), RULE_PAIR(CTX_009),
+        RULE_PAIR(CTX_012),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/*
+ * Watcher: notices, the paging operations that move nothing and tell the driver where things are
+ * (NTF-001..005, NTF-007..010, NTF-012, NTF-014..020).
+ *
+ * What an allocation was told last is in the ledger's account of it; a reset or sleep ends it. An
+ * operation that goes on in another buffer has been judged already.
+ */
+#include "check/watchers/aperture/check_aperture.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+#define MAX_FENCES   64
+#define MAX_UNMAPPED 16
+
+/* A range that an IOMMU no longer maps, once the operation has retired. */
+struct unmapped {
+    uint64_t va, bytes;
+    uint64_t operation;
+    uint64_t allocation; /* its number */
+};
+
+struct notice_watch {
+    struct {
+        uint64_t va, value;
+        uint64_t operation; /* that is to write the value; 0: it has */
+    } fences[MAX_FENCES];   /* signalled last */
+    unsigned fence_count;
+    uint64_t told_event[CHECK_MAX_NODES];   /* of the last interrupt of a fence */
+    uint64_t write_event[CHECK_MAX_NODES];  /* of a packet that has written one, untold; 0: none */
+    struct unmapped unmapped[MAX_UNMAPPED]; /* a ring */
+    unsigned unmapped_count;                /* ever */
+    uint64_t retired;                       /* operation */
+};
+
+static uint64_t page_count(const struct check_allocation *allocation)
+{
+    return (allocation->bytes + PAGE_SIZE - 1) / PAGE_SIZE;
+}
+
+/* ---- Residency ------------------------------------------------------------------------------- */
+
+static bool is_place_there(const struct check_ledger *ledger, const D3DGPU_PHYSICAL_ADDRESS *place,
+                           uint64_t bytes)
+{
+    const struct check_segment *segment = check_find_segment(ledger, place->SegmentId);
+
+    return segment && place->SegmentOffset <= segment->size &&
+           bytes <= segment->size - place->SegmentOffset;
+}
+
+static void check_asked_for(struct check *check, const struct check_allocation *allocation)
+{
+    const DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 *flags = &allocation->info.FlagsWddm2;
+
+    if (!check_holds(check, RULE_NTF_001,
+                     flags->ExplicitResidencyNotification && flags->AccessedPhysically))
+        check_report(
+            check, RULE_NTF_001, &allocation->object, "hAllocation",
+            "has ExplicitResidencyNotification %u and AccessedPhysically %u (expected both)",
+            flags->ExplicitResidencyNotification, flags->AccessedPhysically);
+}
+
+static void before_residency(struct check *check,
+                             const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    struct check_allocation *allocation = check_find_allocation(ledger, notice->hAllocation);
+    const D3DGPU_PHYSICAL_ADDRESS *place = &notice->PhysicalAddress;
+    bool is_known;
+
+    if (!allocation)
+        return;
+    check_asked_for(check, allocation);
+    if (notice->Resident) {
+        if (!check_holds(check, RULE_NTF_003, is_place_there(ledger, place, allocation->bytes)))
+            check_report(check, RULE_NTF_003, &allocation->object, "PhysicalAddress",
+                         "segment %u, offset 0x%llx: 0x%llx bytes are not there", place->SegmentId,
+                         (unsigned long long)place->SegmentOffset,
+                         (unsigned long long)allocation->bytes);
+    } else if (!check_holds(check, RULE_NTF_004, !place->SegmentId && !place->SegmentOffset)) {
+        check_report(check, RULE_NTF_004, &allocation->object, "PhysicalAddress",
+                     "segment %u, offset 0x%llx for an allocation that goes (expected 0, 0)",
+                     place->SegmentId, (unsigned long long)place->SegmentOffset);
+    }
+    is_known = allocation->notice_epoch == ledger->tables.epoch;
+    if (!check_holds(check, RULE_NTF_005,
+                     !is_known || allocation->is_noticed != (notice->Resident != 0)))
+        check_report(check, RULE_NTF_005, &allocation->object, "Resident",
+                     "is %u again: one notice for each commit and each eviction", notice->Resident);
+    allocation->notice_epoch = ledger->tables.epoch;
+    allocation->is_noticed = notice->Resident;
+    check_remember(&allocation->object, check_current_call(check)->event,
+                   notice->Resident ? "told resident in segment %u at 0x%llx" : "told that it goes",
+                   place->SegmentId, (unsigned long long)place->SegmentOffset);
+}
+
+static void before_part(struct check *check, const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice)
+{
+    const struct check_allocation *allocation =
+        check_find_allocation(check_ledger(check), notice->hAllocation);
+    uint64_t end = (uint64_t)notice->AllocationOffsetInPages + notice->SizeInPages;
+
+    if (!allocation)
+        return;
+    check_asked_for(check, allocation);
+    if (!check_holds(check, RULE_NTF_014,
+                     notice->SizeInPages && end <= page_count(allocation) &&
+                         (notice->Resident || !notice->SegmentId)))
+        check_report(check, RULE_NTF_014, &allocation->object,
+                     notice->Resident || !notice->SegmentId ? "SizeInPages" : "SegmentId",
+                     "%u pages from page %u on, segment %u, Resident %u; the allocation has %llu",
+                     notice->SizeInPages, notice->AllocationOffsetInPages, notice->SegmentId,
+                     notice->Resident, (unsigned long long)page_count(allocation));
+}
+
+/* ---- Others ---------------------------------------------------------------------------------- */
+
+/* NTF-017: what leaves local memory is copied, and nobody needs to be asked. */
+static void check_leaves_system_memory(struct check *check,
+                                       const struct check_allocation *allocation)
+{
+    const struct check_segment *segment =
+        allocation->is_placed ? check_find_segment(check_ledger(check), allocation->segment) : NULL;
+
+    if (!check_holds(check, RULE_NTF_017, !segment || segment->flags.Aperture))
+        check_report(check, RULE_NTF_017, &allocation->object, "Flags",
+                     "Eviction for an allocation in segment %u at 0x%llx, which is local memory",
+                     allocation->segment, (unsigned long long)allocation->address);
+}
+
+static void note_unmapped(struct notice_watch *watch, const struct check_ledger *ledger,
+                          const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice,
+                          const struct check_allocation *allocation)
+{
+    watch->unmapped[watch->unmapped_count++ % MAX_UNMAPPED] = (struct unmapped){
+        .va = notice->GpuVirtualAddressAtOffset,
+        .bytes = notice->SizeInBytes,
+        .operation = ledger->operation + 1,
+        .allocation = allocation ? allocation->object.number : 0,
+    };
+}
+
+/*
+ * NTF-019: what a driver has the GPU do for the system does not touch the range once the IOMMU may have
+ * forgotten it. What a client's work touches is the client's affair.
+ */
+static void check_access(struct check *check, const struct notice_watch *watch,
+                         const struct check_gpu_event *event)
+{
+    if (!event->packet || !event->packet->is_paging || event->is_malformed_packet)
+        return;
+    for (unsigned i = 0; i < MAX_UNMAPPED && i < watch->unmapped_count; i++) {
+        const struct unmapped *range = &watch->unmapped[i];
+        bool is_fault = event->kind == CHECK_GPU_FAULT && event->address >= range->va &&
+                        event->address - range->va < range->bytes;
+
+        if (range->operation <= watch->retired && !check_holds(check, RULE_NTF_019, !is_fault))
+            check_report(check, RULE_NTF_019, NULL, "",
+                         "fence 0x%x of node %u touched VA 0x%llx; the IOMMU had forgotten 0x%llx "
+                         "bytes from 0x%llx on (allocation a%llu)",
+                         event->fence, event->node, (unsigned long long)event->address,
+                         (unsigned long long)range->bytes, (unsigned long long)range->va,
+                         (unsigned long long)range->allocation);
+    }
+}
+
+static void before_alloc(struct check *check, struct notice_watch *watch,
+                         const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_allocation *allocation = check_find_allocation(ledger, notice->hAllocation);
+    const struct check_object *object = allocation ? &allocation->object : NULL;
+    uint64_t page;
+
+    if (!check_holds(check, RULE_NTF_020, notice->Flags.Eviction != notice->Flags.IoMmuUnmap))
+        check_report(check, RULE_NTF_020, object, "Flags",
+                     "Eviction %u and IoMmuUnmap %u (expected one of them)", notice->Flags.Eviction,
+                     notice->Flags.IoMmuUnmap);
+    else if (allocation &&
+             !check_holds(check, RULE_NTF_015,
+                          notice->Flags.Eviction ? allocation->info.Flags2.NotifyEviction
+                                                 : allocation->info.Flags2.NotifyIoMmuUnmap))
+        check_report(check, RULE_NTF_015, object, "Flags", "%s for an allocation without %s",
+                     notice->Flags.Eviction ? "Eviction" : "IoMmuUnmap",
+                     notice->Flags.Eviction ? "NotifyEviction" : "NotifyIoMmuUnmap");
+    if (notice->Flags.Eviction && !notice->Flags.IoMmuUnmap && allocation &&
+        !allocation->is_place_lost)
+        check_leaves_system_memory(check, allocation);
+    if (notice->Flags.Eviction && !notice->Flags.IoMmuUnmap && ledger->system_process &&
+        check_is_leaf_known(ledger, ledger->system_process, notice->GpuVirtualAddressAtOffset)) {
+        bool is_mapped = check_translate(ledger, ledger->system_process,
+                                         notice->GpuVirtualAddressAtOffset, &page) != 0;
+
+        if (!check_holds(check, RULE_NTF_016, !notice->hKmdProcessHandle && is_mapped))
+            check_report(check, RULE_NTF_016, object,
+                         is_mapped ? "hKmdProcessHandle" : "GpuVirtualAddressAtOffset",
+                         is_mapped ? "is not NULL: VA 0x%llx is one of the paging process"
+                                   : "nothing is mapped at VA 0x%llx of the paging process",
+                         (unsigned long long)notice->GpuVirtualAddressAtOffset);
+    }
+    if (notice->Flags.IoMmuUnmap && !notice->Flags.Eviction) {
+        const struct check_process *process = check_find_process(ledger, notice->hKmdProcessHandle);
+
+        note_unmapped(watch, ledger, notice, allocation);
+        if (!check_holds(check, RULE_NTF_018, process && !process->is_system))
+            check_report(check, RULE_NTF_018, object, "hKmdProcessHandle",
+                         "is %s; the address is one of the process that owns the mapping",
+                         process ? "the paging process" : "no process");
+    }
+}
+
+static void before_map_mmu(struct check *check, HANDLE handle, uint64_t va, uint64_t first,
+                           uint64_t count)
+{
+    const struct check_allocation *allocation = check_find_allocation(check_ledger(check), handle);
+
+    if (!check_holds(check, RULE_NTF_012,
+                     count && va % PAGE_SIZE == 0 &&
+                         (!allocation || first + count <= page_count(allocation))))
+        check_report(check, RULE_NTF_012, allocation ? &allocation->object : NULL, "VirtualAddress",
+                     "%llu pages from page %llu on, at VA 0x%llx", (unsigned long long)count,
+                     (unsigned long long)first, (unsigned long long)va);
+}
+
+/* NTF-008: values of a fence rise. */
+static void before_signal(struct check *check, struct notice_watch *watch,
+                          const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *signal)
+{
+    unsigned i = 0;
+
+    while (i < watch->fence_count && watch->fences[i].va != signal->MonitoredFenceGpuVa)
+        i++;
+    if (i == MAX_FENCES)
+        return;
+    if (i == watch->fence_count) {
+        watch->fence_count++;
+        watch->fences[i].va = signal->MonitoredFenceGpuVa;
+        watch->fences[i].value = 0;
+    }
+    if (!check_holds(check, RULE_NTF_008, signal->MonitoredFenceValue > watch->fences[i].value))
+        check_report(check, RULE_NTF_008, NULL, "MonitoredFenceValue",
+                     "is %llu at VA 0x%llx; it was signalled with %llu before",
+                     (unsigned long long)signal->MonitoredFenceValue,
+                     (unsigned long long)signal->MonitoredFenceGpuVa,
+                     (unsigned long long)watch->fences[i].value);
+    watch->fences[i].value = signal->MonitoredFenceValue;
+    watch->fences[i].operation = check_ledger(check)->operation + 1;
+}
+
+/* The 64 bits that the paging process sees at an address; false: nobody can tell. */
+static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_ledger *ledger = check_ledger(check);
+    unsigned char bytes[PAGE_SIZE];
+    uint64_t page, word;
+
+    if (!config->read_page || !ledger->system_process || va % sizeof *out_value)
+        return false;
+    word = check_translate(ledger, ledger->system_process, va, &page);
+    if (!word || check_word_segment(word) ||
+        !config->read_page(config->context, check_word_page(word), bytes,
+                           (uint32_t)(va % PAGE_SIZE + sizeof *out_value)))
+        return false;
+    memcpy(out_value, bytes + va % PAGE_SIZE, sizeof *out_value);
+    return true;
+}
+
+/*
+ * NTF-007: when the operation has retired the value is there, and no other: no later one has been built
+ * (the next before_signal() would have said so). And NTF-009: the system is told.
+ */
+static void check_written(struct check *check, struct notice_watch *watch,
+                          const struct check_packet *packet)
+{
+    uint64_t last = check_packet_last(packet), value;
+
+    for (unsigned i = 0; i < watch->fence_count; i++) {
+        if (!watch->fences[i].operation || watch->fences[i].operation > last)
+            continue;
+        watch->fences[i].operation = 0;
+        if (!read_value(check, watch->fences[i].va, &value))
+            continue;
+        if (!check_holds(check, RULE_NTF_007, value == watch->fences[i].value))
+            check_report(check, RULE_NTF_007, NULL, "SIGNAL_MONITORED_FENCE",
+                         "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected "
+                         "%llu)",
+                         packet->fence, (unsigned long long)watch->fences[i].va,
+                         (unsigned long long)value, (unsigned long long)watch->fences[i].value);
+        else if (packet->node < CHECK_MAX_NODES)
+            watch->write_event[packet->node] = packet->event;
+    }
+}
+
+/* When the driver leaves the interrupt in which it reported the packet. */
+static void check_told(struct check *check, struct notice_watch *watch, bool is_interrupt)
+{
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        if (!watch->write_event[i])
+            continue;
+        if (is_interrupt &&
+            !check_holds(check, RULE_NTF_009, watch->told_event[i] > watch->write_event[i]))
+            check_report(check, RULE_NTF_009, NULL, "",
+                         "the GPU has written a fence on node %u, and no "
+                         "DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED was reported",
+                         i);
+        watch->write_event[i] = 0;
+    }
+}
+
+/* ---- Where native fences are ----------------------------------------------------------------- */
+
+static bool is_word(const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu)
+{
+    return !address->SegmentId && address->SegmentOffset % 8 == 0 && cpu &&
+           (uintptr_t)cpu % PAGE_SIZE == address->SegmentOffset % PAGE_SIZE;
+}
+
+/* NTF-010: that the places are right, with the values in them, is what the oracle looks at. */
+static void before_fences(struct check *check,
+                          const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
+{
+    if (!check_holds(check, RULE_NTF_010, notice->NumFences && notice->FenceResidencyInfo)) {
+        check_report(check, RULE_NTF_010, NULL, "NumFences", "is %u: no fence is told of",
+                     notice->NumFences);
+        return;
+    }
+    for (UINT i = 0; i < notice->NumFences; i++) {
+        const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];
+        bool is_apart = info->CurrentValuePhysicalAddress.SegmentOffset !=
+                        info->MonitoredValuePhysicalAddress.SegmentOffset;
+        bool are_words =
+            is_word(&info->CurrentValuePhysicalAddress, info->CurrentValueKernelCpuVa) &&
+            is_word(&info->MonitoredValuePhysicalAddress, info->MonitoredValueKernelCpuVa);
+
+        if (!check_holds(check, RULE_NTF_010, info->hGlobalNativeFence && is_apart && are_words))
+            check_report(check, RULE_NTF_010, NULL, "FenceResidencyInfo",
+                         "%u: %s; current value in segment %u at 0x%llx, monitored in segment %u "
+                         "at 0x%llx",
+                         i,
+                         !info->hGlobalNativeFence ? "of no fence"
+                         : !is_apart               ? "both values in one place"
+                                     : "expected multiples of 8 in system memory, and the CPU's "
+                                       "addresses of both",
+                         info->CurrentValuePhysicalAddress.SegmentId,
+                         (unsigned long long)info->CurrentValuePhysicalAddress.SegmentOffset,
+                         info->MonitoredValuePhysicalAddress.SegmentId,
+                         (unsigned long long)info->MonitoredValuePhysicalAddress.SegmentOffset);
+    }
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (!ledger->caps.driver.MemoryManagementCaps.VirtualAddressingSupported)
+        return;
+    for (UINT i = 0; i < arg->NumAllocations; i++) {
+        const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+        const struct check_allocation *allocation =
+            check_find_allocation(ledger, info->hAllocation);
+
+        if (info->FlagsWddm2.ExplicitResidencyNotification &&
+            !check_holds(check, RULE_NTF_002, info->FlagsWddm2.AccessedPhysically))
+            check_report(check, RULE_NTF_002, allocation ? &allocation->object : NULL,
+                         "pAllocationInfo.FlagsWddm2",
+                         "ExplicitResidencyNotification without AccessedPhysically");
+    }
+}
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || check_ledger(check)->is_operation_open)
+        return;
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_NOTIFY_RESIDENCY:
+        before_residency(check, &arg->NotifyResidency);
+        break;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
+        before_part(check, &arg->NotifyResidency2);
+        break;
+    case DXGK_OPERATION_NOTIFY_ALLOC:
+        before_alloc(check, state, &arg->NotifyAllocation);
+        break;
+    case DXGK_OPERATION_MAP_MMU:
+        before_map_mmu(check, arg->MmapMmu.hAllocation, arg->MmapMmu.VirtualAddress,
+                       arg->MmapMmu.AllocationOffsetInPages, arg->MmapMmu.Adl.PageCount);
+        if (!arg->MmapMmu.SegmentId)
+            check_address_list(check, &arg->MmapMmu.Adl, "MmapMmu.Adl");
+        break;
+    case DXGK_OPERATION_UNMAP_MMU:
+        before_map_mmu(check, arg->UnmapMmu.hAllocation, arg->UnmapMmu.VirtualAddress,
+                       arg->UnmapMmu.AllocationOffset, arg->UnmapMmu.NumberOfPages);
+        break;
+    case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
+        before_signal(check, state, &arg->SignalMonitoredFence);
+        break;
+    case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
+        before_fences(check, &arg->NotifyFenceResidency);
+        break;
+    default:
+        break;
+    }
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct notice_watch *watch = state;
+
+    check_told(check, watch, call->ddi == MINIPORT_DDI_InterruptRoutine);
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_CreateAllocation:
+        if (NT_SUCCESS(call->status))
+            after_create(check, call->arg.create_allocation);
+        break;
+    case MINIPORT_DDI_ResetFromTimeout:
+    case MINIPORT_DDI_SetPowerState:
+        watch->fence_count = 0;
+        watch->unmapped_count = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_callback(struct check *check, void *state, const struct check_callback *callback)
+{
+    struct notice_watch *watch = state;
+    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->data;
+
+    if (callback->callback == TRACE_CALLBACK_notify_interrupt &&
+        data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED &&
+        data->MonitoredFenceSignaled.NodeOrdinal < CHECK_MAX_NODES)
+        watch->told_event[data->MonitoredFenceSignaled.NodeOrdinal] = callback->event;
+}
+
+static void retired(struct check *check, void *state, const struct check_packet *packet)
+{
+    struct notice_watch *watch = state;
+
+    if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
+        return;
+    watch->retired = max_u64(watch->retired, check_packet_last(packet));
+    check_written(check, watch, packet);
+}
+
+static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    if (event->kind == CHECK_GPU_FAULT || event->kind == CHECK_GPU_DONE)
+        check_access(check, state, event);
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct notice_watch));
+    if (!*out_state)
+        return STATUS_NO_MEMORY;
+    memset(*out_state, 0, sizeof(struct notice_watch));
+    return STATUS_SUCCESS;
+}
+
+static void destroy(struct check *check, void *state)
+{
+    base_free(check_configuration(check)->services, state, sizeof(struct notice_watch));
+}
+
+const struct check_watcher check_notice_watcher = {
+    .name = "notices",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .callback = on_callback,
+    .retired = retired,
+    .gpu = on_gpu,
+};

@@ -1,0 +1,363 @@
+#include "check/rig/test_tables.h"
+
+/* ---- The range ---- */
+
+RULE_BROKEN(PT_002)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    update.arg.UpdatePageTable.PageTableLevel = 3;
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_002)
+{
+    rig_make_tables(rig);
+}
+
+RULE_BROKEN(PT_018)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA + 511 * 4096, 2);
+    rig_update(rig, &update);
+    assert_string_equal(rig->last.text,
+                        "2 entries from index 511 on; the table of level 0 has 512");
+}
+
+RULE_KEPT(PT_018)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA + 511 * 4096, 1);
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_024)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA + 4096, 1);
+    update.arg.UpdatePageTable.StartIndex = 2;
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_024)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 4096, NULL, 1, 1);
+}
+
+static void an_unknown_process_breaks_PT_024(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct rig_update update;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.hProcess = rig->device;
+    rig_update(rig, &update);
+    rig_expect_only(rig, RULE_PT_024);
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(PT_020)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    update.arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = 0x100000;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.NumPageTableEntries = RIG_ENTRIES;
+    rig_update(rig, &update);
+}
+
+/* The paging process is set up by the CPU whatever the driver's mode. */
+RULE_KEPT(PT_020)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, RIG_VA, RIG_ENTRIES);
+    update.arg.UpdatePageTable.hProcess = rig->system_process;
+    update.arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    update.arg.UpdatePageTable.PageTableAddress.CpuVirtual = rig->buffer;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.Flags.Repeat = 1;
+    miniport_build_paging_buffer(rig->top, NULL, &update.arg);
+}
+
+/* ---- The allocation ---- */
+
+RULE_BROKEN(PT_012)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    update.arg.UpdatePageTable.hAllocation = rig_create_allocation(rig, NULL);
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_012)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, rig_create_allocation(rig, NULL), 1, 16);
+}
+
+RULE_BROKEN(PT_025)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, rig_create_allocation(rig, NULL), 1, 17);
+    assert_string_equal(rig->last.text,
+                        "0x11000 bytes from offset 0x0 on; the allocation has 0x10000");
+}
+
+/* Its pages lie anywhere; what is not valid maps none. */
+RULE_KEPT(PT_025)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, allocation, 1, 16);
+    update.entries[3].PageAddress = 77;
+    rig_update(rig, &update);
+    rig_unmap(rig, RIG_VA, allocation, 32);
+}
+
+static void two_pages_in_one_place_break_PT_025(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct rig_update update;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, rig_create_allocation(rig, NULL), 1, 4);
+    update.entries[2].PageAddress = update.entries[1].PageAddress;
+    rig_update(rig, &update);
+    rig_expect_only(rig, RULE_PT_025);
+    assert_string_equal(
+        rig->last.detail.where,
+        "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries[2].PageAddress");
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(PT_027)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    update.arg.UpdatePageTable.DriverProtection = 5;
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_027)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, rig_create_allocation(rig, NULL), 1, 1);
+    update.arg.UpdatePageTable.DriverProtection = 5;
+    rig_update(rig, &update);
+}
+
+static void map_protected(struct rig *rig, uint64_t va, HANDLE allocation, uint64_t protection)
+{
+    struct rig_update update;
+
+    rig_begin_map(rig, &update, va, allocation, 1, 16);
+    update.arg.UpdatePageTable.DriverProtection = protection;
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_029)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+
+    rig_make_tables(rig);
+    map_protected(rig, RIG_VA, allocation, UINT64_C(1) << 63 | 1);
+    map_protected(rig, RIG_VA + 0x20000, allocation, 2);
+}
+
+/* The same once more, and another one when the first is gone. */
+RULE_KEPT(PT_029)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+    uint64_t unique = UINT64_C(1) << 63 | 1;
+
+    rig_make_tables(rig);
+    map_protected(rig, RIG_VA, allocation, unique);
+    map_protected(rig, RIG_VA + 0x20000, allocation, unique);
+    rig_unmap(rig, RIG_VA, allocation, 16);
+    rig_unmap(rig, RIG_VA + 0x20000, allocation, 16);
+    map_protected(rig, RIG_VA + 0x20000, allocation, 2);
+}
+
+/* ---- Entries ---- */
+
+RULE_BROKEN(PT_030)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, NULL, (16 << 20) / 4096, 1); /* the page behind the segment */
+}
+
+RULE_KEPT(PT_030)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, NULL, (16 << 20) / 4096 - 1, 1);
+}
+
+RULE_BROKEN(PT_031)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 1, 2);
+    update.entries[1].Zero = 1;
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_031)
+{
+    struct rig_update update;
+
+    rig->gpummu.ZeroInPteSupported = 1;
+    rig_query_mmu(rig);
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 1, 2);
+    update.entries[1].Zero = 1;
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_032)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 1, 1);
+    update.entries[0].NoExecute = 1;
+    rig_update(rig, &update);
+}
+
+RULE_KEPT(PT_032)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 1, 1);
+    update.entries[0].ReadOnly = 1; /* the rig's driver supports that one */
+    rig_update(rig, &update);
+}
+
+static HANDLE create_large(struct rig *rig, bool forbids)
+{
+    DXGK_ALLOCATIONINFO info = {.Size = 4 << 20};
+
+    info.FlagsWddm2.DisableLargePageMapping = forbids;
+    rig->gpummu.LargePageSupported = 1;
+    rig_query_mmu(rig);
+    rig_make_tables(rig);
+    return rig_create_allocation(rig, &info);
+}
+
+static void map_large(struct rig *rig, HANDLE allocation, uint64_t page)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 1, RIG_VA, 1);
+    update.arg.UpdatePageTable.hAllocation = allocation;
+    update.entries[0].Valid = update.entries[0].LargePage = 1;
+    update.entries[0].Segment = 1;
+    update.entries[0].PageAddress = page;
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_033)
+{
+    map_large(rig, create_large(rig, false), 513);
+}
+
+RULE_KEPT(PT_033)
+{
+    map_large(rig, create_large(rig, false), 512);
+}
+
+RULE_BROKEN(PT_034)
+{
+    map_large(rig, create_large(rig, true), 512);
+}
+
+RULE_KEPT(PT_034)
+{
+    map_large(rig, create_large(rig, false), 512);
+}
+
+static void map_64k(struct rig *rig, uint64_t page)
+{
+    struct rig_update update;
+
+    rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
+    rig->gpummu.DualPteSupported = 1;
+    rig_query_mmu(rig);
+    rig->segments[0].Flags.Use64KBPages = 1;
+    rig_query_segments(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA, RIG_ENTRIES / 16);
+    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.Flags.Repeat = 1;
+    rig_update(rig, &update);
+    rig_begin_update(rig, &update, 0, RIG_VA + 65536, 1);
+    update.arg.UpdatePageTable.StartIndex = 1;
+    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update.entries[0].Valid = 1;
+    update.entries[0].Segment = 1;
+    update.entries[0].PageAddress = page;
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_038)
+{
+    map_64k(rig, 17);
+}
+
+RULE_KEPT(PT_038)
+{
+    map_64k(rig, 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PT_002),
+        RULE_PAIR(PT_012),
+        RULE_PAIR(PT_018),
+        RULE_PAIR(PT_020),
+        RULE_PAIR(PT_024),
+        RULE_PAIR(PT_025),
+        RULE_PAIR(PT_027),
+        RULE_PAIR(PT_029),
+        RULE_PAIR(PT_030),
+        RULE_PAIR(PT_031),
+        RULE_PAIR(PT_032),
+        RULE_PAIR(PT_033),
+        RULE_PAIR(PT_034),
+        RULE_PAIR(PT_038),
+        cmocka_unit_test(an_unknown_process_breaks_PT_024),
+        cmocka_unit_test(two_pages_in_one_place_break_PT_025),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,688 @@
+#include "check/rig/test_tables.h"
+
+/*
+ * The tables for RIG_VA as a GPU has them in memory, and a driver that writes them when the rig says so:
+ * rightly, but for one mistake.
+ */
+enum mistake {
+    NO_MISTAKE,
+    KEEPS_OLD_BITS,     /* a new table keeps what was in its memory */
+    WRITES_FIRST_ONLY,  /* of a repetition */
+    SHIFTS_ENTRIES,     /* entry i goes to index i + 1 */
+    WRITES_ELSEWHERE,   /* nothing is there */
+    FORGETS_PROTECTION, /* of the driver */
+    WRITES_AT_ONCE,     /* though the GPU is to do it */
+    COUNTS_IN_4K,       /* indices of a 64 KiB table */
+    SWAPS_POINTERS,     /* of an entry with two */
+    READS_EARLY,        /* copies what was there when the copy was built */
+};
+
+struct memory {
+    struct check_gpu_entry leaf[RIG_ENTRIES], leaf_64k[RIG_ENTRIES], middle[RIG_ENTRIES],
+        root[RIG_ENTRIES];
+};
+
+static bool walk_memory(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
+                        struct check_gpu_walk *out)
+{
+    struct memory *memory = rig->tables;
+
+    if (is_system || root != 103 * 4096)
+        return false;
+    out->entries[2] = memory->root[va >> 30 & 511];
+    out->entries[1] = memory->middle[va >> 21 & 511];
+    out->entries[0] = memory->leaf[va >> 12 & 511];
+    if (memory->leaf_64k[va >> 16 & 31].is_valid) {
+        out->entries[0] = memory->leaf_64k[va >> 16 & 31];
+        out->entries[0].is_64k = true;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        out->entries[i].is_read = true;
+    return true;
+}
+
+static struct check_gpu_entry hardware(const DXGK_PTE *pte, uint64_t protection)
+{
+    return (struct check_gpu_entry){
+        .is_valid = pte->Valid,
+        .is_read_only = pte->ReadOnly,
+        .address = pte->PageAddress << 12,
+        .protection = pte->Valid ? protection : 0,
+        .protection_mask = 0x7fff,
+    };
+}
+
+static void write_memory(struct rig *rig, const struct rig_update *update, enum mistake mistake)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *pages = &update->arg.UpdatePageTable;
+    struct memory *memory = rig->tables;
+    struct check_gpu_entry *table = pages->PageTableLevel == 2   ? memory->root
+                                    : pages->PageTableLevel == 1 ? memory->middle
+                                    : pages->Flags.Use64KBPages  ? memory->leaf_64k
+                                                                 : memory->leaf;
+    unsigned count = pages->NumPageTableEntries;
+
+    if (mistake == WRITES_ELSEWHERE)
+        return;
+    if (mistake == WRITES_FIRST_ONLY)
+        count = 1;
+    for (unsigned i = 0; i < count; i++) {
+        const DXGK_PTE *pte = &update->entries[pages->Flags.Repeat ? 0 : i];
+        unsigned index = pages->StartIndex + i;
+
+        if (mistake == SHIFTS_ENTRIES)
+            index = (index + 1) % RIG_ENTRIES;
+        if (mistake == COUNTS_IN_4K)
+            index = index * 16 % RIG_ENTRIES;
+        if (mistake == KEEPS_OLD_BITS && table[index].is_valid)
+            continue;
+        if (mistake == SWAPS_POINTERS)
+            pte = &update->entries_64k[i];
+        table[index] = hardware(pte, mistake == FORGETS_PROTECTION ? 0 : pages->DriverProtection);
+    }
+}
+
+/* Built, submitted and carried out; the GPU has flushed whatever it was told to. */
+static void carry_out(struct rig *rig, struct rig_update *update, enum mistake mistake)
+{
+    uint32_t fence;
+
+    rig_update(rig, update);
+    fence = rig_submit(rig);
+    write_memory(rig, update, mistake);
+    rig_complete(rig, 0, fence);
+}
+
+static void begin_table(struct rig *rig, struct rig_update *update, unsigned level)
+{
+    rig_begin_update(rig, update, level, level == 2 ? 0 : RIG_VA, RIG_ENTRIES);
+    update->arg.UpdatePageTable.Flags.InitialUpdate = update->arg.UpdatePageTable.Flags.Repeat = 1;
+}
+
+static void prepare_tables(struct rig *rig, struct memory *memory)
+{
+    struct rig_update update;
+
+    memset(memory, 0, sizeof *memory);
+    rig->walk = walk_memory;
+    rig->tables = memory;
+    for (unsigned level = 0; level < 3; level++) {
+        begin_table(rig, &update, level);
+        carry_out(rig, &update, NO_MISTAKE);
+    }
+    for (unsigned level = 1; level < 3; level++) {
+        rig_begin_link(rig, &update, level, RIG_VA, 100 + level);
+        carry_out(rig, &update, NO_MISTAKE);
+    }
+}
+
+static void map_sixteen(struct rig *rig, enum mistake mistake)
+{
+    struct memory memory;
+    struct rig_update update;
+
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, rig_create_allocation(rig, NULL), 32, 16);
+    update.arg.UpdatePageTable.DriverProtection = 5;
+    carry_out(rig, &update, mistake);
+    rig->tables = NULL;
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_017)
+{
+    map_sixteen(rig, SHIFTS_ENTRIES);
+}
+
+RULE_KEPT(PT_017)
+{
+    map_sixteen(rig, NO_MISTAKE);
+}
+
+RULE_BROKEN(PT_028)
+{
+    map_sixteen(rig, FORGETS_PROTECTION);
+    assert_non_null(strstr(rig->last.text, "leads to GPU address 0x20000, protection 0x0"));
+}
+
+RULE_KEPT(PT_028)
+{
+    map_sixteen(rig, NO_MISTAKE);
+}
+
+static NTSTATUS answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    memset(build->pDmaBuffer, 1, RIG_PACKET_BYTES);
+    build->pDmaBuffer = (char *)build->pDmaBuffer + RIG_PACKET_BYTES;
+    build->MultipassOffset = 8;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/*
+ * A mapping is built in part, and the GPU has carried that out when the packet in front of it, which made
+ * the table and leads to it, is reported: its empty entries are not missed. Else they are.
+ */
+static void write_ahead(struct rig *rig, bool is_open)
+{
+    struct memory memory;
+    struct rig_update update, map;
+    uint32_t fence;
+
+    prepare_tables(rig, &memory);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    rig_update(rig, &update);
+    fence = rig_submit(rig);
+    rig_begin_map(rig, &map, RIG_VA, NULL, 32, RIG_ENTRIES);
+    if (is_open) {
+        rig->answer = answer_in_part;
+        rig_update(rig, &map);
+        rig->answer = NULL;
+    }
+    write_memory(rig, &map, NO_MISTAKE);
+    rig_complete(rig, 0, fence);
+    rig->walk = NULL;
+}
+
+static void an_operation_whose_first_part_has_run_is_no_mistake(void **state)
+{
+    for (unsigned is_open = 0; is_open < 2; is_open++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        write_ahead(rig, is_open);
+        rig_expect_only(rig, is_open ? RULE_NONE : RULE_PT_014);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+static void initialise_again(struct rig *rig, enum mistake mistake)
+{
+    struct memory memory;
+    struct rig_update update;
+
+    prepare_tables(rig, &memory);
+    /* The table is made anew where it was; entries of its former life are still there. */
+    for (unsigned i = 0; i < RIG_ENTRIES; i++)
+        memory.leaf[i] = (struct check_gpu_entry){.is_valid = true, .address = 0x7000};
+    begin_table(rig, &update, 0);
+    carry_out(rig, &update, mistake);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_014)
+{
+    initialise_again(rig, KEEPS_OLD_BITS);
+}
+
+RULE_KEPT(PT_014)
+{
+    initialise_again(rig, NO_MISTAKE);
+}
+
+static void clear_sixteen(struct rig *rig, enum mistake mistake)
+{
+    struct memory memory;
+    struct rig_update update;
+
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+    carry_out(rig, &update, NO_MISTAKE);
+    rig_begin_update(rig, &update, 0, RIG_VA, 16);
+    update.arg.UpdatePageTable.Flags.Repeat = 1;
+    carry_out(rig, &update, mistake);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_016)
+{
+    clear_sixteen(rig, WRITES_FIRST_ONLY);
+}
+
+RULE_KEPT(PT_016)
+{
+    clear_sixteen(rig, NO_MISTAKE);
+}
+
+static void map_one(struct rig *rig, enum mistake mistake)
+{
+    struct memory memory;
+    struct rig_update update;
+
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 1);
+    carry_out(rig, &update, mistake);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_019)
+{
+    map_one(rig, WRITES_ELSEWHERE);
+}
+
+RULE_KEPT(PT_019)
+{
+    map_one(rig, NO_MISTAKE);
+}
+
+/* A driver of the CPU's mode, which writes before it returns, or not. */
+static struct rig_update *current_update;
+
+static NTSTATUS write_on_call(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
+        write_memory(rig, current_update, *(enum mistake *)rig->told);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void build_and_write(struct rig *rig, enum mistake mistake, bool is_by_cpu)
+{
+    struct memory memory;
+    struct rig_update update;
+    static enum mistake told;
+
+    prepare_tables(rig, &memory);
+    if (is_by_cpu) {
+        rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+        rig->levels[1].PageTableSegmentId = rig->levels[2].PageTableSegmentId = 0;
+        rig_query_mmu(rig);
+    }
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 1);
+    if (is_by_cpu)
+        update.arg.UpdatePageTable.PageTableAddress.CpuVirtual = &memory;
+    current_update = &update;
+    told = mistake;
+    rig->told = &told;
+    rig->answer = write_on_call;
+    rig_update(rig, &update);
+    rig->answer = NULL;
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_021)
+{
+    build_and_write(rig, WRITES_ELSEWHERE, true);
+}
+
+RULE_KEPT(PT_021)
+{
+    build_and_write(rig, NO_MISTAKE, true);
+}
+
+RULE_BROKEN(PT_023)
+{
+    build_and_write(rig, NO_MISTAKE, false);
+}
+
+RULE_KEPT(PT_023)
+{
+    build_and_write(rig, WRITES_ELSEWHERE, false); /* the GPU will */
+}
+
+/* ---- Two page sizes ---- */
+
+static void map_64k(struct rig *rig, enum mistake of_leaf, enum mistake of_pointer)
+{
+    struct memory memory;
+    struct rig_update update;
+
+    rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
+    rig->gpummu.DualPteSupported = 1;
+    rig_query_mmu(rig);
+    rig->segments[0].Flags.Use64KBPages = 1;
+    rig_query_segments(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_update(rig, &update, 0, RIG_VA, 32);
+    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    carry_out(rig, &update, NO_MISTAKE);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    update.entries_64k[0] = update.entries[0];
+    update.entries_64k[0].PageAddress = 99;
+    update.arg.UpdatePageTable.pPageTableEntries64KB = update.entries_64k;
+    carry_out(rig, &update, of_pointer);
+    rig_begin_update(rig, &update, 0, RIG_VA + 0x20000, 1);
+    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update.arg.UpdatePageTable.StartIndex = 2;
+    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+    update.entries[0].Valid = 1;
+    update.entries[0].Segment = 1;
+    update.entries[0].PageAddress = 64;
+    /* The GPU sees an entry of 64 KiB where it was before, at another page. */
+    memory.leaf_64k[2] = (struct check_gpu_entry){.is_valid = true, .address = 0x50000};
+    carry_out(rig, &update, of_leaf);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_039)
+{
+    map_64k(rig, COUNTS_IN_4K, NO_MISTAKE);
+}
+
+RULE_KEPT(PT_039)
+{
+    map_64k(rig, NO_MISTAKE, NO_MISTAKE);
+}
+
+RULE_BROKEN(PT_041)
+{
+    map_64k(rig, NO_MISTAKE, SWAPS_POINTERS);
+}
+
+RULE_KEPT(PT_041)
+{
+    map_64k(rig, NO_MISTAKE, NO_MISTAKE);
+}
+
+/* ---- Copies ---- */
+
+static void begin_copy(DXGKARG_BUILDPAGINGBUFFER *arg, DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range)
+{
+    *range = (DXGK_BUILDPAGINGBUFFER_COPY_RANGE){
+        .NumPageTableEntries = 16,
+        .SrcPageTableAddress = rig_table_va(0, RIG_VA),
+        .DstPageTableAddress = rig_table_va(0, RIG_VA),
+        .SrcStartPteIndex = 16,
+        .DstStartPteIndex = 64,
+    };
+    *arg = (DXGKARG_BUILDPAGINGBUFFER){.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+    arg->CopyPageTableEntries.NumRanges = 1;
+    arg->CopyPageTableEntries.pRanges = range;
+}
+
+/* The source changes in front of the copy, in the same buffer or in one that has retired. */
+static void copy_entries(struct rig *rig, bool is_late, enum mistake mistake)
+{
+    struct memory memory, before;
+    struct rig_update update;
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE range;
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    uint32_t fence;
+
+    rig_enter_companion(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+    if (!is_late)
+        carry_out(rig, &update, NO_MISTAKE);
+    else
+        rig_update(rig, &update);
+    before = memory;
+    begin_copy(&arg, &range);
+    rig_build(rig, &arg);
+    fence = rig_submit(rig);
+    if (is_late)
+        write_memory(rig, &update, NO_MISTAKE);
+    for (unsigned i = 0; i < 16 && mistake != WRITES_ELSEWHERE; i++)
+        memory.leaf[64 + i] = mistake == READS_EARLY ? before.leaf[16 + i] : memory.leaf[16 + i];
+    rig_complete(rig, 0, fence);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(CPTE_002)
+{
+    copy_entries(rig, false, WRITES_ELSEWHERE);
+}
+
+RULE_KEPT(CPTE_002)
+{
+    copy_entries(rig, false, NO_MISTAKE);
+}
+
+RULE_BROKEN(CPTE_003)
+{
+    copy_entries(rig, true, READS_EARLY);
+}
+
+RULE_KEPT(CPTE_003)
+{
+    copy_entries(rig, true, NO_MISTAKE);
+}
+
+/* ---- Flushes ---- */
+
+static void gpu_flushes(struct rig *rig, uint64_t start, uint64_t end)
+{
+    check_gpu(rig->check, &(struct check_gpu_event){
+                              .kind = CHECK_GPU_FLUSHED,
+                              .address = 103 * 4096,
+                              .start = start,
+                              .end = end,
+                          });
+}
+
+static void gpu_runs(struct rig *rig, uint32_t fence)
+{
+    check_gpu(rig->check,
+              &(struct check_gpu_event){
+                  .kind = CHECK_GPU_QUEUED, .fence = fence, .address = 0x10000, .bytes = 32});
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .fence = fence});
+}
+
+/* An entry changes and is flushed by a GPU that carries out [start, end) of it, 0, 0: nothing. */
+static void flush_on_gpu(struct rig *rig, uint64_t start, uint64_t end, bool is_in_order)
+{
+    struct memory memory;
+    struct rig_update update;
+    uint32_t fence;
+
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+    rig_update(rig, &update);
+    rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x20000);
+    fence = rig_submit(rig);
+    if (is_in_order)
+        write_memory(rig, &update, NO_MISTAKE);
+    if (end)
+        gpu_flushes(rig, start, end);
+    if (!is_in_order)
+        write_memory(rig, &update, NO_MISTAKE);
+    gpu_runs(rig, fence);
+    rig_complete(rig, 0, fence);
+    rig->walk = NULL;
+}
+
+RULE_BROKEN(TLB_002)
+{
+    flush_on_gpu(rig, 0, 0, true);
+}
+
+RULE_KEPT(TLB_002)
+{
+    flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, true);
+}
+
+RULE_BROKEN(TLB_007)
+{
+    flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x1f000, true);
+}
+
+/* Wider than asked. */
+RULE_KEPT(TLB_007)
+{
+    flush_on_gpu(rig, RIG_VA, RIG_VA + 0x200000, true);
+}
+
+RULE_BROKEN(TLB_006)
+{
+    flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, false);
+}
+
+RULE_KEPT(TLB_006)
+{
+    flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, true);
+}
+
+/*
+ * A GPU that tells of flushes and of nothing else, and that flushes everything at any time: before the entry is
+ * written, and behind it, or not.
+ */
+static void flush_by_the_way(bool is_early, bool is_late, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    const struct check_gpu_event everything = {.kind = CHECK_GPU_FLUSHED, .is_everywhere = true};
+    struct rig_update update;
+    struct memory memory;
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.hears_flushes = true;
+    rig_init_prepared(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+    rig_update(rig, &update);
+    rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x20000);
+    fence = rig_submit(rig);
+    if (is_early)
+        check_gpu(rig->check, &everything);
+    write_memory(rig, &update, NO_MISTAKE);
+    if (is_late)
+        check_gpu(rig->check, &everything);
+    rig_complete(rig, 0, fence);
+    if (expected)
+        rig_expect_only(rig, expected);
+    else
+        rig_expect_silence(rig, RULE_TLB_002);
+    rig->walk = NULL;
+    rig_fini(rig);
+    free(rig);
+}
+
+static void flushes_of_a_gpu_that_tells_nothing_else_are_judged(void **state)
+{
+    flush_by_the_way(false, true, RULE_NONE);
+    flush_by_the_way(true, true, RULE_NONE);
+    flush_by_the_way(false, false, RULE_TLB_002);
+    flush_by_the_way(true, false, RULE_TLB_006);
+}
+
+/* A GPU whose entries hold a bit of it is compared in that bit. */
+static void protection_is_compared_where_entries_hold_it(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_held = 0; is_held < 2; is_held++) {
+        struct rig_update update;
+        struct memory memory;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 32, 1);
+        update.arg.UpdatePageTable.DriverProtection = 0x22;
+        rig_update(rig, &update);
+        write_memory(rig, &update, NO_MISTAKE);
+        memory.leaf[0].protection = 0x20;
+        memory.leaf[0].protection_mask = is_held ? 0x22 : 0x20;
+        rig_complete(rig, 0, rig_submit(rig));
+        if (is_held)
+            rig_expect_only(rig, RULE_PT_028);
+        else
+            rig_expect_silence(rig, RULE_PT_028);
+        rig->walk = NULL;
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/*
+ * Work of the context faults at an address whose entry is valid in memory, or is not; or the GPU cannot read
+ * the commands that it finds where its buffer is mapped, whose entry has been lost since, or has not.
+ */
+static void fault_of(struct rig *rig, uint64_t va, bool is_of_commands, bool is_lost)
+{
+    struct check_gpu_event event = {.kind = CHECK_GPU_FAULT,
+                                    .node = 1,
+                                    .fence = 1,
+                                    .address = is_of_commands ? 0 : va,
+                                    .is_malformed_packet = is_of_commands};
+    const struct check_gpu_event queued = {
+        .kind = CHECK_GPU_QUEUED, .node = 1, .fence = 1, .bytes = RIG_PACKET_BYTES, .address = va};
+    DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.hContext = rig->context,
+                                           .DmaBufferVirtualAddress = RIG_VA,
+                                           .DmaBufferSize = RIG_PACKET_BYTES,
+                                           .SubmissionFenceId = 1,
+                                           .NodeOrdinal = 1};
+    struct memory memory;
+    struct rig_update update;
+
+    rig->gpummu.InvalidTlbEntriesNotCached = 1;
+    rig_query_mmu(rig);
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+    carry_out(rig, &update, NO_MISTAKE);
+    rig->irql = DISPATCH_LEVEL;
+    submit.DmaBufferVirtualAddress = is_of_commands ? va : RIG_VA;
+    miniport_submit_command_virtual(rig->top, NULL, &submit);
+    if (is_of_commands)
+        check_gpu(rig->check, &queued);
+    if (is_lost)
+        memory.leaf[va >> 12 & 511].is_valid = false;
+    check_gpu(rig->check, &event);
+    rig->walk = NULL;
+}
+
+static void fault_at(struct rig *rig, uint64_t va)
+{
+    fault_of(rig, va, false, false);
+}
+
+static void a_fault_is_blamed_on_the_entry_that_is_not_as_asked(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_init(rig, RIG_GPUMMU);
+        if (i == 3) /* an entry that was never to be valid */
+            fault_of(rig, RIG_VA + 0x10000, false, true);
+        else
+            fault_of(rig, RIG_VA + 0x5000, i > 0, i < 2);
+        rig_expect_only(rig, i < 2 ? RULE_PT_017 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+RULE_BROKEN(TLB_005)
+{
+    fault_at(rig, RIG_VA + 0xf000);
+}
+
+RULE_KEPT(TLB_005)
+{
+    fault_at(rig, RIG_VA + 0x10000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
+        cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
+        RULE_PAIR(TLB_005),
+        RULE_PAIR(PT_014),
+        RULE_PAIR(PT_016),
+        RULE_PAIR(PT_017),
+        RULE_PAIR(PT_019),
+        RULE_PAIR(PT_021),
+        RULE_PAIR(PT_023),
+        RULE_PAIR(PT_028),
+        RULE_PAIR(PT_039),
+        RULE_PAIR(PT_041),
+        RULE_PAIR(CPTE_002),
+        RULE_PAIR(CPTE_003),
+        RULE_PAIR(TLB_002),
+        RULE_PAIR(TLB_006),
+        RULE_PAIR(TLB_007),
+        cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
+        cmocka_unit_test(protection_is_compared_where_entries_hold_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,491 @@
+#include "check/rig/test_tables.h"
+
+/* A packet of the context, which is of node 1. */
+static uint32_t submit_work(struct rig *rig, HANDLE context)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL arg = {
+        .hContext = context,
+        .DmaBufferVirtualAddress = RIG_VA,
+        .DmaBufferSize = 64,
+        .SubmissionFenceId = ++rig->fence,
+        .NodeOrdinal = 1,
+    };
+    unsigned before = rig->irql;
+
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &arg);
+    rig->irql = before;
+    return rig->fence;
+}
+
+/* ---- Roots ---- */
+
+RULE_BROKEN(PT_009)
+{
+    DXGKARG_CREATECONTEXT arg = {.NodeOrdinal = 1, .EngineAffinity = 1};
+
+    miniport_create_context(rig->top, rig->device, &arg);
+    submit_work(rig, arg.hContext);
+}
+
+RULE_KEPT(PT_009)
+{
+    rig_set_root(rig, rig->context);
+    submit_work(rig, rig->context);
+}
+
+static void initialise_root_at(struct rig *rig, uint64_t page)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 2, 0, RIG_ENTRIES);
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    memset(&update.arg.UpdatePageTable.PageTableAddress, 0,
+           sizeof update.arg.UpdatePageTable.PageTableAddress);
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = page * 4096;
+    rig_update(rig, &update);
+}
+
+static void run_with_root(uint64_t page, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    initialise_root_at(rig, page);
+    submit_work(rig, rig->context);
+    rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_context_has_the_root_of_its_process(void **state)
+{
+    run_with_root(103, RULE_NONE);
+    run_with_root(105, RULE_PT_009);
+}
+
+RULE_BROKEN(PT_010)
+{
+    rig_set_root(rig, rig->context);
+    submit_work(rig, rig->context);
+    rig_set_root(rig, rig->context);
+}
+
+RULE_KEPT(PT_010)
+{
+    rig_set_root(rig, rig->context);
+    rig_complete(rig, 1, submit_work(rig, rig->context));
+    rig_set_root(rig, rig->context);
+}
+
+/* ---- Idle ---- */
+
+static void require_idle(struct rig *rig)
+{
+    rig->gpummu.PageTableUpdateRequireAddressSpaceIdle = 1;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    rig_initialise_table(rig, 0, RIG_VA);
+}
+
+RULE_BROKEN(PT_036)
+{
+    require_idle(rig);
+    rig_submit(rig);
+    submit_work(rig, rig->context);
+}
+
+RULE_KEPT(PT_036)
+{
+    require_idle(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    submit_work(rig, rig->context);
+}
+
+static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
+                                                 : rig_answer(rig, ddi, object, arg);
+}
+
+/* An update for which the driver has nothing to do is in no packet, and none is waited for. */
+static void an_update_without_bytes_is_over_at_once(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    require_idle(rig);
+    fence = rig_submit(rig);
+    rig->answer = write_nothing;
+    rig_map(rig, RIG_VA, NULL, 1, 1);
+    rig->answer = NULL;
+    rig_complete(rig, 0, fence);
+    submit_work(rig, rig->context);
+    rig_flush(rig, rig->system_process, 0, 0);
+    rig_submit(rig); /* paging of another process, while the work runs */
+    rig_expect_silence(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void tables_do_not_change_under_work(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    require_idle(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    submit_work(rig, rig->context);
+    rig_map(rig, RIG_VA, NULL, 1, 1);
+    rig_expect_only(rig, RULE_NONE); /* it is built; the GPU has not got it */
+    rig_submit(rig);
+    rig_expect_only(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- Flushes ---- */
+
+RULE_BROKEN(TLB_001)
+{
+    rig_set_root(rig, rig->context);
+    rig_flush(rig, rig->process, 0x2000, 0x1000);
+}
+
+RULE_KEPT(TLB_001)
+{
+    rig_set_root(rig, rig->context);
+    rig_flush(rig, rig->process, 0x1000, 0x2000);
+    rig_flush(rig, rig->process, 0, 0);
+}
+
+static void a_flush_of_another_root_breaks_TLB_001(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_set_root(rig, rig->context);
+    arg.FlushTlb.hProcess = rig->process;
+    arg.FlushTlb.RootPageTableAddress.SegmentId = 1;
+    arg.FlushTlb.RootPageTableAddress.SegmentOffset = 104 * 4096;
+    rig_build(rig, &arg);
+    rig_expect_only(rig, RULE_TLB_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void map_two(struct rig *rig, HANDLE *first, HANDLE *second)
+{
+    *first = rig_create_allocation(rig, NULL);
+    *second = rig_create_allocation(rig, NULL);
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, *first, 32, 16);
+    rig_unmap(rig, RIG_VA, *first, 16);
+}
+
+RULE_BROKEN(TLB_003)
+{
+    HANDLE first, second;
+
+    map_two(rig, &first, &second);
+    rig_map(rig, RIG_VA + 0x100000, second, 47, 16);
+    assert_non_null(strstr(rig->last.text, "page 0x2f of segment 1 gets another use"));
+}
+
+RULE_KEPT(TLB_003)
+{
+    HANDLE first, second;
+
+    map_two(rig, &first, &second);
+    rig_map(rig, RIG_VA + 0x100000, second, 48, 16); /* the page behind */
+    rig_flush(rig, rig->process, RIG_VA, RIG_VA + 0x10000);
+    rig_unmap(rig, RIG_VA + 0x100000, second, 16);
+    rig_flush(rig, rig->process, 0, 0);
+    rig_map(rig, RIG_VA + 0x200000 - 0x10000, second, 32, 16);
+}
+
+static void a_flush_of_less_breaks_TLB_003(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE first, second;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    map_two(rig, &first, &second);
+    rig_flush(rig, rig->process, RIG_VA, RIG_VA + 0xf000);
+    rig_map(rig, RIG_VA + 0x100000, second, 32, 15);
+    rig_expect_only(rig, RULE_NONE);
+    rig_map(rig, RIG_VA + 0x180000, second, 47, 1);
+    rig_expect_only(rig, RULE_TLB_003);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* The paging process sees an allocation through scratch, then fills it. */
+static void fill_through_scratch(struct rig *rig, bool flushes)
+{
+    HANDLE process = rig->process, allocation = rig_create_allocation(rig, NULL);
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+    rig->process = rig->system_process;
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_map(rig, RIG_VA, allocation, 32, 16);
+    if (flushes)
+        rig_flush(rig, rig->system_process, RIG_VA, RIG_VA + 65536);
+    rig->process = process;
+    arg.FillVirtual.hAllocation = allocation;
+    arg.FillVirtual.FillSizeInBytes = 65536;
+    arg.FillVirtual.DestinationVirtualAddress = RIG_VA;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(TLB_004)
+{
+    fill_through_scratch(rig, false);
+}
+
+RULE_KEPT(TLB_004)
+{
+    rig->gpummu.InvalidTlbEntriesNotCached = 0;
+    rig_query_mmu(rig);
+    fill_through_scratch(rig, true);
+    rig->process = rig->system_process;
+    rig_map(rig, RIG_VA + 0x100000, NULL, 64, 1); /* not used yet */
+    {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+        arg.FillVirtual.hAllocation = rig_create_allocation(rig, NULL);
+        arg.FillVirtual.FillSizeInBytes = 4096;
+        arg.FillVirtual.DestinationVirtualAddress = RIG_VA;
+        rig_build(rig, &arg);
+    }
+}
+
+static void fill_scratch_page(struct rig *rig, uint64_t va)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+
+    arg.FillVirtual.hAllocation = rig_create_allocation(rig, NULL);
+    arg.FillVirtual.FillSizeInBytes = 4096;
+    arg.FillVirtual.DestinationVirtualAddress = va;
+    rig_build(rig, &arg);
+}
+
+/* A flush in the middle of what has changed leaves what is in front of it, and what is behind. */
+static void flush_the_middle(uint64_t used_page, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->gpummu.InvalidTlbEntriesNotCached = 1;
+    rig_query_mmu(rig);
+    rig->process = rig->system_process;
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA, NULL, 64, 32);
+    rig_map(rig, RIG_VA, NULL, 256, 32);
+    rig_flush(rig, rig->system_process, RIG_VA + 0x8000, RIG_VA + 0xa000);
+    fill_scratch_page(rig, RIG_VA + used_page * 4096);
+    rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_flush_in_the_middle_leaves_both_sides(void **state)
+{
+    flush_the_middle(8, RULE_NONE);
+    flush_the_middle(9, RULE_NONE);
+    flush_the_middle(7, RULE_TLB_003);
+    flush_the_middle(12, RULE_TLB_003);
+}
+
+/* ---- Copies ---- */
+
+static void copy_entries(struct rig *rig, uint64_t source)
+{
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE range = {
+        .NumPageTableEntries = 16,
+        .SrcPageTableAddress = source,
+        .DstPageTableAddress = rig_table_va(0, RIG_VA),
+        .SrcStartPteIndex = 16,
+        .DstStartPteIndex = 32,
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+    arg.CopyPageTableEntries.NumRanges = 1;
+    arg.CopyPageTableEntries.pRanges = &range;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(CPTE_001)
+{
+    rig_make_tables(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+RULE_KEPT(CPTE_001)
+{
+    rig_make_tables(rig);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+/* Another system context is no companion where nobody named its node; nor is one of a client. */
+static void copy_on(bool is_system, unsigned node)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE device;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    device = is_system ? rig_create_device(rig, rig->system_process) : rig->device;
+    rig->system_context = rig_create_context(rig, device, node, true);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+    rig_expect_only(rig, RULE_CPTE_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_copy_on_another_context_breaks_CPTE_001(void **state)
+{
+    copy_on(true, 1);
+    copy_on(false, 0);
+}
+
+RULE_BROKEN(CPTE_004)
+{
+    rig_make_tables(rig);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA) + 0x10000);
+}
+
+RULE_KEPT(CPTE_004)
+{
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 0x10000, NULL, 64, 16);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+/*
+ * Tables that a sleep kept are not known any more. A table that is made afterwards and gets entries from
+ * them is one that nobody knows either: no fault of who copies on from there.
+ */
+static void entries_from_before_a_sleep_may_be_copied_on(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint64_t later = RIG_VA + (UINT64_C(1) << rig_level_shift(1));
+    uint64_t old_table = rig_table_va(0, RIG_VA), new_table = rig_table_va(0, later);
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[] = {
+        {.NumPageTableEntries = 16,
+         .SrcPageTableAddress = old_table,
+         .DstPageTableAddress = new_table,
+         .SrcStartPteIndex = 16,
+         .DstStartPteIndex = 32},
+        {.NumPageTableEntries = 16,
+         .SrcPageTableAddress = new_table,
+         .DstPageTableAddress = old_table,
+         .SrcStartPteIndex = 32,
+         .DstStartPteIndex = 64},
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 0x10000, NULL, 64, 16);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionHibernate);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+    rig_initialise_table(rig, 0, later);
+    rig_enter_companion(rig);
+    for (unsigned i = 0; i < 2; i++) {
+        arg.CopyPageTableEntries.NumRanges = 1;
+        arg.CopyPageTableEntries.pRanges = &ranges[i];
+        rig_build(rig, &arg);
+    }
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(CPTE_005)
+{
+    struct rig_update update;
+
+    rig_make_tables(rig);
+    rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    rig->levels[1].PageTableSegmentId = rig->levels[2].PageTableSegmentId = 0;
+    rig_query_mmu(rig);
+    rig_begin_update(rig, &update, 0, RIG_VA, 1);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+RULE_KEPT(CPTE_005)
+{
+    rig_make_tables(rig);
+    rig_enter_companion(rig);
+    copy_entries(rig, rig_table_va(0, RIG_VA));
+}
+
+static NTSTATUS name_node(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_CreateContext)
+        ((DXGKARG_CREATECONTEXT *)arg)->ContextInfo.PagingCompanionNodeId = *(unsigned *)rig->told;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void create_on_node(struct rig *rig, unsigned node)
+{
+    rig->answer = name_node;
+    rig->told = &node;
+    rig_create_context(rig, rig->device, 1, false);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(CPTE_007)
+{
+    create_on_node(rig, 2);
+}
+
+RULE_KEPT(CPTE_007)
+{
+    create_on_node(rig, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PT_009),
+        RULE_PAIR(PT_010),
+        RULE_PAIR(PT_036),
+        RULE_PAIR(TLB_001),
+        RULE_PAIR(TLB_003),
+        RULE_PAIR(TLB_004),
+        RULE_PAIR(CPTE_001),
+        RULE_PAIR(CPTE_004),
+        RULE_PAIR(CPTE_005),
+        RULE_PAIR(CPTE_007),
+        cmocka_unit_test(a_copy_on_another_context_breaks_CPTE_001),
+        cmocka_unit_test(a_context_has_the_root_of_its_process),
+        cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
+        cmocka_unit_test(tables_do_not_change_under_work),
+        cmocka_unit_test(an_update_without_bytes_is_over_at_once),
+        cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
+        cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
+        cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

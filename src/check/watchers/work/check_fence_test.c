@@ -1,0 +1,530 @@
+#include "check/check_private.h"
+#include "check/rig/test_rig_submit.h"
+
+/* ---- What is submitted and reported ---- */
+
+RULE_BROKEN(FENCE_001)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.SubmissionFenceId = 5;
+    rig_submit_packet(rig, &packet);
+    packet.SubmissionFenceId = 4;
+    rig_submit_packet(rig, &packet);
+    assert_string_equal(rig->last.text, "0x4 on node 1 follows 0x5: ids of a node rise");
+}
+
+/* They wrap, and each node has its own. */
+RULE_KEPT(FENCE_001)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.SubmissionFenceId = 0xffffffff;
+    rig_submit_packet(rig, &packet);
+    packet.SubmissionFenceId = 0;
+    rig_submit_packet(rig, &packet);
+    packet.NodeOrdinal = 0;
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_BROKEN(FENCE_002)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+    assert_string_equal(rig->last.text, "0x1 of node 1 was reported before");
+}
+
+/* The later one means the earlier one too. */
+RULE_KEPT(FENCE_002)
+{
+    uint32_t last;
+
+    rig_render(rig);
+    last = rig_render(rig);
+    rig_complete(rig, RIG_CLIENT_NODE, last);
+}
+
+RULE_BROKEN(FENCE_003)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+}
+
+RULE_KEPT(FENCE_003)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+}
+
+/* ---- How it is reported ---- */
+
+struct way {
+    uint32_t fence;
+    unsigned irql;
+    bool queues_dpc, notifies;
+};
+
+static NTSTATUS report_in_a_way(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct way *way = rig->told;
+    struct miniport_host *host = rig->drivers_host;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+    unsigned before = rig->irql;
+
+    data.DmaCompleted.SubmissionFenceId = way->fence;
+    data.DmaCompleted.NodeOrdinal = RIG_CLIENT_NODE;
+    if (ddi == MINIPORT_DDI_InterruptRoutine) {
+        rig->irql = way->irql;
+        host->ops->notify_interrupt(host, &data);
+        rig->irql = before;
+        if (way->queues_dpc)
+            host->ops->queue_dpc(host);
+    } else if (ddi == MINIPORT_DDI_DpcRoutine && way->notifies) {
+        host->ops->notify_dpc(host);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void interrupt_in_a_way(struct rig *rig, struct way *way)
+{
+    way->fence = rig_render(rig);
+    rig->answer = report_in_a_way;
+    rig->told = way;
+    miniport_interrupt(rig->top, 0);
+    miniport_dpc(rig->top);
+}
+
+RULE_BROKEN(FENCE_004)
+{
+    struct way way = {.irql = 5, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiInterruptRoutine");
+}
+
+RULE_KEPT(FENCE_004)
+{
+    struct way way = {.irql = 5, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+static void a_dpc_that_tells_nobody_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct way way = {.irql = 5, .queues_dpc = true};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    interrupt_in_a_way(rig, &way);
+    rig_expect_only(rig, RULE_FENCE_004);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiDpcRoutine");
+    assert_int_equal(check_stands_still(rig->check), 1);
+    rig_expect_only(rig, RULE_FENCE_004);
+    rig_complete(rig, RIG_CLIENT_NODE, rig_render(rig)); /* and is told of both */
+    assert_int_equal(check_stands_still(rig->check), 0);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_preemption_that_is_never_reported_is_found_when_all_stands_still(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int way = 0; way < 2; way++) {
+        DXGKARG_PREEMPTCOMMAND arg = {.PreemptionFenceId = 9, .NodeOrdinal = RIG_CLIENT_NODE};
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = way == 0 ? rig_render(rig) : 0;
+        miniport_preempt_command(rig->top, NULL, &arg);
+        if (way == 0)
+            rig_complete(rig, RIG_CLIENT_NODE, fence);
+        assert_int_equal(check_stands_still(rig->check), 1);
+        rig_expect_only(rig, way == 0 ? RULE_FENCE_007 : RULE_FENCE_008);
+        assert_non_null(strstr(rig->last.text, way == 0 ? "never reported" : "never answered"));
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* Nothing more happens: with a packet under way it is the driver's, else not, nor if the bench made it hang. */
+static void a_packet_that_is_never_reported_is_found_when_all_stands_still(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int way = 0; way < 3; way++) {
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = rig_render(rig);
+        if (way == 1)
+            rig_complete(rig, RIG_CLIENT_NODE, fence);
+        if (way == 2)
+            check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_HUNG});
+        assert_int_equal(check_stands_still(rig->check), way == 0);
+        if (way == 0) {
+            rig_expect_only(rig, RULE_FENCE_004);
+            assert_non_null(strstr(rig->last.text, "never reported complete"));
+            assert_true(check_holds(rig->check, RULE_PWR_007, true));
+            check_report(rig->check, RULE_PWR_007, NULL, "", "not ended in order");
+            rig_expect_only(rig, RULE_FENCE_004);
+        }
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* Right at the next level below: in the DPC. */
+RULE_BROKEN(FENCE_005)
+{
+    struct way way = {.irql = DISPATCH_LEVEL, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+RULE_KEPT(FENCE_005)
+{
+    struct way way = {.irql = DISPATCH_LEVEL + 1, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+RULE_BROKEN(FENCE_006)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+static NTSTATUS report_when_asked(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const uint32_t *fence = rig->told;
+
+    if (ddi == MINIPORT_DDI_QueryCurrentFence) {
+        rig_complete(rig, RIG_CLIENT_NODE, *fence);
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = *fence;
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_KEPT(FENCE_006)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig->answer = report_when_asked;
+    rig->told = &fence;
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+/* ---- Preemption ---- */
+
+/* One packet has run, one has not; the driver says that `said` was the last. */
+static void preempt_between(struct rig *rig, bool says_truth)
+{
+    uint32_t first = rig_render(rig);
+    uint32_t second = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, first, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, second, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, first, 0);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, says_truth ? first : second);
+}
+
+RULE_BROKEN(FENCE_007)
+{
+    preempt_between(rig, false);
+    assert_non_null(strstr(rig->last.text, "0x2 has not run"));
+}
+
+RULE_KEPT(FENCE_007)
+{
+    preempt_between(rig, true);
+}
+
+static void a_preemption_that_nobody_asked_for_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_preempt(rig, RIG_CLIENT_NODE, 7);
+    rig_preempted(rig, RIG_CLIENT_NODE, 8, 0);
+    rig_expect_only(rig, RULE_FENCE_007);
+    assert_string_equal(rig->last.text, "0x8 on node 1 was not asked for (0x7 was)");
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(FENCE_008)
+{
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_reset_adapter(rig);
+}
+
+RULE_KEPT(FENCE_008)
+{
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, 0);
+    rig_reset_adapter(rig);
+}
+
+RULE_BROKEN(FENCE_009)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_PreemptCommand, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+}
+
+RULE_KEPT(FENCE_009)
+{
+    const DXGKARG_CANCELCOMMAND cancel = {.hContext = rig->context};
+
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    miniport_cancel_command(rig->top, NULL, &cancel);
+}
+
+RULE_BROKEN(FENCE_010)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+
+    rig_interrupt(rig, &data);
+}
+
+RULE_KEPT(FENCE_010)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
+
+    rig_interrupt(rig, &data);
+}
+
+/* ---- Fences of 64 bits ---- */
+
+static void signal_at(struct rig *rig, uint64_t va)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+
+    arg.SignalMonitoredFence.MonitoredFenceGpuVa = va;
+    arg.SignalMonitoredFence.MonitoredFenceValue = 1;
+    rig_build(rig, &arg);
+}
+
+RULE_BROKEN(FENCE_011)
+{
+    signal_at(rig, 0x1004);
+}
+
+RULE_KEPT(FENCE_011)
+{
+    signal_at(rig, 0x1008);
+}
+
+static NTSTATUS report_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+
+    data.MonitoredFenceSignaled.NodeOrdinal = *(unsigned *)rig->told;
+    if (ddi == MINIPORT_DDI_InterruptRoutine)
+        rig_interrupt(rig, &data);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void pass_fence(struct rig *rig, unsigned told_node)
+{
+    rig->answer = report_fence;
+    rig->told = &told_node;
+    rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+    miniport_interrupt(rig->top, 0);
+}
+
+/* Of another node than the one that passed it. */
+RULE_BROKEN(FENCE_013)
+{
+    pass_fence(rig, 0);
+}
+
+/* Those that are not needed may be. */
+RULE_KEPT(FENCE_013)
+{
+    pass_fence(rig, RIG_CLIENT_NODE);
+    miniport_interrupt(rig->top, 0);
+}
+
+/* A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is told to. */
+static NTSTATUS name_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED};
+
+    if (ddi == MINIPORT_DDI_CreateNativeFence)
+        ((DXGKARG_CREATENATIVEFENCE *)arg)->hGlobalNativeFence = rig;
+    if (ddi == MINIPORT_DDI_CreateNativeFence || ddi == MINIPORT_DDI_DestroyNativeFence)
+        return STATUS_SUCCESS;
+    data.NativeFenceSignaled.NodeOrdinal = RIG_CLIENT_NODE;
+    data.NativeFenceSignaled.SignaledNativeFenceCount = 1;
+    data.NativeFenceSignaled.pSignaledNativeFenceArray = rig->told;
+    if (ddi == MINIPORT_DDI_InterruptRoutine)
+        rig_interrupt(rig, &data);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* FENCE-013: both names are good while the fence lives, and none afterwards. */
+static void a_fence_that_is_told_of_lives(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_CREATENATIVEFENCE create = {.Type = D3DDDI_NATIVEFENCE_TYPE_DEFAULT};
+    DXGKARG_DESTROYNATIVEFENCE destroy = {0};
+    HANDLE kernel, told;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    create.hGlobalNativeFence = kernel = &create;
+    rig->answer = name_fence;
+    rig->told = &told;
+    miniport_create_native_fence(rig->top, NULL, &create);
+    told = kernel;
+    miniport_interrupt(rig->top, 0);
+    told = destroy.hGlobalNativeFence = create.hGlobalNativeFence;
+    miniport_interrupt(rig->top, 0);
+    rig_expect_silence(rig, RULE_FENCE_013);
+    miniport_destroy_native_fence(rig->top, NULL, &destroy);
+    miniport_interrupt(rig->top, 0);
+    rig_expect_only(rig, RULE_FENCE_013);
+    assert_non_null(strstr(rig->last.text, "element 0"));
+    rig_fini(rig);
+    free(rig);
+}
+
+/* A driver that writes some of the values, and says what it is told to. */
+struct updater {
+    UINT count;
+    NTSTATUS status;
+};
+
+static NTSTATUS write_some(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct updater *updater = rig->told;
+    const DXGKARG_UPDATEMONITOREDVALUES *update = arg;
+
+    if (ddi != MINIPORT_DDI_UpdateMonitoredValues)
+        return STATUS_SUCCESS;
+    for (UINT i = 0; i < updater->count; i++)
+        *(UINT64 *)update->MonitoredValueKernelCpuVa[i] = update->UpdatedValueArray[i];
+    return updater->status;
+}
+
+static void update_two(struct rig *rig, const struct updater *updater)
+{
+    HANDLE fences[] = {rig, &rig->told};
+    UINT64 memory[] = {UINT64_MAX, UINT64_MAX}, values[] = {41, 6};
+    void *addresses[] = {&memory[0], &memory[1]};
+    const DXGKARG_UPDATEMONITOREDVALUES args = {
+        .NativeFenceArray = fences,
+        .UpdatedValueArray = values,
+        .MonitoredValueKernelCpuVa = addresses,
+        .NumFences = 2,
+    };
+    struct updater told = *updater;
+
+    rig->answer = write_some;
+    rig->told = &told;
+    miniport_update_monitored_values(rig->top, NULL, &args);
+}
+
+/* What it does not do before it comes back, it may do too late. */
+RULE_BROKEN(FENCE_014)
+{
+    update_two(rig, &(struct updater){.count = 1});
+    assert_string_equal(rig->last.text, "entry 1 of 2 holds 0xffffffffffffffff when the call comes "
+                                        "back (expected 0x6)");
+}
+
+RULE_KEPT(FENCE_014)
+{
+    update_two(rig, &(struct updater){.count = 2});
+}
+
+static void rule_FENCE_014_is_found_when_the_update_fails(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig_init_prepared(rig);
+    update_two(rig, &(struct updater){.count = 2, .status = STATUS_UNSUCCESSFUL});
+    rig_expect_only(rig, RULE_FENCE_014);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void say_native(struct rig *rig, unsigned has)
+{
+    DXGK_DRIVERCAPS caps = {0};
+
+    rig->caps.SchedulingCaps.NativeGpuFence = has;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+}
+
+RULE_BROKEN(FENCE_015)
+{
+    say_native(rig, 1);
+}
+
+RULE_KEPT(FENCE_015)
+{
+    say_native(rig, 0);
+}
+
+static void native_fences_may_be_where_they_are_enabled(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.enables_native_fences = true;
+    rig_init_prepared(rig);
+    say_native(rig, 1);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(FENCE_001),
+        RULE_PAIR(FENCE_002),
+        RULE_PAIR(FENCE_003),
+        RULE_PAIR(FENCE_004),
+        cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
+        cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
+        cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
+        RULE_PAIR(FENCE_005),
+        RULE_PAIR(FENCE_006),
+        RULE_PAIR(FENCE_007),
+        cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
+        RULE_PAIR(FENCE_008),
+        RULE_PAIR(FENCE_009),
+        RULE_PAIR(FENCE_010),
+        RULE_PAIR(FENCE_011),
+        RULE_PAIR(FENCE_013),
+        cmocka_unit_test(a_fence_that_is_told_of_lives),
+        RULE_PAIR(FENCE_014),
+        cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
+        RULE_PAIR(FENCE_015),
+        cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

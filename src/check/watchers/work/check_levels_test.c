@@ -1,0 +1,310 @@
+#include "check/rig/test_rig_submit.h"
+
+/* ---- Calls in the middle of calls ---- */
+
+struct nesting {
+    enum miniport_ddi outer, inner;
+    bool is_done;
+};
+
+static NTSTATUS nest(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    struct nesting *nesting = rig->told;
+    const DXGKARG_CANCELCOMMAND cancel = {.hContext = rig->context};
+    DXGK_DRIVERCAPS caps = {0};
+
+    if (ddi != nesting->outer || nesting->is_done)
+        return rig_answer(rig, ddi, object, arg);
+    nesting->is_done = true;
+    switch ((unsigned)nesting->inner) {
+    case MINIPORT_DDI_CancelCommand:
+        miniport_cancel_command(rig->top, NULL, &cancel);
+        break;
+    case MINIPORT_DDI_QueryAdapterInfo:
+        rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+        break;
+    case MINIPORT_DDI_DestroyContext:
+        miniport_destroy_context(rig->top, rig->context);
+        break;
+    case MINIPORT_DDI_InterruptRoutine:
+        miniport_interrupt(rig->top, 0);
+        break;
+    default:
+        fail();
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void call_in(struct rig *rig, enum miniport_ddi outer, enum miniport_ddi inner)
+{
+    struct nesting nesting = {.outer = outer, .inner = inner};
+    DXGKARG_RENDER render = {0};
+
+    rig->answer = nest;
+    rig->told = &nesting;
+    switch ((unsigned)outer) {
+    case MINIPORT_DDI_PreemptCommand:
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        break;
+    case MINIPORT_DDI_Render:
+        miniport_render(rig->top, rig->context, &render);
+        break;
+    case MINIPORT_DDI_SetPowerState:
+        rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+        break;
+    default:
+        fail();
+    }
+    assert_true(nesting.is_done);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(IOMMU_006)
+{
+    call_in(rig, MINIPORT_DDI_PreemptCommand, MINIPORT_DDI_CancelCommand);
+    assert_string_equal(rig->last.text, "is called in the middle of DxgkDdiPreemptCommand: one "
+                                        "call of the scheduler's at a time");
+}
+
+RULE_KEPT(IOMMU_006)
+{
+    call_in(rig, MINIPORT_DDI_Render, MINIPORT_DDI_CancelCommand);
+}
+
+RULE_BROKEN(IOMMU_007)
+{
+    call_in(rig, MINIPORT_DDI_SetPowerState, MINIPORT_DDI_DestroyContext);
+}
+
+RULE_KEPT(IOMMU_007)
+{
+    call_in(rig, MINIPORT_DDI_SetPowerState, MINIPORT_DDI_QueryAdapterInfo);
+    call_in(rig, MINIPORT_DDI_SetPowerState, MINIPORT_DDI_InterruptRoutine);
+}
+
+static void nothing_is_in_flight_when_the_device_stops(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_render(rig);
+    rig->top->ops->stop_device(rig->top);
+    rig_expect_only(rig, RULE_IOMMU_007);
+    assert_string_equal(rig->last.text, "is called while the packet with fence 0x1 of node 1 is "
+                                        "under way");
+    rig_fini(rig);
+    free(rig);
+}
+
+static void what_was_in_flight_goes_with_the_device(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_render(rig);
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalHibernation);
+    rig->top->ops->stop_device(rig->top);
+    assert_int_equal(rig->counts.broken[RULE_IOMMU_007], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- Exclusive access ---- */
+
+static void open_window(struct rig *rig)
+{
+    DXGKARG_BEGINEXCLUSIVEACCESS arg = {0};
+
+    miniport_begin_exclusive_access(rig->top, NULL, &arg);
+}
+
+static void close_window(struct rig *rig)
+{
+    DXGKARG_ENDEXCLUSIVEACCESS arg = {0};
+
+    miniport_end_exclusive_access(rig->top, NULL, &arg);
+}
+
+RULE_BROKEN(IOMMU_001)
+{
+    open_window(rig);
+    miniport_destroy_context(rig->top, rig->context);
+}
+
+RULE_KEPT(IOMMU_001)
+{
+    open_window(rig);
+    miniport_interrupt(rig->top, 0);
+    close_window(rig);
+    miniport_destroy_context(rig->top, rig->context);
+}
+
+static void no_window_opens_while_a_packet_is_under_way(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_render(rig);
+    open_window(rig);
+    rig_expect_only(rig, RULE_IOMMU_001);
+    assert_string_equal(rig->last.text, "is called while the packet with fence 0x1 of node 1 is "
+                                        "under way");
+    rig_fini(rig);
+    free(rig);
+}
+
+static void reach_system_memory(struct rig *rig)
+{
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_SYSTEM});
+}
+
+RULE_BROKEN(IOMMU_002)
+{
+    open_window(rig);
+    reach_system_memory(rig);
+    reach_system_memory(rig);
+    close_window(rig);
+}
+
+RULE_KEPT(IOMMU_002)
+{
+    reach_system_memory(rig);
+    open_window(rig);
+    close_window(rig);
+    reach_system_memory(rig);
+}
+
+/* ---- The IOMMU ---- */
+
+static NTSTATUS answer_iommu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+
+    if (ddi != MINIPORT_DDI_QueryAdapterInfo || query->Type != DXGKQAITYPE_IOMMU_CAPS)
+        return rig_answer(rig, ddi, object, arg);
+    memcpy(query->pOutputData, rig->told, sizeof(DXGK_IOMMU_CAPS));
+    return STATUS_SUCCESS;
+}
+
+static void query_iommu(struct rig *rig, DXGK_IOMMU_CAPS caps)
+{
+    DXGK_IOMMU_CAPS answer = {0};
+
+    rig->answer = answer_iommu;
+    rig->told = &caps;
+    rig_query(rig, DXGKQAITYPE_IOMMU_CAPS, NULL, 0, &answer, sizeof answer);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(IOMMU_004)
+{
+    query_iommu(rig, (DXGK_IOMMU_CAPS){.GpuVaIommuRequired = 1});
+    assert_non_null(strstr(rig->last.text, "in PHYSICALADAPTERCAPS"));
+}
+
+RULE_KEPT(IOMMU_004)
+{
+    query_iommu(rig, (DXGK_IOMMU_CAPS){.DmaRemappingSupported = 1});
+}
+
+static void isolation_is_said_alike(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    query_iommu(rig, (DXGK_IOMMU_CAPS){.IommuIsolationSupported = 1});
+    rig_expect_only(rig, RULE_IOMMU_004);
+    assert_non_null(strstr(rig->last.text, "in DRIVERCAPS"));
+    rig_fini(rig);
+    free(rig);
+}
+
+static void call_back(struct rig *rig, const char *name, unsigned irql)
+{
+    rig->irql = irql;
+    rig->drivers_host->ops->unsupported(rig->drivers_host, name);
+    rig->irql = PASSIVE_LEVEL;
+}
+
+RULE_BROKEN(IOMMU_005)
+{
+    call_back(rig, "DxgkCbAllocateAdl", DISPATCH_LEVEL);
+}
+
+RULE_KEPT(IOMMU_005)
+{
+    call_back(rig, "DxgkCbAllocateAdl", APC_LEVEL);
+    call_back(rig, "DxgkCbMapMdlToIoMmu", PASSIVE_LEVEL);
+    call_back(rig, "DxgkCbIsFeatureEnabled", DISPATCH_LEVEL); /* not of memory */
+}
+
+static void old_lists_are_not_for_remapping(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    query_iommu(rig, (DXGK_IOMMU_CAPS){.DmaRemappingSupported = 1});
+    call_back(rig, "DxgkCbAllocateAdl", PASSIVE_LEVEL);
+    rig_expect_only(rig, RULE_NONE);
+    call_back(rig, "DxgkCbMapMdlToIoMmu", PASSIVE_LEVEL);
+    rig_expect_only(rig, RULE_IOMMU_005);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void map_pages(struct rig *rig, uint64_t page)
+{
+    DXGK_PAGE_NUMBER pages[4] = {0, 1, page, 2};
+    DXGKARG_BUILDPAGINGBUFFER map = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT2};
+    DXGK_ALLOCATIONINFO info = {.Size = 3 * 4096, .SupportedWriteSegmentSet = 3};
+
+    rig->version = DXGKDDI_INTERFACE_VERSION_WDDM2_9;
+    rig->caps.MemoryManagementCaps.MapAperture2Supported = 1;
+    rig_start(rig);
+    info.FlagsWddm2.AccessedPhysically = 1;
+    map.MapApertureSegment2.hDevice = rig->device;
+    map.MapApertureSegment2.hAllocation = rig_create_allocation(rig, &info);
+    map.MapApertureSegment2.SegmentId = 2;
+    map.MapApertureSegment2.NumberOfPages = 3;
+    map.MapApertureSegment2.Adl.PageCount = 4;
+    map.MapApertureSegment2.Adl.Pages = pages;
+    map.MapApertureSegment2.AdlOffset = 1;
+    rig_build(rig, &map);
+}
+
+/* One of the pages is hidden by the IOMMU. */
+RULE_BROKEN(IOMMU_003)
+{
+    map_pages(rig, RIG_RAM_PAGES);
+    assert_non_null(strstr(rig->last.text, "number 2 of the list"));
+}
+
+RULE_KEPT(IOMMU_003)
+{
+    map_pages(rig, RIG_RAM_PAGES - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(IOMMU_003),
+        RULE_PAIR(IOMMU_004),
+        cmocka_unit_test(isolation_is_said_alike),
+        RULE_PAIR(IOMMU_005),
+        cmocka_unit_test(old_lists_are_not_for_remapping),
+        RULE_PAIR(IOMMU_001),
+        RULE_PAIR(IOMMU_002),
+        cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
+        RULE_PAIR(IOMMU_006),
+        RULE_PAIR(IOMMU_007),
+        cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
+        cmocka_unit_test(what_was_in_flight_goes_with_the_device),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,502 @@
+/*
+ * Watcher: what Render makes, and what Patch makes of it (PATCH).
+ *
+ * Whose hardware takes which bits for an address is told by the bench (check_config.patched_address), so
+ * that the bytes of a patched buffer are compared and not only seen to change.
+ */
+#include "check/check_watch.h"
+
+#include "check/guard/check_patch_guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A DMA buffer, as Render filled it last. */
+struct patched_buffer {
+    uint64_t physical; /* 0: not told */
+    uint32_t patched_end;
+};
+
+/* The Patch of what is submitted next from a place. */
+struct pending_patch {
+    DXGKARG_PATCH arg;
+    bool is_pending;
+};
+
+struct patch_watch {
+    struct id_map buffers; /* by their address */
+    struct id_map patches; /* by physical address and segment */
+};
+
+static const struct check_object *context_of(struct check *check, HANDLE context)
+{
+    const struct check_context *known = check_find_context(check_ledger(check), context);
+
+    return known ? &known->object : NULL;
+}
+
+/* NULL: no memory. */
+static void *find_or_make(struct check *check, struct id_map *map, uint64_t key, size_t size)
+{
+    const struct base_services *services = check_configuration(check)->services;
+    void *value = id_map_find(map, key);
+
+    if (value)
+        return value;
+    value = base_alloc(services, size);
+    if (value)
+        memset(value, 0, size);
+    if (!value || !id_map_set(map, key, value)) {
+        base_free(services, value, size);
+        check_lost(check);
+        return NULL;
+    }
+    return value;
+}
+
+static struct patched_buffer *buffer_at(struct check *check, struct patch_watch *watch,
+                                        const void *start)
+{
+    return find_or_make(check, &watch->buffers, (uint64_t)(uintptr_t)start,
+                        sizeof(struct patched_buffer));
+}
+
+static uint64_t key_of_place(unsigned segment, uint64_t address)
+{
+    return address << 5 | segment;
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+static void check_list(struct check *check, const struct check_object *context,
+                       const DXGK_ALLOCATIONLIST *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const DXGK_ALLOCATIONLIST *entry = &list[i];
+        const struct check_segment *segment =
+            check_find_segment(check_ledger(check), entry->SegmentId);
+        uint64_t address = (uint64_t)entry->PhysicalAddress.QuadPart;
+        bool is_somewhere = entry->SegmentId != 0;
+        /* Where the window of an AGP bridge is, is not the driver's to say (BANK-007). */
+        bool is_inside =
+            segment && (segment->flags.Agp ||
+                        (address >= segment->base && address - segment->base < segment->size));
+
+        if (!check_holds(check, RULE_PATCH_015, !entry->Reserved && (!is_somewhere || is_inside))) {
+            char field[32];
+
+            snprintf(field, sizeof field, "pAllocationList[%u]", i);
+            check_report(check, RULE_PATCH_015, context, field,
+                         "segment %u, address 0x%llx, reserved bits 0x%x: %s", entry->SegmentId,
+                         (unsigned long long)address, entry->Reserved,
+                         entry->Reserved ? "the reserved bits are 0"
+                         : segment       ? "the address is not of the segment"
+                                         : "there is no such segment");
+        }
+    }
+}
+
+/* The bits that the GPU is to find at the location; false: unknown. */
+static bool expected_bits(struct check *check, const DXGK_ALLOCATIONLIST *entry,
+                          const D3DDDI_PATCHLOCATIONLIST *location, uint64_t *out_bits)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
+    const struct check_allocation *allocation =
+        check_find_opened(ledger, entry->hDeviceSpecificAllocation);
+
+    if (!segment || !config->patched_address)
+        return false;
+    return config->patched_address(
+        config->context, segment->flags, (uint64_t)entry->PhysicalAddress.QuadPart,
+        location->AllocationOffset,
+        allocation && check_bytes_in(ledger, allocation, segment->id) != allocation->bytes,
+        out_bits);
+}
+
+/* ---- Render ---------------------------------------------------------------------------------- */
+
+/* What Render put there where it knew the address already: it is right without Patch. */
+static void check_prepatched(struct check *check, const struct check_object *context,
+                             const DXGKARG_RENDER *render, const char *buffer, uint64_t bytes,
+                             const D3DDDI_PATCHLOCATIONLIST *location, uint32_t index)
+{
+    const DXGK_ALLOCATIONLIST *entry;
+    uint64_t expected, found;
+    char field[40];
+
+    if (location->AllocationIndex >= render->AllocationListSize)
+        return;
+    entry = &render->pAllocationList[location->AllocationIndex];
+    if (!entry->SegmentId || (uint64_t)location->PatchOffset + sizeof found > bytes ||
+        !expected_bits(check, entry, location, &expected))
+        return;
+    memcpy(&found, buffer + location->PatchOffset, sizeof found);
+    if (check_holds(check, RULE_PATCH_011, found == expected))
+        return;
+    snprintf(field, sizeof field, "pPatchLocationListOut[%u]", index);
+    check_report(check, RULE_PATCH_011, context, field,
+                 "0x%llx stands at 0x%x; allocation %u is in segment %u already, and 0x%llx would "
+                 "be right without Patch",
+                 (unsigned long long)found, location->PatchOffset, location->AllocationIndex,
+                 entry->SegmentId, (unsigned long long)expected);
+}
+
+static void check_locations(struct check *check, const struct check_object *context,
+                            const struct check_call *call, uint64_t bytes, uint64_t count)
+{
+    const DXGKARG_RENDER *render = call->arg.render;
+    const DXGKARG_RENDER *before = call->before.render;
+    const D3DDDI_PATCHLOCATIONLIST *list = before->pPatchLocationListOut;
+    uint32_t slots = check_ledger(check)->caps.driver.MaxAllocationListSlotId;
+    char field[40];
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t last = i ? list[i - 1].SplitOffset : 0;
+        bool has_slot = !list[i].SlotId || list[i].SlotId < slots;
+        bool has_entry = list[i].AllocationIndex < render->AllocationListSize;
+
+        snprintf(field, sizeof field, "pPatchLocationListOut[%u]", i);
+        if (!check_holds(check, RULE_PATCH_012,
+                         list[i].SplitOffset >= last && list[i].SplitOffset <= bytes))
+            check_report(check, RULE_PATCH_012, context, field,
+                         "splits at 0x%x, behind 0x%x of the one before; 0x%llx bytes were made",
+                         list[i].SplitOffset, last, (unsigned long long)bytes);
+        if (!check_holds(check, RULE_PATCH_013, has_slot && has_entry))
+            check_report(check, RULE_PATCH_013, context, field,
+                         has_entry ? "slot %u; MaxAllocationListSlotId is %u"
+                                   : "allocation %u; the list has %u",
+                         has_entry ? list[i].SlotId : list[i].AllocationIndex,
+                         has_entry ? slots : render->AllocationListSize);
+        check_prepatched(check, context, render, before->pDmaBuffer, bytes, &list[i], i);
+    }
+}
+
+/* An address without a location is patched by nobody, and what it names may be nowhere in memory. */
+static void check_all_listed(struct check *check, const struct check_object *context,
+                             const void *buffer, uint64_t bytes, uint64_t count)
+{
+    const struct check_config *config = check_configuration(check);
+    uint32_t references;
+
+    if (!config->count_references)
+        return;
+    references = config->count_references(config->context, buffer, bytes);
+    if (!check_holds(check, RULE_PATCH_011, count >= references))
+        check_report(check, RULE_PATCH_011, context, "pPatchLocationListOut",
+                     "moved by %llu; the commands of 0x%llx bytes have %u addresses of allocations",
+                     (unsigned long long)count, (unsigned long long)bytes, references);
+}
+
+/* The statuses of nc-dxgkddi_render. */
+static bool is_status_of_render(NTSTATUS status)
+{
+    static const NTSTATUS documented[] = {
+        STATUS_SUCCESS,
+        STATUS_NO_MEMORY,
+        STATUS_INVALID_PARAMETER,
+        STATUS_INVALID_USER_BUFFER,
+        STATUS_INVALID_HANDLE,
+        STATUS_PRIVILEGED_INSTRUCTION,
+        STATUS_ILLEGAL_INSTRUCTION,
+        STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+        STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+    };
+
+    for (size_t i = 0; i < sizeof documented / sizeof *documented; i++) {
+        if (status == documented[i])
+            return true;
+    }
+    return false;
+}
+
+static void after_render(struct check *check, struct patch_watch *watch,
+                         const struct check_call *call)
+{
+    const DXGKARG_RENDER *before = call->before.render, *arg = call->arg.render;
+    const struct check_object *context = context_of(check, call->object);
+    int64_t moved = (int64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)before->pDmaBuffer);
+    int64_t listed = (int64_t)((uintptr_t)arg->pPatchLocationListOut -
+                               (uintptr_t)before->pPatchLocationListOut) /
+                     (int64_t)sizeof *arg->pPatchLocationListOut;
+    bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    bool is_inside = moved >= 0 && moved <= (int64_t)before->DmaSize && listed >= 0 &&
+                     listed <= (int64_t)before->PatchLocationListOutSize;
+    struct patched_buffer *buffer;
+
+    if (!check_holds(check, RULE_PATCH_016, is_status_of_render(call->status)))
+        check_report(check, RULE_PATCH_016, context, "status", "0x%08x is no status of this call",
+                     (unsigned)call->status);
+    if (!NT_SUCCESS(call->status) && !is_short)
+        return;
+    if (!check_holds(check, RULE_PATCH_014, is_inside)) {
+        check_report(check, RULE_PATCH_014, context, "pDmaBuffer",
+                     "moved by %lld bytes and %lld patch locations; %u and %u were offered",
+                     (long long)moved, (long long)listed, before->DmaSize,
+                     before->PatchLocationListOutSize);
+        return;
+    }
+    if (is_short && !check_holds(check, RULE_PATCH_014,
+                                 (moved || arg->MultipassOffset != before->MultipassOffset) &&
+                                     !check_configuration(check)->guarantees_one_buffer))
+        check_report(
+            check, RULE_PATCH_014, context, "status",
+            check_configuration(check)->guarantees_one_buffer
+                ? "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes; one buffer of "
+                  "%u is guaranteed to be enough"
+                : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
+                  "MultipassOffset has not moved",
+            (long long)moved, before->DmaSize);
+    check_all_listed(check, context, before->pDmaBuffer, (uint64_t)moved, (uint64_t)listed);
+    check_locations(check, context, call, (uint64_t)moved, (uint64_t)listed);
+    buffer = buffer_at(check, watch, before->pDmaBuffer);
+    if (buffer)
+        *buffer = (struct patched_buffer){
+            .physical = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
+        };
+}
+
+/* ---- Patch ----------------------------------------------------------------------------------- */
+
+static void before_patch(struct check *check, struct patch_watch *watch,
+                         const struct check_call *call)
+{
+    const DXGKARG_PATCH *arg = call->arg.patch;
+    const struct check_object *context = context_of(check, arg->hContext);
+    uint64_t physical = (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart;
+    struct patched_buffer *buffer;
+
+    if (arg->Flags.Paging)
+        return; /* its lists are empty (PB-031) */
+    check_list(check, context, arg->pAllocationList, arg->AllocationListSize);
+    for (uint32_t i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
+        uint32_t at = arg->PatchLocationListSubmissionStart + i;
+        const D3DDDI_PATCHLOCATIONLIST *location;
+        char field[40];
+
+        if (at >= arg->PatchLocationListSize)
+            break;
+        location = &arg->pPatchLocationList[at];
+        snprintf(field, sizeof field, "pPatchLocationList[%u]", at);
+        if (!check_holds(check, RULE_PATCH_005,
+                         location->PatchOffset >= arg->DmaBufferSubmissionStartOffset &&
+                             location->PatchOffset < arg->DmaBufferSubmissionEndOffset))
+            check_report(check, RULE_PATCH_005, context, field,
+                         "patches 0x%x; the submission is 0x%x to 0x%x", location->PatchOffset,
+                         arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset);
+        if (location->AllocationIndex < arg->AllocationListSize &&
+            !check_holds(check, RULE_PATCH_001,
+                         arg->pAllocationList[location->AllocationIndex].SegmentId != 0))
+            check_report(check, RULE_PATCH_001, context, field,
+                         "allocation %u of the list is not resident", location->AllocationIndex);
+    }
+    buffer = id_map_find(&watch->buffers, (uint64_t)(uintptr_t)arg->pDmaBuffer);
+    if (buffer && buffer->physical &&
+        !check_holds(check, RULE_PATCH_010, buffer->physical == physical))
+        check_report(check, RULE_PATCH_010, context, "DmaBufferPhysicalAddress",
+                     "0x%llx; the buffer starts at 0x%llx", (unsigned long long)physical,
+                     (unsigned long long)buffer->physical);
+}
+
+/* The bytes at each location, once patched. */
+static void check_bytes(struct check *check, const struct check_object *context,
+                        const DXGKARG_PATCH *arg, enum rule_id rule)
+{
+    for (uint32_t i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
+        uint32_t at = arg->PatchLocationListSubmissionStart + i;
+        const D3DDDI_PATCHLOCATIONLIST *location;
+        uint64_t expected, found;
+        char field[40];
+
+        if (at >= arg->PatchLocationListSize)
+            return;
+        location = &arg->pPatchLocationList[at];
+        if (location->AllocationIndex >= arg->AllocationListSize ||
+            location->PatchOffset < arg->DmaBufferSubmissionStartOffset ||
+            (uint64_t)location->PatchOffset + sizeof found > arg->DmaBufferSubmissionEndOffset ||
+            !expected_bits(check, &arg->pAllocationList[location->AllocationIndex], location,
+                           &expected))
+            continue;
+        memcpy(&found, (char *)arg->pDmaBuffer + location->PatchOffset, sizeof found);
+        if (check_holds(check, rule, found == expected))
+            continue;
+        snprintf(field, sizeof field, "pPatchLocationList[%u]", at);
+        check_report(check, rule, context, field,
+                     "0x%llx stands at 0x%x%s; allocation %u is in segment %u, and the GPU needs "
+                     "0x%llx",
+                     (unsigned long long)found, location->PatchOffset,
+                     rule == RULE_PATCH_006 ? ", patched for the second time" : "",
+                     location->AllocationIndex,
+                     arg->pAllocationList[location->AllocationIndex].SegmentId,
+                     (unsigned long long)expected);
+    }
+}
+
+static void check_edits(struct check *check, const struct check_object *context,
+                        const struct check_call *call)
+{
+    const DXGKARG_PATCH *arg = call->arg.patch;
+    const struct patch_verdict *verdict = call->patch_verdict;
+
+    if (!verdict)
+        return;
+    if (arg->PatchLocationListSize > arg->PatchLocationListSubmissionLength &&
+        !check_holds(check, RULE_PATCH_003, !verdict->is_foreign))
+        check_report(check, RULE_PATCH_003, context, "pPatchLocationList",
+                     "a location outside of %u to %u was processed, which are those of the "
+                     "submission",
+                     arg->PatchLocationListSubmissionStart,
+                     arg->PatchLocationListSubmissionStart +
+                         arg->PatchLocationListSubmissionLength);
+    if (!check_holds(check, RULE_PATCH_007, !verdict->is_outside || verdict->is_foreign))
+        check_report(check, RULE_PATCH_007, context, "pDmaBuffer",
+                     "byte %lld was written; the submission is 0x%x to 0x%x",
+                     (long long)verdict->outside_offset, arg->DmaBufferSubmissionStartOffset,
+                     arg->DmaBufferSubmissionEndOffset);
+    if (arg->Flags.Paging && !check_holds(check, RULE_PATCH_009, !verdict->is_edited))
+        check_report(check, RULE_PATCH_009, context, "pDmaBuffer",
+                     "byte 0x%x of a paging buffer changed: it has to be complete without Patch",
+                     verdict->edited_offset);
+}
+
+static void after_patch(struct check *check, struct patch_watch *watch,
+                        const struct check_call *call)
+{
+    const DXGKARG_PATCH *arg = call->arg.patch;
+    const struct check_object *context = context_of(check, arg->hContext);
+    uint64_t place =
+        key_of_place(arg->DmaBufferSegmentId, (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    struct pending_patch *pending;
+    struct patched_buffer *buffer;
+    bool is_again;
+
+    if (!check_holds(check, RULE_PATCH_002, call->status == STATUS_SUCCESS))
+        check_report(check, RULE_PATCH_002, context, "status", "0x%08x (expected STATUS_SUCCESS)",
+                     (unsigned)call->status);
+    check_edits(check, context, call);
+    pending = find_or_make(check, &watch->patches, place, sizeof *pending);
+    if (pending) {
+        pending->arg = *arg;
+        pending->is_pending = true;
+    }
+    if (arg->Flags.Paging)
+        return;
+    buffer = id_map_find(&watch->buffers, (uint64_t)(uintptr_t)arg->pDmaBuffer);
+    is_again = buffer && arg->DmaBufferSubmissionStartOffset < buffer->patched_end;
+    if (buffer && buffer->patched_end < arg->DmaBufferSubmissionEndOffset)
+        buffer->patched_end = arg->DmaBufferSubmissionEndOffset;
+    if (NT_SUCCESS(call->status))
+        check_bytes(check, context, arg, is_again ? RULE_PATCH_006 : RULE_PATCH_004);
+}
+
+/* Both are about the same bytes. */
+static void before_submit(struct check *check, struct patch_watch *watch,
+                          const DXGKARG_SUBMITCOMMAND *arg)
+{
+    struct pending_patch *pending = id_map_find(
+        &watch->patches,
+        key_of_place(arg->DmaBufferSegmentId, (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart));
+    const DXGKARG_PATCH *patch;
+
+    if (!pending || !pending->is_pending || pending->arg.Flags.Paging != arg->Flags.Paging)
+        return;
+    pending->is_pending = false;
+    patch = &pending->arg;
+    if (!check_holds(check, RULE_PATCH_001,
+                     patch->SubmissionFenceId == arg->SubmissionFenceId &&
+                         patch->DmaBufferSubmissionStartOffset ==
+                             arg->DmaBufferSubmissionStartOffset &&
+                         patch->DmaBufferSubmissionEndOffset == arg->DmaBufferSubmissionEndOffset &&
+                         patch->DmaBufferPrivateDataSubmissionStartOffset ==
+                             arg->DmaBufferPrivateDataSubmissionStartOffset &&
+                         patch->DmaBufferPrivateDataSubmissionEndOffset ==
+                             arg->DmaBufferPrivateDataSubmissionEndOffset))
+        check_report(check, RULE_PATCH_001, context_of(check, arg->hContext), "",
+                     "bytes 0x%x to 0x%x with fence 0x%x; Patch was called for 0x%x to 0x%x and "
+                     "fence 0x%x",
+                     arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset,
+                     arg->SubmissionFenceId, patch->DmaBufferSubmissionStartOffset,
+                     patch->DmaBufferSubmissionEndOffset, patch->SubmissionFenceId);
+}
+
+/* ---- The watcher ----------------------------------------------------------------------------- */
+
+static void before(struct check *check, void *state, const struct check_call *call)
+{
+    if (call->ddi == MINIPORT_DDI_Render)
+        check_list(check, context_of(check, call->object), call->arg.render->pAllocationList,
+                   call->arg.render->AllocationListSize);
+    else if (call->ddi == MINIPORT_DDI_Patch)
+        before_patch(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_SubmitCommand)
+        before_submit(check, state, call->arg.submit_command);
+}
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    if (call->ddi == MINIPORT_DDI_Render)
+        after_render(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_Patch)
+        after_patch(check, state, call);
+}
+
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    const struct check_packet *packet = event->packet;
+
+    if (!packet || packet->is_paging || packet->is_virtual)
+        return;
+    /* Whose hardware's addresses nobody knows shows a wrong one when it is used. */
+    if (event->kind == CHECK_GPU_FAULT && !event->is_malformed_packet &&
+        !check_configuration(check)->patched_address && !check_holds(check, RULE_PATCH_004, false))
+        check_report(check, RULE_PATCH_004, context_of(check, packet->context), "",
+                     "faulted at 0x%llx in the packet with fence 0x%x",
+                     (unsigned long long)event->address, packet->fence);
+    if (event->kind == CHECK_GPU_DONE && !check_holds(check, RULE_PATCH_008, packet->gpu_done == 1))
+        check_report(check, RULE_PATCH_008, context_of(check, packet->context), "",
+                     "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
+                     packet->fence, packet->gpu_done);
+}
+
+static NTSTATUS create(struct check *check, void **out_state)
+{
+    const struct base_services *services = check_configuration(check)->services;
+    struct patch_watch *watch = base_alloc(services, sizeof *watch);
+
+    *out_state = watch;
+    if (!watch)
+        return STATUS_NO_MEMORY;
+    memset(watch, 0, sizeof *watch);
+    id_map_init(&watch->buffers, services);
+    id_map_init(&watch->patches, services);
+    return STATUS_SUCCESS;
+}
+
+static void free_values(struct check *check, struct id_map *map, size_t size)
+{
+    size_t position = 0;
+    void *value;
+
+    while ((value = id_map_next(map, &position)))
+        base_free(check_configuration(check)->services, value, size);
+    id_map_fini(map);
+}
+
+static void destroy(struct check *check, void *state)
+{
+    struct patch_watch *watch = state;
+
+    free_values(check, &watch->buffers, sizeof(struct patched_buffer));
+    free_values(check, &watch->patches, sizeof(struct pending_patch));
+    base_free(check_configuration(check)->services, watch, sizeof *watch);
+}
+
+const struct check_watcher check_patch_watcher = {
+    .name = "patch",
+    .create = create,
+    .destroy = destroy,
+    .before = before,
+    .after = after,
+    .gpu = gpu,
+};

@@ -1,0 +1,623 @@
+#include "check/rig/test_rig_submit.h"
+
+#define LOCATIONS       4u
+#define LOCATION_BYTES  64u /* of commands, with an address at the start of each */
+#define BUFFER_BYTES    4096u
+#define BUFFER_PHYSICAL 0x50000
+
+/* Commands of the rig's client: allocation i at 1 MiB * (i + 1) of local memory. */
+struct commands {
+    char *buffer;
+    DXGK_ALLOCATIONLIST allocations[2];
+    D3DDDI_PATCHLOCATIONLIST locations[LOCATIONS];
+    /* What the driver does wrong. */
+    NTSTATUS status;
+    unsigned multipass;
+    unsigned slot, split; /* of location 1 */
+    uint32_t prepatch_error, patch_error;
+    uint32_t patch_offset; /* of location 0, when not 0 */
+    bool patches_all, patches_once, edits;
+    int64_t writes_at; /* when not 0 */
+};
+
+static uint64_t address_of(const DXGK_ALLOCATIONLIST *list,
+                           const D3DDDI_PATCHLOCATIONLIST *location)
+{
+    return (uint64_t)list[location->AllocationIndex].PhysicalAddress.QuadPart +
+           location->AllocationOffset;
+}
+
+static NTSTATUS render(const struct commands *commands, DXGKARG_RENDER *arg)
+{
+    char *buffer = arg->pDmaBuffer;
+
+    if (!NT_SUCCESS(commands->status) &&
+        commands->status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return commands->status;
+    if (commands->status && !commands->multipass)
+        return commands->status;
+    memset(buffer, 0, LOCATIONS * LOCATION_BYTES);
+    for (unsigned i = 0; i < LOCATIONS; i++) {
+        D3DDDI_PATCHLOCATIONLIST *location = arg->pPatchLocationListOut++;
+
+        *location = (D3DDDI_PATCHLOCATIONLIST){
+            .AllocationIndex = i % 2,
+            .AllocationOffset = i * 4096,
+            .PatchOffset = i * LOCATION_BYTES,
+            .SplitOffset = i * LOCATION_BYTES,
+        };
+        if (i == 0 && commands->patch_offset)
+            location->PatchOffset = commands->patch_offset;
+        if (i == 1) {
+            location->SlotId = commands->slot;
+            location->SplitOffset += commands->split;
+        }
+        if (arg->pAllocationList[location->AllocationIndex].SegmentId) {
+            uint64_t address =
+                address_of(arg->pAllocationList, location) + commands->prepatch_error;
+
+            memcpy(buffer + location->PatchOffset, &address, sizeof address);
+        }
+    }
+    arg->pDmaBuffer = buffer + LOCATIONS * LOCATION_BYTES;
+    arg->MultipassOffset = commands->multipass;
+    return commands->status;
+}
+
+static void patch_one(const struct commands *commands, const DXGKARG_PATCH *arg, unsigned index)
+{
+    const D3DDDI_PATCHLOCATIONLIST *location = &arg->pPatchLocationList[index];
+    uint64_t address = address_of(arg->pAllocationList, location) + commands->patch_error;
+    uint64_t old;
+
+    memcpy(&old, (char *)arg->pDmaBuffer + location->PatchOffset, sizeof old);
+    if (commands->patches_once && old)
+        return;
+    memcpy((char *)arg->pDmaBuffer + location->PatchOffset, &address, sizeof address);
+}
+
+static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct commands *commands = rig->told;
+    const DXGKARG_PATCH *patch = arg;
+
+    if (ddi == MINIPORT_DDI_Render)
+        return render(commands, arg);
+    if (ddi != MINIPORT_DDI_Patch)
+        return rig_answer(rig, ddi, object, arg);
+    for (unsigned i = 0; i < patch->PatchLocationListSize; i++) {
+        if (commands->patches_all || (i >= patch->PatchLocationListSubmissionStart &&
+                                      i < patch->PatchLocationListSubmissionStart +
+                                              patch->PatchLocationListSubmissionLength))
+            patch_one(commands, patch, i);
+    }
+    if (commands->writes_at)
+        ((char *)patch->pDmaBuffer)[commands->writes_at]++;
+    if (commands->edits)
+        ((char *)patch->pDmaBuffer)[patch->DmaBufferSubmissionStartOffset]++;
+    return commands->status;
+}
+
+/* What the client of a test does wrong is set in it before. */
+static struct commands *new_commands(struct rig *rig)
+{
+    static struct commands commands;
+
+    commands = (struct commands){.buffer = rig->buffer};
+    for (unsigned i = 0; i < 2; i++)
+        commands.allocations[i] = (DXGK_ALLOCATIONLIST){
+            .hDeviceSpecificAllocation = rig->context, /* any handle: nobody looks behind it */
+            .SegmentId = 1,
+            .PhysicalAddress.QuadPart = (LONGLONG)(i + 1) << 20,
+        };
+    rig->answer = answer;
+    rig->told = &commands;
+    return &commands;
+}
+
+static NTSTATUS call_render(struct rig *rig, struct commands *commands)
+{
+    DXGKARG_RENDER arg = {
+        .pDmaBuffer = commands->buffer,
+        .DmaSize = BUFFER_BYTES,
+        .pAllocationList = commands->allocations,
+        .AllocationListSize = 2,
+        .pPatchLocationListOut = commands->locations,
+        .PatchLocationListOutSize = LOCATIONS,
+        .DmaBufferPhysicalAddress.QuadPart = BUFFER_PHYSICAL,
+    };
+
+    return miniport_render(rig->top, rig->context, &arg);
+}
+
+/* Locations [first, end) and their commands. */
+static DXGKARG_PATCH patch_of(struct rig *rig, struct commands *commands, unsigned first,
+                              unsigned end)
+{
+    return (DXGKARG_PATCH){
+        .hContext = rig->context,
+        .DmaBufferPhysicalAddress.QuadPart = BUFFER_PHYSICAL,
+        .pDmaBuffer = commands->buffer,
+        .DmaBufferSize = BUFFER_BYTES,
+        .DmaBufferSubmissionStartOffset = first * LOCATION_BYTES,
+        .DmaBufferSubmissionEndOffset = end * LOCATION_BYTES,
+        .pAllocationList = commands->allocations,
+        .AllocationListSize = 2,
+        .pPatchLocationList = commands->locations,
+        .PatchLocationListSize = LOCATIONS,
+        .PatchLocationListSubmissionStart = first,
+        .PatchLocationListSubmissionLength = end - first,
+        .SubmissionFenceId = ++rig->fence,
+    };
+}
+
+static uint32_t patch_and_submit(struct rig *rig, struct commands *commands, unsigned first,
+                                 unsigned end)
+{
+    const DXGKARG_PATCH patch = patch_of(rig, commands, first, end);
+    const DXGKARG_SUBMITCOMMAND submit = {
+        .hContext = rig->context,
+        .DmaBufferPhysicalAddress = patch.DmaBufferPhysicalAddress,
+        .DmaBufferSize = BUFFER_BYTES,
+        .DmaBufferSubmissionStartOffset = patch.DmaBufferSubmissionStartOffset,
+        .DmaBufferSubmissionEndOffset = patch.DmaBufferSubmissionEndOffset,
+        .SubmissionFenceId = patch.SubmissionFenceId,
+        .NodeOrdinal = RIG_CLIENT_NODE,
+    };
+
+    miniport_patch(rig->top, NULL, &patch);
+    rig_submit_packet(rig, &submit);
+    return patch.SubmissionFenceId;
+}
+
+/* Everything, in one piece. */
+static uint32_t run_commands(struct rig *rig, struct commands *commands)
+{
+    call_render(rig, commands);
+    return patch_and_submit(rig, commands, 0, LOCATIONS);
+}
+
+#define BROKEN(identifier) RULE_BROKEN_IN(identifier, RIG_PHYSICAL)
+#define KEPT(identifier)   RULE_KEPT_IN(identifier, RIG_PHYSICAL)
+
+/* ---- Patch and what is submitted ---- */
+
+BROKEN(PATCH_001)
+{
+    struct commands *commands = new_commands(rig);
+    DXGKARG_PATCH patch;
+    DXGKARG_SUBMITCOMMAND packet;
+
+    call_render(rig, commands);
+    patch = patch_of(rig, commands, 0, LOCATIONS);
+    miniport_patch(rig->top, NULL, &patch);
+    packet = rig_packet(rig); /* the next fence */
+    packet.DmaBufferPhysicalAddress = patch.DmaBufferPhysicalAddress;
+    packet.DmaBufferSubmissionEndOffset = patch.DmaBufferSubmissionEndOffset;
+    packet.DmaBufferPrivateDataSubmissionEndOffset = 0;
+    rig_submit_packet(rig, &packet);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiSubmitCommand");
+    assert_string_equal(rig->last.text, "bytes 0x0 to 0x100 with fence 0x2; Patch was called for "
+                                        "0x0 to 0x100 and fence 0x1");
+}
+
+KEPT(PATCH_001)
+{
+    run_commands(rig, new_commands(rig));
+}
+
+static void what_is_patched_is_resident(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct commands *commands;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    commands = new_commands(rig);
+    commands->allocations[1].SegmentId = 0;
+    call_render(rig, commands); /* may be anywhere by then */
+    rig_expect_only(rig, RULE_NONE);
+    patch_and_submit(rig, commands, 0, LOCATIONS);
+    rig_expect_only(rig, RULE_PATCH_001);
+    assert_string_equal(rig->last.text, "allocation 1 of the list is not resident");
+    rig_fini(rig);
+    free(rig);
+}
+
+BROKEN(PATCH_002)
+{
+    struct commands *commands = new_commands(rig);
+    DXGKARG_PATCH patch;
+
+    call_render(rig, commands);
+    commands->status = STATUS_NO_MEMORY;
+    patch = patch_of(rig, commands, 0, LOCATIONS);
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+KEPT(PATCH_002)
+{
+    run_commands(rig, new_commands(rig));
+}
+
+BROKEN(PATCH_003)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->patches_all = true;
+    call_render(rig, commands);
+    patch_and_submit(rig, commands, 1, 3);
+    assert_string_equal(rig->last.text, "a location outside of 1 to 3 was processed, which are "
+                                        "those of the submission");
+}
+
+KEPT(PATCH_003)
+{
+    struct commands *commands = new_commands(rig);
+
+    call_render(rig, commands);
+    patch_and_submit(rig, commands, 0, 1);
+    patch_and_submit(rig, commands, 1, 3);
+    patch_and_submit(rig, commands, 3, LOCATIONS);
+}
+
+BROKEN(PATCH_004)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->patch_error = 4096;
+    run_commands(rig, commands);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiPatch.pPatchLocationList[0]");
+    assert_string_equal(rig->last.text, "0x101000 stands at 0x0; allocation 0 is in segment 1, and "
+                                        "the GPU needs 0x100000");
+}
+
+KEPT(PATCH_004)
+{
+    run_commands(rig, new_commands(rig));
+}
+
+/* Whose bits nobody knows: a fault of the GPU in commands of a client. */
+static void a_fault_is_a_wrong_address(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        uint32_t fence;
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_PHYSICAL);
+        rig->config.patched_address = NULL;
+        rig_init_prepared(rig);
+        fence = run_commands(rig, new_commands(rig));
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
+                                                        .node = RIG_CLIENT_NODE,
+                                                        .fence = fence,
+                                                        .address = 0x77000,
+                                                        .is_malformed_packet = i});
+        rig_expect_only(rig, i ? RULE_NONE : RULE_PATCH_004);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+BROKEN(PATCH_005)
+{
+    struct commands *commands = new_commands(rig);
+    const DXGKARG_PATCH patch = patch_of(rig, commands, 0, LOCATIONS);
+
+    commands->patch_offset = LOCATIONS * LOCATION_BYTES;
+    call_render(rig, commands);
+    commands->patches_once = true; /* it does not write there */
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+KEPT(PATCH_005)
+{
+    run_commands(rig, new_commands(rig));
+}
+
+/* Patched, preempted, moved, patched again. */
+static void patch_twice(struct rig *rig, bool patches_once)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->allocations[0].SegmentId = commands->allocations[1].SegmentId = 0;
+    call_render(rig, commands); /* nothing is known yet */
+    commands->allocations[0].SegmentId = commands->allocations[1].SegmentId = 1;
+    patch_and_submit(rig, commands, 0, LOCATIONS);
+    commands->patches_once = patches_once;
+    commands->allocations[0].PhysicalAddress.QuadPart = 4 << 20;
+    patch_and_submit(rig, commands, 0, LOCATIONS);
+}
+
+BROKEN(PATCH_006)
+{
+    patch_twice(rig, true);
+    assert_string_equal(rig->last.text, "0x100000 stands at 0x0, patched for the second time; "
+                                        "allocation 0 is in segment 1, and the GPU needs 0x400000");
+}
+
+KEPT(PATCH_006)
+{
+    patch_twice(rig, false);
+}
+
+BROKEN(PATCH_007)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->writes_at = 2 * LOCATION_BYTES;
+    call_render(rig, commands);
+    patch_and_submit(rig, commands, 0, 2);
+    assert_string_equal(rig->last.text, "byte 128 was written; the submission is 0x0 to 0x80");
+}
+
+/* A fence behind the commands of the submission may be (PATCH-008). */
+KEPT(PATCH_007)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->writes_at = 2 * LOCATION_BYTES - 1;
+    call_render(rig, commands);
+    patch_and_submit(rig, commands, 0, 2);
+}
+
+static void bytes_around_the_buffer_are_watched(void **state)
+{
+    const int64_t offsets[] = {-1, BUFFER_BYTES};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct commands *commands;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        commands = new_commands(rig);
+        commands->writes_at = offsets[i];
+        run_commands(rig, commands);
+        rig_expect_only(rig, RULE_PATCH_007);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+BROKEN(PATCH_008)
+{
+    uint32_t fence = run_commands(rig, new_commands(rig));
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, LOCATIONS * LOCATION_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+}
+
+KEPT(PATCH_008)
+{
+    uint32_t fence = run_commands(rig, new_commands(rig));
+
+    rig_run(rig, RIG_CLIENT_NODE, fence, LOCATIONS * LOCATION_BYTES);
+}
+
+static void patch_paging(struct rig *rig, bool edits)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    struct commands *commands = new_commands(rig);
+    const DXGKARG_PATCH patch = {
+        .DmaBufferPhysicalAddress.QuadPart = 0x10000,
+        .pDmaBuffer = rig->buffer,
+        .DmaBufferSize = RIG_BUFFER_BYTES,
+        .DmaBufferSubmissionEndOffset = RIG_PACKET_BYTES,
+        .pDmaBufferPrivateData = rig->private_data,
+        .DmaBufferPrivateDataSize = RIG_PRIVATE_BYTES,
+        .SubmissionFenceId = rig->fence + 1,
+        .Flags.Paging = 1,
+    };
+
+    rig_build(rig, &fill);
+    commands->edits = edits;
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+BROKEN(PATCH_009)
+{
+    patch_paging(rig, true);
+}
+
+KEPT(PATCH_009)
+{
+    patch_paging(rig, false);
+    rig_submit(rig);
+}
+
+BROKEN(PATCH_010)
+{
+    struct commands *commands = new_commands(rig);
+    DXGKARG_PATCH patch;
+
+    call_render(rig, commands);
+    patch = patch_of(rig, commands, 1, LOCATIONS);
+    patch.DmaBufferPhysicalAddress.QuadPart += LOCATION_BYTES;
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+KEPT(PATCH_010)
+{
+    struct commands *commands = new_commands(rig);
+
+    call_render(rig, commands);
+    patch_and_submit(rig, commands, 1, LOCATIONS);
+}
+
+/* ---- Render ---- */
+
+BROKEN(PATCH_011)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->prepatch_error = 4096;
+    call_render(rig, commands);
+}
+
+KEPT(PATCH_011)
+{
+    call_render(rig, new_commands(rig));
+}
+
+static uint32_t count_addresses(void *context, const void *commands, uint64_t bytes)
+{
+    return LOCATIONS;
+}
+
+static uint32_t count_one_more(void *context, const void *commands, uint64_t bytes)
+{
+    return LOCATIONS + 1;
+}
+
+static void every_address_has_a_location(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_PHYSICAL);
+        rig->config.count_references = i ? count_one_more : count_addresses;
+        rig_init_prepared(rig);
+        call_render(rig, new_commands(rig));
+        rig_expect_only(rig, i ? RULE_PATCH_011 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+BROKEN(PATCH_012)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->split = 2 * LOCATION_BYTES;
+    call_render(rig, commands);
+}
+
+KEPT(PATCH_012)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->split = LOCATION_BYTES; /* as the one behind it */
+    call_render(rig, commands);
+}
+
+BROKEN(PATCH_013)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->slot = 16;
+    call_render(rig, commands);
+    assert_string_equal(rig->last.text, "slot 16; MaxAllocationListSlotId is 16");
+}
+
+KEPT(PATCH_013)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->slot = 15;
+    call_render(rig, commands);
+}
+
+BROKEN(PATCH_014)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    call_render(rig, commands);
+}
+
+KEPT(PATCH_014)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    commands->multipass = 64;
+    call_render(rig, commands);
+}
+
+static void one_buffer_is_enough_where_it_is_guaranteed(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct commands *commands;
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.guarantees_one_buffer = true;
+    rig_init_prepared(rig);
+    commands = new_commands(rig);
+    call_render(rig, commands);
+    rig_expect_only(rig, RULE_NONE);
+    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    commands->multipass = 64;
+    call_render(rig, commands);
+    rig_expect_only(rig, RULE_PATCH_014);
+    assert_non_null(strstr(rig->last.text, "is guaranteed to be enough"));
+    rig_fini(rig);
+    free(rig);
+}
+
+BROKEN(PATCH_015)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->allocations[1].PhysicalAddress.QuadPart = 16 << 20; /* behind the segment */
+    call_render(rig, commands);
+}
+
+KEPT(PATCH_015)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->allocations[1].PhysicalAddress.QuadPart = (16 << 20) - 4096;
+    commands->allocations[1].WriteOperation = 1;
+    call_render(rig, commands);
+}
+
+BROKEN(PATCH_016)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->status = STATUS_ACCESS_VIOLATION; /* of the user's buffer, not caught */
+    call_render(rig, commands);
+}
+
+KEPT(PATCH_016)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->status = STATUS_INVALID_USER_BUFFER;
+    call_render(rig, commands);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PATCH_001),
+        cmocka_unit_test(what_is_patched_is_resident),
+        RULE_PAIR(PATCH_002),
+        RULE_PAIR(PATCH_003),
+        RULE_PAIR(PATCH_004),
+        cmocka_unit_test(a_fault_is_a_wrong_address),
+        RULE_PAIR(PATCH_005),
+        RULE_PAIR(PATCH_006),
+        RULE_PAIR(PATCH_007),
+        cmocka_unit_test(bytes_around_the_buffer_are_watched),
+        RULE_PAIR(PATCH_008),
+        RULE_PAIR(PATCH_009),
+        RULE_PAIR(PATCH_010),
+        RULE_PAIR(PATCH_011),
+        cmocka_unit_test(every_address_has_a_location),
+        RULE_PAIR(PATCH_012),
+        RULE_PAIR(PATCH_013),
+        RULE_PAIR(PATCH_014),
+        cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
+        RULE_PAIR(PATCH_015),
+        RULE_PAIR(PATCH_016),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

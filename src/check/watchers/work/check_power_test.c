@@ -1,0 +1,383 @@
+#include "check/rig/test_rig_submit.h"
+#include "check/rig/test_tables.h"
+
+#define KEPT_BYTES (8u << 20) /* of a segment that hibernation keeps in part */
+
+static MDL list;
+
+/* ---- Rigs whose local memory outlives sleeps ---- */
+
+static struct rig *new_rig(enum rig_model model, bool standby, bool hibernate, bool part)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, model);
+    rig->segments[0].Flags.PreservedDuringStandby = standby;
+    rig->segments[0].Flags.PreservedDuringHibernate = hibernate;
+    rig->segments[0].Flags.PartiallyPreservedDuringHibernate = part;
+    rig->segments[0].SystemMemoryEndAddress = part ? KEPT_BYTES - 1 : 0;
+    return rig;
+}
+
+static void end_rig(struct rig *rig, enum rule_id rule)
+{
+    check_end(rig->check, false);
+    rig_expect_only(rig, rule);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* The segments are queried again, with what the test says of the first. */
+static void query_again(struct rig *rig, bool standby, bool hibernate, bool part, uint64_t end)
+{
+    rig->segments[0].Flags.PreservedDuringStandby = standby;
+    rig->segments[0].Flags.PreservedDuringHibernate = hibernate;
+    rig->segments[0].Flags.PartiallyPreservedDuringHibernate = part;
+    rig->segments[0].SystemMemoryEndAddress = end;
+    rig_query_segments(rig);
+}
+
+static void sleep_and_wake(struct rig *rig, POWER_ACTION action)
+{
+    rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, action);
+    rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+}
+
+/* An allocation of 64 KiB at an address of local memory, all done. */
+static HANDLE enter(struct rig *rig, uint64_t address)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation);
+
+    fill.Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)address;
+    rig_new_buffer(rig);
+    rig_build(rig, &fill);
+    rig_complete(rig, 0, rig_submit(rig));
+    return allocation;
+}
+
+static void build_leave(struct rig *rig, HANDLE allocation)
+{
+    DXGKARG_BUILDPAGINGBUFFER out = {.Operation = DXGK_OPERATION_TRANSFER};
+
+    out.Transfer.hAllocation = allocation;
+    out.Transfer.TransferSize = 65536;
+    out.Transfer.Source.SegmentId = 1;
+    out.Transfer.Destination.pMdl = &list;
+    out.Transfer.Flags.TransferStart = out.Transfer.Flags.TransferEnd = 1;
+    rig_new_buffer(rig);
+    rig_build(rig, &out);
+    rig_complete(rig, 0, rig_submit(rig));
+}
+
+/* ---- What is reported ---- */
+
+RULE_BROKEN(PWR_001)
+{
+    query_again(rig, false, true, false, 0);
+    assert_string_equal(rig->last.text, "preserves standby 0, hibernate 1, hibernate in part 0 "
+                                        "(expected 000, 100, 101 or 110)");
+}
+
+RULE_KEPT(PWR_001)
+{
+    query_again(rig, true, false, false, 0);
+    query_again(rig, true, true, false, 0);
+    query_again(rig, true, false, true, KEPT_BYTES - 1);
+}
+
+static void no_other_triple_is_lawful(void **state)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        bool is_lawful = i == 0 || i == 4 || i == 5 || i == 6;
+        struct rig *rig = new_rig(RIG_PHYSICAL, i >> 2 & 1, i >> 1 & 1, i & 1);
+
+        rig_init_prepared(rig);
+        end_rig(rig, is_lawful ? RULE_NONE : RULE_PWR_001);
+    }
+}
+
+RULE_BROKEN(PWR_006)
+{
+    query_again(rig, true, false, true, 16 << 20); /* behind the last byte */
+}
+
+RULE_KEPT(PWR_006)
+{
+    query_again(rig, true, false, true, (16 << 20) - 1);
+}
+
+static void an_end_goes_with_its_flag(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = new_rig(RIG_PHYSICAL, true, false, i);
+
+        rig->segments[0].SystemMemoryEndAddress = i ? 0 : KEPT_BYTES - 1;
+        rig_init_prepared(rig);
+        end_rig(rig, RULE_PWR_006);
+    }
+}
+
+/* ---- What leaves ---- */
+
+RULE_BROKEN_IN(PWR_002, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+
+    sleep_and_wake(rig, PowerActionSleep);
+    build_leave(rig, allocation);
+    assert_string_equal(rig->last.text,
+                        "0x10000 bytes at 0x0 of segment 1 are used after a sleep that does not "
+                        "keep them; they had to leave before");
+    assert_non_null(strstr(rig->last.detail.objects, "allocation a1"));
+}
+
+RULE_KEPT_IN(PWR_002, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+
+    build_leave(rig, allocation);
+    sleep_and_wake(rig, PowerActionSleep);
+}
+
+RULE_BROKEN_IN(PWR_003, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+
+    sleep_and_wake(rig, PowerActionHibernate);
+    build_leave(rig, allocation);
+}
+
+RULE_KEPT_IN(PWR_003, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+
+    build_leave(rig, allocation);
+    sleep_and_wake(rig, PowerActionHibernate);
+}
+
+static void what_a_sleep_keeps_may_stay(void **state)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        bool keeps_hibernate = i & 1, hibernates = i >> 1;
+        struct rig *rig = new_rig(RIG_PHYSICAL, true, keeps_hibernate, false);
+        HANDLE allocation;
+
+        rig_init_prepared(rig);
+        allocation = enter(rig, 0);
+        sleep_and_wake(rig, hibernates ? PowerActionHibernate : PowerActionSleep);
+        build_leave(rig, allocation);
+        end_rig(rig, hibernates && !keeps_hibernate ? RULE_PWR_003 : RULE_NONE);
+    }
+}
+
+/* The commands of a client use it where it was. */
+static void what_is_patched_was_not_lost(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+    DXGK_ALLOCATIONLIST entry = {.SegmentId = 1, .PhysicalAddress.QuadPart = 65536};
+    const DXGKARG_PATCH patch = {
+        .hContext = NULL, .pAllocationList = &entry, .AllocationListSize = 1};
+
+    rig_init_prepared(rig);
+    enter(rig, 0);
+    enter(rig, 65536);
+    sleep_and_wake(rig, PowerActionSleep);
+    rig_expect_only(rig, RULE_NONE); /* both may have been destroyed */
+    miniport_patch(rig->top, NULL, &patch);
+    end_rig(rig, RULE_PWR_002);
+}
+
+/* What the processor locked behind an alternate address left by another operation. */
+static void what_left_by_a_special_lock_is_not_lost(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+    DXGKARG_BUILDPAGINGBUFFER out = {.Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER};
+    DXGK_ALLOCATIONLIST entry = {.SegmentId = 1};
+    const DXGKARG_PATCH patch = {
+        .hContext = NULL, .pAllocationList = &entry, .AllocationListSize = 1};
+
+    rig_init_prepared(rig);
+    out.SpecialLockTransfer.hAllocation = enter(rig, 0);
+    out.SpecialLockTransfer.TransferSize = 65536;
+    out.SpecialLockTransfer.Source.SegmentId = 1;
+    out.SpecialLockTransfer.Destination.pMdl = &list;
+    out.SpecialLockTransfer.Flags.TransferStart = out.SpecialLockTransfer.Flags.TransferEnd = 1;
+    rig_new_buffer(rig);
+    rig_build(rig, &out);
+    rig_complete(rig, 0, rig_submit(rig));
+    sleep_and_wake(rig, PowerActionSleep);
+    miniport_patch(rig->top, NULL, &patch);
+    end_rig(rig, RULE_SLT_002); /* which wants a range; nothing was lost */
+}
+
+/* The segment keeps its first half; it is queried when the test has begun, as the manager may. */
+static void hibernate_with(struct rig *rig, uint64_t address)
+{
+    HANDLE allocation;
+
+    query_again(rig, true, false, true, KEPT_BYTES - 1);
+    allocation = enter(rig, address);
+    sleep_and_wake(rig, PowerActionHibernate);
+    build_leave(rig, allocation);
+}
+
+RULE_BROKEN_IN(PWR_004, RIG_PHYSICAL)
+{
+    hibernate_with(rig, KEPT_BYTES);
+}
+
+RULE_KEPT_IN(PWR_004, RIG_PHYSICAL)
+{
+    hibernate_with(rig, KEPT_BYTES - 65536);
+}
+
+RULE_BROKEN_IN(PWR_005, RIG_PHYSICAL)
+{
+    hibernate_with(rig, KEPT_BYTES - 65536 + 4096);
+}
+
+RULE_KEPT_IN(PWR_005, RIG_PHYSICAL)
+{
+    hibernate_with(rig, KEPT_BYTES - 65536);
+}
+
+static void a_profile_lets_straddling_stay(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, true, false, true);
+
+    rig->config.profile.keeps_straddling = true;
+    rig_init_prepared(rig);
+    hibernate_with(rig, KEPT_BYTES - 4096);
+    end_rig(rig, RULE_NONE);
+}
+
+RULE_BROKEN_IN(PWR_011, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+    DXGKARG_BUILDPAGINGBUFFER discard = {.Operation = DXGK_OPERATION_DISCARD_CONTENT};
+
+    discard.DiscardContent.hAllocation = allocation;
+    discard.DiscardContent.SegmentId = 1;
+    rig_new_buffer(rig);
+    rig_build(rig, &discard);
+    rig_complete(rig, 0, rig_submit(rig));
+    build_leave(rig, allocation);
+}
+
+RULE_KEPT_IN(PWR_011, RIG_PHYSICAL)
+{
+    HANDLE allocation = enter(rig, 0);
+
+    build_leave(rig, allocation);
+}
+
+/* ---- The sleep itself ---- */
+
+RULE_BROKEN(PWR_007)
+{
+    rig_render(rig);
+    sleep_and_wake(rig, PowerActionSleep);
+}
+
+RULE_KEPT(PWR_007)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    sleep_and_wake(rig, PowerActionSleep);
+    rig_render(rig);
+}
+
+static void nothing_is_built_for_a_device_that_sleeps(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    rig_init_prepared(rig);
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+    rig_build(rig, &fill);
+    end_rig(rig, RULE_PWR_007);
+}
+
+RULE_BROKEN(PWR_008)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_SetPowerState, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+    assert_string_equal(rig->last.text, "0xc0000001 for D3 (expected STATUS_SUCCESS)");
+}
+
+RULE_KEPT(PWR_008)
+{
+    sleep_and_wake(rig, PowerActionNone);
+}
+
+/* ---- Page tables ---- */
+
+/* The paging process's first leaf, by the CPU and without a buffer. */
+static void write_system_table(struct rig *rig)
+{
+    static char table[4096];
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, 0, RIG_ENTRIES);
+    update.arg.UpdatePageTable.hProcess = rig->system_process;
+    update.arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    update.arg.UpdatePageTable.PageTableAddress.CpuVirtual = table;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.Flags.Repeat = 1;
+    miniport_build_paging_buffer(rig->top, NULL, &update.arg);
+}
+
+/* A leaf of the client's process. */
+static void write_table(struct rig *rig)
+{
+    rig_new_buffer(rig);
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_complete(rig, 0, rig_submit(rig));
+}
+
+RULE_BROKEN(PWR_009)
+{
+    write_system_table(rig);
+    write_table(rig);
+    sleep_and_wake(rig, PowerActionSleep);
+    write_table(rig);
+    assert_non_null(strstr(rig->last.text, "is of another process"));
+}
+
+RULE_KEPT(PWR_009)
+{
+    write_system_table(rig);
+    write_table(rig);
+    sleep_and_wake(rig, PowerActionSleep);
+    write_system_table(rig);
+    write_table(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(PWR_001),
+        cmocka_unit_test(no_other_triple_is_lawful),
+        RULE_PAIR(PWR_002),
+        RULE_PAIR(PWR_003),
+        cmocka_unit_test(what_a_sleep_keeps_may_stay),
+        cmocka_unit_test(what_is_patched_was_not_lost),
+        cmocka_unit_test(what_left_by_a_special_lock_is_not_lost),
+        RULE_PAIR(PWR_004),
+        RULE_PAIR(PWR_005),
+        cmocka_unit_test(a_profile_lets_straddling_stay),
+        RULE_PAIR(PWR_006),
+        cmocka_unit_test(an_end_goes_with_its_flag),
+        RULE_PAIR(PWR_007),
+        cmocka_unit_test(nothing_is_built_for_a_device_that_sleeps),
+        RULE_PAIR(PWR_008),
+        RULE_PAIR(PWR_009),
+        RULE_PAIR(PWR_011),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+#include "check/rig/test_rig_submit.h"
+
+/* Memory of the system, as a page list: nobody looks into it. */
+static MDL list;
+
+static DXGKARG_BUILDPAGINGBUFFER transfer(HANDLE allocation, unsigned from, unsigned to)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+
+    arg.Transfer.hAllocation = allocation;
+    arg.Transfer.TransferSize = 65536;
+    arg.Transfer.Source.SegmentId = from;
+    arg.Transfer.Destination.SegmentId = to;
+    if (!from)
+        arg.Transfer.Source.pMdl = &list;
+    if (!to)
+        arg.Transfer.Destination.pMdl = &list;
+    arg.Transfer.Flags.TransferStart = arg.Transfer.Flags.TransferEnd = 1;
+    return arg;
+}
+
+/* It was there, and is not any more. */
+static DXGKARG_BUILDPAGINGBUFFER loss(HANDLE allocation)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = transfer(allocation, 1, 0);
+
+    arg.Transfer.TransferSize = 0;
+    arg.Transfer.Destination.pMdl = NULL;
+    return arg;
+}
+
+/* ---- The whole adapter ---- */
+
+RULE_BROKEN(TDR_001)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_ResetFromTimeout, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    miniport_reset_from_timeout(rig->top, NULL);
+}
+
+RULE_KEPT(TDR_001)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_reset_adapter(rig);
+}
+
+static void a_gpu_that_goes_on_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fence = rig_render(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_expect_only(rig, RULE_TDR_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* The manager calls again while the driver resets. */
+static NTSTATUS call_in_reset(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_QUERYENGINESTATUS status = {0};
+
+    if (ddi == MINIPORT_DDI_ResetFromTimeout) {
+        if (rig->told)
+            miniport_query_engine_status(rig->top, NULL, &status);
+        else
+            miniport_interrupt(rig->top, 0);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN_IN(TDR_002, RIG_PHYSICAL)
+{
+    rig->answer = call_in_reset;
+    rig->told = rig;
+    miniport_reset_from_timeout(rig->top, NULL);
+    assert_string_equal(rig->last.text, "is called in the middle of DxgkDdiResetFromTimeout: a "
+                                        "reset is alone in the driver");
+}
+
+RULE_KEPT(TDR_002)
+{
+    rig->answer = call_in_reset;
+    miniport_reset_from_timeout(rig->top, NULL);
+}
+
+RULE_BROKEN_IN(TDR_003, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_build(rig, &fill);
+    miniport_restart_from_timeout(rig->top, NULL);
+}
+
+RULE_KEPT_IN(TDR_003, RIG_PHYSICAL)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation), lost = loss(allocation);
+
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_build(rig, &lost);
+    miniport_restart_from_timeout(rig->top, NULL);
+    rig_build(rig, &fill);
+    rig_submit(rig);
+}
+
+static NTSTATUS start_gpu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, 0, 77, RIG_PACKET_BYTES);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void build_in_clean_up(struct rig *rig)
+{
+    DXGKARG_BUILDPAGINGBUFFER lost = loss(rig_create_allocation(rig, NULL));
+
+    miniport_reset_from_timeout(rig->top, NULL);
+    rig_build(rig, &lost);
+    miniport_restart_from_timeout(rig->top, NULL);
+}
+
+RULE_BROKEN_IN(TDR_004, RIG_PHYSICAL)
+{
+    rig->answer = start_gpu;
+    build_in_clean_up(rig);
+}
+
+RULE_KEPT_IN(TDR_004, RIG_PHYSICAL)
+{
+    build_in_clean_up(rig);
+}
+
+RULE_BROKEN(TDR_005)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_RestartFromTimeout, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    rig_reset_adapter(rig);
+}
+
+RULE_KEPT(TDR_005)
+{
+    rig_reset_adapter(rig);
+}
+
+RULE_BROKEN(TDR_006)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    rig_submit_packet(rig, &packet);
+    rig_reset_adapter(rig);
+    rig_submit_packet(rig, &packet); /* it counts as complete */
+}
+
+RULE_KEPT(TDR_006)
+{
+    rig_render(rig);
+    rig_reset_adapter(rig);
+    rig_render(rig);
+}
+
+/* ---- One engine ---- */
+
+static NTSTATUS abort_as_told(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_ResetEngine)
+        ((DXGKARG_RESETENGINE *)arg)->LastAbortedFenceId = *(uint32_t *)rig->told;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void reset_engine(struct rig *rig, uint32_t last_aborted)
+{
+    rig->answer = abort_as_told;
+    rig->told = &last_aborted;
+    rig_reset_engine(rig);
+    rig->answer = NULL;
+}
+
+/* Packets 1, 2 and 3 of the node; 1 has run. */
+static void have_work(struct rig *rig)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    rig_render(rig);
+    rig_render(rig);
+}
+
+RULE_BROKEN(TDR_007)
+{
+    have_work(rig);
+    reset_engine(rig, 4);
+    assert_string_equal(rig->last.text, "is 0x4; on node 1 0x1 is the last that completed and 0x3 "
+                                        "the last that was submitted");
+}
+
+RULE_KEPT(TDR_007)
+{
+    have_work(rig);
+    reset_engine(rig, 3);
+}
+
+RULE_BROKEN(TDR_008)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    reset_engine(rig, 2);
+}
+
+RULE_KEPT(TDR_008)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    reset_engine(rig, 1);
+}
+
+/* The engine runs paging work when it is reset. */
+static void reset_in_paging(struct rig *rig, bool resets_adapter)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    rig_build(rig, &fill);
+    packet.hContext = rig->system_context;
+    packet.Flags.Paging = 1;
+    packet.DmaBufferSubmissionEndOffset = RIG_PACKET_BYTES;
+    rig_submit_packet(rig, &packet);
+    reset_engine(rig, packet.SubmissionFenceId);
+    if (resets_adapter)
+        rig_reset_adapter(rig);
+    rig_render(rig);
+}
+
+RULE_BROKEN(TDR_009)
+{
+    reset_in_paging(rig, false);
+}
+
+RULE_KEPT(TDR_009)
+{
+    reset_in_paging(rig, true);
+}
+
+RULE_BROKEN(TDR_010)
+{
+    have_work(rig);
+    reset_engine(rig, 2);
+    rig_complete(rig, RIG_CLIENT_NODE, 2);
+}
+
+RULE_KEPT(TDR_010)
+{
+    have_work(rig);
+    reset_engine(rig, 3);
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+}
+
+/* ---- Content and time ---- */
+
+static void evict_after_reset(struct rig *rig, bool comes_back)
+{
+    HANDLE allocation = rig_create_allocation(rig, NULL);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation);
+    DXGKARG_BUILDPAGINGBUFFER out = transfer(allocation, 1, 0);
+
+    rig_build(rig, &fill);
+    rig_submit(rig);
+    rig_reset_adapter(rig);
+    rig_new_buffer(rig);
+    fill = rig_fill(allocation);
+    if (comes_back)
+        rig_build(rig, &fill);
+    rig_build(rig, &out);
+    rig_submit(rig);
+}
+
+RULE_BROKEN_IN(TDR_011, RIG_PHYSICAL)
+{
+    evict_after_reset(rig, false);
+}
+
+RULE_KEPT_IN(TDR_011, RIG_PHYSICAL)
+{
+    evict_after_reset(rig, true);
+}
+
+static void hang_in_paging(struct rig *rig, bool is_excused)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    uint32_t fence;
+
+    rig_build(rig, &fill);
+    rig_run(rig, 0, rig_submit(rig), RIG_PACKET_BYTES);
+    rig_new_buffer(rig);
+    fill = rig_fill(fill.Fill.hAllocation);
+    rig_build(rig, &fill);
+    fence = rig_submit(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, 0, fence, RIG_PACKET_BYTES);
+    if (is_excused)
+        rig_gpu_event(rig, CHECK_GPU_HUNG, 0, 0, 0);
+    rig_reset_adapter(rig);
+}
+
+RULE_BROKEN_IN(TDR_012, RIG_PHYSICAL)
+{
+    hang_in_paging(rig, false);
+}
+
+RULE_KEPT_IN(TDR_012, RIG_PHYSICAL)
+{
+    hang_in_paging(rig, true);
+}
+
+RULE_BROKEN(TDR_013)
+{
+    DXGKARG_QUERYENGINESTATUS status = {0};
+    struct rig_refusal refusal = {MINIPORT_DDI_QueryEngineStatus, STATUS_UNSUCCESSFUL};
+
+    rig_refuse(rig, &refusal);
+    miniport_query_engine_status(rig->top, NULL, &status);
+}
+
+RULE_KEPT(TDR_013)
+{
+    DXGKARG_QUERYENGINESTATUS status = {0};
+
+    miniport_query_engine_status(rig->top, NULL, &status);
+}
+
+static void engines_that_are_reset_need_their_ddis(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->caps.SupportPerEngineTDR = 1;
+        rig->lacking = i ? MINIPORT_DDI_QueryDependentEngineGroup : 0;
+        rig_init_prepared(rig);
+        rig_expect_only(rig, i ? RULE_TDR_013 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(TDR_001),
+        cmocka_unit_test(a_gpu_that_goes_on_is_found),
+        RULE_PAIR(TDR_002),
+        RULE_PAIR(TDR_003),
+        RULE_PAIR(TDR_004),
+        RULE_PAIR(TDR_005),
+        RULE_PAIR(TDR_006),
+        RULE_PAIR(TDR_007),
+        RULE_PAIR(TDR_008),
+        RULE_PAIR(TDR_009),
+        RULE_PAIR(TDR_010),
+        RULE_PAIR(TDR_011),
+        RULE_PAIR(TDR_012),
+        RULE_PAIR(TDR_013),
+        cmocka_unit_test(engines_that_are_reset_need_their_ddis),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,514 @@
+#include "check/rig/test_rig_submit.h"
+
+/* ---- What SubmitCommand returns ---- */
+
+static struct rig_refusal refuses_submissions = {MINIPORT_DDI_SubmitCommand, STATUS_NO_MEMORY};
+
+RULE_BROKEN(SUB_001)
+{
+    rig_refuse(rig, &refuses_submissions);
+    rig_render(rig);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiSubmitCommand.status");
+    assert_string_equal(rig->last.text, "0xc0000017 for fence 0x1 (expected STATUS_SUCCESS)");
+}
+
+RULE_KEPT(SUB_001)
+{
+    rig_render(rig);
+}
+
+static NTSTATUS raise_level(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_SubmitCommand)
+        rig->irql = 5;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void the_level_is_that_before(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = raise_level;
+    rig_render(rig);
+    rig_expect_only(rig, RULE_SUB_001);
+    assert_string_equal(rig->last.text, "came back at IRQL 5 (expected DISPATCH_LEVEL)");
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- What the GPU is handed ---- */
+
+RULE_BROKEN(SUB_002)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES - 16);
+    assert_string_equal(rig->last.detail.where, "GPU, node 1");
+    assert_string_equal(rig->last.text, "was handed 0x30 bytes with fence 0x1; 0x40 were "
+                                        "submitted");
+}
+
+RULE_KEPT(SUB_002)
+{
+    uint32_t fence = rig_render(rig);
+
+    rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+}
+
+static void what_is_never_or_twice_handed_over_is_found(void **state)
+{
+    for (unsigned times = 0; times < 3; times += 2) {
+        struct rig *rig = malloc(sizeof *rig);
+        uint32_t first, second;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        first = rig_render(rig);
+        rig_run(rig, RIG_CLIENT_NODE, first, RIG_CLIENT_BYTES);
+        second = rig_render(rig);
+        for (unsigned i = 0; i < times; i++)
+            rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, second, RIG_CLIENT_BYTES);
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, second, 0);
+        rig_complete(rig, RIG_CLIENT_NODE, second);
+        rig_expect_only(rig, RULE_SUB_002);
+        assert_non_null(strstr(rig->last.text, times ? "again" : "was never handed"));
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+/* ---- Handles and private data ---- */
+
+/* A driver that looks into the context of a paging packet, where there may be none. */
+RULE_BROKEN_IN(SUB_003, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig_refuse(rig, &refuses_submissions);
+    rig_build(rig, &fill);
+    rig_submit(rig);
+}
+
+RULE_KEPT_IN(SUB_003, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig_build(rig, &fill);
+    rig_complete(rig, 0, rig_submit(rig));
+}
+
+RULE_BROKEN_IN(SUB_006, RIG_PHYSICAL)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.DmaBufferPrivateDataSubmissionStartOffset = 16;
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_KEPT_IN(SUB_006, RIG_PHYSICAL)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    DXGKARG_SUBMITCOMMAND paging = rig_packet(rig);
+    DXGKARG_SUBMITCOMMAND packet;
+
+    rig_build(rig, &fill);
+    paging.hContext = NULL;
+    paging.NodeOrdinal = 0;
+    paging.Flags.Paging = 1;
+    paging.DmaBufferSubmissionEndOffset = RIG_PACKET_BYTES;
+    rig_submit_packet(rig, &paging);
+    packet = rig_packet(rig);
+    rig_submit_packet(rig, &packet);
+}
+
+static void submit_without_private_data(struct rig *rig)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.pDmaBufferPrivateData = NULL;
+    packet.DmaBufferPrivateDataSize = packet.DmaBufferPrivateDataSubmissionEndOffset = 0;
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_BROKEN(SUB_007)
+{
+    rig_refuse(rig, &refuses_submissions);
+    submit_without_private_data(rig);
+}
+
+RULE_KEPT(SUB_007)
+{
+    submit_without_private_data(rig);
+}
+
+/* ---- What need not run ---- */
+
+RULE_BROKEN(SUB_004)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.DmaBufferSubmissionEndOffset = 0;
+    packet.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &packet);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    rig_reset_adapter(rig);
+}
+
+RULE_KEPT(SUB_004)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.DmaBufferSubmissionEndOffset = 0;
+    packet.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &packet);
+    rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    rig_reset_adapter(rig);
+}
+
+RULE_BROKEN(SUB_005)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.Flags.NullRendering = 1;
+    rig_submit_packet(rig, &packet);
+    rig_run(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId, RIG_CLIENT_BYTES);
+}
+
+RULE_KEPT(SUB_005)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.Flags.NullRendering = 1;
+    rig_submit_packet(rig, &packet);
+    rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+}
+
+/* ---- What comes back ---- */
+
+RULE_BROKEN(SUB_008)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.Flags.Resubmission = 1;
+    rig_submit_packet(rig, &packet);
+}
+
+/* Marked or not, a client's packet that was preempted comes back; what is behind it is new. */
+RULE_KEPT(SUB_008)
+{
+    for (unsigned is_marked = 0; is_marked < 2; is_marked++) {
+        DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+        rig_submit_packet(rig, &packet);
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, packet.SubmissionFenceId - 1);
+        packet.SubmissionFenceId = ++rig->fence;
+        packet.Flags.Resubmission = is_marked;
+        rig_submit_packet(rig, &packet);
+        rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    }
+    rig_render(rig);
+}
+
+/* The node is switched to a null context in front of a client's packet that comes back. */
+static void a_switch_is_not_what_comes_back(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMAND packet, other;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    packet = rig_packet(rig);
+    rig_submit_packet(rig, &packet);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, packet.SubmissionFenceId - 1);
+    other = packet;
+    other.SubmissionFenceId = ++rig->fence;
+    other.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &other);
+    packet.SubmissionFenceId = ++rig->fence;
+    packet.Flags.Resubmission = 1;
+    rig_submit_packet(rig, &packet);
+    rig_expect_silence(rig, RULE_SUB_008);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* What leads out of the context comes back behind new work of it. */
+static void a_switch_comes_back_behind_other_packets(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMAND packet, other;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    packet = rig_packet(rig);
+    packet.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &packet);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, packet.SubmissionFenceId - 1);
+    other = rig_packet(rig);
+    rig_submit_packet(rig, &other);
+    packet.SubmissionFenceId = ++rig->fence;
+    packet.Flags.Resubmission = 1;
+    rig_submit_packet(rig, &packet);
+    rig_expect_silence(rig, RULE_SUB_008);
+    packet.SubmissionFenceId = ++rig->fence; /* once is enough */
+    rig_submit_packet(rig, &packet);
+    rig_expect_only(rig, RULE_SUB_008);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* A paging packet that was preempted before it began. */
+static DXGKARG_SUBMITCOMMAND preempted_paging_packet(struct rig *rig)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    rig_build(rig, &fill);
+    packet.hContext = rig->system_context;
+    packet.NodeOrdinal = 0;
+    packet.Flags.Paging = 1;
+    packet.DmaBufferSubmissionEndOffset = RIG_PACKET_BYTES;
+    rig_submit_packet(rig, &packet);
+    rig_preempt(rig, 0, ++rig->fence);
+    rig_preempted(rig, 0, rig->fence, 0);
+    packet.Flags.Resubmission = 1;
+    return packet;
+}
+
+RULE_BROKEN(SUB_009)
+{
+    DXGKARG_SUBMITCOMMAND other, packet = preempted_paging_packet(rig);
+
+    other = rig_packet(rig);
+    other.NodeOrdinal = 0;
+    rig_submit_packet(rig, &other);
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_KEPT(SUB_009)
+{
+    DXGKARG_SUBMITCOMMAND other, packet = preempted_paging_packet(rig);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+
+    rig_submit_packet(rig, &packet);
+    rig_new_buffer(rig);
+    rig_build(rig, &fill);
+    other = packet;
+    other.Flags.Resubmission = 0;
+    other.SubmissionFenceId = ++rig->fence;
+    rig_submit_packet(rig, &other);
+    rig_preempt(rig, 0, ++rig->fence);
+    rig_preempted(rig, 0, rig->fence, 0);
+    /* Two of them, in their order, and then what is new. */
+    rig_submit_packet(rig, &packet);
+    other.Flags.Resubmission = 1;
+    rig_submit_packet(rig, &other);
+    other = rig_packet(rig);
+    other.NodeOrdinal = 0;
+    rig_submit_packet(rig, &other);
+}
+
+RULE_BROKEN(SUB_010)
+{
+    DXGKARG_SUBMITCOMMAND packet = preempted_paging_packet(rig);
+
+    rig_refuse(rig, &refuses_submissions);
+    rig_submit_packet(rig, &packet);
+}
+
+RULE_KEPT(SUB_010)
+{
+    DXGKARG_SUBMITCOMMAND packet = preempted_paging_packet(rig);
+
+    rig_submit_packet(rig, &packet);
+    rig_run(rig, 0, packet.SubmissionFenceId, RIG_PACKET_BYTES);
+}
+
+/* It took the packet, and threw it away as one that has run. */
+static void what_comes_back_must_reach_the_gpu(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMAND packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    packet = preempted_paging_packet(rig);
+    rig_submit_packet(rig, &packet);
+    rig_reset_adapter(rig);
+    rig_expect_only(rig, RULE_SUB_010);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- SubmitCommandVirtual ---- */
+
+RULE_BROKEN(SUB_011)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_SubmitCommandVirtual, STATUS_NO_MEMORY};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    rig_refuse(rig, &refusal);
+    rig_submit_virtual(rig, &packet);
+}
+
+static struct rig_refusal finds_invalid = {MINIPORT_DDI_SubmitCommandVirtual,
+                                           STATUS_INVALID_PARAMETER};
+
+RULE_KEPT(SUB_011)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    rig_submit_virtual(rig, &packet);
+    rig_refuse(rig, &finds_invalid);
+    packet = rig_packet_virtual(rig);
+    rig_submit_virtual(rig, &packet);
+}
+
+struct current {
+    uint32_t fence;
+};
+
+static NTSTATUS refuse_and_tell(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct current *current = rig->told;
+
+    if (ddi == MINIPORT_DDI_SubmitCommandVirtual)
+        return STATUS_INVALID_PARAMETER;
+    if (ddi == MINIPORT_DDI_QueryCurrentFence)
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = current->fence;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void refuse_and_ask(struct rig *rig, uint32_t answer)
+{
+    struct current current = {.fence = answer};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    rig->answer = refuse_and_tell;
+    rig->told = &current;
+    rig_submit_virtual(rig, &packet);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+RULE_BROKEN(SUB_012)
+{
+    refuse_and_ask(rig, 0);
+}
+
+RULE_KEPT(SUB_012)
+{
+    refuse_and_ask(rig, 1);
+}
+
+RULE_BROKEN(SUB_013)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    packet.DmaBufferUmdPrivateDataSize = RIG_PRIVATE_BYTES + 1;
+    rig_submit_virtual(rig, &packet);
+}
+
+RULE_KEPT(SUB_013)
+{
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    packet.DmaBufferUmdPrivateDataSize = RIG_PRIVATE_BYTES;
+    rig_submit_virtual(rig, &packet);
+}
+
+/* Of paging, 0 is the start of a buffer without an address; of a client it is no place. */
+static void only_paging_begins_at_address_0(void **state)
+{
+    for (unsigned is_paging = 0; is_paging < 2; is_paging++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        packet = rig_packet_virtual(rig);
+        packet.DmaBufferVirtualAddress = 0;
+        packet.Flags.Paging = is_paging;
+        rig_submit_virtual(rig, &packet);
+        if (is_paging)
+            assert_int_equal(rig->counts.broken[RULE_SUB_013], 0);
+        else
+            rig_expect_only(rig, RULE_SUB_013);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+/* ---- What a packet depends on ---- */
+
+static void use_after(struct rig *rig, bool has_arrived)
+{
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
+    DXGK_ALLOCATIONLIST entry = {.SegmentId = 1, .PhysicalAddress.QuadPart = 0};
+    /* So near to the end that nobody knows what bits it needs. */
+    D3DDDI_PATCHLOCATIONLIST location = {.AllocationOffset = 61440,
+                                         .PatchOffset = RIG_CLIENT_BYTES - 4};
+    DXGKARG_PATCH patch = {
+        .hContext = rig->context,
+        .DmaBufferPhysicalAddress.QuadPart = 0x20000,
+        .DmaBufferSubmissionEndOffset = RIG_CLIENT_BYTES,
+        .pAllocationList = &entry,
+        .AllocationListSize = 1,
+        .pPatchLocationList = &location,
+        .PatchLocationListSize = 1,
+        .PatchLocationListSubmissionLength = 1,
+    };
+    uint32_t fence;
+
+    rig_build(rig, &fill);
+    fence = rig_submit(rig);
+    if (has_arrived)
+        rig_run(rig, 0, fence, RIG_PACKET_BYTES);
+    miniport_patch(rig->top, NULL, &patch);
+}
+
+RULE_BROKEN_IN(SUB_014, RIG_PHYSICAL)
+{
+    use_after(rig, false);
+    assert_string_equal(rig->last.text,
+                        "allocation 0, at 0x0 of segment 1, still arrives there: the paging packet "
+                        "with fence 0x1 of node 0 has not ended");
+}
+
+RULE_KEPT_IN(SUB_014, RIG_PHYSICAL)
+{
+    use_after(rig, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE_PAIR(SUB_001),
+        cmocka_unit_test(the_level_is_that_before),
+        RULE_PAIR(SUB_002),
+        cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
+        RULE_PAIR(SUB_003),
+        RULE_PAIR(SUB_004),
+        RULE_PAIR(SUB_005),
+        RULE_PAIR(SUB_006),
+        RULE_PAIR(SUB_007),
+        RULE_PAIR(SUB_008),
+        cmocka_unit_test(a_switch_is_not_what_comes_back),
+        cmocka_unit_test(a_switch_comes_back_behind_other_packets),
+        RULE_PAIR(SUB_009),
+        RULE_PAIR(SUB_010),
+        cmocka_unit_test(what_comes_back_must_reach_the_gpu),
+        RULE_PAIR(SUB_011),
+        RULE_PAIR(SUB_012),
+        RULE_PAIR(SUB_013),
+        cmocka_unit_test(only_paging_begins_at_address_0),
+        RULE_PAIR(SUB_014),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/*
+ * Coverage: tallies. A tally is a line of the member table; calls and cases are the group's.
+ */
+#include "coverage/coverage_private.h"
+
+#include "base/bits.h"
+#include "coverage/access_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WATCHED_CALLS    16u
+#define WATCHED_INTERVAL 512u
+#define MAX_CASES        1024u
+
+struct seen_case {
+    char *name;
+    bool has[COVERAGE_GROUP_COUNT];
+};
+
+struct coverage {
+    struct coverage_tally *tallies;
+    uint64_t calls[COVERAGE_GROUP_COUNT];
+    uint64_t run_calls[COVERAGE_GROUP_COUNT]; /* of this run */
+    unsigned first_member[COVERAGE_GROUP_COUNT];
+    unsigned *next_member; /* of the same group; the table's length: none */
+    struct seen_case *cases;
+    unsigned case_count;
+    bool is_frugal;
+};
+
+static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
+    [COVERAGE_BUILD] = "DXGKARG_BUILDPAGINGBUFFER",
+    [COVERAGE_PTE] = "DXGK_PTE",
+    [COVERAGE_COPY_RANGE] = "DXGK_BUILDPAGINGBUFFER_COPY_RANGE",
+    [COVERAGE_FENCE_RESIDENCY] = "DXGK_FENCE_RESIDENCY_INFO",
+    [COVERAGE_PATCH] = "DXGKARG_PATCH",
+    [COVERAGE_ALLOCATION_LIST] = "DXGK_ALLOCATIONLIST",
+    [COVERAGE_PATCH_LOCATION_LIST] = "D3DDDI_PATCHLOCATIONLIST",
+    [COVERAGE_SEGMENT] = "DXGK_SEGMENTDESCRIPTOR",
+    [COVERAGE_SEGMENT3] = "DXGK_SEGMENTDESCRIPTOR3",
+    [COVERAGE_SEGMENT4] = "DXGK_SEGMENTDESCRIPTOR4",
+};
+
+const char *coverage_group_name(unsigned group)
+{
+    return group < MINIPORT_OPERATION_COUNT ? miniport_operation_name(group)
+                                            : structure_names[group];
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+struct coverage *coverage_create(void)
+{
+    struct coverage *coverage = calloc(1, sizeof *coverage);
+
+    if (!coverage)
+        return NULL;
+    coverage->tallies = calloc(coverage_members_count, sizeof *coverage->tallies);
+    coverage->next_member = calloc(coverage_members_count, sizeof *coverage->next_member);
+    coverage->cases = calloc(MAX_CASES, sizeof *coverage->cases);
+    if (!coverage->tallies || !coverage->next_member || !coverage->cases) {
+        coverage_destroy(coverage);
+        return NULL;
+    }
+    for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++)
+        coverage->first_member[group] = coverage_members_count;
+    for (unsigned i = coverage_members_count; i-- > 0;) {
+        coverage->next_member[i] = coverage->first_member[coverage_members[i].group];
+        coverage->first_member[coverage_members[i].group] = i;
+    }
+    return coverage;
+}
+
+void coverage_destroy(struct coverage *coverage)
+{
+    if (!coverage)
+        return;
+    for (unsigned i = 0; i < coverage->case_count; i++)
+        free(coverage->cases[i].name);
+    free(coverage->cases);
+    free(coverage->next_member);
+    free(coverage->tallies);
+    free(coverage);
+}
+
+bool coverage_begin_case(struct coverage *coverage, const char *name)
+{
+    size_t bytes = strlen(name) + 1;
+    char *copy = coverage->case_count < MAX_CASES ? malloc(bytes) : NULL;
+
+    if (!copy)
+        return false;
+    memcpy(copy, name, bytes);
+    coverage->cases[coverage->case_count++].name = copy;
+    return true;
+}
+
+void coverage_begin_run(struct coverage *coverage)
+{
+    memset(coverage->run_calls, 0, sizeof coverage->run_calls);
+}
+
+/* ---- Recording -------------------------------------------------------------------------------- */
+
+static uint64_t value_of(const struct coverage_member *member, const void *structure)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, (const uint8_t *)structure + member->offset,
+           min_u64(member->bytes, sizeof value));
+    if (member->first_bit >= 0)
+        value = (value >> member->first_bit) & (UINT64_MAX >> (64 - member->bits));
+    return value;
+}
+
+void coverage_set_frugal(struct coverage *coverage)
+{
+    coverage->is_frugal = true;
+}
+
+static bool is_read(const struct coverage *coverage, unsigned group)
+{
+    for (unsigned i = coverage->first_member[group]; i < coverage_members_count;
+         i = coverage->next_member[i]) {
+        if (!coverage->tallies[i].is_read && !coverage_reason(i))
+            return false;
+    }
+    return true;
+}
+
+/* All that a call of the group shows, its arrays included. */
+static bool has_shown_all(const struct coverage *coverage, unsigned group)
+{
+    if (!is_read(coverage, group))
+        return false;
+    if (group == COVERAGE_PATCH)
+        return is_read(coverage, COVERAGE_ALLOCATION_LIST) &&
+               is_read(coverage, COVERAGE_PATCH_LOCATION_LIST);
+    return is_read(coverage, COVERAGE_BUILD) &&
+           (group != DXGK_OPERATION_UPDATE_PAGE_TABLE || is_read(coverage, COVERAGE_PTE)) &&
+           (group != DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
+            is_read(coverage, COVERAGE_COPY_RANGE)) &&
+           (group != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY ||
+            is_read(coverage, COVERAGE_FENCE_RESIDENCY));
+}
+
+bool coverage_takes_call(struct coverage *coverage, unsigned group)
+{
+    uint64_t n = coverage->run_calls[group]++;
+
+    if (n >= WATCHED_CALLS && n % WATCHED_INTERVAL != 0)
+        return false;
+    return !coverage->is_frugal || !has_shown_all(coverage, group);
+}
+
+void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
+                          const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    coverage->calls[group]++;
+    if (coverage->case_count)
+        coverage->cases[coverage->case_count - 1].has[group] = true;
+    for (unsigned i = coverage->first_member[group]; i < coverage_members_count;
+         i = coverage->next_member[i]) {
+        struct coverage_tally *tally = &coverage->tallies[i];
+        uint64_t value;
+
+        if ((tally->is_set && tally->is_varied) ||
+            !coverage_member_is_meant(&coverage_members[i], structure, around))
+            continue;
+        value = value_of(&coverage_members[i], structure);
+        tally->is_set |= value != 0;
+        tally->is_varied |= tally->has_value && tally->value != value;
+        if (!tally->has_value)
+            tally->value = value;
+        tally->has_value = true;
+    }
+}
+
+void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,
+                         size_t offset, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    for (unsigned i = coverage->first_member[group]; i < coverage_members_count;
+         i = coverage->next_member[i]) {
+        const struct coverage_member *member = &coverage_members[i];
+        size_t first = member->offset, bytes = member->bytes;
+
+        if (coverage->tallies[i].is_read || !coverage_member_is_meant(member, values, around))
+            continue;
+        if (member->first_bit >= 0) {
+            unsigned last_bit = (unsigned)member->first_bit + member->bits - 1;
+
+            first += (unsigned)member->first_bit / 8;
+            bytes = last_bit / 8 - (unsigned)member->first_bit / 8 + 1;
+        }
+        coverage->tallies[i].is_read = access_watch_was_read(offset + first, bytes);
+    }
+}
+
+/* ---- Results ---------------------------------------------------------------------------------- */
+
+unsigned coverage_member_count(void)
+{
+    return coverage_members_count;
+}
+
+const struct coverage_member *coverage_member(unsigned index)
+{
+    return &coverage_members[index];
+}
+
+const struct coverage_tally *coverage_tally(const struct coverage *coverage, unsigned index)
+{
+    return &coverage->tallies[index];
+}
+
+const char *coverage_reason(unsigned index)
+{
+    return coverage_member_reason(&coverage_members[index]);
+}
+
+bool coverage_is_settled(const struct coverage *coverage, unsigned index)
+{
+    const struct coverage_tally *tally = &coverage->tallies[index];
+
+    return (tally->is_set && tally->is_read && tally->is_varied) || coverage_reason(index);
+}
+
+bool coverage_is_all_settled(const struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage_members_count; i++) {
+        if (!coverage_is_settled(coverage, i))
+            return false;
+    }
+    return true;
+}
+
+uint64_t coverage_calls(const struct coverage *coverage, unsigned group)
+{
+    return coverage->calls[group];
+}
+
+unsigned coverage_case_count(const struct coverage *coverage)
+{
+    return coverage->case_count;
+}
+
+const char *coverage_case_name(const struct coverage *coverage, unsigned case_index)
+{
+    return coverage->cases[case_index].name;
+}
+
+bool coverage_case_has(const struct coverage *coverage, unsigned case_index, unsigned group)
+{
+    return coverage->cases[case_index].has[group];
+}

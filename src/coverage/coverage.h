@@ -1,0 +1,119 @@
+/*
+ * Coverage: which members of the paging operations the manager sets, the driver reads, and runs
+ * vary.
+ *
+ * Place      bench. A run records into it when its configuration names one; `drydock ops` prints
+ *            it.
+ * Model      A group is what the members of one structure belong to: each paging operation's part
+ *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_PATCH, the
+ *            elements of the arrays that these point at, and the three segment descriptors. The
+ *            members come from data/ddi/layout-x64.tsv when the program is built
+ *            (scripts/ddi-members.awk).
+ *
+ *            | set    | a call had a value in it that is not zero                              |
+ *            | varied | two calls had different values in it                                  |
+ *            | read   | the other side loaded a byte of it from memory (coverage/access_watch.h)  |
+ *
+ *            Operations and lists are set by the manager and read by the driver; descriptors are
+ *            set by the driver and read by the manager. A member that shares its bytes with
+ *            another one counts only in calls in which it is the one that is meant. Bits that
+ *            are loaded as a whole word count as read together.
+ *
+ *            Reading is measured by two layers: one right above the driver hands it copies of the
+ *            argument structures that are watched, one right below the manager watches the
+ *            descriptors after they were filled. The first 16 calls of an operation in a run
+ *            and every 512th after them are watched, with the arrays that are short. Set and
+ *            varied are taken from all calls.
+ * Ownership  coverage_create() gives; runs borrow. Case names are copied.
+ * Errors     NULL: no memory. Recording never fails; what finds no memory is not recorded.
+ */
+#ifndef DRYDOCK_BENCH_COVERAGE_H
+#define DRYDOCK_BENCH_COVERAGE_H
+
+#include "base/services.h"
+#include "miniport/miniport.h"
+
+enum coverage_group {
+    /* 0 to MINIPORT_OPERATION_COUNT - 1: the operations */
+    COVERAGE_BUILD = MINIPORT_OPERATION_COUNT,
+    COVERAGE_PTE,
+    COVERAGE_COPY_RANGE,
+    COVERAGE_FENCE_RESIDENCY,
+    COVERAGE_PATCH,
+    COVERAGE_ALLOCATION_LIST,
+    COVERAGE_PATCH_LOCATION_LIST,
+    COVERAGE_SEGMENT,
+    COVERAGE_SEGMENT3,
+    COVERAGE_SEGMENT4,
+    COVERAGE_GROUP_COUNT
+};
+
+/* "TRANSFER", "DXGKARG_PATCH", "DXGK_SEGMENTDESCRIPTOR4" */
+const char *coverage_group_name(unsigned group);
+
+struct coverage_member {
+    unsigned group;
+    const char *name; /* "Source.SegmentId" */
+    uint32_t offset, bytes;
+    int first_bit; /* of the bytes; negative: the member is all of them */
+    unsigned bits;
+};
+
+struct coverage_tally {
+    bool is_set, is_read, is_varied;
+    bool has_value;
+    uint64_t value; /* that was seen first */
+};
+
+struct coverage;
+
+struct coverage *coverage_create(void);
+void coverage_destroy(struct coverage *coverage);
+
+/* What is recorded from here on belongs to this case. False: no memory. */
+bool coverage_begin_case(struct coverage *coverage, const char *name);
+/* From here on, no more calls of a kind are watched than it takes to see every member of it read. */
+void coverage_set_frugal(struct coverage *coverage);
+/* A run begins: its calls are watched from the first one on again. */
+void coverage_begin_run(struct coverage *coverage);
+
+unsigned coverage_member_count(void);
+const struct coverage_member *coverage_member(unsigned index);
+const struct coverage_tally *coverage_tally(const struct coverage *coverage, unsigned index);
+/* Why a member is not all of set, read and varied, and never will be; NULL: no reason known. */
+const char *coverage_reason(unsigned index);
+/* All three are true, or there is a reason. */
+bool coverage_is_settled(const struct coverage *coverage, unsigned index);
+
+bool coverage_is_all_settled(const struct coverage *coverage);
+
+/* Calls, or array elements, that the group was seen in. */
+uint64_t coverage_calls(const struct coverage *coverage, unsigned group);
+unsigned coverage_case_count(const struct coverage *coverage);
+const char *coverage_case_name(const struct coverage *coverage, unsigned case_index);
+bool coverage_case_has(const struct coverage *coverage, unsigned case_index, unsigned group);
+
+/*
+ * The layers. Each takes next, or on failure leaves it to the caller. The coverage outlives them.
+ * STATUS_NO_MEMORY.
+ */
+NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
+                                      const struct base_services *services, struct miniport *next,
+                                      struct miniport **out_layer);
+NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
+                                       const struct base_services *services, struct miniport *next,
+                                       struct miniport **out_layer);
+
+/* For the layers: one structure of the group, in a call that is about to be made or has been. */
+void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
+                          const DXGKARG_BUILDPAGINGBUFFER *around);
+/*
+ * The same structure has been watched, at this place of the watched memory. values is a copy from
+ * before the call: which of several alternatives is meant is seen there.
+ */
+void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,
+                         size_t offset, const DXGKARG_BUILDPAGINGBUFFER *around);
+/* Counts a call of the operation in this run; true: it is one of those to watch. */
+bool coverage_takes_call(struct coverage *coverage, unsigned group);
+
+#endif

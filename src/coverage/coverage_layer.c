@@ -1,0 +1,354 @@
+/*
+ * Coverage: the layers.
+ *
+ * The driver's layer copies the arguments of a call into memory of its own, the structure first and
+ * the arrays that it points at behind it, watches that memory during the call, and copies back
+ * what the driver may change. Long arrays stay where they are and are not watched.
+ */
+#include "base/bits.h"
+#include "coverage/access_watch.h"
+#include "coverage/coverage.h"
+
+#include <string.h>
+
+#define SHADOW_BYTES ACCESS_WATCH_MAX_BYTES
+#define MAX_ARRAYS   2
+#define MAX_NOTED    64u /* elements of an array whose values are looked at */
+#define MAX_WATCHED  16u /* elements of an array that is watched: each costs signals */
+
+struct coverage_layer {
+    struct miniport miniport;
+    struct miniport_ops ops;
+    const struct base_services *services;
+    struct coverage *coverage;
+    uint8_t *shadow; /* driver's layer */
+};
+
+/* An array that an argument structure points at. */
+struct array {
+    unsigned group;
+    const void **pointer; /* in the caller's structure */
+    size_t count, element_bytes;
+    size_t place; /* in the shadow; 0: not there */
+};
+
+struct call {
+    struct coverage_layer *layer;
+    void *arguments;
+    size_t bytes;
+    const DXGKARG_BUILDPAGINGBUFFER *around; /* the arguments, if it is a BuildPagingBuffer */
+    struct array arrays[MAX_ARRAYS];
+    unsigned array_count;
+};
+
+static struct coverage_layer *layer_of(struct miniport *miniport)
+{
+    return (struct coverage_layer *)miniport;
+}
+
+/* ---- The driver's side ------------------------------------------------------------------------ */
+
+static void add_array(struct call *call, unsigned group, const void **pointer, size_t count,
+                      size_t element_bytes)
+{
+    if (*pointer && count)
+        call->arrays[call->array_count++] = (struct array){group, pointer, count, element_bytes, 0};
+}
+
+static void find_build_arrays(struct call *call, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch ((unsigned)args->Operation) {
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: {
+        size_t count =
+            args->UpdatePageTable.Flags.Repeat ? 1 : args->UpdatePageTable.NumPageTableEntries;
+
+        add_array(call, COVERAGE_PTE, (const void **)&args->UpdatePageTable.pPageTableEntries,
+                  count, sizeof(DXGK_PTE));
+        add_array(call, COVERAGE_PTE, (const void **)&args->UpdatePageTable.pPageTableEntries64KB,
+                  count, sizeof(DXGK_PTE));
+        break;
+    }
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+        add_array(call, COVERAGE_COPY_RANGE, (const void **)&args->CopyPageTableEntries.pRanges,
+                  args->CopyPageTableEntries.NumRanges, sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE));
+        break;
+    case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
+        add_array(call, COVERAGE_FENCE_RESIDENCY,
+                  (const void **)&args->NotifyFenceResidency.FenceResidencyInfo,
+                  args->NotifyFenceResidency.NumFences, sizeof(DXGK_FENCE_RESIDENCY_INFO));
+        break;
+    default:
+        break;
+    }
+}
+
+static void note_array_values(const struct call *call)
+{
+    for (unsigned i = 0; i < call->array_count; i++) {
+        const struct array *array = &call->arrays[i];
+        const uint8_t *elements = *array->pointer;
+
+        for (size_t j = 0; j < min_u64(array->count, MAX_NOTED); j++)
+            coverage_note_values(call->layer->coverage, array->group,
+                                 elements + j * array->element_bytes, call->around);
+    }
+}
+
+/* Copies into the shadow and points the copy at the copied arrays; the bytes used. */
+static size_t fill_shadow(struct call *call)
+{
+    uint8_t *shadow = call->layer->shadow;
+    size_t used = align_up(call->bytes, 16);
+
+    memcpy(shadow, call->arguments, call->bytes);
+    for (unsigned i = 0; i < call->array_count; i++) {
+        struct array *array = &call->arrays[i];
+        size_t bytes = array->count * array->element_bytes;
+        size_t pointer_place = (size_t)((uint8_t *)array->pointer - (uint8_t *)call->arguments);
+        const void *copy = shadow + used;
+
+        if (array->count > MAX_WATCHED || bytes > SHADOW_BYTES - used)
+            continue;
+        memcpy(shadow + used, *array->pointer, bytes);
+        memcpy(shadow + pointer_place, &copy, sizeof copy);
+        array->place = used;
+        used = align_up(used + bytes, 16);
+    }
+    return used;
+}
+
+/* After the call; the values are those from before it. */
+static void note_reads(const struct call *call, unsigned group)
+{
+    struct coverage *coverage = call->layer->coverage;
+
+    coverage_note_reads(coverage, group, call->arguments, 0, call->around);
+    if (call->around)
+        coverage_note_reads(coverage, COVERAGE_BUILD, call->arguments, 0, call->around);
+    for (unsigned i = 0; i < call->array_count; i++) {
+        const struct array *array = &call->arrays[i];
+
+        for (size_t j = 0; array->place && j < array->count; j++)
+            coverage_note_reads(coverage, array->group,
+                                (const uint8_t *)*array->pointer + j * array->element_bytes,
+                                array->place + j * array->element_bytes, call->around);
+    }
+}
+
+/* What the driver changed; the arrays are the caller's again. */
+static void copy_back(const struct call *call)
+{
+    const void *pointers[MAX_ARRAYS];
+
+    for (unsigned i = 0; i < call->array_count; i++)
+        pointers[i] = *call->arrays[i].pointer;
+    memcpy(call->arguments, call->layer->shadow, call->bytes);
+    for (unsigned i = 0; i < call->array_count; i++) {
+        if (call->arrays[i].place)
+            *call->arrays[i].pointer = pointers[i];
+    }
+}
+
+static NTSTATUS watch_build_paging_buffer(struct miniport *self, HANDLE object,
+                                          DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct coverage_layer *layer = layer_of(self);
+    unsigned operation = (unsigned)args->Operation;
+    struct call call = {layer, args, sizeof *args, .around = args};
+    NTSTATUS status;
+
+    if (operation >= MINIPORT_OPERATION_COUNT)
+        return miniport_forward_build_paging_buffer(self, object, args);
+    find_build_arrays(&call, args);
+    coverage_note_values(layer->coverage, operation, args, args);
+    coverage_note_values(layer->coverage, COVERAGE_BUILD, args, args);
+    note_array_values(&call);
+    if (!coverage_takes_call(layer->coverage, operation) ||
+        !access_watch_begin(layer->shadow, fill_shadow(&call)))
+        return miniport_forward_build_paging_buffer(self, object, args);
+    status = miniport_forward_build_paging_buffer(self, object,
+                                                  (DXGKARG_BUILDPAGINGBUFFER *)layer->shadow);
+    access_watch_end();
+    note_reads(&call, operation);
+    copy_back(&call);
+    return status;
+}
+
+static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)
+{
+    struct coverage_layer *layer = layer_of(self);
+    DXGKARG_PATCH own = *args;
+    struct call call = {layer, &own, sizeof own, .around = NULL};
+    NTSTATUS status;
+
+    add_array(&call, COVERAGE_ALLOCATION_LIST, (const void **)&own.pAllocationList,
+              own.AllocationListSize, sizeof *own.pAllocationList);
+    add_array(&call, COVERAGE_PATCH_LOCATION_LIST, (const void **)&own.pPatchLocationList,
+              own.PatchLocationListSize, sizeof *own.pPatchLocationList);
+    coverage_note_values(layer->coverage, COVERAGE_PATCH, args, NULL);
+    note_array_values(&call);
+    if (!coverage_takes_call(layer->coverage, COVERAGE_PATCH) ||
+        !access_watch_begin(layer->shadow, fill_shadow(&call)))
+        return miniport_forward_patch(self, object, args);
+    status = miniport_forward_patch(self, object, (const DXGKARG_PATCH *)layer->shadow);
+    access_watch_end();
+    note_reads(&call, COVERAGE_PATCH);
+    return status;
+}
+
+/* ---- The manager's side ----------------------------------------------------------------------- */
+
+/*
+ * Descriptors are watched from the driver's answer to the manager's next call, where they are
+ * looked through. One list is watched at a time.
+ */
+static struct {
+    struct coverage *coverage;
+    unsigned group;
+    unsigned count;
+    size_t stride, bytes;
+    uint8_t values[ACCESS_WATCH_MAX_BYTES];
+} answer;
+
+static void end_answer(void)
+{
+    if (!answer.coverage)
+        return;
+    access_watch_end();
+    for (unsigned i = 0; i < answer.count; i++)
+        coverage_note_reads(answer.coverage, answer.group, answer.values + i * answer.stride,
+                            i * answer.stride, NULL);
+    answer.coverage = NULL;
+}
+
+static void begin_answer(struct coverage *coverage, unsigned group, void *descriptors,
+                         unsigned count, size_t stride)
+{
+    size_t bytes = count * stride;
+
+    if (!descriptors || !bytes || bytes > sizeof answer.values)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        coverage_note_values(coverage, group, (uint8_t *)descriptors + i * stride, NULL);
+    memcpy(answer.values, descriptors, bytes);
+    if (!access_watch_begin(descriptors, bytes))
+        return;
+    answer.coverage = coverage;
+    answer.group = group;
+    answer.count = count;
+    answer.stride = stride;
+    answer.bytes = bytes;
+}
+
+static NTSTATUS watch_query_adapter_info(struct miniport *self, HANDLE object,
+                                         const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct coverage *coverage = layer_of(self)->coverage;
+    NTSTATUS status;
+
+    end_answer();
+    status = miniport_forward_query_adapter_info(self, object, query);
+    if (!NT_SUCCESS(status) || !query->pOutputData)
+        return status;
+    if (query->Type == DXGKQAITYPE_QUERYSEGMENT) {
+        const DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
+
+        begin_answer(coverage, COVERAGE_SEGMENT, out->pSegmentDescriptor, out->NbSegment,
+                     sizeof *out->pSegmentDescriptor);
+    } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        const DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+        begin_answer(coverage, COVERAGE_SEGMENT3, out->pSegmentDescriptor, out->NbSegment,
+                     sizeof *out->pSegmentDescriptor);
+    } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT4) {
+        const DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+
+        begin_answer(coverage, COVERAGE_SEGMENT4, out->pSegmentDescriptor, out->NbSegment,
+                     out->SegmentDescriptorStride);
+    }
+    return status;
+}
+
+/* Whatever comes next, the manager is through with the descriptors. */
+#define X(function, ddi, argument)                                                                 \
+    static NTSTATUS end_before_##function(struct miniport *self, HANDLE object, argument arg)      \
+    {                                                                                              \
+        end_answer();                                                                              \
+        return miniport_forward_##function(self, object, arg);                                     \
+    }
+X(create_process, CreateProcess, DXGKARG_CREATEPROCESS *)
+X(create_device, CreateDevice, DXGKARG_CREATEDEVICE *)
+X(create_context, CreateContext, DXGKARG_CREATECONTEXT *)
+X(create_allocation, CreateAllocation, DXGKARG_CREATEALLOCATION *)
+X(build_paging_buffer, BuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER *)
+#undef X
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+static void layer_destroy(struct miniport *self)
+{
+    struct coverage_layer *layer = layer_of(self);
+
+    if (layer->shadow)
+        access_watch_free(layer->shadow, SHADOW_BYTES);
+    else
+        end_answer();
+    base_free(layer->services, layer, sizeof *layer);
+}
+
+static struct coverage_layer *
+layer_create(struct coverage *coverage, const struct base_services *services, struct miniport *next)
+{
+    struct coverage_layer *layer = base_alloc(services, sizeof *layer);
+
+    if (!layer)
+        return NULL;
+    memset(layer, 0, sizeof *layer);
+    layer->services = services;
+    layer->coverage = coverage;
+    layer->ops = miniport_forward_ops;
+    layer->ops.name = "coverage";
+    layer->ops.destroy = layer_destroy;
+    layer->miniport.ops = &layer->ops;
+    layer->miniport.next = next;
+    return layer;
+}
+
+NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
+                                      const struct base_services *services, struct miniport *next,
+                                      struct miniport **out_layer)
+{
+    struct coverage_layer *layer = layer_create(coverage, services, next);
+
+    *out_layer = NULL;
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    layer->shadow = access_watch_alloc(SHADOW_BYTES);
+    if (!layer->shadow) {
+        base_free(services, layer, sizeof *layer);
+        return STATUS_NO_MEMORY;
+    }
+    layer->ops.build_paging_buffer = watch_build_paging_buffer;
+    layer->ops.patch = watch_patch;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
+                                       const struct base_services *services, struct miniport *next,
+                                       struct miniport **out_layer)
+{
+    struct coverage_layer *layer = layer_create(coverage, services, next);
+
+    *out_layer = NULL;
+    if (!layer)
+        return STATUS_NO_MEMORY;
+    layer->ops.query_adapter_info = watch_query_adapter_info;
+    layer->ops.create_process = end_before_create_process;
+    layer->ops.create_device = end_before_create_device;
+    layer->ops.create_context = end_before_create_context;
+    layer->ops.create_allocation = end_before_create_allocation;
+    layer->ops.build_paging_buffer = end_before_build_paging_buffer;
+    *out_layer = &layer->miniport;
+    return STATUS_SUCCESS;
+}

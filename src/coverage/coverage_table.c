@@ -1,0 +1,239 @@
+/*
+ * Coverage: the members, which of several alternatives is meant, and what cannot be covered.
+ *
+ * A reason is a fact about the contract or about this bench, in one sentence; "not written yet" is
+ * none.
+ */
+#include "coverage/coverage_private.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+const struct coverage_member coverage_members[] = {
+#define MEMBER(group, name, offset, bytes, first_bit, bits)                                        \
+    {group, name, offset, bytes, first_bit, bits},
+#include "ddi_members.inc"
+#undef MEMBER
+};
+const unsigned coverage_members_count = ARRAY_COUNT(coverage_members);
+
+/* ---- Alternatives ----------------------------------------------------------------------------- */
+
+typedef bool meaning(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around);
+
+#define OPERATION(name, expression)                                                                \
+    static bool name(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)               \
+    {                                                                                              \
+        const DXGKARG_BUILDPAGINGBUFFER *args = structure;                                         \
+        return expression;                                                                         \
+    }
+OPERATION(source_is_segment, args->Transfer.Source.SegmentId != 0)
+OPERATION(source_is_mdl, args->Transfer.Source.SegmentId == 0)
+OPERATION(destination_is_segment, args->Transfer.Destination.SegmentId != 0)
+OPERATION(destination_is_mdl, args->Transfer.Destination.SegmentId == 0)
+OPERATION(context_is_in_segment, args->InitContextResource.Destination.SegmentId != 0)
+OPERATION(context_is_in_mdl, args->InitContextResource.Destination.SegmentId == 0)
+OPERATION(table_is_cpu_virtual,
+          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
+OPERATION(table_is_gpu_virtual,
+          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
+OPERATION(table_is_gpu_physical,
+          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_PHYSICAL)
+OPERATION(adl2_is_contiguous, args->MapApertureSegment2.Adl.Flags.Contiguous)
+OPERATION(adl2_is_list, !args->MapApertureSegment2.Adl.Flags.Contiguous)
+OPERATION(mmu_adl_is_contiguous, args->MmapMmu.Adl.Flags.Contiguous)
+OPERATION(mmu_adl_is_list, !args->MmapMmu.Adl.Flags.Contiguous)
+OPERATION(notify2_is_segment, args->NotifyResidency2.SegmentId != 0)
+OPERATION(notify2_is_mdl, args->NotifyResidency2.SegmentId == 0)
+#undef OPERATION
+
+static bool never(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    return false;
+}
+
+static bool entry_is_leaf(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    return around->UpdatePageTable.PageTableLevel == 0;
+}
+
+static bool entry_is_link(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    return around->UpdatePageTable.PageTableLevel != 0;
+}
+
+static bool segment_has_window(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    return !((const DXGK_SEGMENTDESCRIPTOR4 *)structure)->Flags.SupportsCpuHostAperture;
+}
+
+static bool segment_has_host_aperture(const void *structure,
+                                      const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    return ((const DXGK_SEGMENTDESCRIPTOR4 *)structure)->Flags.SupportsCpuHostAperture;
+}
+
+/* A name that ends in '.' stands for all members under it. */
+static const struct alternative {
+    unsigned group;
+    const char *name;
+    meaning *is_meant;
+} alternatives[] = {
+    {DXGK_OPERATION_TRANSFER, "Source.SegmentAddress", source_is_segment},
+    {DXGK_OPERATION_TRANSFER, "Source.pMdl", source_is_mdl},
+    {DXGK_OPERATION_TRANSFER, "Destination.SegmentAddress", destination_is_segment},
+    {DXGK_OPERATION_TRANSFER, "Destination.pMdl", destination_is_mdl},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Source.SegmentAddress", source_is_segment},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Source.pMdl", source_is_mdl},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Destination.SegmentAddress", destination_is_segment},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Destination.pMdl", destination_is_mdl},
+    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.SegmentAddress", context_is_in_segment},
+    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.pMdl", context_is_in_mdl},
+    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.CpuVirtual", table_is_cpu_virtual},
+    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.GpuPhysical.", table_is_gpu_physical},
+    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.GpuVirtual", table_is_gpu_virtual},
+    {DXGK_OPERATION_MAP_APERTURE_SEGMENT2, "Adl.BasePageNumber", adl2_is_contiguous},
+    {DXGK_OPERATION_MAP_APERTURE_SEGMENT2, "Adl.Pages", adl2_is_list},
+    {DXGK_OPERATION_MAP_MMU, "Adl.BasePageNumber", mmu_adl_is_contiguous},
+    {DXGK_OPERATION_MAP_MMU, "Adl.Pages", mmu_adl_is_list},
+    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "PhysicalAddress.", notify2_is_segment},
+    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl", notify2_is_mdl},
+    {COVERAGE_PTE, "PageAddress", entry_is_leaf},
+    {COVERAGE_PTE, "PageTableAddress", entry_is_link},
+    {COVERAGE_PATCH, "hDevice", never},
+    {COVERAGE_ALLOCATION_LIST, "VirtualAddress", never},
+    {COVERAGE_SEGMENT4, "CpuTranslatedAddress", segment_has_window},
+    {COVERAGE_SEGMENT4, "CpuHostAperture.", segment_has_host_aperture},
+};
+
+static bool name_is_under(const char *name, const char *pattern)
+{
+    size_t length = strlen(pattern);
+
+    return pattern[length - 1] == '.' ? strncmp(name, pattern, length) == 0
+                                      : strcmp(name, pattern) == 0;
+}
+
+bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
+                              const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(alternatives); i++) {
+        if (alternatives[i].group == member->group &&
+            name_is_under(member->name, alternatives[i].name))
+            return alternatives[i].is_meant(structure, around);
+    }
+    return true;
+}
+
+/* ---- Reasons ---------------------------------------------------------------------------------- */
+
+static const struct reason {
+    unsigned group;
+    const char *name;
+    const char *text;
+} reasons[] = {
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "TransferOffset",
+     "the list of pages has no offset here, so that an allocation moves at once, from its start "
+     "(SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferStart",
+     "always set: one operation is the whole transfer (SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferEnd",
+     "always set: one operation is the whole transfer (SLT-003)"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Swizzle",
+     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
+     "chosen"},
+    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Unswizzle",
+     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
+     "chosen"},
+    {DXGK_OPERATION_DISCARD_CONTENT, "Flags.AllocationIsIdle",
+     "the reference GPU binds no hardware to a residency, so giving one up never has to wait"},
+    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.pMdl",
+     "no use for the driver: the image is written through the CPU's address (CTX-007) or the GPU's "
+     "(CTX-008), which come with it"},
+    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
+     "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
+    {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",
+     "the reference driver has one kind of record to hand on, of one size"},
+    {COVERAGE_SEGMENT4, "Flags.Agp",
+     "there is no AGP segment from WDDM 2.0 on: a driver that reports one does not start "
+     "(BANK-006)"},
+    {COVERAGE_SEGMENT4, "Flags.UseBanking",
+     "this descriptor has no table of banks, so that no driver can use them"},
+    {COVERAGE_SEGMENT4, "Flags.PitchAlignment",
+     "PitchAlignedSize is of WDDM 1, whose descriptors this is not (XFER-018)"},
+    {COVERAGE_SEGMENT4, "CpuHostAperture.PhysicalAddress",
+     "the bus address of BAR 1, for which the modelled machine has one place"},
+    {COVERAGE_PATCH, "hDevice",
+     "shares its place with hContext, which is what a driver with contexts is given"},
+    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl",
+     "shares its place with PhysicalAddress; what is told of is accessed physically, so it always "
+     "is in "
+     "a segment and has an address there"},
+    {COVERAGE_PTE, "PhysicalAdapterIndex",
+     "names another adapter of a link; the adapter modelled is one, whose index is 0"},
+    {COVERAGE_PATCH, "hContext",
+     "no use for the driver: all that a location needs is in the call, and no context has state of "
+     "it"},
+    {COVERAGE_PATCH, "DmaBufferSegmentId",
+     "no use for the driver: no packet of the modelled GPU holds the address of its own buffer"},
+    {COVERAGE_PATCH, "DmaBufferPhysicalAddress",
+     "no use for the driver: no packet of the modelled GPU holds the address of its own buffer"},
+    {COVERAGE_PATCH, "pDmaBufferPrivateData",
+     "no use for the driver: what it keeps there of paging is for the submission"},
+    {COVERAGE_PATCH, "DmaBufferPrivateDataSize",
+     "no use for the driver: what it keeps there of paging is for the submission"},
+    {COVERAGE_PATCH, "DmaBufferPrivateDataSubmissionStartOffset",
+     "no use for the driver: what it keeps there of paging is for the submission"},
+    {COVERAGE_PATCH, "DmaBufferPrivateDataSubmissionEndOffset",
+     "no use for the driver: what it keeps there of paging is for the submission"},
+    {COVERAGE_PATCH, "SubmissionFenceId",
+     "no use for the driver: the fence goes to a register at submission, the other lawful place"},
+    {COVERAGE_PATCH, "Flags.Present", "there is no presentation in this bench"},
+    {COVERAGE_PATCH, "Flags.RedirectedPresent", "there is no presentation in this bench"},
+    {COVERAGE_PATCH, "EngineOrdinal", "0: each node of the modelled GPU is one engine"},
+    {COVERAGE_PATCH_LOCATION_LIST, "SlotId",
+     "the driver's commands name allocations by their place in the list and have no slots"},
+    {COVERAGE_PATCH_LOCATION_LIST, "DriverId",
+     "the driver's own name for a location, which it needs none of and nobody else reads"},
+    {COVERAGE_PATCH_LOCATION_LIST, "SplitOffset",
+     "no use for the driver in Patch: it is what the driver tells the system"},
+    {COVERAGE_FENCE_RESIDENCY, "CurrentValuePhysicalAddress.SegmentId",
+     "0: the values of fences that the CPU may use are in system memory"},
+    {COVERAGE_FENCE_RESIDENCY, "MonitoredValuePhysicalAddress.SegmentId",
+     "0: the values of fences that the CPU may use are in system memory"},
+    {COVERAGE_ALLOCATION_LIST, "VirtualAddress",
+     "shares its place with PhysicalAddress; nothing is patched where addresses are virtual"},
+};
+
+static bool is_reserved(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const char *last = dot ? dot + 1 : name;
+
+    return strncmp(last, "Reserved", 8) == 0 || strncmp(last, "Padding", 7) == 0 ||
+           strncmp(last, "SystemReserved", 14) == 0;
+}
+
+/* Bits that have no name before a version: who sets them does not start (SEG-014). */
+static bool is_newer_flag(const struct coverage_member *member)
+{
+    return strncmp(member->name, "Flags.", 6) == 0 &&
+           ((member->group == COVERAGE_SEGMENT && member->first_bit >= 7) ||
+            (member->group == COVERAGE_SEGMENT3 && member->first_bit >= 11));
+}
+
+const char *coverage_member_reason(const struct coverage_member *member)
+{
+    if (is_reserved(member->name))
+        return "reserved: zero in every call, and nobody's business";
+    if (is_newer_flag(member))
+        return "has no name in the versions that use this descriptor: a driver that sets it does "
+               "not "
+               "start (SEG-014)";
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
+        if (reasons[i].group == member->group && name_is_under(member->name, reasons[i].name))
+            return reasons[i].text;
+    }
+    return NULL;
+}

@@ -1,0 +1,230 @@
+/* Coverage: a fake driver that reads what it is told, between the two layers. */
+#include "coverage/coverage.h"
+
+#include "base/bits.h"
+#include "coverage/access_watch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct {
+    struct miniport driver;
+    struct miniport_ops ops;
+    struct coverage *coverage;
+    struct miniport *bottom, *top; /* the layers */
+    volatile uint64_t sink;
+} rig;
+
+static NTSTATUS fake_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        rig.sink = (uint64_t)args->UpdatePageTable.pPageTableEntries[1].PageAddress;
+    else
+        rig.sink = args->Transfer.TransferSize;
+    args->pDmaBuffer = (uint8_t *)args->pDmaBuffer + 8;
+    args->MultipassOffset = 3;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static NTSTATUS fake_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)
+{
+    rig.sink = args->pAllocationList[0].SegmentId;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS fake_query(struct miniport *self, HANDLE object,
+                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
+
+    out->NbSegment = 2;
+    if (out->pSegmentDescriptor) {
+        out->pSegmentDescriptor[0].Size = 4096;
+        out->pSegmentDescriptor[1].Size = 8192;
+    }
+    return STATUS_SUCCESS;
+}
+
+static int raise_rig(void **state)
+{
+    memset(&rig, 0, sizeof rig);
+    rig.ops = miniport_forward_ops;
+    rig.ops.build_paging_buffer = fake_build;
+    rig.ops.patch = fake_patch;
+    rig.ops.query_adapter_info = fake_query;
+    rig.driver.ops = &rig.ops;
+    rig.coverage = coverage_create();
+    if (!rig.coverage || !coverage_begin_case(rig.coverage, "one") ||
+        !NT_SUCCESS(coverage_driver_layer_create(rig.coverage, base_services_libc(), &rig.driver,
+                                                 &rig.bottom)) ||
+        !NT_SUCCESS(coverage_manager_layer_create(rig.coverage, base_services_libc(), rig.bottom,
+                                                  &rig.top)))
+        return -1;
+    coverage_begin_run(rig.coverage);
+    return 0;
+}
+
+static int lower_rig(void **state)
+{
+    miniport_destroy(rig.top);
+    coverage_destroy(rig.coverage);
+    return 0;
+}
+
+static unsigned find(unsigned group, const char *name)
+{
+    for (unsigned i = 0; i < coverage_member_count(); i++) {
+        if (coverage_member(i)->group == group && strcmp(coverage_member(i)->name, name) == 0)
+            return i;
+    }
+    fail_msg("no member %s of %s", name, coverage_group_name(group));
+    return 0;
+}
+
+static void assert_tally(unsigned group, const char *name, bool is_set, bool is_read,
+                         bool is_varied)
+{
+    const struct coverage_tally *tally = coverage_tally(rig.coverage, find(group, name));
+
+    if (tally->is_set != is_set || tally->is_varied != is_varied ||
+        (access_watch_is_available() && tally->is_read != is_read))
+        fail_msg("%s.%s: set %d, read %d, varied %d", coverage_group_name(group), name,
+                 tally->is_set, tally->is_read, tally->is_varied);
+}
+
+static void a_call_goes_through_unchanged(void **state)
+{
+    char buffer[16];
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    args.Transfer.TransferSize = 0x5000;
+    assert_int_equal(miniport_build_paging_buffer(rig.top, NULL, &args),
+                     STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+    assert_ptr_equal(args.pDmaBuffer, buffer + 8);
+    assert_int_equal(args.MultipassOffset, 3);
+    assert_int_equal(rig.sink, 0x5000);
+    assert_int_equal(coverage_calls(rig.coverage, DXGK_OPERATION_TRANSFER), 1);
+    assert_true(coverage_case_has(rig.coverage, 0, DXGK_OPERATION_TRANSFER));
+    assert_false(coverage_case_has(rig.coverage, 0, DXGK_OPERATION_FILL));
+}
+
+static void only_what_the_driver_loads_counts_as_read(void **state)
+{
+    char buffer[16];
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    args.Transfer.TransferSize = 0x5000;
+    args.Transfer.TransferOffset = 0x1000;
+    args.Transfer.Source.SegmentId = 1;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_tally(DXGK_OPERATION_TRANSFER, "TransferSize", true, true, false);
+    assert_tally(DXGK_OPERATION_TRANSFER, "TransferOffset", true, false, false);
+    assert_tally(DXGK_OPERATION_TRANSFER, "Flags.TransferStart", false, false, false);
+    assert_tally(COVERAGE_BUILD, "Operation", false, true, false);
+    assert_tally(COVERAGE_BUILD, "DmaBufferWriteOffset", false, false, false);
+    args.pDmaBuffer = buffer;
+    args.Transfer.TransferSize = 0x6000;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_tally(DXGK_OPERATION_TRANSFER, "TransferSize", true, true, true);
+    assert_tally(DXGK_OPERATION_TRANSFER, "TransferOffset", true, false, false);
+}
+
+static void of_alternatives_the_one_that_is_meant_counts(void **state)
+{
+    char buffer[16];
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    args.Transfer.Source.SegmentId = 1;
+    args.Transfer.Source.SegmentAddress.QuadPart = 0x7000;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_tally(DXGK_OPERATION_TRANSFER, "Source.SegmentAddress", true, false, false);
+    assert_tally(DXGK_OPERATION_TRANSFER, "Source.pMdl", false, false, false);
+}
+
+static void elements_of_arrays_are_watched_where_they_lie(void **state)
+{
+    char buffer[16];
+    DXGK_PTE entries[2] = {{.PageAddress = 4}, {.PageAddress = 9}};
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
+                                      .pDmaBuffer = buffer};
+
+    entries[0].Valid = 1;
+    args.UpdatePageTable.pPageTableEntries = entries;
+    args.UpdatePageTable.NumPageTableEntries = 2;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_int_equal(rig.sink, 9);
+    assert_ptr_equal(args.UpdatePageTable.pPageTableEntries, entries);
+    assert_tally(COVERAGE_PTE, "PageAddress", true, true, true);
+    assert_tally(COVERAGE_PTE, "PageTableAddress", false, false, false);
+    assert_tally(COVERAGE_PTE, "Valid", true, false, true);
+    assert_int_equal(coverage_calls(rig.coverage, COVERAGE_PTE), 2);
+}
+
+static void patching_is_watched_with_its_lists(void **state)
+{
+    DXGK_ALLOCATIONLIST list[1] = {{.SegmentId = 2}};
+    const DXGKARG_PATCH args = {.pAllocationList = list, .AllocationListSize = 1};
+
+    miniport_patch(rig.top, NULL, &args);
+    assert_tally(COVERAGE_PATCH, "pAllocationList", true, true, false);
+    assert_tally(COVERAGE_PATCH, "AllocationListSize", true, false, false);
+    assert_tally(COVERAGE_ALLOCATION_LIST, "SegmentId", true, true, false);
+    assert_tally(COVERAGE_ALLOCATION_LIST, "PhysicalAddress", false, false, false);
+}
+
+static void descriptors_are_read_by_the_manager(void **state)
+{
+    DXGK_SEGMENTDESCRIPTOR3 *descriptors = access_watch_alloc(2 * sizeof *descriptors);
+    DXGK_QUERYSEGMENTOUT3 out = {0};
+    const DXGKARG_QUERYADAPTERINFO query = {
+        .Type = DXGKQAITYPE_QUERYSEGMENT3, .pOutputData = &out, .OutputDataSize = sizeof out};
+    DXGKARG_BUILDPAGINGBUFFER args = {.pDmaBuffer = descriptors};
+
+    assert_non_null(descriptors);
+    miniport_query_adapter_info(rig.top, NULL, &query);
+    assert_int_equal(out.NbSegment, 2);
+    out.pSegmentDescriptor = descriptors;
+    miniport_query_adapter_info(rig.top, NULL, &query);
+    rig.sink = ((volatile DXGK_SEGMENTDESCRIPTOR3 *)descriptors)[1].Size;
+    assert_int_equal(rig.sink, 8192);
+    args.Operation = DXGK_OPERATION_FILL;
+    miniport_build_paging_buffer(rig.top, NULL, &args); /* the next call ends the watch */
+    assert_tally(COVERAGE_SEGMENT3, "Size", true, true, true);
+    assert_tally(COVERAGE_SEGMENT3, "CommitLimit", false, false, false);
+    assert_int_equal(coverage_calls(rig.coverage, COVERAGE_SEGMENT3), 2);
+    access_watch_free(descriptors, 2 * sizeof *descriptors);
+}
+
+static void reserved_members_have_a_reason_and_others_must_be_covered(void **state)
+{
+    assert_true(coverage_is_settled(rig.coverage, find(DXGK_OPERATION_TRANSFER, "Flags.Reserved")));
+    assert_false(coverage_is_settled(rig.coverage, find(DXGK_OPERATION_TRANSFER, "TransferSize")));
+    for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++) {
+        unsigned members = 0;
+
+        for (unsigned i = 0; i < coverage_member_count(); i++)
+            members += coverage_member(i)->group == group;
+        assert_true(members > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(test) cmocka_unit_test_setup_teardown(test, raise_rig, lower_rig)
+        T(a_call_goes_through_unchanged),
+        T(only_what_the_driver_loads_counts_as_read),
+        T(of_alternatives_the_one_that_is_meant_counts),
+        T(elements_of_arrays_are_watched_where_they_lie),
+        T(patching_is_watched_with_its_lists),
+        T(descriptors_are_read_by_the_manager),
+        T(reserved_members_have_a_reason_and_others_must_be_covered),
+#undef T
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+#include "layers/counts.h"
+#include "layers/deny.h"
+#include "layers/lend.h"
+#include "layers/probe.h"
+
+#include "base/bits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A bottom that looks at what it is given. */
+struct seen {
+    struct miniport miniport; /* first */
+    struct miniport_ops ops;
+    unsigned calls, unknown;
+    ULONG offset;
+    PFN_NUMBER pages[32];
+    ULONG page_count;
+    UINT moves;   /* how far it moves the pointer for what it does not know */
+    bool is_full; /* what has a buffer does not fit */
+};
+
+static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct seen *seen = (struct seen *)self;
+
+    if (arg->Operation >= MINIPORT_OPERATION_COUNT) {
+        seen->unknown++;
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + seen->moves;
+        return STATUS_SUCCESS;
+    }
+    seen->calls++;
+    if (arg->Operation == DXGK_OPERATION_TRANSFER) {
+        const MDL *mdl = arg->Transfer.Destination.pMdl;
+
+        seen->offset = arg->Transfer.MdlOffset;
+        seen->page_count = mdl->ByteCount / PAGE_BYTES;
+        memcpy(seen->pages, MmGetMdlPfnArray(mdl), seen->page_count * sizeof seen->pages[0]);
+    }
+    if (seen->is_full && arg->pDmaBuffer)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return STATUS_SUCCESS;
+}
+
+static void see_nothing(struct miniport *self)
+{
+}
+
+static void init_seen(struct seen *seen)
+{
+    memset(seen, 0, sizeof *seen);
+    seen->ops = miniport_forward_ops;
+    seen->ops.build_paging_buffer = see_build;
+    seen->ops.destroy = see_nothing;
+    seen->miniport.ops = &seen->ops;
+}
+
+static void the_driver_finds_its_pages_where_the_offset_says(void **state)
+{
+    struct {
+        MDL head;
+        PFN_NUMBER pages[8];
+    } list = {.head.ByteCount = 8 * PAGE_BYTES, .head.Size = sizeof list};
+    unsigned shifted = 0, windows = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        list.pages[i] = 100 + i;
+    for (uint64_t seed = 0; seed < 64; seed++) {
+        struct seen seen;
+        struct miniport *lend;
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+
+        init_seen(&seen);
+        assert_int_equal(miniport_lend_create(base_services_libc(), seed, &seen.miniport, &lend),
+                         0);
+        arg.Transfer.Source.SegmentId = 1;
+        arg.Transfer.TransferSize = 3 * PAGE_BYTES;
+        arg.Transfer.MdlOffset = 2;
+        arg.Transfer.Destination.pMdl = &list.head;
+        assert_int_equal(miniport_build_paging_buffer(lend, NULL, &arg), STATUS_SUCCESS);
+        if (seen.page_count == seen.offset + 3) { /* the pages of the piece, and nothing behind */
+            windows++;
+            assert_true(seen.offset <= LEND_MOST_BEFORE);
+        } else {
+            assert_true(seen.offset >= 2 && seen.offset <= 2 + LEND_MOST_BEFORE);
+            assert_int_equal(seen.page_count, 8 + seen.offset - 2);
+        }
+        for (ULONG i = 0; i < seen.page_count; i++) {
+            if (i >= seen.offset && i < seen.offset + 3)
+                assert_int_equal(seen.pages[i], 102 + i - seen.offset);
+            else
+                assert_int_equal(seen.pages[i], LEND_POISON_PAGE);
+        }
+        assert_int_equal(arg.Transfer.MdlOffset, 2); /* the kernel's own is untouched */
+        if (seed == 0)
+            assert_int_equal(seen.offset, 2);
+        shifted += seen.offset != 2;
+        miniport_destroy(lend);
+    }
+    assert_true(shifted > 16);
+    assert_in_range(windows, 4, 32);
+}
+
+static void a_probe_leaves_no_trace(void **state)
+{
+    struct seen seen;
+    struct miniport *probe;
+    char buffer[4096];
+
+    init_seen(&seen);
+    seen.moves = 64;
+    assert_int_equal(miniport_probe_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {
+            .Operation = DXGK_OPERATION_FILL, .pDmaBuffer = buffer, .DmaSize = sizeof buffer};
+
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &arg), STATUS_SUCCESS);
+        assert_ptr_equal(arg.pDmaBuffer, buffer);
+    }
+    assert_int_equal(seen.calls, 1000);
+    assert_in_range(seen.unknown, 5, 60);
+    miniport_destroy(probe);
+}
+
+/* A driver whose start asks for both, and a kernel that grants everything and counts. */
+struct denied {
+    struct miniport miniport; /* first */
+    struct miniport_ops ops;
+    struct miniport_host kernel;
+    struct miniport_host *host; /* the driver's */
+    unsigned asked, mapped, created, updated;
+};
+
+static struct denied *denied_of(struct miniport_host *kernel)
+{
+    return (struct denied *)((char *)kernel - offsetof(struct denied, kernel));
+}
+
+static NTSTATUS grant_information(struct miniport_host *kernel, DXGK_DEVICE_INFO *info)
+{
+    denied_of(kernel)->asked++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_map(struct miniport_host *kernel, PHYSICAL_ADDRESS translated, ULONG length,
+                          BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                          PVOID *virtual_address)
+{
+    denied_of(kernel)->mapped++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_create(struct miniport_host *kernel,
+                             DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    denied_of(kernel)->created++;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS grant_update(struct miniport_host *kernel,
+                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    denied_of(kernel)->updated++;
+    return STATUS_SUCCESS;
+}
+
+static const struct miniport_host_ops granting_ops = {.get_device_information = grant_information,
+                                                      .map_memory = grant_map,
+                                                      .create_context_allocation = grant_create,
+                                                      .update_context_allocation = grant_update};
+
+static NTSTATUS start_denied(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
+                             ULONG *children)
+{
+    struct miniport_host *host = ((struct denied *)self)->host;
+    DXGK_DEVICE_INFO info;
+    PVOID address;
+    NTSTATUS status = host->ops->get_device_information(host, &info);
+
+    return NT_SUCCESS(status)
+               ? host->ops->map_memory(host, (PHYSICAL_ADDRESS){0}, 4096, FALSE, FALSE, 0, &address)
+               : status;
+}
+
+static void keep_host(struct miniport *self, struct miniport_host *host)
+{
+    ((struct denied *)self)->host = host;
+}
+
+static struct miniport *raise_denied(struct denied *denied, unsigned kinds, uint64_t seed)
+{
+    struct miniport *deny;
+
+    memset(denied, 0, sizeof *denied);
+    denied->ops = miniport_forward_ops;
+    denied->ops.start_device = start_denied;
+    denied->ops.set_host = keep_host;
+    denied->ops.destroy = see_nothing;
+    denied->miniport.ops = &denied->ops;
+    denied->kernel.ops = &granting_ops;
+    assert_int_equal(
+        miniport_deny_create(base_services_libc(), kinds, seed, &denied->miniport, &deny), 0);
+    miniport_set_host(deny, &denied->kernel);
+    return deny;
+}
+
+static void the_first_start_fails_and_no_other(void **state)
+{
+    unsigned without_information = 0;
+
+    for (uint64_t seed = 0; seed < 64; seed++) {
+        struct denied denied;
+        struct miniport *deny = raise_denied(&denied, DENY_START, seed);
+        const DXGK_START_INFO start = {0};
+        ULONG sources, children;
+
+        assert_int_equal(miniport_start_device(deny, &start, &sources, &children),
+                         STATUS_NO_MEMORY);
+        assert_int_equal(denied.mapped, 0);
+        without_information += denied.asked == 0;
+        assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
+        assert_int_equal(denied.mapped, 1);
+        assert_int_equal(miniport_deny_count(deny), 1);
+        assert_int_equal(denied.host->ops->create_context_allocation(denied.host, NULL),
+                         STATUS_SUCCESS);
+        miniport_destroy(deny);
+    }
+    assert_in_range(without_information, 16, 48);
+}
+
+static void who_asks_again_gets_a_context_allocation(void **state)
+{
+    struct denied denied;
+    struct miniport *deny = raise_denied(&denied, DENY_CONTEXT_ALLOCATIONS, 3);
+    const DXGK_START_INFO start = {0};
+    ULONG sources, children;
+    unsigned refused = 0, since = DENY_GRACE;
+
+    assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
+    for (unsigned i = 0; i < 1000; i++) {
+        NTSTATUS status = i & 1 ? denied.host->ops->create_context_allocation(denied.host, NULL)
+                                : denied.host->ops->update_context_allocation(denied.host, NULL);
+
+        if (NT_SUCCESS(status)) {
+            since++;
+            continue;
+        }
+        assert_int_equal(status, STATUS_NO_MEMORY);
+        assert_true(since >= DENY_GRACE);
+        since = 0;
+        refused++;
+    }
+    assert_in_range(refused, 50, 1000 / DENY_GRACE);
+    assert_int_equal(miniport_deny_count(deny), refused);
+    assert_int_equal(denied.created + denied.updated, 1000 - refused);
+    miniport_destroy(deny);
+}
+
+static void what_was_written_is_counted(void **state)
+{
+    static const UINT moves[] = {0, 64, 4096};
+
+    for (size_t i = 0; i < ARRAY_COUNT(moves); i++) {
+        struct seen seen;
+        struct miniport *counts;
+        char buffer[4096];
+        DXGKARG_BUILDPAGINGBUFFER arg = {
+            .Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)MINIPORT_OPERATION_COUNT,
+            .pDmaBuffer = buffer,
+            .DmaSize = sizeof buffer};
+
+        init_seen(&seen);
+        seen.moves = moves[i];
+        assert_int_equal(miniport_counts_create(base_services_libc(), &seen.miniport, &counts), 0);
+        assert_int_equal(miniport_build_paging_buffer(counts, NULL, &arg), STATUS_SUCCESS);
+        assert_ptr_equal(arg.pDmaBuffer, buffer + moves[i]);
+        assert_int_equal(arg.DmaSize, sizeof buffer - moves[i]);
+        miniport_destroy(counts);
+    }
+}
+
+/* PB-010: calls without a buffer may come between a part and its repeat, and probes still do not. */
+static void no_probe_comes_before_a_repeat(void **state)
+{
+    struct seen seen;
+    struct miniport *probe;
+    char buffer[4096];
+    unsigned in_front = 0;
+
+    init_seen(&seen);
+    assert_int_equal(miniport_probe_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {
+            .Operation = DXGK_OPERATION_FILL, .pDmaBuffer = buffer, .DmaSize = sizeof buffer};
+        DXGKARG_BUILDPAGINGBUFFER at_once = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+
+        seen.is_full = true;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &arg),
+                         STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+        in_front = seen.unknown;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &at_once), STATUS_SUCCESS);
+        seen.is_full = false;
+        assert_int_equal(miniport_build_paging_buffer(probe, NULL, &arg), STATUS_SUCCESS);
+        assert_int_equal(seen.unknown, in_front);
+    }
+    assert_in_range(seen.unknown, 5, 60);
+    miniport_destroy(probe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
+        cmocka_unit_test(a_probe_leaves_no_trace),
+        cmocka_unit_test(no_probe_comes_before_a_repeat),
+        cmocka_unit_test(the_first_start_fails_and_no_other),
+        cmocka_unit_test(who_asks_again_gets_a_context_allocation),
+        cmocka_unit_test(what_was_written_is_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

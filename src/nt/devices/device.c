@@ -1,0 +1,701 @@
+/*
+ * Devices and requests to them, as far as a display miniport needs them: that of the graphics kernel, through
+ * which the WDK's static library registers a driver, those that a driver creates, the bus driver's, and
+ * neighbours: devices of other drivers, which answer every request with what was sent.
+ *
+ * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an internal
+ * device control request for the address of the function that registers, and calls that. The codes
+ * are known from published drivers that register or filter the same way: 0x23003F for drivers of
+ * Windows 7 and before, 0x230047 since Windows 8, 0x230043 for display-only drivers.
+ */
+#include "nt/machine/boundary.h"
+#include "nt/exports.h"
+#include "nt/nt_internal.h"
+#include "nt/devices/object.h"
+#include "nt/threads/scheduler.h"
+
+#include "machine/machine_pci.h"
+
+#include <wdm/device.h>
+
+#include <string.h>
+
+#define IO_TYPE_IRP 6
+
+#define REQUEST_TAG 0x20707249u /* "Irp " */
+#define DEVICE_TAG  0x69766544u /* "Devi" */
+#define LINK_TAG    0x6b6e694cu /* "Link" */
+
+#define IOCTL_REGISTER              0x23003Fu
+#define IOCTL_REGISTER_DISPLAY_ONLY 0x230043u
+#define IOCTL_REGISTER_WIN8         0x230047u
+
+static bool is_text(PCUNICODE_STRING string, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (string->Length != length * sizeof(WCHAR))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (RtlUpcaseUnicodeChar(string->Buffer[i]) != RtlUpcaseUnicodeChar((UCHAR)text[i]))
+            return false;
+    }
+    return true;
+}
+
+void nt_set_registrar(struct nt *nt, const void *function)
+{
+    nt->registrar = function;
+}
+
+/* ---- Services ------------------------------------------------------------------------------- */
+
+/* The graphics kernel is there already; no other driver is. */
+static NTSTATUS find_driver(PCUNICODE_STRING Service)
+{
+    return is_text(Service, "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\DXGKrnl")
+               ? STATUS_SUCCESS
+               : STATUS_OBJECT_NAME_NOT_FOUND;
+}
+
+NTSTATUS NTAPI ZwLoadDriver(PUNICODE_STRING Service)
+{
+    nt_require_irql(nt_current(), "ZwLoadDriver", PASSIVE_LEVEL);
+    return find_driver(Service);
+}
+
+NTSTATUS NTAPI ZwUnloadDriver(PUNICODE_STRING Service)
+{
+    nt_require_irql(nt_current(), "ZwUnloadDriver", PASSIVE_LEVEL);
+    return find_driver(Service);
+}
+
+/* ---- The graphics kernel's device ----------------------------------------------------------- */
+
+struct _FILE_OBJECT {
+    struct nt_object object;
+    PDEVICE_OBJECT device;
+};
+
+struct neighbour {
+    struct list link;
+    struct nt_neighbour is;
+    DEVICE_OBJECT *device; /* not in here: its alignment would be that of the list's end, too */
+};
+
+static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name);
+
+static void destroy_file(struct nt *nt, struct nt_object *object)
+{
+    FILE_OBJECT *file = container_of(object, FILE_OBJECT, object);
+
+    base_free(nt->services, file, sizeof *file);
+}
+
+const struct nt_object_type nt_file_type = {"file object", destroy_file};
+
+void nt_files_fini(struct nt *nt)
+{
+    struct nt_object *object, *following;
+
+    list_for_each_safe (object, following, &nt->objects, struct nt_object, link) {
+        if (object->type == &nt_file_type) {
+            list_remove(&object->link);
+            destroy_file(nt, object);
+        }
+    }
+    while (!list_is_empty(&nt->neighbours)) {
+        struct neighbour *neighbour =
+            container_of(list_first(&nt->neighbours), struct neighbour, link);
+
+        list_remove(&neighbour->link);
+        base_free(nt->services, neighbour->device, sizeof *neighbour->device);
+        base_free(nt->services, neighbour, sizeof *neighbour);
+    }
+}
+
+static DEVICE_OBJECT *describe_device(DEVICE_OBJECT *device)
+{
+    device->Type = 3; /* IO_TYPE_DEVICE */
+    device->Size = sizeof *device;
+    device->StackSize = 1;
+    return device;
+}
+
+NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is)
+{
+    struct neighbour *neighbour = base_alloc(nt->services, sizeof *neighbour);
+    DEVICE_OBJECT *device = base_alloc(nt->services, sizeof *device);
+
+    if (!neighbour || !device) {
+        base_free(nt->services, neighbour, sizeof *neighbour);
+        base_free(nt->services, device, sizeof *device);
+        return STATUS_NO_MEMORY;
+    }
+    neighbour->is = *is;
+    neighbour->device = describe_device(device);
+    list_push_back(&nt->neighbours, &neighbour->link);
+    return STATUS_SUCCESS;
+}
+
+/* NULL: there is no device of that name. */
+static PDEVICE_OBJECT find_any_device(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct neighbour *neighbour;
+
+    if (is_text(name, "\\Device\\DxgKrnl"))
+        return describe_device(&nt->graphics_device);
+    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+        if (is_text(name, neighbour->is.path))
+            return neighbour->device;
+    }
+    return device_of_name(nt, name);
+}
+
+static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **out_file)
+{
+    PDEVICE_OBJECT device = find_any_device(nt, name);
+
+    *out_file = NULL;
+    if (!device)
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    *out_file = base_alloc(nt->services, sizeof **out_file);
+    if (!*out_file)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    nt_object_init(nt, &(*out_file)->object, &nt_file_type, *out_file);
+    (*out_file)->device = device;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS nt_open_neighbour(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle)
+{
+    FILE_OBJECT *file;
+    NTSTATUS status = open_device(nt, name, &file);
+
+    *out_handle = NULL;
+    if (!NT_SUCCESS(status))
+        return status;
+    status = nt_handle_create(nt, &file->object, out_handle);
+    nt_object_dereference(nt, &file->object); /* the handle has one of its own */
+    return status;
+}
+
+NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access,
+                                        PFILE_OBJECT *File, PDEVICE_OBJECT *Device)
+{
+    struct nt *nt = nt_current();
+    NTSTATUS status;
+
+    nt_require_irql(nt, "IoGetDeviceObjectPointer", PASSIVE_LEVEL);
+    status = open_device(nt, Name, File);
+    *Device = *File ? (*File)->device : NULL;
+    return status;
+}
+
+PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
+{
+    nt_require_irql(nt_current(), "IoGetRelatedDeviceObject", DISPATCH_LEVEL);
+    return File->device;
+}
+
+/* ---- The bus driver's device ---------------------------------------------------------------- */
+
+static void keep(struct nt *nt, struct nt_object *object)
+{
+}
+
+static const struct nt_object_type device_type = {"device object", keep};
+
+DEVICE_OBJECT *nt_physical_device(struct nt *nt)
+{
+    DEVICE_OBJECT *device = &nt->physical_device;
+
+    if (device->Type)
+        return device;
+    device->Type = 3;
+    device->Size = sizeof *device;
+    device->StackSize = 1;
+    device->DeviceType = FILE_DEVICE_UNKNOWN;
+    device->DriverObject = nt_bus_driver_object(nt);
+    device->DriverObject->DeviceObject = device;
+    nt_object_init(nt, &nt->physical, &device_type, device);
+    nt->physical.is_held = true;
+    return device;
+}
+
+/* Nothing is attached to any device here. */
+PDEVICE_OBJECT NTAPI IoGetAttachedDeviceReference(PDEVICE_OBJECT Device)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt, "IoGetAttachedDeviceReference", DISPATCH_LEVEL);
+    if (Device == nt_physical_device(nt))
+        nt_object_reference(&nt->physical);
+    return Device;
+}
+
+void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context)
+{
+    if (nt->physical.references > 1)
+        tell(context, "references to the physical device object have not been given up");
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+struct request {
+    IRP irp;
+    IO_STACK_LOCATION location; /* the one that the called driver gets */
+    struct list link;           /* in nt->requests */
+    PVOID out;
+    ULONG out_bytes;
+    ULONG buffer_bytes; /* of irp.AssociatedIrp.SystemBuffer, in the pool; 0: there is none */
+    unsigned calls;     /* dispatch routines that have it: one may send it on to another device */
+    bool is_complete;
+};
+
+static struct request *create_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT device,
+                                      PKEVENT event, PIO_STATUS_BLOCK result)
+{
+    struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
+
+    if (!request)
+        return NULL;
+    request->irp.Type = IO_TYPE_IRP;
+    request->irp.Size = sizeof request->irp + sizeof request->location;
+    request->irp.StackCount = 1;
+    request->irp.CurrentLocation = 2;
+    request->irp.UserIosb = result;
+    request->irp.UserEvent = event;
+    request->irp.Tail.Overlay.CurrentStackLocation = &request->location + 1;
+    request->irp.Tail.Overlay.Thread = KeGetCurrentThread();
+    request->location.MajorFunction = major;
+    request->location.DeviceObject = device;
+    list_push_back(&nt->requests, &request->link);
+    return request;
+}
+
+static void free_request(struct request *request)
+{
+    list_remove(&request->link);
+    if (request->buffer_bytes)
+        ExFreePoolWithTag(request->irp.AssociatedIrp.SystemBuffer, REQUEST_TAG);
+    ExFreePoolWithTag(request, REQUEST_TAG);
+}
+
+/* One block for what goes in and what comes out. */
+static bool give_buffer(struct request *request, const void *in, ULONG in_bytes, ULONG out_bytes)
+{
+    ULONG bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
+
+    if (!bytes)
+        return true;
+    request->irp.AssociatedIrp.SystemBuffer =
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, REQUEST_TAG);
+    if (!request->irp.AssociatedIrp.SystemBuffer)
+        return false;
+    request->buffer_bytes = bytes;
+    if (in_bytes)
+        memcpy(request->irp.AssociatedIrp.SystemBuffer, in, in_bytes);
+    return true;
+}
+
+PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOID In, ULONG InBytes,
+                                         PVOID Out, ULONG OutBytes, BOOLEAN IsInternal,
+                                         PKEVENT Event, PIO_STATUS_BLOCK Result)
+{
+    struct nt *nt = nt_current();
+    struct request *request =
+        create_request(nt, IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL,
+                       Device, Event, Result);
+
+    nt_require_irql(nt, "IoBuildDeviceIoControlRequest", PASSIVE_LEVEL);
+    if (!request)
+        return NULL;
+    request->location.Parameters.DeviceIoControl.IoControlCode = Code;
+    request->location.Parameters.DeviceIoControl.InputBufferLength = InBytes;
+    request->location.Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
+    request->irp.UserBuffer = request->out = Out;
+    request->out_bytes = OutBytes;
+    if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == &nt->driver.object) {
+        if (!give_buffer(request, In, InBytes, OutBytes)) {
+            free_request(request);
+            return NULL;
+        }
+    } else {
+        request->location.Parameters.DeviceIoControl.Type3InputBuffer = In;
+    }
+    return &request->irp;
+}
+
+/* The next location is the caller's to fill in. */
+PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Device, PVOID Buffer,
+                                        ULONG Length, PLARGE_INTEGER StartingOffset, PKEVENT Event,
+                                        PIO_STATUS_BLOCK Result)
+{
+    struct nt *nt = nt_current();
+    struct request *request = create_request(nt, (UCHAR)MajorFunction, Device, Event, Result);
+
+    nt_require_irql(nt, "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
+    if (!request)
+        return NULL;
+    request->irp.UserBuffer = request->out = Buffer;
+    if (MajorFunction == IRP_MJ_READ || MajorFunction == IRP_MJ_WRITE) {
+        request->location.Parameters.Read.Length = Length;
+        if (StartingOffset)
+            request->location.Parameters.Read.ByteOffset = *StartingOffset;
+        if (Device && Device->Flags & DO_BUFFERED_IO) {
+            request->out_bytes = MajorFunction == IRP_MJ_READ ? Length : 0;
+            if (!give_buffer(request, Buffer, MajorFunction == IRP_MJ_WRITE ? Length : 0, Length)) {
+                free_request(request);
+                return NULL;
+            }
+        }
+    }
+    return &request->irp;
+}
+
+/* What a bus driver answers of Plug and Play: configuration space. Other requests it leaves as they are. */
+static NTSTATUS serve_bus(struct nt *nt, struct request *request)
+{
+    const IO_STACK_LOCATION *location = &request->location;
+    ULONG offset = location->Parameters.ReadWriteConfig.Offset;
+    ULONG length = location->Parameters.ReadWriteConfig.Length;
+    PVOID buffer = location->Parameters.ReadWriteConfig.Buffer;
+
+    if (location->MajorFunction != IRP_MJ_PNP || (location->MinorFunction != IRP_MN_READ_CONFIG &&
+                                                  location->MinorFunction != IRP_MN_WRITE_CONFIG))
+        return location->MajorFunction == IRP_MJ_PNP ? request->irp.IoStatus.Status
+                                                     : STATUS_INVALID_DEVICE_REQUEST;
+    if (location->Parameters.ReadWriteConfig.WhichSpace != PCI_WHICHSPACE_CONFIG || !nt->machine)
+        return STATUS_INVALID_PARAMETER;
+    request->irp.IoStatus.Information =
+        location->MinorFunction == IRP_MN_READ_CONFIG
+            ? machine_pci_read(nt->machine, offset, buffer, length)
+            : machine_pci_write(nt->machine, offset, buffer, length);
+    return STATUS_SUCCESS;
+}
+
+/* The function that registers, as the driver may call it. */
+static NTSTATUS give_registrar(struct nt *nt, struct request *request)
+{
+    const void *function = nt->registrar;
+
+    if (!request->out ||
+        request->location.Parameters.DeviceIoControl.OutputBufferLength < sizeof function)
+        return STATUS_BUFFER_TOO_SMALL;
+    if (!function)
+        return STATUS_INVALID_DEVICE_STATE;
+    if (nt->boundary)
+        function = boundary_service(nt->boundary, function);
+    if (!function)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    memcpy(request->out, &function, sizeof function);
+    request->irp.IoStatus.Information = sizeof function;
+    return STATUS_SUCCESS;
+}
+
+/* What was sent comes back, as a buffered request does that nobody writes to, but for the answer. */
+static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
+{
+    const IO_STACK_LOCATION *location = &request->location;
+    const void *in = location->Parameters.DeviceIoControl.Type3InputBuffer;
+    size_t in_bytes = location->Parameters.DeviceIoControl.InputBufferLength;
+    size_t bytes = location->Parameters.DeviceIoControl.OutputBufferLength;
+
+    if (location->MajorFunction == IRP_MJ_READ || location->MajorFunction == IRP_MJ_WRITE) {
+        request->irp.IoStatus.Information =
+            location->MajorFunction == IRP_MJ_WRITE ? location->Parameters.Read.Length : 0;
+        return STATUS_SUCCESS;
+    }
+    if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL &&
+        location->MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    if (!request->out)
+        return STATUS_SUCCESS;
+    if (in)
+        memmove(request->out, in, in_bytes < bytes ? in_bytes : bytes);
+    if (is->has_answer && is->offset + sizeof is->number <= bytes)
+        memcpy((char *)request->out + is->offset, &is->number, sizeof is->number);
+    request->irp.IoStatus.Information = bytes;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request *request)
+{
+    struct neighbour *neighbour;
+
+    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+        if (device == neighbour->device)
+            return answer(&neighbour->is, request);
+    }
+    if (device == &nt->physical_device)
+        return serve_bus(nt, request);
+    if (device != &nt->graphics_device ||
+        request->location.MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    switch (request->location.Parameters.DeviceIoControl.IoControlCode) {
+    case IOCTL_REGISTER:
+    case IOCTL_REGISTER_WIN8:
+        return give_registrar(nt, request);
+    case IOCTL_REGISTER_DISPLAY_ONLY:
+        nt_report_missing(nt, "DxgkInitializeDisplayOnlyDriver");
+        return STATUS_NOT_SUPPORTED;
+    default:
+        return STATUS_INVALID_DEVICE_REQUEST;
+    }
+}
+
+/* Tells who waits, and ends the packet. */
+static void finish(struct request *request)
+{
+    PKEVENT event = request->irp.UserEvent;
+    ULONG_PTR bytes = request->irp.IoStatus.Information;
+
+    if (request->buffer_bytes && request->out_bytes && !NT_ERROR(request->irp.IoStatus.Status) &&
+        bytes)
+        memcpy(request->out, request->irp.AssociatedIrp.SystemBuffer,
+               bytes < request->out_bytes ? bytes : request->out_bytes);
+    if (request->irp.UserIosb)
+        *request->irp.UserIosb = request->irp.IoStatus;
+    free_request(request);
+    if (event)
+        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+}
+
+/* NULL, told: it was built by nobody, or is complete. */
+static struct request *request_of(struct nt *nt, const char *service, PIRP irp)
+{
+    struct request *request;
+
+    list_for_each (request, &nt->requests, struct request, link) {
+        if (&request->irp == irp)
+            return request;
+    }
+    nt_misuse(nt, "%s: there is no such request, or it was completed before", service);
+    return NULL;
+}
+
+VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
+{
+    struct nt *nt = nt_current();
+    struct request *request = request_of(nt, "IofCompleteRequest", Irp);
+
+    nt_require_irql(nt, "IofCompleteRequest", DISPATCH_LEVEL);
+    if (!request)
+        return;
+    if (request->is_complete) {
+        nt_misuse(nt, "IofCompleteRequest: the request is completed a second time");
+        return;
+    }
+    request->is_complete = true;
+    if (!request->calls)
+        finish(request); /* it was pending */
+}
+
+/* The routine of the driver that its object names, for a device that it created itself. */
+static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *request)
+{
+    UCHAR major = request->location.MajorFunction;
+    PDRIVER_DISPATCH function = major <= IRP_MJ_MAXIMUM_FUNCTION
+                                    ? (PDRIVER_DISPATCH)nt_driver_function(
+                                          nt, (const void *)nt->driver.object.MajorFunction[major])
+                                    : NULL;
+    NTSTATUS status;
+
+    if (!function)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    request->irp.Tail.Overlay.CurrentStackLocation = &request->location;
+    request->irp.CurrentLocation = 1;
+    request->calls++;
+    status = function(device, &request->irp);
+    request->calls--;
+    if (request->is_complete) {
+        if (!request->calls)
+            finish(request);
+        return status;
+    }
+    if (status == STATUS_PENDING)
+        return status;
+    nt_misuse(nt, "a dispatch routine returns 0x%08x and has not completed the request",
+              (unsigned)status);
+    request->irp.IoStatus.Status = status;
+    request->is_complete = true;
+    if (!request->calls)
+        finish(request);
+    return status;
+}
+
+/* Of other drivers nothing is pending: the request is complete when the call returns, and gone. */
+NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    struct nt *nt = nt_current();
+    struct request *request = request_of(nt, "IofCallDriver", Irp);
+    NTSTATUS status;
+
+    nt_require_irql(nt, "IofCallDriver", DISPATCH_LEVEL);
+    if (!request)
+        return STATUS_INVALID_PARAMETER;
+    if (Device->DriverObject == &nt->driver.object)
+        return dispatch(nt, Device, request);
+    status = serve(nt, Device, request);
+    request->irp.IoStatus.Status = status;
+    request->is_complete = true;
+    if (!request->calls)
+        finish(request);
+    return status;
+}
+
+/* ---- The driver's own ----------------------------------------------------------------------- */
+
+/* Behind the device's extension, in one block of the pool: one that is left is a leak. */
+struct nt_device {
+    struct list link;
+    PDEVICE_OBJECT object;
+    UNICODE_STRING name;
+};
+
+static struct nt_device *find_device(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct nt_device *device;
+
+    list_for_each (device, &nt->devices, struct nt_device, link) {
+        if (device->name.Length && nt_is_same_text(&device->name, name, TRUE))
+            return device;
+    }
+    return NULL;
+}
+
+static PDEVICE_OBJECT device_of_name(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct nt_device *device = find_device(nt, name);
+
+    return device ? device->object : NULL;
+}
+
+/* The system opens none of them; the driver itself may. */
+NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNICODE_STRING Name,
+                              DEVICE_TYPE Type, ULONG Characteristics, BOOLEAN IsExclusive,
+                              PDEVICE_OBJECT *Device)
+{
+    struct nt *nt = nt_current();
+    size_t extension = ((size_t)ExtensionBytes + 15) & ~(size_t)15,
+           length = Name ? Name->Length : 0;
+    struct nt_device *record;
+    DEVICE_OBJECT *device;
+
+    nt_require_irql(nt, "IoCreateDevice", APC_LEVEL);
+    *Device = NULL;
+    if (Driver != &nt->driver.object) {
+        nt_misuse(nt, "IoCreateDevice: this is not the driver object that DriverEntry got");
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (Name && Name->Length && find_device(nt, Name))
+        return STATUS_OBJECT_NAME_COLLISION;
+    device = ExAllocatePool2(POOL_FLAG_NON_PAGED,
+                             sizeof *device + extension + sizeof *record + length, DEVICE_TAG);
+    if (!device)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    device->Type = 3;
+    device->Size = (USHORT)(sizeof *device + ExtensionBytes);
+    device->DriverObject = Driver;
+    device->NextDevice = Driver->DeviceObject;
+    device->Flags = DO_DEVICE_INITIALIZING | (IsExclusive ? DO_EXCLUSIVE : 0) |
+                    (length ? DO_DEVICE_HAS_NAME : 0);
+    device->Characteristics = Characteristics;
+    device->DeviceType = Type;
+    device->StackSize = 1;
+    device->DeviceExtension = ExtensionBytes ? device + 1 : NULL;
+    record = (struct nt_device *)(void *)((UCHAR *)(device + 1) + extension);
+    record->object = device;
+    record->name = (UNICODE_STRING){(USHORT)length, (USHORT)length, (PWSTR)(record + 1)};
+    if (length)
+        memcpy(record + 1, Name->Buffer, length);
+    list_push_back(&nt->devices, &record->link);
+    Driver->DeviceObject = device;
+    *Device = device;
+    return STATUS_SUCCESS;
+}
+
+VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
+{
+    struct nt *nt = nt_current();
+    PDEVICE_OBJECT *place = &nt->driver.object.DeviceObject;
+    struct nt_device *record;
+
+    nt_require_irql(nt, "IoDeleteDevice", APC_LEVEL);
+    list_for_each (record, &nt->devices, struct nt_device, link) {
+        if (record->object != Device)
+            continue;
+        while (*place && *place != Device)
+            place = &(*place)->NextDevice;
+        if (*place)
+            *place = Device->NextDevice;
+        list_remove(&record->link);
+        ExFreePoolWithTag(Device, DEVICE_TAG);
+        return;
+    }
+    nt_misuse(nt, "IoDeleteDevice: the driver has created no such device, or has deleted it");
+}
+
+/* In the pool, so that one that is left is a leak. */
+struct symbolic_link {
+    struct list link;
+    UNICODE_STRING name;
+};
+
+static struct symbolic_link *find_link(struct nt *nt, PCUNICODE_STRING name)
+{
+    struct symbolic_link *link;
+
+    list_for_each (link, &nt->symbolic_links, struct symbolic_link, link) {
+        if (nt_is_same_text(&link->name, name, TRUE))
+            return link;
+    }
+    return NULL;
+}
+
+NTSTATUS NTAPI IoCreateSymbolicLink(PUNICODE_STRING Name, PUNICODE_STRING Device)
+{
+    struct nt *nt = nt_current();
+    struct symbolic_link *link;
+
+    nt_require_irql(nt_current(), "IoCreateSymbolicLink", PASSIVE_LEVEL);
+    if (find_link(nt, Name))
+        return STATUS_OBJECT_NAME_COLLISION;
+    link = ExAllocatePool2(POOL_FLAG_PAGED, sizeof *link + Name->Length, LINK_TAG);
+    if (!link)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    link->name = (UNICODE_STRING){Name->Length, Name->Length, (PWSTR)(link + 1)};
+    memcpy(link + 1, Name->Buffer, Name->Length);
+    list_push_back(&nt->symbolic_links, &link->link);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI IoDeleteSymbolicLink(PUNICODE_STRING Name)
+{
+    struct symbolic_link *link = find_link(nt_current(), Name);
+
+    nt_require_irql(nt_current(), "IoDeleteSymbolicLink", PASSIVE_LEVEL);
+    if (!link)
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    list_remove(&link->link);
+    ExFreePoolWithTag(link, LINK_TAG);
+    return STATUS_SUCCESS;
+}
+
+const struct nt_export nt_device_exports[] = {
+    NT_SERVICE(ZwLoadDriver),
+    NT_SERVICE(ZwUnloadDriver),
+    NT_SERVICE(IoGetDeviceObjectPointer),
+    NT_SERVICE(IoGetRelatedDeviceObject),
+    NT_SERVICE(IoBuildDeviceIoControlRequest),
+    NT_SERVICE(IoBuildSynchronousFsdRequest),
+    NT_SERVICE(IoGetAttachedDeviceReference),
+    NT_SERVICE(IofCallDriver),
+    NT_SERVICE(IofCompleteRequest),
+    NT_SERVICE(IoCreateDevice),
+    NT_SERVICE(IoDeleteDevice),
+    NT_SERVICE(IoCreateSymbolicLink),
+    NT_SERVICE(IoDeleteSymbolicLink),
+    {0},
+};

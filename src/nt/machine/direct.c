@@ -1,0 +1,76 @@
+#include "nt/machine/direct.h"
+
+#if defined(__x86_64__)
+/* clang-format off */
+__asm__(
+    ".text\n"
+    ".globl direct_begin\ndirect_begin:\n"
+
+    ".globl direct_copy\n.type direct_copy, @function\n"
+    "direct_copy:\n"
+    "  movq %rsi, %r10\n  movq %rdi, %r11\n"
+    "  movq %rcx, %rax\n"
+    "  movq %rcx, %rdi\n  movq %rdx, %rsi\n"
+    "  movq %r8, %rcx\n  shrq $3, %rcx\n  rep movsq\n"
+    "  movl %r8d, %ecx\n  andl $7, %ecx\n  rep movsb\n"
+    "  movq %r10, %rsi\n  movq %r11, %rdi\n"
+    "  ret\n"
+    ".size direct_copy, . - direct_copy\n"
+
+    /* From below, unless the destination begins inside of the source. */
+    ".globl direct_move\n.type direct_move, @function\n"
+    "direct_move:\n"
+    "  movq %rcx, %rax\n  subq %rdx, %rax\n"
+    "  cmpq %r8, %rax\n  jae direct_copy\n"
+    "  movq %rsi, %r10\n  movq %rdi, %r11\n"
+    "  movq %rcx, %rax\n"
+    "1: cmpq $8, %r8\n  jb 2f\n"
+    "  subq $8, %r8\n"
+    "  movq (%rdx,%r8), %r9\n  movq %r9, (%rax,%r8)\n"
+    "  jmp 1b\n"
+    "2: testq %r8, %r8\n  jz 3f\n"
+    "  decq %r8\n"
+    "  movb (%rdx,%r8), %r9b\n  movb %r9b, (%rax,%r8)\n"
+    "  jmp 2b\n"
+    "3: ret\n"
+    ".size direct_move, . - direct_move\n"
+
+    ".globl direct_set\n.type direct_set, @function\n"
+    "direct_set:\n"
+    "  movq %rsi, %r10\n  movq %rdi, %r11\n"
+    "  movq %rcx, %r9\n  movq %rcx, %rdi\n"
+    "  movl %edx, %eax\n  movq %r8, %rcx\n"
+    "  rep stosb\n"
+    "  movq %r9, %rax\n  movq %r11, %rdi\n"
+    "  ret\n"
+    ".size direct_set, . - direct_set\n"
+
+    ".globl direct_compare\n.type direct_compare, @function\n"
+    "direct_compare:\n"
+    "  movq %rsi, %r10\n  movq %rdi, %r11\n"
+    "  xorl %eax, %eax\n"
+    "1: cmpq $8, %r8\n  jb 2f\n"
+    "  movq (%rcx), %r9\n  cmpq (%rdx), %r9\n  jne 2f\n"
+    "  addq $8, %rcx\n  addq $8, %rdx\n  subq $8, %r8\n"
+    "  jmp 1b\n"
+    "2: testq %r8, %r8\n  jz 3f\n"
+    "  movzbl (%rcx), %eax\n  movzbl (%rdx), %r9d\n"
+    "  subl %r9d, %eax\n  jne 3f\n"
+    "  incq %rcx\n  incq %rdx\n  decq %r8\n"
+    "  jmp 2b\n"
+    "3: ret\n"
+    ".size direct_compare, . - direct_compare\n"
+
+    ".globl direct_touch\n.type direct_touch, @function\n"
+    "direct_touch:\n"
+    "  movq %rsi, %r10\n  movq %rdi, %r11\n"
+    "  addq %rcx, %rdx\n"
+    "1: movb (%rcx), %al\n  movb %al, (%rcx)\n"
+    "  addq $4096, %rcx\n  andq $-4096, %rcx\n"
+    "  cmpq %rdx, %rcx\n  jb 1b\n"
+    "  ret\n"
+    ".size direct_touch, . - direct_touch\n"
+
+    ".globl direct_end\ndirect_end:\n");
+/* clang-format on */
+#endif

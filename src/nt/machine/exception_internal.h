@@ -1,0 +1,87 @@
+/*
+ * What the files of exceptions share.
+ *
+ * Place      nt, private: exception.c walks, dispatches and unwinds; exception_scope.c handles for the
+ *            compiler of C; exception_services.c has what drivers import; fault.c makes exceptions of
+ *            signals; crash.c ends what nobody handled.
+ */
+#ifndef DRYDOCK_NT_EXCEPTION_INTERNAL_H
+#define DRYDOCK_NT_EXCEPTION_INTERNAL_H
+
+#include "image/unwind.h"
+#include "nt/machine/boundary.h"
+#include "nt/machine/exception.h"
+#include "nt/nt_internal.h"
+
+/*
+ * The note of a call that works on an exception: where the search goes on when an exception in what it
+ * called in the image is not handled there.
+ */
+struct exception_note {
+    struct image_context at;    /* the next frame */
+    struct boundary_call *call; /* behind which that frame lies */
+    const DISPATCHER_CONTEXT
+        *of_unwinding; /* the handler that unwinding has called; NULL: searching */
+};
+
+/* A walk over the frames of the image, outwards. */
+struct exception_walk {
+    const struct nt *nt;
+    struct image_context context; /* of the next frame */
+    struct boundary_call
+        *call;         /* behind which it lies; NULL: it was interrupted, and is on no list */
+    ULONG scope_index; /* where its handler begins to look */
+    bool is_collided;  /* an unwinding was at this frame already */
+    unsigned steps;
+};
+
+struct exception_frame {
+    struct image_context before, after; /* in the function, and in its caller */
+    struct image_frame place;
+    struct boundary_call *call;
+    ULONG scope_index;
+    bool is_collided;
+};
+
+/* False: there are no more, or what is there is no frame. */
+bool exception_next_frame(struct exception_walk *walk, struct exception_frame *out);
+
+/* One frame outwards, whatever the address is in; false: that is not in the image's reach. */
+bool exception_step(const struct nt *nt, struct image_context *context, struct image_frame *out);
+
+void exception_context_of_state(const struct boundary_state *state, struct image_context *out);
+void exception_context_of_registers(const struct boundary_registers *registers,
+                                    struct image_context *out);
+void exception_write_context(const struct image_context *from, CONTEXT *out);
+void exception_read_context(const CONTEXT *from, struct image_context *out);
+void exception_state_of_context(const CONTEXT *from, struct boundary_state *out);
+
+/* Dispatches; the record and the state may change. */
+void exception_dispatch(struct nt *nt, struct boundary_call *call, EXCEPTION_RECORD *record,
+                        struct boundary_state *state) __attribute__((noreturn));
+
+/* Raises where this call came from. */
+void exception_raise_at(struct nt *nt, struct boundary_call *call, EXCEPTION_RECORD *record)
+    __attribute__((noreturn));
+
+/* Whether the address is in a function that faults like one of the image's. */
+bool exception_is_direct(uint64_t address);
+
+/* Ends it. state, which may be NULL, is where the image was; "what" is a sentence without an end. */
+void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t bug_check,
+                     const uint64_t parameters[4], const char *what) __attribute__((noreturn));
+void exception_crash_unhandled(struct nt *nt, const struct boundary_state *state,
+                               EXCEPTION_RECORD *record) __attribute__((noreturn));
+
+/* "mygpu.sys!Foo+0x1f", or the address as a number. */
+void exception_name_address(const struct nt *nt, uint64_t address, char *text, size_t size);
+const char *exception_name_status(NTSTATUS status);
+
+#define NT_PAGE_FAULT_IN_NONPAGED_AREA           0x50u
+#define NT_SYSTEM_THREAD_EXCEPTION_NOT_HANDLED   0x7Eu
+#define NT_UNEXPECTED_KERNEL_MODE_TRAP           0x7Fu
+#define NT_ATTEMPTED_WRITE_TO_READONLY_MEMORY    0xBEu
+#define NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL         0xD1u
+#define NT_ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY 0xFCu
+
+#endif

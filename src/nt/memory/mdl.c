@@ -1,0 +1,512 @@
+/*
+ * Memory descriptor lists, in the bytes that drivers look at: a head, then page frame numbers of the machine.
+ *
+ * An MDL is a block of the nonpaged pool with the tag "Mdl ", so one that is never freed is a leak like any
+ * other. Pages that were taken or locked by an MDL are remembered beside it: the driver may have written
+ * over what it says.
+ */
+#include "nt/exports.h"
+#include "nt/memory/mapping.h"
+#include "nt/nt_internal.h"
+
+#include "base/bits.h"
+
+#include <string.h>
+
+/* The kernel keeps MDLs of so many pages ready; the flag says that it is one of those. */
+#define FIXED_PAGES 23u
+
+struct nt_held_pages {
+    struct list link; /* in nt->held_pages */
+    const MDL *mdl;
+    uint64_t *pfns; /* NULL: they are only locked */
+    uint64_t count;
+};
+
+static uint64_t page_count(const MDL *mdl)
+{
+    return ADDRESS_AND_SIZE_TO_SPAN_PAGES(MmGetMdlVirtualAddress(mdl), mdl->ByteCount);
+}
+
+static struct nt_held_pages *find_held(struct nt *nt, const MDL *mdl)
+{
+    struct nt_held_pages *held;
+
+    list_for_each (held, &nt->held_pages, struct nt_held_pages, link) {
+        if (held->mdl == mdl)
+            return held;
+    }
+    return NULL;
+}
+
+static struct nt_held_pages *hold(struct nt *nt, const MDL *mdl, uint64_t count)
+{
+    struct nt_held_pages *held = base_alloc(nt->services, sizeof *held);
+
+    if (!held)
+        return NULL;
+    held->mdl = mdl;
+    held->count = count;
+    list_push_back(&nt->held_pages, &held->link);
+    return held;
+}
+
+static void let_go(struct nt *nt, struct nt_held_pages *held)
+{
+    list_remove(&held->link);
+    if (held->pfns) {
+        machine_free_pages(nt->machine, held->pfns, held->count);
+        base_free_array(nt->services, held->pfns, held->count, sizeof *held->pfns);
+    }
+    base_free(nt->services, held, sizeof *held);
+}
+
+void nt_held_pages_fini(struct nt *nt)
+{
+    struct list *node;
+
+    while ((node = list_first(&nt->held_pages)))
+        let_go(nt, container_of(node, struct nt_held_pages, link));
+}
+
+/*
+ * Windows does not look: the pages stay locked for ever, and when the process ends that they are of, that is
+ * bug check 0x76.
+ */
+void nt_list_freed(struct nt *nt, const void *memory)
+{
+    struct nt_held_pages *held = find_held(nt, memory);
+    struct nt_mapping *mapping;
+
+    if (held) {
+        nt_misuse(nt, "an MDL is freed while %llu pages are %s; %s comes first",
+                  (unsigned long long)held->count, held->pfns ? "its own" : "locked by it",
+                  held->pfns ? "MmFreePagesFromMdl" : "MmUnlockPages");
+        held->mdl = NULL; /* they are left */
+    }
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind != NT_MAPPING_MDL || mapping->owner != memory)
+            continue;
+        if (!held)
+            nt_misuse(nt, "an MDL is freed while it is mapped; MmUnmapLockedPages comes first");
+        mapping->owner = NULL;
+        return;
+    }
+}
+
+/* ---- Made and freed ------------------------------------------------------------------------- */
+
+static PMDL create(uint64_t start, uint64_t bytes)
+{
+    uint64_t pages = ADDRESS_AND_SIZE_TO_SPAN_PAGES(start, bytes);
+    uint64_t size = sizeof(MDL) + pages * sizeof(PFN_NUMBER);
+    PMDL mdl;
+
+    mdl = ExAllocatePoolWithTag(NonPagedPoolNx, size, NT_POOL_MDL_TAG);
+    if (!mdl)
+        return NULL;
+    memset(mdl, 0, size);
+    mdl->Size = (CSHORT)size; /* wraps for lists of more than 4,089 pages, as it does on Windows */
+    mdl->StartVa = (PVOID)(uintptr_t)(start & ~(uint64_t)(PAGE_SIZE - 1));
+    mdl->ByteOffset = (ULONG)(start % PAGE_SIZE);
+    mdl->ByteCount = (ULONG)bytes;
+    if (pages <= FIXED_PAGES)
+        mdl->MdlFlags = MDL_ALLOCATED_FIXED_SIZE;
+    return mdl;
+}
+
+/* The chain of a request is the request's: there is none here that the list could be put in. */
+PMDL NTAPI IoAllocateMdl(PVOID Address, ULONG Length, BOOLEAN IsSecondary, BOOLEAN ChargesQuota,
+                         PIRP Irp)
+{
+    nt_require_irql(nt_current(), "IoAllocateMdl", DISPATCH_LEVEL);
+    if (Length > UINT32_MAX - 2 * PAGE_SIZE)
+        return NULL;
+    if (Irp)
+        nt_report_missing(nt_current(), "IoAllocateMdl for a request (Irp is not NULL)");
+    return create((uintptr_t)Address, Length);
+}
+
+static void unmap_mdl(struct nt *nt, PMDL mdl)
+{
+    struct nt_mapping *mapping;
+
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind == NT_MAPPING_MDL && mapping->owner == mdl) {
+            nt_unmap(nt, mapping);
+            return;
+        }
+    }
+}
+
+/* A partial list's own mapping ends with it. */
+VOID NTAPI IoFreeMdl(PMDL Mdl)
+{
+    nt_require_irql(nt_current(), "IoFreeMdl", DISPATCH_LEVEL);
+    if (Mdl->MdlFlags & MDL_PARTIAL_HAS_BEEN_MAPPED)
+        unmap_mdl(nt_current(), Mdl);
+    ExFreePoolWithTag(Mdl, NT_POOL_MDL_TAG);
+}
+
+VOID NTAPI IoBuildPartialMdl(PMDL Source, PMDL Target, PVOID Address, ULONG Length)
+{
+    uint64_t start = (uintptr_t)Address, base = (uintptr_t)MmGetMdlVirtualAddress(Source);
+    uint64_t pages, first;
+
+    nt_require_irql(nt_current(), "IoBuildPartialMdl", DISPATCH_LEVEL);
+    if (!Length)
+        Length = (ULONG)(Source->ByteCount - (start - base));
+    Target->Process = Source->Process;
+    Target->StartVa = (PVOID)(uintptr_t)(start & ~(uint64_t)(PAGE_SIZE - 1));
+    Target->ByteOffset = (ULONG)(start % PAGE_SIZE);
+    Target->ByteCount = Length;
+    pages = page_count(Target);
+    if (sizeof(MDL) + pages * sizeof(PFN_NUMBER) > (USHORT)Target->Size)
+        KeBugCheckEx(NT_TARGET_MDL_TOO_SMALL, 0, 0, 0, 0);
+    first = ((uintptr_t)Target->StartVa - (uintptr_t)Source->StartVa) / PAGE_SIZE;
+    Target->MdlFlags &= MDL_ALLOCATED_FIXED_SIZE | MDL_ALLOCATED_MUST_SUCCEED;
+    Target->MdlFlags |= MDL_PARTIAL;
+    Target->MdlFlags |=
+        Source->MdlFlags & (MDL_SOURCE_IS_NONPAGED_POOL | MDL_IO_SPACE | MDL_IO_PAGE_READ |
+                            MDL_WRITE_OPERATION | MDL_PAGES_LOCKED);
+    Target->MappedSystemVa = NULL;
+    if (Source->MdlFlags & (MDL_MAPPED_TO_SYSTEM_VA | MDL_SOURCE_IS_NONPAGED_POOL)) {
+        if (Source->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA)
+            Target->MdlFlags |= MDL_PARENT_MAPPED_SYSTEM_VA | MDL_MAPPED_TO_SYSTEM_VA;
+        Target->MappedSystemVa = (uint8_t *)Source->MappedSystemVa + (start - base);
+    }
+    memcpy(MmGetMdlPfnArray(Target), MmGetMdlPfnArray(Source) + first, pages * sizeof(PFN_NUMBER));
+}
+
+/* ---- Pages of what is mapped already -------------------------------------------------------- */
+
+/* False: one of them has none that is known. */
+static bool fill_pfns(struct nt *nt, PMDL mdl)
+{
+    uint8_t *address = mdl->StartVa;
+
+    for (uint64_t i = 0; i < page_count(mdl); i++) {
+        if (!nt_address_pfn(nt, address + i * PAGE_SIZE, &MmGetMdlPfnArray(mdl)[i]) &&
+            /* The first page may have more of it than what lies before the block. */
+            !nt_address_pfn(nt, address + i * PAGE_SIZE + (i ? 0 : mdl->ByteOffset),
+                            &MmGetMdlPfnArray(mdl)[i]))
+            return false;
+    }
+    return true;
+}
+
+VOID NTAPI MmBuildMdlForNonPagedPool(PMDL Mdl)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt_current(), "MmBuildMdlForNonPagedPool", DISPATCH_LEVEL);
+    if (!fill_pfns(nt, Mdl)) {
+        nt_report_missing(nt, "MmBuildMdlForNonPagedPool of memory that is no page of the "
+                              "machine's (a stack, the image, a small block of a cheap pool)");
+        memset(MmGetMdlPfnArray(Mdl), 0, page_count(Mdl) * sizeof(PFN_NUMBER));
+    }
+    Mdl->Process = NULL;
+    Mdl->MappedSystemVa = MmGetMdlVirtualAddress(Mdl);
+    Mdl->MdlFlags |= MDL_SOURCE_IS_NONPAGED_POOL;
+}
+
+VOID NTAPI MmProbeAndLockPages(PMDL Mdl, KPROCESSOR_MODE Mode, LOCK_OPERATION Operation)
+{
+    struct nt *nt = nt_current();
+
+    if (nt->irql > DISPATCH_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)Mdl, nt->irql, 0, 0);
+    if (find_held(nt, Mdl)) {
+        nt_misuse(nt, "MmProbeAndLockPages: the pages of this MDL are locked already");
+        return;
+    }
+    if (!fill_pfns(nt, Mdl))
+        ExRaiseStatus(STATUS_ACCESS_VIOLATION);
+    if (!hold(nt, Mdl, page_count(Mdl)))
+        ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
+    Mdl->Process = NULL;
+    Mdl->MdlFlags |= MDL_PAGES_LOCKED;
+    if (Operation != IoReadAccess)
+        Mdl->MdlFlags |= MDL_WRITE_OPERATION;
+}
+
+static void unmap(struct nt *nt, PVOID Address, PMDL Mdl)
+{
+    struct nt_mapping *mapping = nt_mapping_at(nt, Address);
+
+    if (!(Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA))
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_NOT_MAPPED, (ULONG_PTR)Mdl, (ULONG_PTR)Address,
+                     page_count(Mdl));
+    if (!mapping || mapping->owner != Mdl)
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_MAPPING, 0, (ULONG_PTR)Mdl->MappedSystemVa,
+                     (ULONG_PTR)Address);
+    if (mapping->page_count != page_count(Mdl))
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_COUNT, 0, mapping->page_count,
+                     page_count(Mdl));
+    if (mapping->pfns[0] != MmGetMdlPfnArray(Mdl)[0])
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_WRONG_PAGE, 0, mapping->pfns[0],
+                     MmGetMdlPfnArray(Mdl)[0]);
+    nt_unmap(nt, mapping);
+    Mdl->MdlFlags &= (CSHORT) ~(MDL_MAPPED_TO_SYSTEM_VA | MDL_PARTIAL_HAS_BEEN_MAPPED |
+                                MDL_PARENT_MAPPED_SYSTEM_VA);
+    Mdl->MappedSystemVa = NULL;
+}
+
+VOID NTAPI MmUnlockPages(PMDL Mdl)
+{
+    struct nt *nt = nt_current();
+    struct nt_held_pages *held = find_held(nt, Mdl);
+
+    nt_require_irql(nt_current(), "MmUnlockPages", DISPATCH_LEVEL);
+    if (!held || held->pfns || !(Mdl->MdlFlags & MDL_PAGES_LOCKED))
+        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, MmGetMdlPfnArray(Mdl)[0], 0, 0);
+    if (Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA)
+        unmap(nt, Mdl->MappedSystemVa, Mdl);
+    Mdl->MdlFlags &= (CSHORT) ~(MDL_PAGES_LOCKED | MDL_WRITE_OPERATION);
+    let_go(nt, held);
+}
+
+/* ---- Pages of the machine ------------------------------------------------------------------- */
+
+static bool is_in_range(uint64_t pfn, uint64_t lowest, uint64_t highest)
+{
+    return pfn * PAGE_SIZE >= lowest && pfn * PAGE_SIZE + PAGE_SIZE - 1 <= highest;
+}
+
+/*
+ * As many of count pages as lie in the range: pages are taken, and those elsewhere put aside until it is
+ * done, so that what is free in the range is found. Returns how many; they stand first.
+ */
+static uint64_t take_in_range(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
+                              uint64_t *pfns, uint64_t room)
+{
+    uint64_t kept = 0, taken = 0;
+
+    while (kept < count) {
+        uint64_t wanted = min_u64(count - kept, room - taken);
+
+        if (!wanted || !machine_alloc_pages(nt->machine, wanted, pfns + taken))
+            break;
+        for (uint64_t end = taken + wanted; taken < end; taken++) {
+            uint64_t pfn = pfns[taken];
+
+            if (is_in_range(pfn, lowest, highest)) {
+                pfns[taken] = pfns[kept];
+                pfns[kept++] = pfn;
+            }
+        }
+    }
+    if (taken > kept)
+        machine_free_pages(nt->machine, pfns + kept, taken - kept);
+    return kept;
+}
+
+static uint64_t take_contiguous(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
+                                uint64_t *pfns)
+{
+    uint64_t first;
+
+    if (!machine_alloc_contiguous(nt->machine, count, 1, &first))
+        return 0;
+    if (!is_in_range(first, lowest, highest) || !is_in_range(first + count - 1, lowest, highest)) {
+        machine_free_contiguous(nt->machine, first, count);
+        return 0;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        pfns[i] = first + i;
+    return count;
+}
+
+/* The list of these pages, which are then its own. */
+static PMDL list_pages(struct nt *nt, const uint64_t *pfns, uint64_t count)
+{
+    PMDL mdl = create(0, count * PAGE_SIZE);
+    struct nt_held_pages *held;
+
+    if (!mdl)
+        return NULL;
+    held = hold(nt, mdl, count);
+    if (!held) {
+        IoFreeMdl(mdl);
+        return NULL;
+    }
+    held->pfns = base_alloc_array(nt->services, count, sizeof *held->pfns);
+    if (!held->pfns) {
+        let_go(nt, held);
+        IoFreeMdl(mdl);
+        return NULL;
+    }
+    memcpy(held->pfns, pfns, count * sizeof *pfns);
+    memcpy(MmGetMdlPfnArray(mdl), pfns, count * sizeof *pfns);
+    mdl->MdlFlags |= MDL_PAGES_LOCKED;
+    return mdl;
+}
+
+/* SkipBytes says only where to go on looking, and here everything is looked at. */
+static PMDL allocate_pages(uint64_t lowest, uint64_t highest, uint64_t bytes, ULONG flags)
+{
+    struct nt *nt = nt_current();
+    uint64_t count = div_round_up(bytes, PAGE_SIZE), room = count, kept;
+    bool is_contiguous = (flags & MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS) != 0;
+    uint64_t *pfns;
+    PMDL mdl = NULL;
+
+    if (!nt->machine || !count || count > (UINT32_MAX - PAGE_SIZE) / PAGE_SIZE)
+        return NULL;
+    if (lowest || highest < machine_get_config(nt->machine)->ram_bytes - 1)
+        room = max_u64(count, machine_free_page_count(nt->machine));
+    pfns = base_alloc_array(nt->services, room, sizeof *pfns);
+    if (!pfns)
+        return NULL;
+    kept = is_contiguous ? take_contiguous(nt, lowest, highest, count, pfns)
+                         : take_in_range(nt, lowest, highest, count, pfns, room);
+    if (kept && (kept == count || !(flags & MM_ALLOCATE_FULLY_REQUIRED)))
+        mdl = list_pages(nt, pfns, kept);
+    if (kept && !mdl)
+        machine_free_pages(nt->machine, pfns, kept);
+    for (uint64_t i = 0; mdl && !(flags & MM_DONT_ZERO_ALLOCATION) && i < kept; i++)
+        page_store_fill(machine_ram(nt->machine), pfns[i] * PAGE_SIZE, PAGE_SIZE, 0);
+    base_free_array(nt->services, pfns, room, sizeof *pfns);
+    return mdl;
+}
+
+PMDL NTAPI MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High,
+                                   PHYSICAL_ADDRESS Skip, SIZE_T Bytes,
+                                   MEMORY_CACHING_TYPE CacheType, ULONG Flags)
+{
+    nt_require_irql(nt_current(), "MmAllocatePagesForMdlEx", DISPATCH_LEVEL);
+    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
+}
+
+PMDL NTAPI MmAllocatePagesForMdl(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High, PHYSICAL_ADDRESS Skip,
+                                 SIZE_T Bytes)
+{
+    nt_require_irql(nt_current(), "MmAllocatePagesForMdl", DISPATCH_LEVEL);
+    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, 0);
+}
+
+PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High,
+                                       PHYSICAL_ADDRESS Skip, SIZE_T Bytes,
+                                       MEMORY_CACHING_TYPE CacheType, ULONG Node, ULONG Flags)
+{
+    nt_require_irql(nt_current(), "MmAllocateNodePagesForMdlEx", DISPATCH_LEVEL);
+    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
+}
+
+/* The MDL stays, for ExFreePool(). A mapping that the driver forgot would show pages of somebody else. */
+VOID NTAPI MmFreePagesFromMdl(PMDL Mdl)
+{
+    struct nt *nt = nt_current();
+    struct nt_held_pages *held = find_held(nt, Mdl);
+
+    nt_require_irql(nt_current(), "MmFreePagesFromMdl", DISPATCH_LEVEL);
+    if (!held || !held->pfns)
+        KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_NOT_LOCKED, MmGetMdlPfnArray(Mdl)[0], 0, 0);
+    for (uint64_t i = 0; i < held->count; i++) {
+        if (MmGetMdlPfnArray(Mdl)[i] != held->pfns[i])
+            KeBugCheckEx(NT_PFN_LIST_CORRUPT, NT_PFN_LIST_IS_WRONG, MmGetMdlPfnArray(Mdl)[i], 0, 0);
+    }
+    if (Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA)
+        unmap(nt, Mdl->MappedSystemVa, Mdl);
+    Mdl->MdlFlags &= (CSHORT)~MDL_PAGES_LOCKED;
+    let_go(nt, held);
+}
+
+/* ---- Mapped --------------------------------------------------------------------------------- */
+
+PVOID NTAPI MmMapLockedPagesSpecifyCache(PMDL Mdl, KPROCESSOR_MODE Mode,
+                                         MEMORY_CACHING_TYPE CacheType, PVOID Requested,
+                                         ULONG BugChecks, ULONG Priority)
+{
+    struct nt *nt = nt_current();
+    struct nt_mapping *mapping;
+
+    nt_require_irql(nt_current(), "MmMapLockedPagesSpecifyCache", DISPATCH_LEVEL);
+    if (Mode != KernelMode) {
+        nt_report_missing(nt, "MmMapLockedPagesSpecifyCache for user mode");
+        return NULL;
+    }
+    if (!(Mdl->MdlFlags & (MDL_PAGES_LOCKED | MDL_PARTIAL)) ||
+        Mdl->MdlFlags & (MDL_MAPPED_TO_SYSTEM_VA | MDL_SOURCE_IS_NONPAGED_POOL))
+        KeBugCheckEx(NT_SYSTEM_PTE_MISUSE, NT_PTE_NOT_MAPPED, (ULONG_PTR)Mdl,
+                     (ULONG_PTR)Mdl->MappedSystemVa, page_count(Mdl));
+    mapping = nt_map(nt, NT_MAPPING_MDL, MmGetMdlPfnArray(Mdl), page_count(Mdl), Mdl->ByteOffset,
+                     Mdl->ByteCount, Mdl);
+    if (!mapping)
+        return NULL;
+    Mdl->MdlFlags |= MDL_MAPPED_TO_SYSTEM_VA;
+    if (Mdl->MdlFlags & MDL_PARTIAL)
+        Mdl->MdlFlags |= MDL_PARTIAL_HAS_BEEN_MAPPED;
+    Mdl->MappedSystemVa = mapping->address + Mdl->ByteOffset;
+    return Mdl->MappedSystemVa;
+}
+
+PVOID NTAPI MmMapLockedPages(PMDL Mdl, KPROCESSOR_MODE Mode)
+{
+    return MmMapLockedPagesSpecifyCache(Mdl, Mode, MmCached, NULL, TRUE, NormalPagePriority);
+}
+
+VOID NTAPI MmUnmapLockedPages(PVOID Address, PMDL Mdl)
+{
+    struct nt *nt = nt_current();
+
+    nt_require_irql(nt, "MmUnmapLockedPages", DISPATCH_LEVEL);
+    unmap(nt, Address, Mdl);
+}
+
+/* Pages are written as they are: nothing caches them but the processor, which is coherent. */
+NTSTATUS NTAPI MmProtectMdlSystemAddress(PMDL Mdl, ULONG Protect)
+{
+    nt_require_irql(nt_current(), "MmProtectMdlSystemAddress", DISPATCH_LEVEL);
+    return Mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA ? STATUS_SUCCESS : STATUS_INVALID_ADDRESS;
+}
+
+SIZE_T NTAPI MmSizeOfMdl(PVOID Base, SIZE_T Length)
+{
+    return sizeof(MDL) + ADDRESS_AND_SIZE_TO_SPAN_PAGES(Base, Length) * sizeof(PFN_NUMBER);
+}
+
+uint64_t nt_mapping_count(const struct nt *nt, uint64_t *out_bytes)
+{
+    const struct nt_mapping *mapping;
+    uint64_t count = 0;
+
+    *out_bytes = 0;
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        count++;
+        *out_bytes += mapping->bytes;
+    }
+    return count;
+}
+
+uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes)
+{
+    const struct nt_held_pages *held;
+    uint64_t count = 0;
+
+    *out_bytes = 0;
+    list_for_each (held, &nt->held_pages, struct nt_held_pages, link) {
+        count++;
+        *out_bytes += held->count * PAGE_SIZE;
+    }
+    return count;
+}
+
+const struct nt_export nt_mdl_exports[] = {
+    NT_SERVICE(IoAllocateMdl),
+    NT_SERVICE(IoFreeMdl),
+    NT_SERVICE(IoBuildPartialMdl),
+    NT_SERVICE(MmBuildMdlForNonPagedPool),
+    NT_SERVICE(MmProbeAndLockPages),
+    NT_SERVICE(MmUnlockPages),
+    NT_SERVICE(MmAllocatePagesForMdl),
+    NT_SERVICE(MmAllocatePagesForMdlEx),
+    NT_SERVICE(MmAllocateNodePagesForMdlEx),
+    NT_SERVICE(MmFreePagesFromMdl),
+    NT_SERVICE(MmMapLockedPages),
+    NT_SERVICE(MmMapLockedPagesSpecifyCache),
+    NT_SERVICE(MmUnmapLockedPages),
+    NT_SERVICE(MmProtectMdlSystemAddress),
+    NT_SERVICE(MmSizeOfMdl),
+    {0},
+};

@@ -1,0 +1,776 @@
+/*
+ * Trace: one line of an event.
+ *
+ * Fields keep their WDK names, in the order of the structure, as name=value; unnamed unions show
+ * the member that is in force. Before the call a line shows what goes in, after it the status and
+ * what comes out. What has no fields to show (display, diagnostics) is the name and the object.
+ */
+#include "trace/trace_line.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Of an UpdateMonitoredValues; a line is for people. */
+#define TRACE_MOST_MONITORED_VALUES 4u
+
+/* ---- Names ---- */
+
+const char *trace_callback_name(enum trace_callback callback)
+{
+    static const char *const names[] = {
+#define X(function, name) name,
+        TRACE_CALLBACK_LIST(X)
+#undef X
+    };
+
+    return (unsigned)callback < TRACE_CALLBACK_COUNT ? names[callback] : "?";
+}
+
+const char *trace_interrupt_name(unsigned type)
+{
+    switch (type) {
+#define NAME(name)                                                                                 \
+    case DXGK_INTERRUPT_##name:                                                                    \
+        return #name;
+        NAME(DMA_COMPLETED)
+        NAME(DMA_PREEMPTED)
+        NAME(CRTC_VSYNC)
+        NAME(DMA_FAULTED)
+        NAME(DISPLAYONLY_VSYNC)
+        NAME(DISPLAYONLY_PRESENT_PROGRESS)
+        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY)
+        NAME(MICACAST_CHUNK_PROCESSING_COMPLETE)
+        NAME(DMA_PAGE_FAULTED)
+        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY2)
+        NAME(MONITORED_FENCE_SIGNALED)
+        NAME(HWQUEUE_PAGE_FAULTED)
+        NAME(HWCONTEXTLIST_SWITCH_COMPLETED)
+        NAME(PERIODIC_MONITORED_FENCE_SIGNALED)
+        NAME(SCHEDULING_LOG_INTERRUPT)
+        NAME(GPU_ENGINE_TIMEOUT)
+        NAME(SUSPEND_CONTEXT_COMPLETED)
+        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY3)
+        NAME(NATIVE_FENCE_SIGNALED)
+        NAME(GPU_ENGINE_STATE_CHANGE)
+#undef NAME
+    default:
+        return "?";
+    }
+}
+
+const char *trace_query_name(unsigned type)
+{
+    switch (type) {
+#define NAME(name)                                                                                 \
+    case DXGKQAITYPE_##name:                                                                       \
+        return #name;
+        NAME(UMDRIVERPRIVATE)
+        NAME(DRIVERCAPS)
+        NAME(QUERYSEGMENT)
+        NAME(RESERVED)
+        NAME(QUERYSEGMENT2)
+        NAME(QUERYSEGMENT3)
+        NAME(NUMPOWERCOMPONENTS)
+        NAME(POWERCOMPONENTINFO)
+        NAME(PREFERREDGPUNODE)
+        NAME(POWERCOMPONENTPSTATEINFO)
+        NAME(HISTORYBUFFERPRECISION)
+        NAME(QUERYSEGMENT4)
+        NAME(SEGMENTMEMORYSTATE)
+        NAME(GPUMMUCAPS)
+        NAME(PAGETABLELEVELDESC)
+        NAME(PHYSICALADAPTERCAPS)
+        NAME(DISPLAY_DRIVERCAPS_EXTENSION)
+        NAME(INTEGRATED_DISPLAY_DESCRIPTOR)
+        NAME(UEFIFRAMEBUFFERRANGES)
+        NAME(QUERYCOLORIMETRYOVERRIDES)
+        NAME(DISPLAYID_DESCRIPTOR)
+        NAME(FRAMEBUFFERSAVESIZE)
+        NAME(HARDWARERESERVEDRANGES)
+        NAME(INTEGRATED_DISPLAY_DESCRIPTOR2)
+        NAME(NODEPERFDATA)
+        NAME(ADAPTERPERFDATA)
+        NAME(ADAPTERPERFDATA_CAPS)
+        NAME(GPUVERSION)
+        NAME(DEVICE_TYPE_CAPS)
+        NAME(WDDMDEVICECAPS)
+        NAME(GPUPCAPS)
+        NAME(QUERYTARGETGAMMACAPS)
+        NAME(SCANOUT_CAPS)
+        NAME(PHYSICAL_MEMORY_CAPS)
+        NAME(IOMMU_CAPS)
+        NAME(HARDWARERESERVEDRANGES2)
+        NAME(NATIVE_FENCE_CAPS)
+        NAME(USERMODESUBMISSION_CAPS)
+        NAME(DIRTYBITTRACKINGCAPS)
+        NAME(DIRTYBITTRACKINGSEGMENTCAPS)
+        NAME(SCATTER_RESERVE)
+        NAME(QUERYPAGINGBUFFERINFO)
+        NAME(QUERYSEGMENTCOUNT)
+        NAME(QUERYSEGMENT5)
+        NAME(QUERYMMUCOUNT)
+        NAME(QUERYMMUS)
+        NAME(64BITONLYCAPS)
+        NAME(PAGINGPROCESSGPUVASIZE)
+#undef NAME
+    default:
+        return "?";
+    }
+}
+
+/* ---- Submission ---- */
+
+static void put_patch_locations(struct trace_line *line, const DXGKARG_PATCH *arg)
+{
+    UINT start = arg->PatchLocationListSubmissionStart;
+    UINT length = arg->PatchLocationListSubmissionLength;
+
+    trace_put_number(line, "PatchLocationListSubmissionStart", start);
+    trace_put_number(line, "PatchLocationListSubmissionLength", length);
+    if (!arg->pPatchLocationList)
+        return;
+    trace_put(line, " [");
+    for (UINT i = 0; i < length && i < TRACE_ARRAY_SHOWN; i++) {
+        const D3DDDI_PATCHLOCATIONLIST *location = &arg->pPatchLocationList[start + i];
+
+        trace_put(line, "%s%" PRIu32 "+0x%" PRIx32 ">0x%" PRIx32, i ? " " : "",
+                  location->AllocationIndex, location->AllocationOffset, location->PatchOffset);
+    }
+    if (length > TRACE_ARRAY_SHOWN)
+        trace_put(line, " .. #%016" PRIx64,
+                  hash_bytes(&arg->pPatchLocationList[start],
+                             (size_t)length * sizeof *arg->pPatchLocationList, 0));
+    trace_put(line, "]");
+}
+
+static void put_allocation_list(struct trace_line *line, const DXGK_ALLOCATIONLIST *list,
+                                UINT count)
+{
+    trace_put(line, " pAllocationList=[");
+    for (UINT i = 0; list && i < count; i++) {
+        if (i)
+            trace_put(line, " ");
+        trace_put_handle_value(line, TRACE_HANDLE_OPEN, list[i].hDeviceSpecificAllocation);
+        trace_put(line, "%s@%" PRIu32 ":0x%" PRIx64, list[i].WriteOperation ? "w" : "",
+                  (uint32_t)list[i].SegmentId, (uint64_t)list[i].PhysicalAddress.QuadPart);
+    }
+    trace_put(line, "]");
+}
+
+static void put_patch(struct trace_line *line, const DXGKARG_PATCH *arg)
+{
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64 "+%" PRIu32, arg->DmaBufferSegmentId,
+              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart, arg->DmaBufferSize);
+    trace_put(line, " Submission=[%" PRIu32 ",%" PRIu32 ")", arg->DmaBufferSubmissionStartOffset,
+              arg->DmaBufferSubmissionEndOffset);
+    trace_put(line, " PrivateData=[%" PRIu32 ",%" PRIu32 ")/%" PRIu32,
+              arg->DmaBufferPrivateDataSubmissionStartOffset,
+              arg->DmaBufferPrivateDataSubmissionEndOffset, arg->DmaBufferPrivateDataSize);
+    trace_put_number(line, "SubmissionFenceId", arg->SubmissionFenceId);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+    put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
+    put_patch_locations(line, arg);
+}
+
+static void put_submit_command(struct trace_line *line, const DXGKARG_SUBMITCOMMAND *arg)
+{
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64 "+%" PRIu32, arg->DmaBufferSegmentId,
+              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart, arg->DmaBufferSize);
+    trace_put(line, " Submission=[%" PRIu32 ",%" PRIu32 ")", arg->DmaBufferSubmissionStartOffset,
+              arg->DmaBufferSubmissionEndOffset);
+    trace_put(line, " PrivateData=[%" PRIu32 ",%" PRIu32 ")/%" PRIu32,
+              arg->DmaBufferPrivateDataSubmissionStartOffset,
+              arg->DmaBufferPrivateDataSubmissionEndOffset, arg->DmaBufferPrivateDataSize);
+    trace_put_number(line, "SubmissionFenceId", arg->SubmissionFenceId);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+    trace_put_hex(line, "DmaBufferVirtualAddress", arg->DmaBufferVirtualAddress);
+    trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+}
+
+static void put_submit_command_virtual(struct trace_line *line,
+                                       const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put_hex(line, "DmaBufferVirtualAddress", arg->DmaBufferVirtualAddress);
+    trace_put_number(line, "DmaBufferSize", arg->DmaBufferSize);
+    trace_put_number(line, "DmaBufferPrivateDataSize", arg->DmaBufferPrivateDataSize);
+    trace_put_number(line, "DmaBufferUmdPrivateDataSize", arg->DmaBufferUmdPrivateDataSize);
+    trace_put_number(line, "SubmissionFenceId", arg->SubmissionFenceId);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+    trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+}
+
+static void put_render(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_RENDER *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put(line, " written=%" PRId64, event->written);
+        trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+        return;
+    }
+    trace_put_number(line, "CommandLength", arg->CommandLength);
+    trace_put_number(line, "DmaSize", arg->DmaSize);
+    trace_put_number(line, "DmaBufferPrivateDataSize", arg->DmaBufferPrivateDataSize);
+    trace_put_number(line, "PatchLocationListInSize", arg->PatchLocationListInSize);
+    trace_put_number(line, "PatchLocationListOutSize", arg->PatchLocationListOutSize);
+    trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64, arg->DmaBufferSegmentId,
+              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
+}
+
+/* ---- Objects ---- */
+
+static void put_create_allocation(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_CREATEALLOCATION *arg = event->argument;
+
+    if (event->phase == TRACE_BEFORE) {
+        trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+        trace_put_number(line, "NumAllocations", arg->NumAllocations);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+    }
+    if (arg->hResource || arg->Flags.Resource)
+        trace_put_handle(line, "hResource", TRACE_HANDLE_RESOURCE, arg->hResource);
+    trace_put(line, " pAllocationInfo=[");
+    for (UINT i = 0; arg->pAllocationInfo && i < arg->NumAllocations; i++) {
+        const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+
+        trace_put(line, "%s{", i ? " " : "");
+        if (event->phase == TRACE_BEFORE) {
+            trace_put(line, "PrivateDriverDataSize=%" PRIu32 "}", info->PrivateDriverDataSize);
+            continue;
+        }
+        trace_put_handle_value(line, TRACE_HANDLE_ALLOCATION, info->hAllocation);
+        trace_put_number(line, "Alignment", info->Alignment);
+        trace_put_number(line, "Size", info->Size);
+        trace_put_number(line, "PitchAlignedSize", info->PitchAlignedSize);
+        trace_put_hex(line, "HintedBank", info->HintedBank.Value);
+        trace_put_hex(line, "PreferredSegment", info->PreferredSegment.Value);
+        trace_put_hex(line, "SupportedReadSegmentSet", info->SupportedReadSegmentSet);
+        trace_put_hex(line, "SupportedWriteSegmentSet", info->SupportedWriteSegmentSet);
+        trace_put_hex(line, "EvictionSegmentSet", info->EvictionSegmentSet);
+        trace_put_number(line, "PhysicalAdapterIndex", info->PhysicalAdapterIndex);
+        trace_put_hex(line, "Flags", info->Flags.Value);
+        trace_put_number(line, "AllocationPriority", info->AllocationPriority);
+        trace_put(line, "}");
+    }
+    trace_put(line, "]");
+}
+
+static void put_open_allocation(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_OPENALLOCATION *arg = event->argument;
+
+    if (event->phase == TRACE_BEFORE)
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put(line, " pOpenAllocation=[");
+    for (UINT i = 0; arg->pOpenAllocation && i < arg->NumAllocations; i++) {
+        trace_put(line, "%s0x%" PRIx32, i ? " " : "",
+                  (uint32_t)arg->pOpenAllocation[i].hAllocation);
+        if (event->phase == TRACE_BEFORE)
+            continue;
+        trace_put(line, ":");
+        trace_put_handle_value(line, TRACE_HANDLE_OPEN,
+                               arg->pOpenAllocation[i].hDeviceSpecificAllocation);
+    }
+    trace_put(line, "]");
+}
+
+static void put_create_process(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_CREATEPROCESS *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_handle(line, "hKmdProcess", TRACE_HANDLE_PROCESS, arg->hKmdProcess);
+        return;
+    }
+    trace_put_handle(line, "hDxgkProcess", TRACE_HANDLE_OS_PROCESS, arg->hDxgkProcess);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+}
+
+static void put_create_device(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_CREATEDEVICE *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_handle(line, "hDevice", TRACE_HANDLE_DEVICE, arg->hDevice);
+        return;
+    }
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_handle(line, "hKmdProcess", TRACE_HANDLE_PROCESS, arg->hKmdProcess);
+}
+
+static void put_create_context(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_CREATECONTEXT *arg = event->argument;
+    const DXGK_CONTEXTINFO *info = &arg->ContextInfo;
+
+    if (event->phase == TRACE_BEFORE) {
+        trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+        trace_put_hex(line, "EngineAffinity", arg->EngineAffinity);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+        return;
+    }
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put_number(line, "DmaBufferSize", info->DmaBufferSize);
+    trace_put_hex(line, "DmaBufferSegmentSet", info->DmaBufferSegmentSet);
+    trace_put_number(line, "DmaBufferPrivateDataSize", info->DmaBufferPrivateDataSize);
+    trace_put_number(line, "AllocationListSize", info->AllocationListSize);
+    trace_put_number(line, "PatchLocationListSize", info->PatchLocationListSize);
+    trace_put_hex(line, "Caps", info->Caps.Value);
+    trace_put_number(line, "PagingCompanionNodeId", info->PagingCompanionNodeId);
+}
+
+static void put_cpu_host_aperture(struct trace_line *line, const DXGKARG_MAPCPUHOSTAPERTURE *arg)
+{
+    trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+    trace_put_number(line, "SegmentId", arg->SegmentId);
+    trace_put_number(line, "PhysicalAdapterIndex", arg->PhysicalAdapterIndex);
+    trace_put_number(line, "NumberOfPages", arg->NumberOfPages);
+    trace_put(line, " [");
+    for (UINT64 i = 0; i < arg->NumberOfPages && i < TRACE_ARRAY_SHOWN; i++)
+        trace_put(line, "%s%" PRIu32 ">0x%" PRIx64, i ? " " : "", arg->pCpuHostAperturePages[i],
+                  (uint64_t)arg->pMemorySegmentPages[i]);
+    if (arg->NumberOfPages > TRACE_ARRAY_SHOWN)
+        trace_put(line, " .. #%016" PRIx64,
+                  hash_bytes(arg->pMemorySegmentPages,
+                             (size_t)arg->NumberOfPages * sizeof *arg->pMemorySegmentPages, 0));
+    trace_put(line, "]");
+}
+
+/* DDIs whose line is the same before and after the call, or says more only before it. */
+static void put_plain_argument(struct trace_line *line, const struct trace_event *event)
+{
+    const void *argument = event->argument;
+    bool is_after = event->phase == TRACE_AFTER;
+
+    switch ((unsigned)event->ddi) {
+    case MINIPORT_DDI_QueryAdapterInfo: {
+        const DXGKARG_QUERYADAPTERINFO *arg = argument;
+
+        trace_put(line, " Type=%s", trace_query_name((unsigned)arg->Type));
+        if (!is_after) {
+            trace_put_number(line, "InputDataSize", arg->InputDataSize);
+            trace_put_number(line, "OutputDataSize", arg->OutputDataSize);
+        }
+        break;
+    }
+    case MINIPORT_DDI_PreemptCommand: {
+        const DXGKARG_PREEMPTCOMMAND *arg = argument;
+
+        trace_put_number(line, "PreemptionFenceId", arg->PreemptionFenceId);
+        trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+        break;
+    }
+    case MINIPORT_DDI_QueryCurrentFence: {
+        const DXGKARG_QUERYCURRENTFENCE *arg = argument;
+
+        trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+        if (is_after)
+            trace_put_number(line, "CurrentFence", arg->CurrentFence);
+        break;
+    }
+    case MINIPORT_DDI_ResetEngine: {
+        const DXGKARG_RESETENGINE *arg = argument;
+
+        trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+        if (is_after)
+            trace_put_number(line, "LastAbortedFenceId", arg->LastAbortedFenceId);
+        break;
+    }
+    case MINIPORT_DDI_SetRootPageTable: {
+        const DXGKARG_SETROOTPAGETABLE *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+        trace_put_gpu_physical(line, "Address", &arg->Address);
+        trace_put_number(line, "NumEntries", arg->NumEntries);
+        break;
+    }
+    case MINIPORT_DDI_GetRootPageTableSize: {
+        const DXGKARG_GETROOTPAGETABLESIZE *arg = argument;
+
+        trace_put_number(line, "NumberOfPte", arg->NumberOfPte);
+        trace_put_number(line, "PhysicalAdapterIndex", arg->PhysicalAdapterIndex);
+        if (is_after)
+            trace_put_number(line, "bytes", event->values[0]);
+        break;
+    }
+    case MINIPORT_DDI_UnmapCpuHostAperture: {
+        const DXGKARG_UNMAPCPUHOSTAPERTURE *arg = argument;
+
+        trace_put_number(line, "SegmentId", arg->SegmentId);
+        trace_put_number(line, "PhysicalAdapterIndex", arg->PhysicalAdapterIndex);
+        trace_put_number(line, "NumberOfPages", arg->NumberOfPages);
+        break;
+    }
+    case MINIPORT_DDI_AcquireSwizzlingRange: {
+        const DXGKARG_ACQUIRESWIZZLINGRANGE *arg = argument;
+
+        trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+        trace_put_number(line, "PrivateDriverData", arg->PrivateDriverData);
+        trace_put_number(line, "RangeId", arg->RangeId);
+        trace_put_number(line, "SegmentId", arg->SegmentId);
+        trace_put_number(line, "RangeSize", arg->RangeSize);
+        trace_put_hex(line, "CPUTranslatedAddress", (uint64_t)arg->CPUTranslatedAddress.QuadPart);
+        break;
+    }
+    case MINIPORT_DDI_ReleaseSwizzlingRange: {
+        const DXGKARG_RELEASESWIZZLINGRANGE *arg = argument;
+
+        trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+        trace_put_number(line, "PrivateDriverData", arg->PrivateDriverData);
+        trace_put_number(line, "RangeId", arg->RangeId);
+        break;
+    }
+    case MINIPORT_DDI_CreateNativeFence: {
+        const DXGKARG_CREATENATIVEFENCE *arg = argument;
+
+        if (is_after)
+            trace_put_handle(line, "hGlobalNativeFence", TRACE_HANDLE_FENCE,
+                             arg->hGlobalNativeFence);
+        else
+            trace_put_number(line, "Type", (uint64_t)arg->Type);
+        break;
+    }
+    case MINIPORT_DDI_DestroyNativeFence: {
+        const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
+
+        trace_put_handle(line, "hGlobalNativeFence", TRACE_HANDLE_FENCE, arg->hGlobalNativeFence);
+        break;
+    }
+    case MINIPORT_DDI_UpdateMonitoredValues: {
+        const DXGKARG_UPDATEMONITOREDVALUES *arg = argument;
+
+        trace_put_number(line, "NumFences", arg->NumFences);
+        for (UINT i = 0; i < arg->NumFences && i < TRACE_MOST_MONITORED_VALUES; i++) {
+            trace_put_handle(line, "fence", TRACE_HANDLE_FENCE, arg->NativeFenceArray[i]);
+            trace_put_hex(line, "value", arg->UpdatedValueArray[i]);
+        }
+        break;
+    }
+    case MINIPORT_DDI_StartDevice:
+        if (is_after) {
+            trace_put_number(line, "sources", event->values[0]);
+            trace_put_number(line, "children", event->values[1]);
+        }
+        break;
+    case MINIPORT_DDI_SetPowerState:
+        if (!is_after) {
+            trace_put_hex(line, "uid", event->values[0]);
+            trace_put(line, " state=D%" PRIu64, event->values[1] - PowerDeviceD0);
+            trace_put_number(line, "action", event->values[2]);
+        }
+        break;
+    case MINIPORT_DDI_NotifySurpriseRemoval:
+        if (!is_after)
+            trace_put_number(line, "type", event->values[0]);
+        break;
+    case MINIPORT_DDI_InterruptRoutine:
+        trace_put_number(line, is_after ? "ours" : "message", event->values[0]);
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_ddi(struct trace_line *line, const struct trace_event *event)
+{
+    const void *argument = event->argument;
+    bool is_before = event->phase == TRACE_BEFORE;
+
+    switch ((unsigned)event->ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer:
+        trace_put_build_paging_buffer(line, event);
+        break;
+    case MINIPORT_DDI_Render:
+        put_render(line, event);
+        break;
+    case MINIPORT_DDI_Patch:
+        if (is_before)
+            put_patch(line, argument);
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+        if (is_before)
+            put_submit_command(line, argument);
+        break;
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        if (is_before)
+            put_submit_command_virtual(line, argument);
+        break;
+    case MINIPORT_DDI_CreateAllocation:
+        put_create_allocation(line, event);
+        break;
+    case MINIPORT_DDI_DestroyAllocation: {
+        const DXGKARG_DESTROYALLOCATION *arg = argument;
+
+        if (!is_before)
+            break;
+        trace_put_handles(line, "pAllocationList", TRACE_HANDLE_ALLOCATION, arg->pAllocationList,
+                          arg->NumAllocations);
+        trace_put_handle(line, "hResource", TRACE_HANDLE_RESOURCE, arg->hResource);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        break;
+    }
+    case MINIPORT_DDI_OpenAllocation:
+        put_open_allocation(line, event);
+        break;
+    case MINIPORT_DDI_CloseAllocation: {
+        const DXGKARG_CLOSEALLOCATION *arg = argument;
+
+        if (is_before)
+            trace_put_handles(line, "pOpenHandleList", TRACE_HANDLE_OPEN, arg->pOpenHandleList,
+                              arg->NumAllocations);
+        break;
+    }
+    case MINIPORT_DDI_CreateProcess:
+        put_create_process(line, event);
+        break;
+    case MINIPORT_DDI_CreateDevice:
+        put_create_device(line, event);
+        break;
+    case MINIPORT_DDI_CreateContext:
+        put_create_context(line, event);
+        break;
+    case MINIPORT_DDI_MapCpuHostAperture:
+        if (is_before)
+            put_cpu_host_aperture(line, argument);
+        break;
+    default:
+        put_plain_argument(line, event);
+        break;
+    }
+}
+
+/* ---- Callbacks ---- */
+
+static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    trace_put(line, " %s", trace_interrupt_name((unsigned)data->InterruptType));
+    switch ((unsigned)data->InterruptType) {
+    case DXGK_INTERRUPT_DMA_COMPLETED:
+        trace_put_number(line, "SubmissionFenceId", data->DmaCompleted.SubmissionFenceId);
+        trace_put_number(line, "NodeOrdinal", data->DmaCompleted.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->DmaCompleted.EngineOrdinal);
+        break;
+    case DXGK_INTERRUPT_DMA_PREEMPTED:
+        trace_put_number(line, "PreemptionFenceId", data->DmaPreempted.PreemptionFenceId);
+        trace_put_number(line, "LastCompletedFenceId", data->DmaPreempted.LastCompletedFenceId);
+        trace_put_number(line, "NodeOrdinal", data->DmaPreempted.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->DmaPreempted.EngineOrdinal);
+        break;
+    case DXGK_INTERRUPT_DMA_FAULTED:
+        trace_put_number(line, "FaultedFenceId", data->DmaFaulted.FaultedFenceId);
+        trace_put_hex(line, "Status", (uint32_t)data->DmaFaulted.Status);
+        trace_put_number(line, "NodeOrdinal", data->DmaFaulted.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->DmaFaulted.EngineOrdinal);
+        break;
+    case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
+        trace_put_number(line, "FaultedFenceId", data->DmaPageFaulted.FaultedFenceId);
+        trace_put_hex(line, "PageFaultFlags", (uint64_t)data->DmaPageFaulted.PageFaultFlags);
+        trace_put_hex(line, "FaultedVirtualAddress", data->DmaPageFaulted.FaultedVirtualAddress);
+        trace_put_number(line, "NodeOrdinal", data->DmaPageFaulted.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->DmaPageFaulted.EngineOrdinal);
+        trace_put_number(line, "PageTableLevel", data->DmaPageFaulted.PageTableLevel);
+        trace_put_handle(line, "FaultedProcessHandle", TRACE_HANDLE_PROCESS,
+                         data->DmaPageFaulted.FaultedProcessHandle);
+        break;
+    case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
+        trace_put_number(line, "NodeOrdinal", data->MonitoredFenceSignaled.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->MonitoredFenceSignaled.EngineOrdinal);
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_map_context_allocation(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARGCB_MAPCONTEXTALLOCATION *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_hex(line, "address", (uint64_t)(uintptr_t)event->object);
+        return;
+    }
+    trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+    trace_put_hex(line, "BaseAddress", arg->BaseAddress);
+    trace_put_hex(line, "MinimumAddress", arg->MinimumAddress);
+    trace_put_hex(line, "MaximumAddress", arg->MaximumAddress);
+    trace_put_number(line, "OffsetInPages", arg->OffsetInPages);
+    trace_put_number(line, "SizeInPages", arg->SizeInPages);
+    trace_put_hex(line, "Protection", arg->Protection.Value);
+    trace_put_hex(line, "DriverProtection", arg->DriverProtection);
+}
+
+static void put_update_context_allocation(struct trace_line *line,
+                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *arg)
+{
+    trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+    trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+}
+
+static void put_create_context_allocation(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARGCB_CREATECONTEXTALLOCATION *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+        return;
+    }
+    trace_put_hex(line, "ContextAllocationFlags", arg->ContextAllocationFlags.Value);
+    trace_put_handle(line, "hDevice", TRACE_HANDLE_DEVICE, arg->hDevice);
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put_number(line, "Size", arg->Size);
+    trace_put_number(line, "Alignment", arg->Alignment);
+    trace_put_hex(line, "SupportedSegmentSet", arg->SupportedSegmentSet);
+    trace_put_hex(line, "EvictionSegmentSet", arg->EvictionSegmentSet);
+    trace_put_hex(line, "PreferredSegment", arg->PreferredSegment.Value);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+}
+
+static void put_reserve_range(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put_hex(line, "StartVirtualAddress", arg->StartVirtualAddress);
+        return;
+    }
+    trace_put_handle(line, "hDxgkProcess", TRACE_HANDLE_OS_PROCESS, arg->hDxgkProcess);
+    trace_put_number(line, "SizeInBytes", arg->SizeInBytes);
+    trace_put_number(line, "Alignment", arg->Alignment);
+    trace_put_hex(line, "BaseAddress", arg->BaseAddress);
+    trace_put_hex(line, "Flags", arg->Flags);
+}
+
+static void put_callback(struct trace_line *line, const struct trace_event *event)
+{
+    bool is_before = event->phase == TRACE_BEFORE;
+
+    switch (event->callback) {
+    case TRACE_CALLBACK_notify_interrupt:
+        if (is_before)
+            put_interrupt(line, event->argument);
+        break;
+    case TRACE_CALLBACK_map_memory:
+        if (is_before) {
+            trace_put_hex(line, "TranslatedAddress", event->values[0]);
+            trace_put_number(line, "Length", event->values[1]);
+        }
+        break;
+    case TRACE_CALLBACK_read_device_space:
+    case TRACE_CALLBACK_write_device_space: {
+        const struct miniport_space *space = event->argument;
+
+        if (is_before) {
+            trace_put_hex(line, "DataType", space->type);
+            trace_put_hex(line, "Offset", space->offset);
+            trace_put_number(line, "Length", space->length);
+        } else {
+            trace_put_number(line, "done", space->done);
+        }
+        break;
+    }
+    case TRACE_CALLBACK_queue_dpc:
+        if (!is_before)
+            trace_put_number(line, "queued", event->values[0]);
+        break;
+    case TRACE_CALLBACK_synchronize_execution:
+        trace_put_number(line, is_before ? "message" : "result", event->values[0]);
+        break;
+    case TRACE_CALLBACK_get_handle_data: {
+        const DXGKARGCB_GETHANDLEDATA *data = event->argument;
+
+        trace_put_hex(line, "hObject", data->hObject);
+        trace_put_number(line, "Type", (uint64_t)data->Type);
+        trace_put_hex(line, "Flags", data->Flags.Value);
+        if (!is_before)
+            trace_put(line, " %s", event->object ? "found" : "unknown");
+        break;
+    }
+    case TRACE_CALLBACK_reserve_gpu_virtual_address_range:
+        put_reserve_range(line, event);
+        break;
+    case TRACE_CALLBACK_create_context_allocation:
+        put_create_context_allocation(line, event);
+        break;
+    case TRACE_CALLBACK_destroy_context_allocation:
+        if (is_before)
+            trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, event->argument);
+        break;
+    case TRACE_CALLBACK_map_context_allocation:
+        put_map_context_allocation(line, event);
+        break;
+    case TRACE_CALLBACK_update_context_allocation:
+        if (is_before)
+            put_update_context_allocation(line, event->argument);
+        break;
+    case TRACE_CALLBACK_log:
+    case TRACE_CALLBACK_unsupported:
+        if (is_before)
+            trace_put(line, " %s", (const char *)event->argument);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- The line ---- */
+
+/* What the object of a call is, which its DDI says. */
+static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
+{
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_DestroyContext:
+    case MINIPORT_DDI_Render:
+        return TRACE_HANDLE_CONTEXT;
+    case MINIPORT_DDI_DestroyProcess:
+        return TRACE_HANDLE_PROCESS;
+    default:
+        return TRACE_HANDLE_DEVICE;
+    }
+}
+
+size_t trace_event_format(const struct trace_event *event, char *buffer, size_t size)
+{
+    struct trace_line line = {buffer, size, 0, event->handles};
+    const char *name =
+        event->is_callback ? trace_callback_name(event->callback) : miniport_ddi_name(event->ddi);
+
+    if (size)
+        buffer[0] = '\0';
+    for (unsigned i = 0; i < event->depth; i++)
+        trace_put(&line, "  ");
+    trace_put(&line, event->phase == TRACE_BEFORE ? "> %s" : "< %s", name);
+    if (!event->is_callback && event->ddi == MINIPORT_DDI_BuildPagingBuffer) {
+        trace_put(&line, " %s", miniport_operation_name(event->operation));
+        if (event->operation >= MINIPORT_OPERATION_COUNT)
+            trace_put_number(&line, "Operation", event->operation);
+    }
+    if (!event->is_callback && event->object && event->phase == TRACE_BEFORE) {
+        trace_put(&line, " ");
+        trace_put_handle_value(&line, object_kind(event->ddi), event->object);
+    }
+    if (event->phase == TRACE_AFTER)
+        trace_put(&line, " 0x%08" PRIX32, (uint32_t)event->status);
+    if (event->is_callback)
+        put_callback(&line, event);
+    else
+        put_ddi(&line, event);
+    return line.length;
+}

@@ -1,0 +1,243 @@
+/* Trace line: appends to a buffer, and counts on when the buffer is full. */
+#include "trace/trace_line.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * ---- Conversions ----
+ *
+ * A run formats some ten lines a packet, and in its digest are all of them: what the C library's printf
+ * does for each was a tenth of a checked run. The conversions that lines are made of are done here: %s
+ * and %c, %u, %x and %X of 32 and 64 bits, with zeros in front (%08x) or not. A format with any other
+ * goes to vsnprintf() as a whole.
+ */
+
+/* What stands between % and the conversion of a 64-bit number: of PRIu64, without its u. */
+static const char wide[] = PRIu64;
+#define WIDE_CHARACTERS (sizeof wide - 2)
+
+#define NUMBER_BYTES 24u
+
+static void put_text(struct trace_line *line, const char *text, size_t length)
+{
+    size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
+    size_t copied = length < room ? length : room;
+
+    if (line->length < line->size) {
+        memcpy(line->buffer + line->length, text, copied);
+        line->buffer[line->length + copied] = '\0';
+    }
+    line->length += length;
+}
+
+static void put_string(struct trace_line *line, const char *text)
+{
+    put_text(line, text, strlen(text));
+}
+
+/* At least `digits` of them, NUMBER_BYTES at most. */
+static void put_digits(struct trace_line *line, uint64_t value, unsigned base, const char *alphabet,
+                       unsigned digits)
+{
+    char text[NUMBER_BYTES];
+    char *first = text + sizeof text;
+
+    if (base == 16) {
+        for (; value; value >>= 4)
+            *--first = alphabet[value % 16];
+    } else {
+        for (; value; value /= 10)
+            *--first = alphabet[value % 10];
+    }
+    while (first > text && first > text + sizeof text - digits)
+        *--first = '0';
+    put_text(line, first, (size_t)(text + sizeof text - first));
+}
+
+static void put_decimal(struct trace_line *line, uint64_t value)
+{
+    put_digits(line, value, 10, "0123456789", 1);
+}
+
+static void put_hex(struct trace_line *line, uint64_t value)
+{
+    put_digits(line, value, 16, "0123456789abcdef", 1);
+}
+
+/* False, with part of the line put: the format has a conversion that is not known here. */
+static bool put_known(struct trace_line *line, const char *format, va_list arguments)
+{
+    for (;;) {
+        const char *percent = strchr(format, '%');
+        unsigned digits = 1;
+        const char *text;
+        bool is_wide;
+
+        if (!percent) {
+            put_string(line, format);
+            return true;
+        }
+        put_text(line, format, (size_t)(percent - format));
+        format = percent + 1;
+        if (*format == '0') {
+            for (digits = 0; *format >= '0' && *format <= '9'; format++)
+                digits = digits * 10 + (unsigned)(*format - '0');
+            if (digits < 1 || digits > 16)
+                return false;
+        }
+        is_wide = WIDE_CHARACTERS && strncmp(format, wide, WIDE_CHARACTERS) == 0;
+        format += is_wide ? WIDE_CHARACTERS : 0;
+        switch (*format++) {
+        case 's':
+            if (is_wide || digits != 1)
+                return false;
+            text = va_arg(arguments, const char *);
+            put_string(line, text ? text : "(null)");
+            break;
+        case 'c': {
+            char character;
+
+            if (is_wide || digits != 1)
+                return false;
+            character = (char)va_arg(arguments, int);
+            put_text(line, &character, 1);
+            break;
+        }
+        case 'u':
+            put_digits(line,
+                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 10,
+                       "0123456789", digits);
+            break;
+        case 'x':
+            put_digits(line,
+                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 16,
+                       "0123456789abcdef", digits);
+            break;
+        case 'X':
+            put_digits(line,
+                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 16,
+                       "0123456789ABCDEF", digits);
+            break;
+        default:
+            return false;
+        }
+    }
+}
+
+void trace_put(struct trace_line *line, const char *format, ...)
+{
+    size_t start = line->length;
+    va_list arguments;
+    bool is_put;
+
+    va_start(arguments, format);
+    is_put = put_known(line, format, arguments);
+    va_end(arguments);
+    if (!is_put) {
+        size_t room = start < line->size ? line->size - start : 0;
+        int length;
+
+        line->length = start;
+        va_start(arguments, format);
+        length = vsnprintf(room ? line->buffer + start : NULL, room, format, arguments);
+        va_end(arguments);
+        if (length > 0)
+            line->length += (size_t)length;
+    }
+}
+
+/* ---- Fields ---- */
+
+static void put_name(struct trace_line *line, const char *name)
+{
+    put_text(line, " ", 1);
+    put_string(line, name);
+    put_text(line, "=", 1);
+}
+
+void trace_put_number(struct trace_line *line, const char *name, uint64_t value)
+{
+    put_name(line, name);
+    put_decimal(line, value);
+}
+
+void trace_put_hex(struct trace_line *line, const char *name, uint64_t value)
+{
+    put_name(line, name);
+    put_text(line, "0x", 2);
+    put_hex(line, value);
+}
+
+void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,
+                            const void *handle)
+{
+    uint64_t number = line->handles ? trace_handles_number(line->handles, kind, handle) : 0;
+    char letter = (char)kind;
+
+    if (!handle) {
+        put_text(line, "-", 1);
+        return;
+    }
+    put_text(line, &letter, 1);
+    if (number)
+        put_decimal(line, number);
+    else
+        put_text(line, "?", 1);
+}
+
+void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,
+                      const void *handle)
+{
+    put_name(line, name);
+    trace_put_handle_value(line, kind, handle);
+}
+
+void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address)
+{
+    put_name(line, name);
+    put_string(line, address ? "cpu" : "-");
+}
+
+void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl)
+{
+    if (!mdl)
+        trace_put(line, " %s=-", name);
+    else if (!mdl->ByteCount)
+        trace_put(line, " %s={bytes=0}", name);
+    else
+        trace_put(line, " %s={bytes=%" PRIu32 " frame=0x%" PRIx64 "}", name, mdl->ByteCount,
+                  (uint64_t)MmGetMdlPfnArray(mdl)[0]);
+}
+
+void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *adl)
+{
+    trace_put(line, " %s={pages=%" PRIu32, name, adl->PageCount);
+    if (adl->Flags.Contiguous)
+        trace_put(line, " base=0x%" PRIx64 "}", adl->BasePageNumber);
+    else if (adl->PageCount && adl->Pages)
+        trace_put(line, " first=0x%" PRIx64 "}", adl->Pages[0]);
+    else
+        trace_put(line, "}");
+}
+
+void trace_put_gpu_physical(struct trace_line *line, const char *name,
+                            const D3DGPU_PHYSICAL_ADDRESS *address)
+{
+    trace_put(line, " %s=%" PRIu32 ":0x%" PRIx64, name, address->SegmentId, address->SegmentOffset);
+}
+
+void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
+                       const HANDLE *handles, UINT count)
+{
+    trace_put(line, " %s=[", name);
+    for (UINT i = 0; handles && i < count; i++) {
+        if (i)
+            trace_put(line, " ");
+        trace_put_handle_value(line, kind, handles[i]);
+    }
+    trace_put(line, "]");
+}

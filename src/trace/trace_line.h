@@ -1,0 +1,51 @@
+/*
+ * Trace line: the parts that the lines of the trace are made of.
+ *
+ * Place      miniport; used by the files that format events.
+ * Model      A line is the caller's buffer and the length so far, which goes on past its end.
+ *            Fields are " name=value". Nothing here prints a host pointer.
+ */
+#ifndef MINIPORT_TRACE_LINE_H
+#define MINIPORT_TRACE_LINE_H
+
+#include "trace/trace.h"
+#include "trace/trace_handles.h"
+
+/* Arrays show this many elements, and a hash of all if there are more. */
+#define TRACE_ARRAY_SHOWN 4
+
+struct trace_line {
+    char *buffer;
+    size_t size;
+    size_t length; /* in full */
+    struct trace_handles *handles;
+};
+
+__attribute__((format(printf, 2, 3))) void trace_put(struct trace_line *line, const char *format,
+                                                     ...);
+void trace_put_number(struct trace_line *line, const char *name, uint64_t value);
+void trace_put_hex(struct trace_line *line, const char *name, uint64_t value);
+
+/* "a3", "-" for NULL, "a?" without memory for a number. */
+void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,
+                            const void *handle);
+void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,
+                      const void *handle);
+void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
+                       const HANDLE *handles, UINT count);
+
+/* A CPU address is worth no more than its being there: "cpu" or "-". */
+void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address);
+
+/* Bytes and first page frame; pages and first page. */
+void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl);
+void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *adl);
+
+/* "segment:0xoffset". */
+void trace_put_gpu_physical(struct trace_line *line, const char *name,
+                            const D3DGPU_PHYSICAL_ADDRESS *address);
+
+/* The fields of BuildPagingBuffer before and after the call (trace_paging.c). */
+void trace_put_build_paging_buffer(struct trace_line *line, const struct trace_event *event);
+
+#endif

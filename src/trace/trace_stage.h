@@ -1,0 +1,359 @@
+/*
+ * Test stage of the trace layer: a bottom that does what a test tells it, a host at the top, and a sink
+ * that collects lines.
+ *
+ * Place  miniport, tests only: trace_test.c and trace_handles_test.c.
+ */
+#ifndef DRYDOCK_MINIPORT_TRACE_STAGE_H
+#define DRYDOCK_MINIPORT_TRACE_STAGE_H
+
+#include "trace/trace.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- A bottom that does what a test tells it ---- */
+
+static struct {
+    NTSTATUS status;
+    const void *object;
+    const void *argument;
+    UINT written; /* by which BuildPagingBuffer and Render move pDmaBuffer */
+    HANDLE created;
+    struct miniport_host *host;
+    unsigned destroyed_count;
+} bottom_state;
+
+static NTSTATUS note(enum miniport_ddi ddi, const void *object, const void *argument)
+{
+    bottom_state.object = object;
+    bottom_state.argument = argument;
+    switch ((unsigned)ddi) {
+    case MINIPORT_DDI_BuildPagingBuffer: {
+        DXGKARG_BUILDPAGINGBUFFER *arg = (void *)argument;
+
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + bottom_state.written;
+        break;
+    }
+    case MINIPORT_DDI_Render: {
+        DXGKARG_RENDER *arg = (void *)argument;
+
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + bottom_state.written;
+        break;
+    }
+    case MINIPORT_DDI_CreateAllocation: {
+        DXGKARG_CREATEALLOCATION *arg = (void *)argument;
+
+        for (UINT i = 0; i < arg->NumAllocations; i++) {
+            arg->pAllocationInfo[i].hAllocation = (char *)bottom_state.created + i;
+            arg->pAllocationInfo[i].Size = 65536;
+        }
+        break;
+    }
+    case MINIPORT_DDI_OpenAllocation: {
+        const DXGKARG_OPENALLOCATION *arg = argument;
+
+        for (UINT i = 0; i < arg->NumAllocations; i++)
+            arg->pOpenAllocation[i].hDeviceSpecificAllocation = (char *)bottom_state.created + i;
+        break;
+    }
+    case MINIPORT_DDI_CreateProcess:
+        ((DXGKARG_CREATEPROCESS *)argument)->hKmdProcess = bottom_state.created;
+        break;
+    case MINIPORT_DDI_CreateDevice:
+        ((DXGKARG_CREATEDEVICE *)argument)->hDevice = bottom_state.created;
+        break;
+    case MINIPORT_DDI_CreateContext:
+        ((DXGKARG_CREATECONTEXT *)argument)->hContext = bottom_state.created;
+        break;
+    case MINIPORT_DDI_QueryCurrentFence:
+        ((DXGKARG_QUERYCURRENTFENCE *)argument)->CurrentFence = 77;
+        break;
+    default:
+        break;
+    }
+    return bottom_state.status;
+}
+
+#define X(function, ddi, argument)                                                                 \
+    static NTSTATUS bottom_##function(struct miniport *m, HANDLE object, argument arg)             \
+    {                                                                                              \
+        return note(MINIPORT_DDI_##ddi, object, arg);                                              \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi)                                                                           \
+    static NTSTATUS bottom_##function(struct miniport *m, HANDLE object)                           \
+    {                                                                                              \
+        return note(MINIPORT_DDI_##ddi, object, NULL);                                             \
+    }
+MINIPORT_PLAIN_LIST(X)
+#undef X
+
+static SIZE_T bottom_get_root_page_table_size(struct miniport *m, DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    return 4096;
+}
+
+static void bottom_destroy(struct miniport *m)
+{
+    bottom_state.destroyed_count++;
+}
+
+static ULONG bottom_interface_version(struct miniport *m)
+{
+    return DXGKDDI_INTERFACE_VERSION_WDDM2_6;
+}
+
+static void bottom_set_host(struct miniport *m, struct miniport_host *host)
+{
+    bottom_state.host = host;
+}
+
+static bool bottom_has(struct miniport *m, enum miniport_ddi ddi)
+{
+    return ddi == MINIPORT_DDI_Patch;
+}
+
+static NTSTATUS bottom_life(struct miniport *m)
+{
+    return bottom_state.status;
+}
+
+static NTSTATUS bottom_start_device(struct miniport *m, const DXGK_START_INFO *start,
+                                    ULONG *video_present_sources, ULONG *children)
+{
+    *video_present_sources = 1;
+    *children = 2;
+    return bottom_state.status;
+}
+
+static NTSTATUS bottom_set_power_state(struct miniport *m, ULONG device_uid,
+                                       DEVICE_POWER_STATE state, POWER_ACTION action)
+{
+    return bottom_state.status;
+}
+
+static NTSTATUS bottom_notify_surprise_removal(struct miniport *m, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    return bottom_state.status;
+}
+
+/* An interrupt routine as drivers write it: report, queue the DPC. */
+static bool bottom_interrupt(struct miniport *m, ULONG message)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+    struct miniport_host *host = bottom_state.host;
+
+    if (!host)
+        return false;
+    data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED;
+    data.DmaCompleted.SubmissionFenceId = 12;
+    data.DmaCompleted.NodeOrdinal = 1;
+    host->ops->notify_interrupt(host, &data);
+    host->ops->queue_dpc(host);
+    return true;
+}
+
+static void bottom_dpc(struct miniport *m)
+{
+    if (bottom_state.host)
+        bottom_state.host->ops->notify_dpc(bottom_state.host);
+}
+
+static const struct miniport_ops bottom_ops = {
+    .name = "bottom",
+    .destroy = bottom_destroy,
+    .interface_version = bottom_interface_version,
+    .set_host = bottom_set_host,
+    .has = bottom_has,
+    .add_device = bottom_life,
+    .start_device = bottom_start_device,
+    .stop_device = bottom_life,
+    .remove_device = bottom_life,
+    .set_power_state = bottom_set_power_state,
+    .notify_surprise_removal = bottom_notify_surprise_removal,
+    .interrupt = bottom_interrupt,
+    .dpc = bottom_dpc,
+    .get_root_page_table_size = bottom_get_root_page_table_size,
+#define X(function, ddi, argument) .function = bottom_##function,
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) .function = bottom_##function,
+        MINIPORT_PLAIN_LIST(X)
+#undef X
+};
+
+static struct miniport bottom = {&bottom_ops, NULL};
+
+/* ---- A host at the top, and a sink that collects lines ---- */
+
+static NTSTATUS top_get_device_information(struct miniport_host *host, DXGK_DEVICE_INFO *info)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_map_memory(struct miniport_host *host, PHYSICAL_ADDRESS translated,
+                               ULONG length, BOOLEAN in_io_space, BOOLEAN map_to_user_mode,
+                               ULONG cache_type, PVOID *virtual_address)
+{
+    *virtual_address = host;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_unmap_memory(struct miniport_host *host, PVOID virtual_address)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    space->done = space->length / 2;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    space->done = space->length / 4;
+    return STATUS_SUCCESS;
+}
+
+static void top_notify_interrupt(struct miniport_host *host,
+                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+}
+
+static void top_notify_dpc(struct miniport_host *host)
+{
+}
+
+static bool top_queue_dpc(struct miniport_host *host)
+{
+    return true;
+}
+
+static NTSTATUS top_synchronize_execution(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine,
+                                          PVOID context, ULONG message, BOOLEAN *return_value)
+{
+    *return_value = TRUE;
+    return STATUS_SUCCESS;
+}
+
+static PVOID top_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    return data->hObject == 0x40 ? host : NULL;
+}
+
+static NTSTATUS
+top_reserve_gpu_virtual_address_range(struct miniport_host *host, HANDLE process,
+                                      DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    range->StartVirtualAddress = 0x200000;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_create_context_allocation(struct miniport_host *host,
+                                              DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    allocation->hAllocation = host;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS top_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
+{
+    return STATUS_SUCCESS;
+}
+
+static D3DGPU_VIRTUAL_ADDRESS top_map_context_allocation(struct miniport_host *host,
+                                                         const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    return 0x5000;
+}
+
+static NTSTATUS top_update_context_allocation(struct miniport_host *host,
+                                              const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    return STATUS_SUCCESS;
+}
+
+static void top_log(struct miniport_host *host, const char *text)
+{
+}
+
+static void top_unsupported(struct miniport_host *host, const char *callback)
+{
+}
+
+static const struct miniport_host_ops top_ops = {
+#define X(function, name) .function = top_##function,
+    TRACE_CALLBACK_LIST(X)
+#undef X
+};
+
+static struct miniport_host top = {&top_ops};
+
+struct fixture {
+    struct failing_services memory;
+    struct miniport *trace;
+    char text[16384];
+    size_t length;
+    unsigned event_count;
+    uint64_t last_sequence;
+};
+
+static void collect(void *context, const struct trace_event *event)
+{
+    struct fixture *fixture = context;
+    size_t room = sizeof fixture->text - fixture->length;
+    size_t length = trace_event_format(event, fixture->text + fixture->length, room);
+
+    assert_true(length + 2 < room);
+    fixture->length += length;
+    fixture->text[fixture->length++] = '\n';
+    fixture->text[fixture->length] = '\0';
+    fixture->event_count++;
+    if (event->phase == TRACE_BEFORE) {
+        assert_int_equal(event->sequence, fixture->last_sequence + 1);
+        fixture->last_sequence++;
+    }
+}
+
+static void fixture_init(struct fixture *fixture, bool has_sink)
+{
+    struct trace_sink sink = {collect, fixture};
+
+    memset(fixture, 0, sizeof *fixture);
+    memset(&bottom_state, 0, sizeof bottom_state);
+    failing_services_init(&fixture->memory);
+    assert_int_equal(miniport_trace_create(&fixture->memory.services, &bottom, &fixture->trace),
+                     STATUS_SUCCESS);
+    miniport_set_host(fixture->trace, &top);
+    if (has_sink)
+        miniport_trace_set_sink(fixture->trace, &sink);
+}
+
+static void fixture_fini(struct fixture *fixture)
+{
+    miniport_destroy(fixture->trace);
+    assert_int_equal(bottom_state.destroyed_count, 1);
+    assert_int_equal(fixture->memory.live_blocks, 0);
+}
+
+/* The lines since the last call of this. */
+#define assert_lines(fixture, golden)                                                              \
+    do {                                                                                           \
+        assert_string_equal((fixture)->text, golden);                                              \
+        (fixture)->length = 0;                                                                     \
+        (fixture)->text[0] = '\0';                                                                 \
+    } while (0)
+
+#endif

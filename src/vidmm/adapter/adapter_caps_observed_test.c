@@ -1,0 +1,102 @@
+/* Adapter caps as Windows has been seen to ask for them (docs/observed.md). */
+#include "vidmm/rig/test_fake_caps.h"
+
+/* As Windows has been seen to do (docs/observed.md, O2). */
+static void a_driver_that_knows_no_physical_adapters_has_the_nodes_of_its_driver_caps(void **state)
+{
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    make_fake(&fake, WDDM20);
+    fake.failing_type = DXGKQAITYPE_PHYSICALADAPTERCAPS;
+    fake.failing_status = STATUS_NOT_SUPPORTED;
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+    assert_string_equal(failure.text, "");
+    assert_true(caps.has_page_tables);
+    assert_int_equal(caps.node_count, 2);
+    assert_int_equal(caps.paging_node, 1);
+    vidmm_caps_fini(base_services_libc(), &caps);
+
+    fake.driver.MemoryManagementCaps.PagingNode = 2;
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_INVALID_PARAMETER);
+    assert_non_null(strstr(failure.text, "DRIVERCAPS.MemoryManagementCaps.PagingNode"));
+}
+
+/* O3 */
+static void the_room_for_a_physical_adapter_is_that_of_the_version(void **state)
+{
+    static const struct {
+        ULONG version;
+        UINT bytes;
+    } cases[] = {{WDDM20, 20}, {WDDM21, 24}, {WDDM26, 24}, {WDDM29, 32}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+        assert_int_equal(fake.physical_adapter_bytes, cases[i].bytes);
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
+static NTSTATUS mark_context(void *context)
+{
+    struct fake *fake = context;
+
+    fake->order[fake->asked++] = 63;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS refuse_context(void *context)
+{
+    return STATUS_NO_MEMORY;
+}
+
+/* O1, O4 */
+static void what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused(void **state)
+{
+    static const unsigned of_2_0[] = {1, 15, 47, 13, 14, 14, 14, 14, 11, 11, 10, 16};
+    static const unsigned of_1_3[] = {1, 47, 63, 5, 5, 10};
+    struct vidmm_caps_extra extra = {.before_segments = mark_context};
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    extra.context = &fake;
+    make_fake(&fake, WDDM20);
+    assert_int_equal(
+        vidmm_caps_query(&fake.miniport, base_services_libc(), &platform, &extra, &caps, &failure),
+        STATUS_SUCCESS);
+    assert_int_equal(fake.asked, ARRAY_COUNT(of_2_0));
+    assert_memory_equal(fake.order, of_2_0, sizeof of_2_0);
+    vidmm_caps_fini(base_services_libc(), &caps);
+
+    make_fake(&fake, WDDM13);
+    assert_int_equal(
+        vidmm_caps_query(&fake.miniport, base_services_libc(), &platform, &extra, &caps, &failure),
+        STATUS_SUCCESS);
+    assert_int_equal(fake.asked, ARRAY_COUNT(of_1_3));
+    assert_memory_equal(fake.order, of_1_3, sizeof of_1_3);
+    vidmm_caps_fini(base_services_libc(), &caps);
+
+    extra.before_segments = refuse_context;
+    assert_int_equal(
+        vidmm_caps_query(&fake.miniport, base_services_libc(), &platform, &extra, &caps, &failure),
+        STATUS_NO_MEMORY);
+    assert_non_null(strstr(failure.text, "the system's device and context"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_driver_that_knows_no_physical_adapters_has_the_nodes_of_its_driver_caps),
+        cmocka_unit_test(the_room_for_a_physical_adapter_is_that_of_the_version),
+        cmocka_unit_test(what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* Page tables that leave and come back, and what moves so that others fit in one piece. GpuMmu. */
+#include "vidmm/rig/test_rig_run.h"
+
+#define MODELS 2 /* whose page tables are in local memory */
+
+static void make_physical(struct rig *rig, uint64_t pages, struct rig_object *object)
+{
+    const struct rig_request request = {
+        .bytes = pages * PAGE_BYTES, .preferred = {1}, .is_physical = true};
+
+    assert_int_equal(rig_try_object(rig, rig->device, &request, object), STATUS_SUCCESS);
+}
+
+/* Maps the object at the address too. */
+static void map_at(struct rig *rig, struct rig_object *object, uint64_t va)
+{
+    uint64_t got;
+
+    assert_int_equal(vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES, va, 0, 0,
+                                      NULL, NULL, &got),
+                     STATUS_SUCCESS);
+    rig_drain(rig);
+}
+
+static NTSTATUS try_resident(struct rig *rig, struct rig_object *object)
+{
+    struct rig_done done = {0};
+    uint64_t fence;
+    NTSTATUS status =
+        vidmm_make_resident(rig->device, 1, &object->allocation, rig_done, &done, &fence);
+
+    if (status != STATUS_PENDING)
+        return status;
+    while (rig_step_machine(rig))
+        assert_true(vidmm_check(rig->vidmm));
+    rig_drain(rig);
+    assert_int_equal(done.calls, 1);
+    if (NT_SUCCESS(done.status))
+        object->references++;
+    return done.status;
+}
+
+static uint64_t longest_run(struct rig *rig)
+{
+    return page_allocator_longest_free_run(&rig->vidmm->segments[0].pages);
+}
+
+static uint64_t free_pages(struct rig *rig)
+{
+    return page_allocator_free_count(&rig->vidmm->segments[0].pages);
+}
+
+static void tables_that_hold_nothing_leave_for_others_and_come_back(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object used, large;
+        const struct vidmm_statistics *statistics = vidmm_statistics(rig->vidmm);
+        uint64_t tables, all;
+
+        all = free_pages(rig);
+        rig_object(rig, 8, 1, &used);
+        rig_map(rig, &used);
+        for (unsigned i = 1; i <= 4; i++)
+            map_at(rig, &used, i * 64 * MiB);
+        rig_make_resident(rig, &used);
+        rig_gpu(rig, &used, 8);
+        rig_evict(rig, &used);
+        tables = statistics->page_table_count;
+
+        /* Everything but the root, which stays, and what is pinned. */
+        rig_object(rig, all - 1, 1, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_true(statistics->evicted_tables >= 5);
+        assert_int_equal(statistics->page_table_count, tables - statistics->evicted_tables);
+        assert_int_equal(statistics->compactions, 0);
+        rig_evict(rig, &large);
+
+        rig_make_resident(rig, &used);
+        assert_int_equal(statistics->page_table_count, tables);
+        rig_gpu(rig, &used, 8);
+        rig_evict(rig, &used);
+        rig_cpu(rig, &used, false);
+        rig_destroy_object(rig, &used);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+/* An address is given up, and another one taken, while its tables are out. */
+static void what_is_unmapped_while_its_tables_are_out_needs_none(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done = {0};
+        struct rig_object used, large;
+        uint64_t all = free_pages(rig);
+
+        rig_object(rig, 8, 1, &used);
+        rig_map(rig, &used);
+        map_at(rig, &used, 64 * MiB);
+        rig_object(rig, all - 1, 1, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_true(vidmm_statistics(rig->vidmm)->evicted_tables > 0);
+        rig_evict(rig, &large);
+        assert_int_equal(vidmm_unmap_gpu_va(rig->process, 64 * MiB, rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(done.calls, 1);
+        map_at(rig, &used, 128 * MiB);
+        rig_make_resident(rig, &used);
+        rig_gpu(rig, &used, 8);
+        rig_evict(rig, &used);
+        rig_destroy_object(rig, &used);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+/* 'held', with its tables, lies in the middle of what is free when the filler is out. */
+static void put_in_the_middle(struct rig *rig, struct rig_object *held, struct rig_object *filler)
+{
+    rig_object(rig, 100, 1, filler);
+    rig_make_resident(rig, filler);
+    make_physical(rig, 5, held);
+    rig_make_resident(rig, held);
+    rig_map(rig, held);
+    map_at(rig, held, 64 * MiB);
+    rig_gpu(rig, held, 8);
+    rig_evict(rig, filler);
+}
+
+static void what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        const struct vidmm_statistics *statistics = vidmm_statistics(rig->vidmm);
+        struct rig_object held, filler, large;
+        uint64_t offset, before, pieces;
+
+        put_in_the_middle(rig, &held, &filler);
+        before = segment_page_offset(held.allocation, 0);
+        pieces = max_u64(longest_run(rig), 100);
+        make_physical(rig, pieces + 8, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_int_equal(segment_run(large.allocation, 0, &offset), pieces + 8);
+        assert_int_equal(statistics->compactions, 1);
+        assert_true(statistics->moved_tables > 0);
+        assert_true(segment_page_offset(held.allocation, 0) != before);
+        assert_int_equal(rig->eviction_count, 1); /* the filler */
+        assert_true(vidmm_allocation_is_resident(held.allocation));
+        rig_gpu(rig, &held, 8);
+        rig_evict(rig, &large);
+        rig_make_resident(rig, &filler);
+        rig_evict(rig, &filler);
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+static void what_is_locked_stays_where_it_is(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object held, filler, large;
+        uint64_t before;
+
+        put_in_the_middle(rig, &held, &filler);
+        rig_lock(rig, &held);
+        before = segment_page_offset(held.allocation, 0);
+        make_physical(rig, free_pages(rig) + 100 - 20, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_int_equal(segment_page_offset(held.allocation, 0), before);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 0);
+        rig_touch_locked(rig, &held, true);
+        vidmm_unlock(held.allocation);
+        rig_gpu(rig, &held, 8);
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+/* Work that is submitted meanwhile waits, and then sees everything where it is. */
+static void work_submitted_while_things_move_waits(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done = {0}, resident = {0};
+        struct rig_object held, filler, large, *objects[1] = {&held};
+        uint64_t fence;
+
+        put_in_the_middle(rig, &held, &filler);
+        make_physical(rig, max_u64(longest_run(rig), 100) + 8, &large);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &large.allocation, rig_done, &resident, &fence),
+            STATUS_PENDING);
+        while (!vidmm_statistics(rig->vidmm)->compactions)
+            assert_true(rig_step_machine(rig));
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &done),
+                         STATUS_SUCCESS);
+        assert_true(rig->vidmm->compaction.is_under_way);
+        rig_drain(rig);
+        assert_true(done.calls == 1 && NT_SUCCESS(done.status));
+        assert_true(resident.calls == 1 && NT_SUCCESS(resident.status));
+        large.references = 1;
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+/* Where the address leads; 0: nowhere. */
+static uint64_t physical_page(struct rig *rig, uint64_t va)
+{
+    D3DGPU_PHYSICAL_ADDRESS root = {0};
+    uint64_t offset, entry_count;
+    unsigned segment;
+    DXGK_PTE entry;
+
+    assert_true(vidmm_process_root(rig->process, &segment, &offset, &entry_count));
+    root.SegmentId = segment;
+    root.SegmentOffset = offset;
+    entry = rig_walk(rig, root, va);
+    return entry.Valid ? entry.PageAddress : 0;
+}
+
+static void tables_of_physical_pages_move_with_what_is_recorded_of_them(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object filler, large;
+        struct rig_done done = {0};
+        const struct page_table *table;
+        uint64_t page;
+
+        rig_object(rig, 100, 1, &filler);
+        rig_make_resident(rig, &filler);
+        assert_int_equal(vidmm_map_physical(rig->process, 64 * MiB + PAGE_BYTES, 0, RIG_FIRST_PAGE,
+                                            3, 0, rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(vidmm_unmap_physical(rig->process, 64 * MiB + 2 * PAGE_BYTES, PAGE_BYTES,
+                                              rig_done, &done),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        rig_evict(rig, &filler);
+        table = page_table_find(&rig->process->space, 64 * MiB);
+        page = table->memory.first_page;
+        make_physical(rig, max_u64(longest_run(rig), 100) + 3, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+        assert_ptr_equal(page_table_find(&rig->process->space, 64 * MiB), table);
+        assert_true(table->memory.first_page != page);
+        assert_int_equal(physical_page(rig, 64 * MiB), 0);
+        assert_int_equal(physical_page(rig, 64 * MiB + PAGE_BYTES), RIG_FIRST_PAGE);
+        assert_int_equal(physical_page(rig, 64 * MiB + 2 * PAGE_BYTES), 0);
+        assert_int_equal(physical_page(rig, 64 * MiB + 3 * PAGE_BYTES), RIG_FIRST_PAGE + 2);
+        assert_int_equal(physical_page(rig, 64 * MiB + 4 * PAGE_BYTES), 0);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+static void tables_of_physical_pages_do_not_leave(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object large;
+        struct rig_done done = {0};
+        uint64_t all = free_pages(rig);
+        struct page_table *table;
+        uint64_t page;
+
+        assert_int_equal(
+            vidmm_map_physical(rig->process, 64 * MiB, 0, RIG_FIRST_PAGE, 1, 0, rig_done, &done),
+            STATUS_SUCCESS);
+        rig_drain(rig);
+        table = page_table_find(&rig->process->space, 64 * MiB);
+        page = table->memory.first_page;
+        rig_object(rig, all, 1, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_ptr_equal(page_table_find(&rig->process->space, 64 * MiB), table);
+        assert_int_equal(table->memory.first_page, page);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
+/* Whatever memory the host refuses: the request fails or succeeds, and everything is as it was. */
+static void every_nth_allocation_failure_leaves_it_whole(void **state)
+{
+    bool has_failed = true;
+
+    for (uint64_t n = 1; has_failed; n++) {
+        struct rig_config config = rig_model(1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object held, filler, large;
+        NTSTATUS status;
+
+        put_in_the_middle(rig, &held, &filler);
+        make_physical(rig, max_u64(longest_run(rig), 100) + 8, &large);
+        failing_services_fail_at(&rig->memory, n);
+        status = try_resident(rig, &large);
+        has_failed = rig->memory.has_failed;
+        failing_services_fail_at(&rig->memory, 0);
+        assert_true(has_failed || status == STATUS_SUCCESS);
+        assert_true(vidmm_check(rig->vidmm));
+        rig_gpu(rig, &held, 8);
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+        assert_true(n < 200);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
+        cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
+        cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
+        cmocka_unit_test(what_is_locked_stays_where_it_is),
+        cmocka_unit_test(work_submitted_while_things_move_waits),
+        cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),
+        cmocka_unit_test(tables_of_physical_pages_do_not_leave),
+        cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/compaction", tests, NULL, NULL);
+}

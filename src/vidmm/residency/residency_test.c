@@ -1,0 +1,490 @@
+/* Residency: requests, who leaves first, what waits for whom, locks, the end of things in use. */
+#include "vidmm/rig/test_rig_run.h"
+
+/* Both used by one submission, which may fail; GpuMmu: both made resident, and given up again. */
+static void rig_together(struct rig *rig, struct rig_object **objects, unsigned count,
+                         struct rig_done *done)
+{
+    struct vidmm_allocation *allocations[2];
+    uint64_t fence;
+
+    assert_true(count <= 2);
+    *done = (struct rig_done){0};
+    for (unsigned i = 0; i < count; i++)
+        allocations[i] = objects[i]->allocation;
+    if (rig->config.is_virtual)
+        assert_int_equal(
+            vidmm_make_resident(rig->device, count, allocations, rig_done, done, &fence),
+            STATUS_PENDING);
+    else
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, count, 4, rig_done, done),
+                         STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(done->calls, 1);
+    if (rig->config.is_virtual && NT_SUCCESS(done->status))
+        vidmm_evict(rig->device, count, allocations);
+}
+
+/* ---- Requests (GpuMmu) ---- */
+
+static void make_resident_succeeds_at_once_pends_or_fails_with_sizes(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done done = {0};
+    struct rig_object small, large, huge;
+    struct vidmm_allocation *both[2];
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config); /* 256 pages */
+    rig_object(rig, 100, 1, &small);
+    rig_object(rig, 200, 1, &large);
+    rig_object(rig, 257, 1, &huge);
+    both[0] = small.allocation;
+    both[1] = large.allocation;
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, both, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    assert_int_equal(fence, 1);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 1);
+    assert_int_equal(vidmm_make_resident(rig->device, 1, both, rig_done, &done, &fence),
+                     STATUS_SUCCESS);
+    assert_true(fence == 0 && done.calls == 1);
+
+    assert_int_equal(vidmm_make_resident(rig->device, 2, both, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 2);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(done.needed, 300 * PAGE_BYTES);
+    assert_int_equal(done.available, 256 * PAGE_BYTES);
+    assert_int_equal(small.allocation->holds, 2); /* its references of before, and no more */
+    assert_int_equal(large.allocation->holds, 0);
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 3);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(done.needed, 257 * PAGE_BYTES);
+    small.references = 2;
+    rig_destroy_object(rig, &small);
+    rig_destroy_object(rig, &large);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+static void a_device_whose_residency_must_succeed_is_in_error_when_it_does_not(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done done = {0};
+    struct rig_object small, huge, *objects[1] = {&small};
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config); /* 256 pages */
+    rig_object(rig, 100, 1, &small);
+    rig_object(rig, 257, 1, &huge);
+    rig_map(rig, &small);
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &small.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_SUCCESS);
+    assert_false(vidmm_device_is_in_error(rig->device));
+    small.references = 1;
+
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+                     STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_false(vidmm_device_is_in_error(rig->device));
+
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_true(vidmm_device_is_in_error(rig->device));
+    assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 4, rig_done, &done),
+                     STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    vidmm_device_clear_error(rig->device);
+
+    failing_services_fail_at(&rig->memory, 1);
+    assert_int_equal(
+        vidmm_make_resident_or_fail(rig->device, 1, &huge.allocation, rig_done, &done, &fence),
+        STATUS_NO_MEMORY);
+    assert_true(vidmm_device_is_in_error(rig->device));
+    vidmm_device_clear_error(rig->device);
+    rig_gpu(rig, &small, 4);
+    rig_destroy_object(rig, &small);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+static void the_least_recently_used_of_the_lowest_priority_leaves_first(void **state)
+{
+    struct rig_config config = rig_model(2);
+    static const uint32_t priorities[] = {0x78000000, 0x50000000, 0x78000000, 0x50000000};
+    static const unsigned order[] = {1, 3, 2, 0};
+    struct rig_object objects[4], more[4];
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < 4; i++) {
+        struct rig_request request = {
+            .bytes = 64 * PAGE_BYTES, .preferred = {1}, .priority = priorities[i]};
+
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]), STATUS_SUCCESS);
+        rig_make_resident(rig, &objects[i]);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        rig_evict(rig, &objects[i]);
+    rig_make_resident(rig, &objects[0]); /* used again: behind the third */
+    rig_evict(rig, &objects[0]);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_object(rig, 64, 1, &more[i]);
+        rig_make_resident(rig, &more[i]);
+        assert_int_equal(rig->eviction_count, i + 1);
+        assert_ptr_equal(rig->last_evicted, objects[order[i]].allocation);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        rig_destroy_object(rig, &objects[i]);
+        rig_destroy_object(rig, &more[i]);
+    }
+    rig_free(rig);
+}
+
+static void what_work_in_flight_may_use_stays(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_done used = {0}, resident = {0};
+        struct rig_object first, second, *objects[1] = {&first};
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        rig_object(rig, 200, 1, &first);
+        rig_object(rig, 200, 1, &second);
+        rig_map(rig, &first);
+        rig_make_resident(rig, &first);
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &used),
+                         STATUS_SUCCESS);
+        assert_int_equal(vidmm_lock(first.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+        rig_evict(rig, &first);
+        assert_int_equal(vidmm_lock(first.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &second.allocation, rig_done, &resident, &fence),
+            STATUS_PENDING);
+        assert_int_equal(rig->eviction_count, 0);
+        assert_true(list_is_empty(&rig->queued[1])); /* no paging */
+        rig_drain(rig);
+        assert_true(used.calls == 1 && resident.calls == 1 && rig->eviction_count == 1);
+        assert_false(vidmm_allocation_is_resident(first.allocation));
+        rig_cpu(rig, &first, false);
+        second.references = 1;
+        rig_destroy_object(rig, &first);
+        rig_destroy_object(rig, &second);
+        rig_free(rig);
+    }
+}
+
+static void a_destroyed_allocation_goes_when_its_work_and_its_references_have(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        struct rig_done done = {0};
+        struct rig_object object, *objects[1] = {&object};
+
+        rig_object(rig, 70, 1, &object);
+        rig_map(rig, &object);
+        rig_make_resident(rig, &object);
+        assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &done),
+                         STATUS_SUCCESS);
+        vidmm_allocation_destroy(object.allocation);
+        while (rig_step_machine(rig))
+            ;
+        assert_true(done.calls == 1 && rig->live_handles == 2);
+        assert_false(vidmm_is_idle(rig->vidmm));
+        assert_true(vidmm_check(rig->vidmm));
+        vidmm_evict(rig->device, 1, &object.allocation);
+        rig_drain(rig);
+        assert_int_equal(rig->live_handles, 0);
+        rig_free(rig);
+    }
+}
+
+static void what_is_destroyed_is_refused(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct rig_object object;
+    uint64_t value;
+
+    rig_object(rig, 8, 1, &object);
+    rig_make_resident(rig, &object);
+    vidmm_allocation_destroy(object.allocation);
+    assert_int_equal(vidmm_lock(object.allocation), STATUS_INVALID_HANDLE);
+    assert_int_equal(vidmm_make_resident(rig->device, 1, &object.allocation, NULL, NULL, &value),
+                     STATUS_INVALID_HANDLE);
+    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES, 0, 0, 0, NULL,
+                                      NULL, &value),
+                     STATUS_INVALID_HANDLE);
+    vidmm_evict(rig->device, 1, &object.allocation);
+    rig_free(rig);
+}
+
+static void a_loser_that_was_destroyed_is_not_evicted_once_more(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_done busy = {0}, lost = {0}, won = {0};
+    struct rig_object used, loser, huge, wanted, *objects[1] = {&used};
+    struct vidmm_allocation *list[2];
+    struct rig *rig;
+    uint64_t fence;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config);
+    rig_object(rig, 50, 1, &used);
+    rig_object(rig, 100, 1, &loser);
+    rig_object(rig, 257, 1, &huge);
+    rig_object(rig, 200, 1, &wanted);
+    rig_map(rig, &used);
+    rig_make_resident(rig, &used);
+    list[0] = loser.allocation;
+    list[1] = huge.allocation;
+    assert_int_equal(vidmm_make_resident(rig->device, 2, list, rig_done, &lost, &fence),
+                     STATUS_PENDING);
+    vidmm_allocation_destroy(loser.allocation);
+    rig_drain(rig);
+    assert_int_equal(lost.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(rig_gpu_in(rig, rig->context, objects, 1, 8, rig_done, &busy), STATUS_SUCCESS);
+    rig_destroy_object(rig, &used);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &wanted.allocation, rig_done, &won, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(won.status, STATUS_SUCCESS);
+    assert_int_equal(rig->eviction_count, 0);
+    wanted.references = 1;
+    rig_destroy_object(rig, &wanted);
+    rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+static void what_dies_with_a_failed_request_is_no_victim_of_the_next(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_done lost = {0}, won = {0};
+        struct rig_object loser, large, next, *list[2] = {&loser, &large}, *one[1] = {&next};
+        struct vidmm_allocation *both[2];
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config); /* 256 pages */
+        rig_object(rig, 150, 1, &loser);
+        rig_object(rig, 200, 1, &large);
+        rig_object(rig, 150, 1, &next);
+        both[0] = loser.allocation;
+        both[1] = large.allocation;
+        if (config.is_virtual) {
+            assert_int_equal(vidmm_make_resident(rig->device, 2, both, rig_done, &lost, &fence),
+                             STATUS_PENDING);
+            assert_int_equal(
+                vidmm_make_resident(rig->device, 1, &next.allocation, rig_done, &won, &fence),
+                STATUS_PENDING);
+            next.references = 1;
+        } else {
+            assert_int_equal(rig_gpu_in(rig, rig->context, list, 2, 4, rig_done, &lost),
+                             STATUS_SUCCESS);
+            assert_int_equal(rig_gpu_in(rig, rig->context, one, 1, 4, rig_done, &won),
+                             STATUS_SUCCESS);
+        }
+        vidmm_allocation_destroy(loser.allocation);
+        rig_drain(rig);
+        assert_int_equal(lost.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_true(won.calls == 1 && won.status == STATUS_SUCCESS);
+        assert_int_equal(rig->eviction_count, 0);
+        rig_destroy_object(rig, &large);
+        rig_destroy_object(rig, &next);
+        rig_free(rig);
+    }
+}
+
+static void what_is_reached_by_address_is_aligned_and_in_one_piece(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_object objects[4];
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        for (unsigned i = 0; i < 4; i++) {
+            struct rig_request request = {.bytes = (3 + i) * PAGE_BYTES,
+                                          .preferred = {1},
+                                          .is_physical = true,
+                                          .alignment = 16 * PAGE_BYTES};
+            struct vidmm_allocation *allocation;
+            uint64_t offset;
+
+            assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]),
+                             STATUS_SUCCESS);
+            allocation = objects[i].allocation;
+            if (config.is_virtual)
+                rig_make_resident(rig, &objects[i]);
+            else
+                rig_gpu(rig, &objects[i], 4);
+            assert_int_equal(segment_run(allocation, 0, &offset), 3 + i);
+            assert_int_equal(offset % (16 * PAGE_BYTES), 0);
+        }
+        for (unsigned i = 0; i < 4; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
+/* What it still holds of its own lies between two pieces that are both too small. */
+static void a_request_that_fits_in_pieces_only_starts_over(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        static const uint64_t pages[] = {100, 40, 180, 217};
+        struct rig_object objects[4];
+        struct rig_object *together[2], *too_much[2];
+        struct rig_done done = {0};
+        struct rig *rig;
+        uint64_t offset;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config); /* 256 pages */
+        for (unsigned i = 0; i < 4; i++) {
+            struct rig_request request = {
+                .bytes = pages[i] * PAGE_BYTES, .preferred = {1}, .is_physical = true};
+
+            assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]),
+                             STATUS_SUCCESS);
+            if (config.is_virtual)
+                rig_map(rig, &objects[i]);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            if (config.is_virtual)
+                rig_make_resident(rig, &objects[i]);
+            rig_gpu(rig, &objects[i], 4);
+            if (config.is_virtual)
+                rig_evict(rig, &objects[i]);
+        }
+        segment_run(objects[1].allocation, 0, &offset);
+        assert_int_equal(offset, 100 * PAGE_BYTES);
+
+        together[0] = &objects[1];
+        together[1] = &objects[2];
+        rig_together(rig, together, 2, &done);
+        assert_int_equal(done.status, STATUS_SUCCESS);
+        assert_int_equal(rig->eviction_count, 2);
+        assert_int_equal(segment_run(objects[2].allocation, 0, &offset), 180);
+        rig_cpu(rig, &objects[1], false);
+
+        /* What does not fit by size either fails as before, and nothing of its own leaves. */
+        too_much[0] = &objects[1];
+        too_much[1] = &objects[3];
+        rig_together(rig, too_much, 2, &done);
+        assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_true(vidmm_allocation_is_resident(objects[1].allocation));
+        for (unsigned i = 0; i < 4; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
+/* ---- Locks ---- */
+
+static void a_lock_keeps_content_where_the_cpu_sees_it(void **state)
+{
+    for (unsigned hidden = 0; hidden < 2; hidden++) {
+        struct rig_config config = rig_model(2);
+        struct rig_object object;
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        config.memory_segments = 2;
+        config.hides_segment[1] = hidden;
+        rig = rig_create(&config);
+        rig_object(rig, 20, 2, &object);
+        rig_cpu(rig, &object, true); /* without content and place */
+        rig_make_resident(rig, &object);
+        assert_int_equal(vidmm_lock(object.allocation),
+                         hidden ? STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION : STATUS_SUCCESS);
+        if (!hidden) {
+            assert_int_equal(vidmm_locked_page_address(object.allocation, 3) >> 40, 0x12);
+            rig_touch_locked(rig, &object, true);
+            vidmm_unlock(object.allocation);
+        }
+        rig_evict(rig, &object);
+        assert_int_equal(vidmm_lock(object.allocation),
+                         hidden ? STATUS_GRAPHICS_ALLOCATION_BUSY : STATUS_SUCCESS);
+        if (hidden) {
+            assert_int_equal(vidmm_lock(object.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+            rig_drain(rig);
+            assert_false(vidmm_allocation_is_resident(object.allocation));
+            assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS);
+        }
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS); /* locks nest */
+        rig_touch_locked(rig, &object, true);
+        vidmm_unlock(object.allocation);
+        rig_touch_locked(rig, &object, true);
+        vidmm_unlock(object.allocation);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
+static void what_is_locked_outside_its_segment_cannot_enter(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig *rig = rig_create(&config);
+    struct rig_done done = {0};
+    struct rig_object object;
+    uint64_t fence;
+
+    rig_object(rig, 20, 1, &object);
+    rig_lock(rig, &object);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    rig_drain(rig);
+    assert_int_equal(done.status, STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION);
+    vidmm_unlock(object.allocation);
+    rig_make_resident(rig, &object);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
+        cmocka_unit_test(a_device_whose_residency_must_succeed_is_in_error_when_it_does_not),
+        cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
+        cmocka_unit_test(what_work_in_flight_may_use_stays),
+        cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
+        cmocka_unit_test(what_is_destroyed_is_refused),
+        cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
+        cmocka_unit_test(what_dies_with_a_failed_request_is_no_victim_of_the_next),
+        cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
+        cmocka_unit_test(a_request_that_fits_in_pieces_only_starts_over),
+        cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
+        cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/residency", tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/*
+ * Idle updates: operations that must have the GPU, or an address space of it, for themselves.
+ *
+ * The first kind are those of drivers whose page tables may not change while the GPU uses them
+ * (PageTableUpdateRequireAddressSpaceIdle).
+ *
+ * The first operation on tables of a process, or on what is cached of them, holds the contexts of the
+ * process and waits until they are quiet; they go on when everything that was built has retired.
+ * The paging process is not concerned: its tables are used by the buffers that change them.
+ *
+ * The others are all that move an allocation with SynchronousPaging: in the same way they hold and wait
+ * for the contexts of every process, and for switches to the null context, which are submissions as well
+ * (ALLOC-015).
+ *
+ * Source     contract.md PT-036, TLB-003, ALLOC-015.
+ */
+#include "vidmm/tables/null_context.h"
+#include "vidmm/private.h"
+
+static struct vidmm_process *find_process(const struct vidmm *vidmm, HANDLE driver_process)
+{
+    struct vidmm_process *process;
+
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        if (process->space.driver_process == driver_process)
+            return process;
+    }
+    return NULL;
+}
+
+/* Whose tables the operation is about; NULL: nobody's that has contexts. */
+static struct vidmm_process *concerned(const struct vidmm *vidmm,
+                                       const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    switch ((unsigned)args->Operation) {
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        return find_process(vidmm, args->UpdatePageTable.hProcess);
+    case DXGK_OPERATION_FLUSH_TLB:
+        return find_process(vidmm, args->FlushTlb.hProcess);
+    default:
+        return NULL;
+    }
+}
+
+static bool process_is_quiet(struct vidmm_process *process)
+{
+    if (!process->space.is_held_for_updates) {
+        process->space.is_held_for_updates = true;
+        process->vidmm->held_for_updates++;
+        space_hold(&process->space);
+    }
+    return space_is_quiet(&process->space);
+}
+
+static bool moves_synchronous_one(const struct job *job)
+{
+    return (job->ops == &physical_enter_ops || job->ops == &physical_leave_ops ||
+            job->ops == &physical_move_ops || job->ops == &physical_drop_ops ||
+            job->ops == &physical_die_ops) &&
+           container_of(job, struct vidmm_allocation, job)->is_synchronous;
+}
+
+bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
+                         const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm_process *process;
+    bool is_quiet;
+
+    if (moves_synchronous_one(job)) {
+        is_quiet = null_contexts_hold(vidmm);
+        list_for_each (process, &vidmm->processes, struct vidmm_process, link)
+            is_quiet = process_is_quiet(process) && is_quiet;
+        return is_quiet;
+    }
+    if (!vidmm->caps.update_requires_idle)
+        return true;
+    process = concerned(vidmm, args);
+    return !process || process_is_quiet(process);
+}
+
+void idle_updates_end(struct vidmm *vidmm)
+{
+    struct vidmm_process *process;
+
+    if (!vidmm->held_for_updates)
+        return;
+    null_contexts_release(vidmm);
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        if (!process->space.is_held_for_updates)
+            continue;
+        process->space.is_held_for_updates = false;
+        vidmm->held_for_updates--;
+        space_release(&process->space);
+    }
+}

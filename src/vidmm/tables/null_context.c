@@ -1,0 +1,226 @@
+#include "vidmm/tables/null_context.h"
+
+#include "vidmm/private.h"
+
+/* Of one node. */
+struct null_context {
+    struct vidsch_packet packet;
+    struct vidmm *vidmm;
+    struct vidsch_context *scheduler;    /* what is not paging */
+    const struct vidmm_context *current; /* ran last; NULL: the system's, or none */
+    bool is_system;                      /* ... the system's */
+    bool is_under_way;
+    bool is_held;          /* the scheduler is, by idle_updates.c */
+    HANDLE driver_context; /* that it leaves */
+    unsigned node;
+};
+
+static bool is_wanted(const struct vidmm *vidmm)
+{
+    return vidmm->config.switches_to_null_context &&
+           vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WIN8;
+}
+
+static NTSTATUS submit_switch(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct null_context *switched = container_of(packet, struct null_context, packet);
+
+    if (packet->is_virtual) {
+        DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
+
+        args.hContext = switched->driver_context;
+        args.SubmissionFenceId = packet->fence_id;
+        args.Flags.ContextSwitch = 1;
+        args.Flags.Paging = packet->is_paging;
+        args.Flags.Resubmission = packet->is_resubmission;
+        args.NodeOrdinal = switched->node;
+        return miniport_submit_command_virtual(miniport, NULL, &args);
+    } else {
+        DXGKARG_SUBMITCOMMAND args = {0};
+
+        args.hContext = switched->driver_context;
+        args.SubmissionFenceId = packet->fence_id;
+        args.Flags.ContextSwitch = 1;
+        args.Flags.Paging = packet->is_paging;
+        args.NodeOrdinal = switched->node;
+        return miniport_submit_command(miniport, NULL, &args);
+    }
+}
+
+/* A reset has no current context either. */
+static void switch_retired(struct vidsch_packet *packet, NTSTATUS status)
+{
+    container_of(packet, struct null_context, packet)->is_under_way = false;
+}
+
+static const struct vidsch_packet_ops switch_ops = {NULL, submit_switch, switch_retired};
+
+static void leave(struct null_context *node)
+{
+    struct vidmm *vidmm = node->vidmm;
+
+    node->driver_context =
+        node->is_system ? vidmm->queue.driver_context : node->current->driver_context;
+    node->packet = (struct vidsch_packet){
+        .ops = &switch_ops,
+        .is_paging = node->is_system,
+        .is_virtual = node->is_system ? vidmm->caps.has_page_tables : vidmm->caps.is_virtual};
+    node->current = NULL;
+    node->is_under_way = true;
+    vidmm->statistics.context_switches++;
+    vidsch_submit(node->is_system ? vidmm->queue.context : node->scheduler, &node->packet);
+    node->is_system = false;
+}
+
+NTSTATUS null_contexts_init(struct vidmm *vidmm)
+{
+    unsigned count = vidmm->caps.node_count;
+    NTSTATUS status = STATUS_SUCCESS;
+    unsigned i;
+
+    if (!is_wanted(vidmm))
+        return STATUS_SUCCESS;
+    vidmm->null_contexts = base_alloc_array(vidmm->services, count, sizeof *vidmm->null_contexts);
+    if (!vidmm->null_contexts)
+        return STATUS_NO_MEMORY;
+    for (i = 0; i < count && NT_SUCCESS(status); i++) {
+        vidmm->null_contexts[i].vidmm = vidmm;
+        vidmm->null_contexts[i].node = i;
+        status = vidsch_context_create(vidmm->vidsch, i, false, &vidmm->null_contexts[i].scheduler);
+    }
+    if (!NT_SUCCESS(status))
+        null_contexts_fini(vidmm);
+    return status;
+}
+
+void null_contexts_fini(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    if (!vidmm->null_contexts)
+        return;
+    for (i = 0; i < vidmm->caps.node_count; i++) {
+        if (vidmm->null_contexts[i].scheduler)
+            vidsch_context_destroy(vidmm->null_contexts[i].scheduler);
+    }
+    base_free_array(vidmm->services, vidmm->null_contexts, vidmm->caps.node_count,
+                    sizeof *vidmm->null_contexts);
+    vidmm->null_contexts = NULL;
+}
+
+void null_contexts_ran(struct vidmm *vidmm, unsigned node, const struct vidmm_context *context)
+{
+    if (!vidmm->null_contexts)
+        return;
+    vidmm->null_contexts[node].current = context;
+    vidmm->null_contexts[node].is_system = !context;
+}
+
+void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node)
+{
+    if (!vidmm->null_contexts)
+        return;
+    vidmm->null_contexts[node].current = NULL;
+    vidmm->null_contexts[node].is_system = false;
+}
+
+void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context)
+{
+    struct null_context *node = vidmm->null_contexts ? &vidmm->null_contexts[context->node] : NULL;
+
+    if (!node)
+        return;
+    if (node->current == context)
+        node->current = NULL;
+    if (node->is_under_way && node->driver_context == context->driver_context)
+        vidsch_cancel(&node->packet, STATUS_CANCELLED);
+}
+
+/* What is queued would lead out of contexts that the GPU has lost; it has left them. */
+void null_contexts_reset(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        node->current = NULL;
+        node->is_system = false;
+        if (node->is_under_way)
+            vidsch_cancel(&node->packet, STATUS_CANCELLED);
+    }
+}
+
+bool null_contexts_hold(struct vidmm *vidmm)
+{
+    bool is_quiet = true;
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        if (!node->is_held)
+            vidsch_context_hold(node->scheduler);
+        node->is_held = true;
+        is_quiet = is_quiet && vidsch_context_is_quiet(node->scheduler);
+    }
+    return is_quiet;
+}
+
+void null_contexts_release(struct vidmm *vidmm)
+{
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        if (!node->is_held)
+            continue;
+        node->is_held = false;
+        vidsch_context_release(node->scheduler);
+    }
+}
+
+/* What the job takes away; NULL: nothing. */
+static const struct vidmm_allocation *taken_by(const struct job *job)
+{
+    bool takes = job->ops == &physical_leave_ops || job->ops == &physical_move_ops ||
+                 job->ops == &physical_drop_ops || job->ops == &virtual_leave_ops ||
+                 job->ops == &virtual_move_ops || job->ops == &virtual_drop_ops;
+
+    return takes ? container_of(job, const struct vidmm_allocation, job) : NULL;
+}
+
+/*
+ * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes back;
+ * while contexts are held for what is being built, none of them runs.
+ */
+bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
+{
+    const struct vidmm_allocation *allocation = vidmm->null_contexts ? taken_by(job) : NULL;
+    bool may_go = true;
+    unsigned i;
+
+    if (!allocation || vidmm->power.state != POWER_ON || vidmm->recovery.is_under_way ||
+        vidmm->held_for_updates)
+        return true;
+    for (i = 0; i < vidmm->caps.node_count; i++) {
+        struct null_context *node = &vidmm->null_contexts[i];
+
+        if (!node->is_under_way && node->current && node->current->device == allocation->device)
+            leave(node);
+        may_go = may_go && !node->is_under_way;
+    }
+    return may_go;
+}
+
+bool null_contexts_leave_paging(struct vidmm *vidmm)
+{
+    struct null_context *node =
+        vidmm->null_contexts ? &vidmm->null_contexts[vidmm->queue.node] : NULL;
+
+    if (!node || node->is_under_way || !node->is_system)
+        return false;
+    leave(node);
+    return true;
+}

@@ -1,0 +1,127 @@
+/*
+ * Context allocations: who may ask for one and with what, and that what is left over goes. Their
+ * content and movements are tested by whole runs (bench/whole_runs/context_allocation_test.c).
+ */
+#include "vidmm/rig/test_rig_run.h"
+
+static DXGKARGCB_CREATECONTEXTALLOCATION request(const struct rig *rig, int *driver_object)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION create = {0};
+
+    create.hContext = rig->context;
+    create.hDriverAllocation = driver_object;
+    create.Size = 3 * PAGE_BYTES;
+    create.Alignment = PAGE_BYTES;
+    create.SupportedSegmentSet = 1;
+    create.PreferredSegment.SegmentId0 = 1;
+    return create;
+}
+
+static void assert_refused(struct rig *rig, DXGKARGCB_CREATECONTEXTALLOCATION create,
+                           const char *rule)
+{
+    unsigned rules = rig->rule_count;
+
+    create.hAllocation = rig;
+    rig->expected_rules = rule;
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create),
+                     STATUS_INVALID_PARAMETER);
+    assert_null(create.hAllocation);
+    assert_int_equal(rig->rule_count - rules, rule ? 1 : 0);
+    rig->expected_rules = NULL;
+}
+
+/* CTX-001, CTX-002. */
+static void an_allocation_belongs_to_a_context_or_to_a_device_alone(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        assert_non_null(create.hAllocation);
+        assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                         STATUS_SUCCESS);
+        assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                         STATUS_INVALID_PARAMETER);
+
+        create.hContext = rig->device; /* what is no context */
+        assert_refused(rig, create, "CTX-001");
+        create.hContext = rig->context;
+        create.ContextAllocationFlags.SharedAcrossContexts = 1;
+        create.hDevice = rig->device;
+        assert_refused(rig, create, "CTX-002");
+        create.hContext = NULL;
+        create.hDevice = NULL;
+        assert_refused(rig, create, "CTX-002");
+        create.hDevice = rig->device;
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                         STATUS_SUCCESS);
+        rig_free(rig);
+    }
+}
+
+static void the_physical_model_neither_maps_nor_updates(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig *rig = rig_create(&config);
+    DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+    DXGKARGCB_UPDATECONTEXTALLOCATION update = {0};
+    DXGKARGCB_MAPCONTEXTALLOCATION map = {0};
+    uint64_t va = 1;
+
+    assert_false(rig->config.is_virtual);
+    create.ContextAllocationFlags.MapGpuVirtualAddress = 1;
+    assert_refused(rig, create, NULL);
+    create.ContextAllocationFlags.MapGpuVirtualAddress = 0;
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+    map.hAllocation = create.hAllocation;
+    map.SizeInPages = 1;
+    assert_int_equal(vidmm_context_allocation_map(rig->vidmm, &map, &va), STATUS_INVALID_PARAMETER);
+    assert_int_equal(va, 0);
+    update.hAllocation = create.hAllocation;
+    assert_int_equal(vidmm_context_allocation_update(rig->vidmm, &update, NULL, NULL),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                     STATUS_SUCCESS);
+    rig_free(rig);
+}
+
+/* The driver forgets them; the manager says so once for each, and they end with their owners. */
+static void what_the_driver_leaves_goes_with_its_owner(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        create.ContextAllocationFlags.SharedAcrossContexts = 1;
+        create.hContext = NULL;
+        create.hDevice = rig->device;
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        rig->expected_rules = "CTX-002";
+        vidmm_context_destroy(rig->context);
+        rig->context = NULL;
+        assert_int_equal(rig->rule_count, 1);
+        rig_drain(rig);
+        vidmm_device_destroy(rig->device);
+        rig->device = NULL;
+        assert_int_equal(rig->rule_count, 3);
+        rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_allocation_belongs_to_a_context_or_to_a_device_alone),
+        cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
+        cmocka_unit_test(what_the_driver_leaves_goes_with_its_owner),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/context_allocation", tests, NULL, NULL);
+}

@@ -1,0 +1,707 @@
+/*
+ * Rendering in the physical model: command buffers into DMA buffers, residency, patching.
+ *
+ * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
+ * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
+ * request brings its references in, DxgkDdiPatch gives it their addresses just before it goes to
+ * the driver, and they stay where they are until it has retired. So do the driver's own allocations of
+ * the context, which are in no list (CTX-003). If they do not fit together although
+ * nothing else is in the way, the packet is cut at a split point of the driver's and both parts are
+ * prepared one after the other, as often as that helps.
+ *
+ * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
+ */
+#include "vidmm/tables/null_context.h"
+#include "vidmm/work/submission.h"
+
+#include <string.h>
+
+struct dma_buffer {
+    struct dma_buffer *next;
+    uint8_t *cpu;
+    uint64_t first_page, page_count; /* contiguous system pages */
+    uint8_t *private_data;
+    DXGK_ALLOCATIONLIST *allocation_list;
+    uint32_t allocation_capacity;
+    D3DDDI_PATCHLOCATIONLIST *patch_list;
+    uint32_t patch_count; /* filled by the driver */
+    unsigned shares;      /* parts of it that have not ended */
+};
+
+struct render_call {
+    struct vidmm *vidmm;
+    unsigned remaining;
+    bool has_run; /* a part of it */
+    NTSTATUS status;
+    uint64_t needed, available;
+    vidmm_done done;
+    void *context;
+    /* For splits, reserved when the driver gave the points: one and two of them each. */
+    struct submission *spare_submissions;
+    struct list spare_requests;
+};
+
+/* ---- DMA buffers ---------------------------------------------------------------------------------------- */
+
+static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+
+    if (buffer->cpu)
+        platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(buffer->page_count));
+    if (buffer->first_page)
+        platform->release_contiguous(platform->context, buffer->page_count, buffer->first_page);
+    base_free(vidmm->services, buffer->private_data, context->info.DmaBufferPrivateDataSize);
+    base_free_array(vidmm->services, buffer->allocation_list, buffer->allocation_capacity,
+                    sizeof *buffer->allocation_list);
+    base_free_array(vidmm->services, buffer->patch_list, context->info.PatchLocationListSize,
+                    sizeof *buffer->patch_list);
+    base_free(vidmm->services, buffer, sizeof *buffer);
+}
+
+void dma_buffers_free(struct vidmm_context *context)
+{
+    while (context->free_buffers) {
+        struct dma_buffer *buffer = context->free_buffers;
+
+        context->free_buffers = buffer->next;
+        free_buffer(context, buffer);
+    }
+}
+
+static struct dma_buffer *take_buffer(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    const DXGK_CONTEXTINFO *info = &context->info;
+    struct dma_buffer *buffer = context->free_buffers;
+
+    if (buffer) {
+        context->free_buffers = buffer->next;
+        buffer->next = NULL;
+        return buffer;
+    }
+    buffer = base_alloc(vidmm->services, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    buffer->page_count = div_round_up(info->DmaBufferSize, PAGE_BYTES);
+    if (!NT_SUCCESS(platform->take_contiguous(platform->context, buffer->page_count,
+                                              &buffer->first_page))) {
+        buffer->first_page = 0;
+        goto fail;
+    }
+    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
+                                    PAGE_BYTES_OF(buffer->page_count));
+    buffer->allocation_capacity = info->AllocationListSize;
+    buffer->allocation_list = base_alloc_array(vidmm->services, buffer->allocation_capacity,
+                                               sizeof *buffer->allocation_list);
+    buffer->patch_list =
+        base_alloc_array(vidmm->services, info->PatchLocationListSize, sizeof *buffer->patch_list);
+    if (info->DmaBufferPrivateDataSize)
+        buffer->private_data = base_alloc(vidmm->services, info->DmaBufferPrivateDataSize);
+    if (buffer->cpu && buffer->allocation_list && buffer->patch_list &&
+        (buffer->private_data || !info->DmaBufferPrivateDataSize))
+        return buffer;
+fail:
+    free_buffer(context, buffer);
+    return NULL;
+}
+
+static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    if (!buffer || (buffer->shares && --buffer->shares))
+        return;
+    buffer->next = context->free_buffers;
+    context->free_buffers = buffer;
+}
+
+/* What the part holds: what its locations refer to, and what the context runs in. */
+static void unhold_part(struct submission *submission)
+{
+    unsigned i;
+
+    for (i = 0; i < submission->held_count; i++) {
+        if (i >= submission->reference_count || submission->is_needed[i])
+            allocation_unhold(submission->references[i].allocation);
+    }
+}
+
+/* ---- The end of a packet ---------------------------------------------------------------------------------- */
+
+static void free_call(struct render_call *call)
+{
+    struct list *link;
+
+    while (call->spare_submissions) {
+        struct submission *spare = call->spare_submissions;
+
+        call->spare_submissions = spare->next;
+        submission_free(spare);
+    }
+    while ((link = list_pop_front(&call->spare_requests)) != NULL)
+        request_free(container_of(link, struct request, link));
+    base_free(call->vidmm->services, call, sizeof *call);
+}
+
+static void finish_call_part(struct render_call *call, NTSTATUS status, uint64_t needed,
+                             uint64_t available)
+{
+    vidmm_done done = call->done;
+    void *context = call->context;
+
+    if (NT_SUCCESS(call->status) && !NT_SUCCESS(status)) {
+        call->status = status;
+        call->needed = needed;
+        call->available = available;
+    }
+    if (NT_SUCCESS(status))
+        call->has_run = true;
+    if (--call->remaining)
+        return;
+    status = call->status;
+    if (call->has_run && (status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY))
+        status = STATUS_UNSUCCESSFUL;
+    needed = call->needed;
+    available = call->available;
+    free_call(call);
+    if (done)
+        done(context, status, needed, available);
+}
+
+static void finish_submission(struct submission *submission, NTSTATUS status, uint64_t needed,
+                              uint64_t available)
+{
+    struct render_call *call = submission->call;
+    unsigned i;
+
+    for (i = 0; i < submission->reference_count; i++)
+        allocation_unuse(submission->references[i].allocation);
+    give_back_buffer(submission->context, submission->buffer);
+    submission_free(submission);
+    finish_call_part(call, status, needed, available);
+}
+
+static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+
+    unhold_part(submission);
+    if (status_means_reset(status))
+        device_fail(submission->context->device, "its submission did not end");
+    finish_submission(submission, status, 0, 0);
+}
+
+/* ---- Patch and submit --------------------------------------------------------------------------------------- */
+
+/* What a list entry says of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
+static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
+                     DXGK_ALLOCATIONLIST *entry)
+{
+    const struct vidmm_allocation *allocation = reference->allocation;
+
+    memset(entry, 0, sizeof *entry);
+    entry->hDeviceSpecificAllocation = allocation_handle_in(allocation, device);
+    entry->WriteOperation = reference->is_written;
+    if (allocation->state != ALLOCATION_RESIDENT)
+        return;
+    entry->SegmentId = allocation->segment->id;
+    entry->PhysicalAddress.QuadPart =
+        (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+}
+
+static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_PATCH patch = {0};
+    unsigned i;
+
+    for (i = 0; i < submission->reference_count; i++) {
+        DXGK_ALLOCATIONLIST *entry = &buffer->allocation_list[i];
+
+        describe(submission->context->device, &submission->references[i], entry);
+        if (!submission->is_needed[i]) { /* another part's: it may go while this one runs */
+            entry->SegmentId = 0;
+            entry->PhysicalAddress.QuadPart = 0;
+            continue;
+        }
+        ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
+        if (submission->references[i].is_written)
+            submission->references[i].allocation->is_dirty = true;
+        if (submission->references[i].is_written &&
+            submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+            submission->references[i].allocation->is_agp_dirty = true;
+    }
+    for (; i < submission->held_count; i++) { /* the GPU stores into it what only it knows */
+        submission->references[i].allocation->is_dirty = true;
+        if (submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+            submission->references[i].allocation->is_agp_dirty = true;
+    }
+    patch.hContext = context->driver_context;
+    patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    patch.pDmaBuffer = buffer->cpu;
+    patch.DmaBufferSize = context->info.DmaBufferSize;
+    patch.DmaBufferSubmissionStartOffset = submission->dma_start;
+    patch.DmaBufferSubmissionEndOffset = submission->dma_end;
+    patch.pDmaBufferPrivateData = buffer->private_data;
+    patch.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    patch.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
+    patch.pAllocationList = buffer->allocation_list;
+    patch.AllocationListSize = submission->reference_count;
+    patch.pPatchLocationList = buffer->patch_list;
+    patch.PatchLocationListSize = buffer->patch_count;
+    patch.PatchLocationListSubmissionStart = submission->patch_start;
+    patch.PatchLocationListSubmissionLength = submission->patch_count;
+    patch.SubmissionFenceId = packet->fence_id;
+    patch.Flags.NullRendering = submission->is_null;
+    return miniport_patch(miniport, NULL, &patch);
+}
+
+static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_SUBMITCOMMAND args = {0};
+
+    null_contexts_ran(context->device->vidmm, context->node, context);
+    args.hContext = context->driver_context;
+    args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    args.DmaBufferSize = context->info.DmaBufferSize;
+    args.DmaBufferSubmissionStartOffset = submission->dma_start;
+    args.DmaBufferSubmissionEndOffset = submission->dma_end;
+    args.pDmaBufferPrivateData = buffer->private_data;
+    args.DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
+    args.SubmissionFenceId = packet->fence_id;
+    args.Flags.NullRendering = submission->is_null;
+    args.NodeOrdinal = context->node;
+    return miniport_submit_command(miniport, NULL, &args);
+}
+
+static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
+                                                           render_retired};
+
+static void references_resident(void *context, NTSTATUS status, uint64_t needed,
+                                uint64_t available);
+
+/* A request for what the part holds, in memory for all of the list. */
+static void fill_request(struct submission *submission, struct request *request)
+{
+    unsigned i;
+
+    request->count = 0;
+    request->context = submission;
+    for (i = 0; i < submission->held_count; i++) {
+        if (i >= submission->reference_count || submission->is_needed[i])
+            request->allocations[request->count++] = submission->references[i].allocation;
+    }
+    submission->request = request;
+}
+
+/* ---- Splitting ---------------------------------------------------------------------------------------------- */
+
+/* The location, as near to the middle as can be, in front of which the part may be split; 0: none. */
+static uint32_t find_split(const struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list + submission->patch_start;
+    uint32_t middle = submission->patch_count / 2;
+    uint32_t best = 0;
+    uint32_t i;
+
+    for (i = 1; i < submission->patch_count; i++) {
+        if (list[i].SplitOffset <= list[i - 1].SplitOffset ||
+            list[i].SplitOffset <= submission->dma_start ||
+            list[i].SplitOffset >= submission->dma_end)
+            continue;
+        if (!best || i <= middle)
+            best = i;
+    }
+    return best;
+}
+
+static void mark_needed(struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list + submission->patch_start;
+    uint32_t i;
+
+    memset(submission->is_needed, 0, submission->reference_count);
+    for (i = 0; i < submission->patch_count; i++) {
+        if (list[i].AllocationIndex < submission->reference_count)
+            submission->is_needed[list[i].AllocationIndex] = true;
+    }
+}
+
+/* Memory for every split that the driver's points allow: once it runs, nothing may fail. */
+static NTSTATUS reserve_splits(struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list;
+    struct render_call *call = submission->call;
+    uint32_t i;
+
+    for (i = 1; i < submission->patch_count; i++) {
+        struct submission *spare;
+        unsigned requests;
+
+        if (list[i].SplitOffset == list[i - 1].SplitOffset)
+            continue;
+        spare = submission_create(submission->context, submission->packet.ops,
+                                  submission->reference_count);
+        if (!spare)
+            return STATUS_NO_MEMORY;
+        spare->next = call->spare_submissions;
+        call->spare_submissions = spare;
+        for (requests = 0; requests < 2; requests++) {
+            struct request *request;
+            NTSTATUS status = request_create(submission->context->device, submission->held_count,
+                                             references_resident, submission, &request);
+
+            if (!NT_SUCCESS(status))
+                return status;
+            list_push_back(&call->spare_requests, &request->link);
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static struct request *take_spare_request(struct render_call *call)
+{
+    struct list *link = list_pop_front(&call->spare_requests);
+
+    ASSERT(link);
+    return container_of(link, struct request, link);
+}
+
+/*
+ * Cuts the part in two at a split point that the driver gave (PATCH-012), each with a request of its
+ * own for what it refers to. The submission has no request. NULL, and nothing has changed: there is
+ * no such point.
+ */
+static struct submission *split(struct submission *submission)
+{
+    uint32_t at = find_split(submission);
+    struct render_call *call = submission->call;
+    struct submission *second = call->spare_submissions;
+    unsigned i;
+
+    if (!at)
+        return NULL;
+    ASSERT(second);
+    call->spare_submissions = second->next;
+    second->next = NULL;
+    for (i = 0; i < submission->reference_count; i++)
+        second->references[i] = submission->references[i];
+    second->call = call;
+    second->buffer = submission->buffer;
+    second->private_bytes = submission->private_bytes;
+    second->patch_start = submission->patch_start + at;
+    second->patch_count = submission->patch_count - at;
+    second->dma_start = submission->buffer->patch_list[second->patch_start].SplitOffset;
+    second->dma_end = submission->dma_end;
+    submission->dma_end = second->dma_start;
+    submission->patch_count = at;
+    mark_needed(submission);
+    mark_needed(second);
+    fill_request(submission, take_spare_request(call));
+    fill_request(second, take_spare_request(call));
+    submission->buffer->shares++;
+    call->remaining++;
+    return second;
+}
+
+/* What does not fit together may fit one after the other: nothing else is pending. */
+static void references_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct submission *submission = context;
+    struct submission *second;
+    unsigned i;
+
+    submission->request = NULL; /* ended: it frees itself */
+    if (NT_SUCCESS(status) && submission->context->device->is_in_error) {
+        render_retired(&submission->packet, device_refusal(submission->context->device));
+        return;
+    }
+    if (NT_SUCCESS(status) && NT_SUCCESS(submission->call->status)) {
+        vidsch_submit(submission->context->scheduler, &submission->packet);
+        return;
+    }
+    if (NT_SUCCESS(status)) { /* an earlier part has failed: nothing runs behind it */
+        unhold_part(submission);
+        finish_submission(submission, submission->call->status, 0, 0);
+        return;
+    }
+    second = status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? split(submission) : NULL;
+    if (!second) {
+        finish_submission(submission, status, needed, available);
+        return;
+    }
+    submission->context->device->vidmm->statistics.dma_buffer_splits++;
+    submission_begin(second);
+    for (i = 0; i < second->reference_count; i++)
+        allocation_use(second->references[i].allocation);
+    request_queue_first(second->request);
+    request_queue_first(submission->request);
+}
+
+/* ---- The call --------------------------------------------------------------------------------------------------- */
+
+/* Locations must be of listed allocations, inside the buffer, behind split points that rise. */
+static bool check_locations(const struct submission *submission)
+{
+    const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list;
+    uint32_t i;
+
+    for (i = 0; i < submission->patch_count; i++) {
+        bool is_fine = list[i].AllocationIndex < submission->reference_count &&
+                       list[i].SplitOffset <= list[i].PatchOffset &&
+                       list[i].PatchOffset < submission->dma_end &&
+                       (i == 0 || list[i].SplitOffset >= list[i - 1].SplitOffset);
+
+        if (is_fine)
+            continue;
+        vidmm_driver_error(submission->context->device->vidmm, "PATCH-012",
+                           "DxgkDdiRender.pPatchLocationListOut[%u]: allocation %u of %u, "
+                           "SplitOffset %u, PatchOffset %u; the buffer has %u bytes, and "
+                           "SplitOffset must not fall",
+                           i, list[i].AllocationIndex, submission->reference_count,
+                           list[i].SplitOffset, list[i].PatchOffset, submission->dma_end);
+        return false;
+    }
+    return true;
+}
+
+/* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
+static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args, bool *out_more)
+{
+    struct vidmm_context *context = submission->context;
+    struct vidmm *vidmm = context->device->vidmm;
+    struct dma_buffer *buffer = submission->buffer;
+    UINT multipass = args->MultipassOffset;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_more = false;
+    for (i = 0; i < submission->reference_count; i++)
+        describe(submission->context->device, &submission->references[i],
+                 &buffer->allocation_list[i]);
+    args->pDmaBuffer = buffer->cpu;
+    args->DmaSize = context->info.DmaBufferSize;
+    args->pDmaBufferPrivateData = buffer->private_data;
+    args->DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    args->pAllocationList = buffer->allocation_list;
+    args->AllocationListSize = submission->reference_count;
+    args->pPatchLocationListOut = buffer->patch_list;
+    args->PatchLocationListOutSize = context->info.PatchLocationListSize;
+    args->DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    status = miniport_render(vidmm->miniport, context->driver_context, args);
+    if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return status;
+
+    submission->dma_end = (uint32_t)((uint8_t *)args->pDmaBuffer - buffer->cpu);
+    if (buffer->private_data)
+        submission->private_bytes =
+            (uint32_t)((uint8_t *)args->pDmaBufferPrivateData - buffer->private_data);
+    submission->patch_count =
+        (uint32_t)(((uintptr_t)args->pPatchLocationListOut - (uintptr_t)buffer->patch_list) /
+                   sizeof *buffer->patch_list);
+    if (submission->dma_end > context->info.DmaBufferSize ||
+        submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
+        submission->patch_count > context->info.PatchLocationListSize) {
+        vidmm_driver_error(vidmm, "PATCH-014",
+                           "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
+                           "patch locations; %u, %u and %u were offered",
+                           submission->dma_end, submission->private_bytes, submission->patch_count,
+                           context->info.DmaBufferSize, context->info.DmaBufferPrivateDataSize,
+                           context->info.PatchLocationListSize);
+        return STATUS_DRIVER_INTERNAL_ERROR;
+    }
+    buffer->patch_count = submission->patch_count;
+    if (!check_locations(submission))
+        return STATUS_DRIVER_INTERNAL_ERROR;
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+        if (submission->dma_end == 0 && args->MultipassOffset == multipass) {
+            vidmm_driver_error(vidmm, "PATCH-014",
+                               "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
+                               context->info.DmaBufferSize);
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
+        if (vidmm->config.guarantees_one_buffer) {
+            vidmm_driver_error(
+                vidmm, "PATCH-014",
+                "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "
+                "patch locations of %u, where one was guaranteed to be enough",
+                submission->dma_end, context->info.DmaBufferSize, submission->patch_count,
+                context->info.PatchLocationListSize);
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
+        *out_more = true;
+    }
+    return STATUS_SUCCESS;
+}
+
+static struct submission *create_part(struct vidmm_context *context, struct render_call *call,
+                                      unsigned reference_count,
+                                      const struct vidmm_reference *references, NTSTATUS *status)
+{
+    struct submission *submission = submission_create(context, &render_packet_ops, reference_count);
+    unsigned i;
+
+    *status = STATUS_NO_MEMORY;
+    if (!submission)
+        return NULL;
+    submission->call = call;
+    submission->buffer = take_buffer(context);
+    if (!submission->buffer)
+        goto free_submission;
+    submission->buffer->shares = 1;
+    for (i = 0; i < reference_count; i++) {
+        submission->references[i] = references[i];
+        submission->references[i].allocation = allocation_current(references[i].allocation);
+        submission->is_needed[i] = true;
+    }
+    *status = request_create(context->device, submission->held_count, references_resident,
+                             submission, &submission->request);
+    if (NT_SUCCESS(*status)) {
+        fill_request(submission, submission->request);
+        return submission;
+    }
+
+    give_back_buffer(context, submission->buffer);
+free_submission:
+    submission_free(submission);
+    return NULL;
+}
+
+/* At every point that the driver gave; *tail is where the list of parts goes on. */
+static void split_everywhere(struct submission *part, struct submission ***tail)
+{
+    while (part) {
+        struct submission *second;
+
+        if (!find_split(part)) {
+            part = part->next;
+            continue;
+        }
+        request_free(part->request);
+        second = split(part);
+        second->next = part->next;
+        part->next = second;
+        if (*tail == &part->next)
+            *tail = &second->next;
+    }
+}
+
+void vidmm_render_limits(const struct vidmm_context *context, struct vidmm_render_limits *out)
+{
+    out->dma_bytes = context->info.DmaBufferSize;
+    out->references = context->info.AllocationListSize;
+    out->patch_locations = context->info.PatchLocationListSize;
+}
+
+/* The client's patch locations, in the order of the references; NULL: no memory. */
+static D3DDDI_PATCHLOCATIONLIST *make_patch_input(const struct vidmm *vidmm, unsigned count)
+{
+    D3DDDI_PATCHLOCATIONLIST *list = base_alloc_array(vidmm->services, count, sizeof *list);
+
+    for (unsigned i = 0; list && i < count; i++)
+        list[i] = (D3DDDI_PATCHLOCATIONLIST){.AllocationIndex = i, .SlotId = i};
+    return list;
+}
+
+NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                      unsigned reference_count, const struct vidmm_reference *references,
+                      vidmm_done done, void *done_context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    struct submission *first = NULL, **tail = &first;
+    struct render_call *call;
+    D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
+    DXGKARG_RENDER args = {0};
+    bool more = true;
+    NTSTATUS status;
+    unsigned i;
+
+    if (vidmm->caps.is_virtual)
+        return STATUS_NOT_SUPPORTED;
+    status = device_refusal(context->device);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (reference_count > context->info.AllocationListSize)
+        return STATUS_INVALID_PARAMETER;
+    for (i = 0; i < reference_count; i++) {
+        const struct vidmm_allocation *allocation = allocation_current(references[i].allocation);
+
+        if (allocation->is_offered)
+            return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
+        if (allocation->is_destroyed)
+            return STATUS_INVALID_HANDLE;
+    }
+    call = base_alloc(vidmm->services, sizeof *call);
+    if (!call)
+        return STATUS_NO_MEMORY;
+    call->vidmm = vidmm;
+    call->done = done;
+    call->context = done_context;
+    list_init(&call->spare_requests);
+
+    args.pCommand = (VOID *)command;
+    args.CommandLength = command_bytes;
+    if (context->names_references && reference_count) {
+        patch_input = make_patch_input(vidmm, reference_count);
+        status = STATUS_NO_MEMORY;
+        if (!patch_input)
+            goto undo;
+        args.pPatchLocationListIn = patch_input;
+        args.PatchLocationListInSize = reference_count;
+    }
+    while (more) {
+        struct submission *part = create_part(context, call, reference_count, references, &status);
+
+        if (!part)
+            goto undo;
+        *tail = part;
+        tail = &part->next;
+        call->remaining++;
+        status = render_part(part, &args, &more);
+        if (!NT_SUCCESS(status))
+            goto undo;
+        status = reserve_splits(part);
+        if (!NT_SUCCESS(status))
+            goto undo;
+        if (vidmm->config.pages_in_patched_only &&
+            vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
+            mark_needed(part);
+            fill_request(part, part->request);
+        }
+        if (vidmm->config.splits_dma_buffers)
+            split_everywhere(part, &tail);
+    }
+
+    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
+    while (first) {
+        struct submission *part = first;
+
+        first = part->next;
+        submission_begin(part);
+        for (i = 0; i < reference_count; i++)
+            allocation_use(part->references[i].allocation);
+        request_queue(part->request);
+    }
+    vidmm_pump(vidmm);
+    return STATUS_SUCCESS;
+
+undo:
+    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
+    while (first) {
+        struct submission *part = first;
+
+        first = part->next;
+        request_free(part->request);
+        give_back_buffer(context, part->buffer);
+        submission_free(part);
+    }
+    free_call(call);
+    return status;
+}
