@@ -9,7 +9,7 @@ build: deps
 run: build
 	build/release/drydock run cases/main.case --model both
 
-test: deps
+test: deps check-format
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
 	ctest --preset sanitizers -j 2
@@ -29,7 +29,7 @@ deps:
 format:
 	git ls-files '*.c' '*.h' | xargs clang-format -i
 
-check-format:
+check-format: deps
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 
 install: build

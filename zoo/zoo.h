@@ -1,13 +1,14 @@
 /*
  * Zoo: planted defects, to see what the bench finds.
  *
- * Place      zoo, beside the sources. Uses base, miniport and the WDK's headers, and the manual of the
- *            modelled GPU where a defect changes commands. Nothing of the bench knows it: the command
- *            line makes each defect a driver, "zoo:ID".
- * Model      A defect is a layer right above the reference driver (which stays clean) that deviates in
- *            one documented way: it alters arguments on their way in, or bytes, pointers, statuses
- *            and timing on their way out. The patterns are those of real drivers and of the contract.
- *            Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists the files.
+ * Place      zoo, beside the sources. Uses base, miniport and the WDK's headers, and the manual of
+ *            the modelled GPU where a defect changes commands. Nothing of the bench knows it: the
+ *            command line makes each defect a driver, "zoo:ID".
+ * Model      A defect is a layer right above the reference driver (which stays clean) that deviates
+ *            in one documented way: it alters arguments on their way in, or bytes, pointers,
+ *            statuses and timing on their way out. The patterns are those of real drivers and of
+ *            the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists
+ *            the files.
  * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
  */
 #ifndef DRYDOCK_ZOO_ZOO_H
@@ -27,7 +28,7 @@ struct zoo_defect {
     const char *sentence; /* what it does */
     unsigned models;      /* in which it can be seen: enum zoo_models */
     const char *rules;    /* ids of rules of which one should fire, separated by spaces; or
-                          * the kind of a finding where the contract has no rule: "leak" */
+                           * the kind of a finding where the contract has no rule: "leak" */
     const char *since;    /* version of the bench that finds it first; NULL: it does not */
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */

@@ -139,8 +139,8 @@ static NTSTATUS zero_is_no_buffer(struct miniport *self, HANDLE object,
 }
 
 /*
- * Keeps a pointer to the list of a transfer, reads it when the buffer is submitted, and copies what it
- * read there.
+ * Keeps a pointer to the list of a transfer, reads it when the buffer is submitted, and copies what
+ * it read there.
  */
 static NTSTATUS read_kept_list(struct miniport *self, HANDLE object,
                                const DXGKARG_SUBMITCOMMAND *arg)

@@ -1,6 +1,6 @@
 /*
- * Defects that authors of open drivers report of their own drivers, measured on Windows, or that lie next to
- * them: docs/observed.md says which, and what each of them did there.
+ * Defects that authors of open drivers report of their own drivers, measured on Windows, or that
+ * lie next to them: docs/observed.md says which, and what each of them did there.
  */
 #include "zoo/zoo_tables.h"
 
@@ -14,7 +14,10 @@ static struct zoo_layer *layer_of_host(struct miniport_host *host)
 
 /* ---- Start ---- */
 
-/* The headers of the build are newer than the interface that the driver asks for. StartDevice failed. */
+/*
+ * The headers of the build are newer than the interface that the driver asks for. StartDevice
+ * failed.
+ */
 static NTSTATUS want_newest_size(struct miniport *self, HANDLE object,
                                  const DXGKARG_QUERYADAPTERINFO *arg)
 {
@@ -53,8 +56,9 @@ static void take_rest_for_whole(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFF
 }
 
 /*
- * Where scratch showed before the updates of the same buffer, by its first address. The driver walked the
- * tables when it built, and they had not been written yet: data went to the place of an older operation.
+ * Where scratch showed before the updates of the same buffer, by its first address. The driver
+ * walked the tables when it built, and they had not been written yet: data went to the place of an
+ * older operation.
  */
 enum { OLD_VA, OLD_SEGMENT, OLD_PAGE, OLD_PAGES, NEW_SEGMENT, NEW_PAGE, NEW_PAGES };
 
@@ -180,7 +184,9 @@ static void plant_done_early(struct zoo_layer *layer)
 
 /* ---- Resets ---- */
 
-/* One number of the last completed fence for all nodes. The engine was not reset: bug check 0x116. */
+/*
+ * One number of the last completed fence for all nodes. The engine was not reset: bug check 0x116.
+ */
 static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     struct zoo_layer *layer = layer_of_host(host);

@@ -23,8 +23,8 @@ static bool is_flush(const DXGKARG_BUILDPAGINGBUFFER *arg)
 }
 
 /*
- * Has the driver write other entries: each of the array goes through change first. Repeats become arrays
- * when change wants to see every index.
+ * Has the driver write other entries: each of the array goes through change first. Repeats become
+ * arrays when change wants to see every index.
  */
 static NTSTATUS update_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
                           void (*change)(DXGK_PTE *entry, UINT index))

@@ -112,7 +112,10 @@ static NTSTATUS first_part_only(struct miniport *self, HANDLE object,
     return build(self, object, arg);
 }
 
-/* A transfer that starts again is another one: what its first buffer held is done twice, and not here. */
+/*
+ * A transfer that starts again is another one: what its first buffer held is done twice, and not
+ * here.
+ */
 static NTSTATUS restart_is_new(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct zoo_layer *layer = zoo_layer_of(self);

@@ -16,7 +16,7 @@ void sdma_free(void *memory)
         ExFreePoolWithTag(memory, POOL_TAG);
 }
 
-/* ---- What it says ---------------------------------------------------------------------------------- */
+/* ---- What it says ---------------------------------------------------------------------------- */
 
 /* Engines reach system memory below the address at which local memory begins. */
 static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
@@ -106,7 +106,7 @@ static NTSTATUS NTAPI GetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal
     return STATUS_SUCCESS;
 }
 
-/* ---- Its life --------------------------------------------------------------------------------------- */
+/* ---- Its life -------------------------------------------------------------------------------- */
 
 static NTSTATUS NTAPI AddDevice(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
                                 OUT_PPVOID MiniportDeviceContext)

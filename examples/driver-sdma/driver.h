@@ -1,23 +1,26 @@
 /*
- * A display miniport (WDDM 2.6, GpuMmu) for the engines of examples/gpu/sdma.h: an example for drivers that
- * speak packets of their own.
+ * A display miniport (WDDM 2.6, GpuMmu) for the engines of examples/gpu/sdma.h: an example for
+ * drivers that speak packets of their own.
  *
- * Model      Engine 0 is the clients' node, engine 1 that of paging. Each has a ring in system memory. A
- *            submission is four things in it: where the page tables of its context are, an INDIRECT to the
- *            buffer, a FENCE that writes its id behind everything else, and a TRAP.
+ * Model      Engine 0 is the clients' node, engine 1 that of paging. Each has a ring in system
+ *            memory. A submission is four things in it: where the page tables of its context are,
+ *            an INDIRECT to the buffer, a FENCE that writes its id behind everything else, and a
+ *            TRAP.
  *
- *            Local memory is what base address 0 shows, segment 1. Segment 2 is the aperture that the contract wants;
- *            no allocation is accessed physically, so all that is there are pages with virtual addresses.
- *            Page tables are written by packets at virtual addresses of the paging process.
+ *            Local memory is what base address 0 shows, segment 1. Segment 2 is the aperture that
+ *            the contract wants; no allocation is accessed physically, so all that is there are
+ *            pages with virtual addresses. Page tables are written by packets at virtual addresses
+ *            of the paging process.
  * Files      adapter.c  what the driver registers; start, stop, power, what it says of itself
  *            memory.c   segments, page tables' shape; allocations, devices, contexts, processes
  *            paging.c   DxgkDdiBuildPagingBuffer
  *            ring.c     submissions, interrupts, preemption, resets
- * Data       An allocation's private data is what a run gives by default: size:u64,flags:u32,index:u32.
- * Mistakes   SDMA_MISTAKE 1: of several page-table entries the last leads to the page behind its own
- *            SDMA_MISTAKE 2: of a transfer of several pages the last is left out
- *            SDMA_MISTAKE 3: FLUSH_TLB is not flushed
- *            SDMA_MISTAKE 4: the fence of every 16th submission is not written
+ * Data       An allocation's private data is what a run gives by default:
+ *            size:u64,flags:u32,index:u32.
+ * Mistakes   SDMA_MISTAKE 1: of several page-table entries the last leads to the page behind its
+ *            own SDMA_MISTAKE 2: of a transfer of several pages the last is left out SDMA_MISTAKE
+ *            3: FLUSH_TLB is not flushed SDMA_MISTAKE 4: the fence of every 16th submission is not
+ *            written
  * Source     contract.md; rules are named where they are kept.
  */
 #ifndef DRIVER_SDMA_H

@@ -29,9 +29,12 @@ UINT64 sdma_entry_address(UINT segment, UINT64 offset)
     return segment == SEGMENT_SYSTEM ? SDMA_PTE_SYSTEM | offset : offset;
 }
 
-/* ---- Segments and page tables ---------------------------------------------------------------------- */
+/* ---- Segments and page tables ---------------------------------------------------------------- */
 
-/* Local memory at its offset: so entries and a GPU model name it. Keeps SEG-001 to SEG-004, SEG-016. */
+/*
+ * Local memory at its offset: so entries and a GPU model name it. Keeps SEG-001 to SEG-004,
+ * SEG-016.
+ */
 NTSTATUS sdma_query_segments(const struct adapter *adapter, const DXGKARG_QUERYADAPTERINFO *query)
 {
     DXGK_QUERYSEGMENTOUT4 *out = (DXGK_QUERYSEGMENTOUT4 *)query->pOutputData;
@@ -60,7 +63,10 @@ NTSTATUS sdma_query_segments(const struct adapter *adapter, const DXGKARG_QUERYA
                       &descriptors[i],
                       (SIZE_T)smaller_of(out->SegmentDescriptorStride, sizeof descriptors[i]));
     }
-    /* With 0 Windows gives them no GPU address, and a ring could not call them (docs/observed.md, O27, O28). */
+    /*
+     * With 0 Windows gives them no GPU address, and a ring could not call them (docs/observed.md,
+     * O27, O28).
+     */
     out->PagingBufferSegmentId = SEGMENT_APERTURE;
     out->PagingBufferSize = PAGING_BUFFER_BYTES;
     out->PagingBufferPrivateDataSize = 0;
@@ -108,7 +114,7 @@ static VOID NTAPI SetRootPageTable(IN_CONST_HANDLE hAdapter,
     context->serial = ++context->adapter->serials;
 }
 
-/* ---- Allocations ------------------------------------------------------------------------------------ */
+/* ---- Allocations ----------------------------------------------------------------------------- */
 
 static NTSTATUS create_one(DXGK_ALLOCATIONINFO *info)
 {
@@ -224,7 +230,7 @@ static NTSTATUS NTAPI CloseAllocation(IN_CONST_HANDLE hDevice,
     return STATUS_SUCCESS;
 }
 
-/* ---- Processes, devices, contexts -------------------------------------------------------------------- */
+/* ---- Processes, devices, contexts ------------------------------------------------------------ */
 
 /* Address spaces are the kernel's; a process is a name here. */
 static NTSTATUS NTAPI CreateProcess(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREATEPROCESS args)
@@ -262,7 +268,10 @@ static NTSTATUS NTAPI DestroyDevice(IN_CONST_HANDLE hDevice)
     return STATUS_SUCCESS;
 }
 
-/* Buffers are user mode's own: nothing is patched. Entries are copied by the paging node (CPTE-007). */
+/*
+ * Buffers are user mode's own: nothing is patched. Entries are copied by the paging node
+ * (CPTE-007).
+ */
 static NTSTATUS NTAPI CreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREATECONTEXT args)
 {
     const struct device *device = (const struct device *)hDevice;

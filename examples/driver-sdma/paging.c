@@ -1,10 +1,10 @@
 /*
  * DxgkDdiBuildPagingBuffer: operations of the kernel as packets of the engine.
  *
- * Everything that is built names virtual addresses of the paging process, in whose VMID the buffer runs.
- * An operation is built in units (pages, entries, ranges). When the next one does not fit, MultipassOffset
- * says how many are built, and the kernel comes back with it (PB-010 to PB-015). What is written is padded with
- * NOPs to where an INDIRECT may begin (PB-002).
+ * Everything that is built names virtual addresses of the paging process, in whose VMID the buffer
+ * runs. An operation is built in units (pages, entries, ranges). When the next one does not fit,
+ * MultipassOffset says how many are built, and the kernel comes back with it (PB-010 to PB-015).
+ * What is written is padded with NOPs to where an INDIRECT may begin (PB-002).
  */
 #include "driver.h"
 
@@ -58,7 +58,7 @@ static NTSTATUS build_units(struct paging *paging, UINT64 count, unit_builder *b
     return STATUS_SUCCESS;
 }
 
-/* ---- Content ---------------------------------------------------------------------------------------- */
+/* ---- Content --------------------------------------------------------------------------------- */
 
 static BOOLEAN copy(struct paging *paging, UINT64 from, UINT64 to, UINT64 bytes)
 {
@@ -108,9 +108,11 @@ static UINT64 pages_of(UINT64 bytes)
     return (bytes + PAGE - 1) / PAGE;
 }
 
-/* ---- Page tables ------------------------------------------------------------------------------------ */
+/* ---- Page tables ----------------------------------------------------------------------------- */
 
-/* All 64 bits of an entry; not valid is 0, whatever else the kernel's entry says (PT-014, PT-031). */
+/*
+ * All 64 bits of an entry; not valid is 0, whatever else the kernel's entry says (PT-014, PT-031).
+ */
 static UINT64 entry_of(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, UINT64 index)
 {
     const DXGK_PTE *pte = &update->pPageTableEntries[update->Flags.Repeat ? 0 : index]; /* PT-016 */
@@ -130,7 +132,10 @@ static UINT64 entry_of(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, UIN
     return entry;
 }
 
-/* How many entries from `first` on have the same flags and addresses that grow by the same, which is told. */
+/*
+ * How many entries from `first` on have the same flags and addresses that grow by the same, which
+ * is told.
+ */
 static UINT64 entries_in_row(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, UINT64 first,
                              UINT64 limit, UINT64 *out_step)
 {
@@ -183,8 +188,8 @@ static UINT build_entries(struct paging *paging, UINT64 first, UINT64 limit)
 }
 
 /*
- * The tables of the paging process are written by the CPU before there is anything that it could run
- * (PT-020, PT-021); all others at their virtual addresses in it (PT-023).
+ * The tables of the paging process are written by the CPU before there is anything that it could
+ * run (PT-020, PT-021); all others at their virtual addresses in it (PT-023).
  */
 static NTSTATUS build_update(struct paging *paging)
 {
@@ -220,8 +225,9 @@ static UINT build_copies(struct paging *paging, UINT64 first, UINT64 limit)
 }
 
 /*
- * All address spaces and all addresses: the driver does not keep which VMID has this root by the time that the
- * packet runs, and a wider flush is lawful (TLB-007). Behind the writes before it (TLB-006).
+ * All address spaces and all addresses: the driver does not keep which VMID has this root by the
+ * time that the packet runs, and a wider flush is lawful (TLB-007). Behind the writes before it
+ * (TLB-006).
  */
 static NTSTATUS build_flush(struct paging *paging)
 {
@@ -238,9 +244,12 @@ static NTSTATUS build_flush(struct paging *paging)
     return STATUS_SUCCESS;
 }
 
-/* ---- Fences ----------------------------------------------------------------------------------------- */
+/* ---- Fences ---------------------------------------------------------------------------------- */
 
-/* 64 bits at once, so No64BitAtomics is not said (FENCE-012), and an interrupt for who waits (NTF-007). */
+/*
+ * 64 bits at once, so No64BitAtomics is not said (FENCE-012), and an interrupt for who waits
+ * (NTF-007).
+ */
 static NTSTATUS build_signal(struct paging *paging)
 {
     const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *signal = &paging->args->SignalMonitoredFence;
@@ -257,11 +266,12 @@ static NTSTATUS build_signal(struct paging *paging)
     return STATUS_SUCCESS;
 }
 
-/* ---- Dispatch --------------------------------------------------------------------------------------- */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 /*
- * An operation that is not here needs no packet of this driver: the aperture is never mapped, as nothing is
- * accessed physically (ALLOC-016), and what is not known is done by doing nothing (PB-008).
+ * An operation that is not here needs no packet of this driver: the aperture is never mapped, as
+ * nothing is accessed physically (ALLOC-016), and what is not known is done by doing nothing
+ * (PB-008).
  */
 static NTSTATUS build(struct paging *paging)
 {
@@ -288,7 +298,10 @@ static NTSTATUS build(struct paging *paging)
     }
 }
 
-/* Keeps PB-002 to PB-005: from pDmaBuffer on, never beyond DmaSize, and it ends behind the last byte. */
+/*
+ * Keeps PB-002 to PB-005: from pDmaBuffer on, never beyond DmaSize, and it ends behind the last
+ * byte.
+ */
 static NTSTATUS NTAPI BuildPagingBuffer(IN_CONST_HANDLE hAdapter,
                                         IN_PDXGKARG_BUILDPAGINGBUFFER args)
 {

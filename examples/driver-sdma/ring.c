@@ -1,8 +1,8 @@
 /*
  * Rings: submissions go in, fences and interrupts come out.
  *
- * The kernel keeps at most QUEUE_SLOTS submissions under way, all of whose packets a ring holds. Fences are memory
- * that the engine writes and the CPU reads; a trap says that it is time to look.
+ * The kernel keeps at most QUEUE_SLOTS submissions under way, all of whose packets a ring holds.
+ * Fences are memory that the engine writes and the CPU reads; a trap says that it is time to look.
  */
 #include "driver.h"
 
@@ -19,7 +19,7 @@ static ULONG read_register(const struct adapter *adapter, ULONG reg)
     return *(volatile ULONG *)(adapter->registers + reg);
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 NTSTATUS sdma_rings_open(struct adapter *adapter)
 {
@@ -52,7 +52,10 @@ void sdma_rings_close(struct adapter *adapter)
     adapter->shared = NULL;
 }
 
-/* From nothing: an engine that had a reset, or power again, knows neither its ring nor any page table. */
+/*
+ * From nothing: an engine that had a reset, or power again, knows neither its ring nor any page
+ * table.
+ */
 void sdma_rings_start(struct adapter *adapter)
 {
     UINT i;
@@ -70,7 +73,7 @@ void sdma_rings_start(struct adapter *adapter)
     }
 }
 
-/* ---- Submissions --------------------------------------------------------------------------------- */
+/* ---- Submissions ----------------------------------------------------------------------------- */
 
 static void put(struct node *node, ULONG dword)
 {
@@ -91,7 +94,10 @@ static void put_register(struct node *node, ULONG reg, ULONG value)
     put(node, value);
 }
 
-/* The address space goes with each submission (SUB-011); what is cached of another one is not its own. */
+/*
+ * The address space goes with each submission (SUB-011); what is cached of another one is not its
+ * own.
+ */
 static void put_root(struct node *node, UINT vmid, const struct context *context)
 {
     if (node->serials[vmid] == context->serial)
@@ -128,7 +134,9 @@ static void submit(struct adapter *adapter, UINT ordinal, const struct context *
     *(volatile ULONG *)(adapter->doorbells + SDMA_DOORBELL(ordinal)) = (ULONG)node->wptr;
 }
 
-/* Paging buffers, which are at virtual addresses of the paging process. Keeps SUB-001 to SUB-006. */
+/*
+ * Paging buffers, which are at virtual addresses of the paging process. Keeps SUB-001 to SUB-006.
+ */
 static NTSTATUS NTAPI SubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMAND args)
 {
     const struct context *context = (const struct context *)args->hContext;
@@ -159,7 +167,7 @@ static NTSTATUS NTAPI SubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
     return is_valid ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
-/* ---- Reports: at the level of the device's interrupt (FENCE-005) ------------------------------------ */
+/* ---- Reports: at the level of the device's interrupt (FENCE-005) ----------------------------- */
 
 static void notify(struct adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -187,7 +195,10 @@ static BOOLEAN report_completion(struct adapter *adapter, UINT ordinal)
     return TRUE;
 }
 
-/* The engines end what they have: a preemption is over when nothing is under way (FENCE-007, FENCE-008). */
+/*
+ * The engines end what they have: a preemption is over when nothing is under way (FENCE-007,
+ * FENCE-008).
+ */
 static BOOLEAN report_preemption(struct adapter *adapter, UINT ordinal)
 {
     struct node *node = &adapter->nodes[ordinal];
@@ -248,7 +259,7 @@ static VOID NTAPI DpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
     adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
 }
 
-/* ---- At the kernel's wish, at the same level --------------------------------------------------------- */
+/* ---- At the kernel's wish, at the same level ------------------------------------------------- */
 
 struct node_call {
     struct adapter *adapter;
@@ -304,7 +315,7 @@ static NTSTATUS NTAPI QueryCurrentFence(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Resets ------------------------------------------------------------------------------------------- */
+/* ---- Resets ---------------------------------------------------------------------------------- */
 
 static BOOLEAN NTAPI reset_all(PVOID context)
 {
@@ -323,7 +334,10 @@ static BOOLEAN NTAPI reset_all(PVOID context)
     return TRUE;
 }
 
-/* No memory is touched from here on (TDR-001); the last fence submitted counts as completed (TDR-006). */
+/*
+ * No memory is touched from here on (TDR-001); the last fence submitted counts as completed
+ * (TDR-006).
+ */
 static NTSTATUS NTAPI ResetFromTimeout(IN_CONST_HANDLE hAdapter)
 {
     struct node_call call = {(struct adapter *)hAdapter, 0, 0};

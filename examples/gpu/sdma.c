@@ -1,9 +1,9 @@
 /*
  * The model of the engines and the memory controller that sdma.h describes.
  *
- * A packet takes effect when its time is over, and the next is fetched then. What is read through a VMID is
- * translated by a cache of 1024 entries, one place for each page: a driver that forgets to invalidate reads
- * what the entry said before.
+ * A packet takes effect when its time is over, and the next is fetched then. What is read through a
+ * VMID is translated by a cache of 1024 entries, one place for each page: a driver that forgets to
+ * invalidate reads what the entry said before.
  */
 #include "sdma.h"
 
@@ -57,7 +57,7 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 static struct drydock_gpu_place physical(uint64_t address)
 {
@@ -147,7 +147,7 @@ static bool write_space(struct sdma *gpu, unsigned vmid, uint64_t to, const void
     return true;
 }
 
-/* ---- Registers that packets write, too ------------------------------------------------------------- */
+/* ---- Registers that packets write, too ------------------------------------------------------- */
 
 static void invalidate(struct sdma *gpu, uint32_t vmids)
 {
@@ -177,7 +177,7 @@ static void write_controller(struct sdma *gpu, uint64_t offset, uint32_t value)
         memcpy((uint8_t *)&gpu->roots[vmid] + offset % 8, &value, sizeof value);
 }
 
-/* ---- Packets ---------------------------------------------------------------------------------------- */
+/* ---- Packets --------------------------------------------------------------------------------- */
 
 /* Dwords of the packet; 0: none of ours. */
 static uint32_t packet_length(const uint32_t *packet)
@@ -333,7 +333,7 @@ static bool execute(struct engine *engine, const struct stream *stream, const ui
     }
 }
 
-/* ---- The engine -------------------------------------------------------------------------------------- */
+/* ---- The engine ------------------------------------------------------------------------------ */
 
 static void step(void *argument);
 
@@ -441,7 +441,7 @@ static void step(void *argument)
     begin(engine);
 }
 
-/* ---- Registers and life ------------------------------------------------------------------------------ */
+/* ---- Registers and life ---------------------------------------------------------------------- */
 
 static void reset_engine(struct engine *engine)
 {
@@ -560,7 +560,7 @@ static void *create(const struct drydock_gpu_host *host, const struct drydock_gp
     return gpu;
 }
 
-/* ---- The user-mode half ------------------------------------------------------------------------------ */
+/* ---- The user-mode half ---------------------------------------------------------------------- */
 
 static void put(uint32_t *dwords, uint64_t value)
 {
@@ -586,7 +586,10 @@ static uint32_t *put_work(uint32_t *packet, const struct drydock_gpu_work *work,
     return packet + SDMA_WORK_DWORDS;
 }
 
-/* By addresses of its process: first the time that it takes, then all that it reads, then what it writes. */
+/*
+ * By addresses of its process: first the time that it takes, then all that it reads, then what it
+ * writes.
+ */
 static uint32_t commands(void *self, const struct drydock_gpu_work *work, void *out, uint32_t room)
 {
     uint32_t *packet = out, packets = 1;

@@ -1,20 +1,20 @@
 /*
- * Two system DMA engines of AMD's kind (SDMA 4, "Vega"), with the memory controller in front of them: what
- * their driver (examples/driver-sdma) and their model (sdma.c) both know.
+ * Two system DMA engines of AMD's kind (SDMA 4, "Vega"), with the memory controller in front of
+ * them: what their driver (examples/driver-sdma) and their model (sdma.c) both know.
  *
- * Engines    Each reads a ring from RPTR to WPTR. Packets of the ring have physical addresses (VMID 0);
- *            INDIRECT runs a buffer whose addresses, and the buffer's own, are those of a VMID. FENCE writes
- *            a value, TRAP interrupts with the engine's number as the message.
- *            A packet that is not known, and an address that nothing answers, stop the engine until it is
- *            reset, without a word.
+ * Engines    Each reads a ring from RPTR to WPTR. Packets of the ring have physical addresses (VMID
+ *            0); INDIRECT runs a buffer whose addresses, and the buffer's own, are those of a VMID.
+ *            FENCE writes a value, TRAP interrupts with the engine's number as the message. A
+ *            packet that is not known, and an address that nothing answers, stop the engine until
+ *            it is reset, without a word.
  * Addresses  Physical: local memory ("frame buffer") from SDMA_FB on, the system's below.
- *            Virtual: 48 bits, four levels of tables of 512 entries of 8 bytes. An entry has SDMA_PTE_*; where
- *            SYSTEM is not set, its address is an offset of local memory.
+ *            Virtual: 48 bits, four levels of tables of 512 entries of 8 bytes. An entry has
+ *            SDMA_PTE_*; where SYSTEM is not set, its address is an offset of local memory.
  *            Translations that are valid are cached, by VMID, until INVALIDATE names it.
  * Source     Facts from the Linux kernel's public headers and driver: opcodes and fields from
- *            vega10_sdma_pkt_open.h, the order of dwords from the packets that sdma_v4_0.c emits, bits of
- *            page-table entries from amdgpu_vm.h. Registers have the names that those have, and places of
- *            their own. No code of theirs is here.
+ *            vega10_sdma_pkt_open.h, the order of dwords from the packets that sdma_v4_0.c emits,
+ *            bits of page-table entries from amdgpu_vm.h. Registers have the names that those have,
+ *            and places of their own. No code of theirs is here.
  */
 #ifndef EXAMPLES_SDMA_H
 #define EXAMPLES_SDMA_H
@@ -22,7 +22,7 @@
 #define SDMA_ENGINES 2u
 #define SDMA_VMIDS   16u
 
-/* ---- Registers, 4 bytes each ----------------------------------------------------------------------- */
+/* ---- Registers, 4 bytes each ----------------------------------------------------------------- */
 
 /* Base address 0 is local memory, 2 doorbells, 4 the other registers. Each engine has a message. */
 #define SDMA_REGISTER_BYTES 4096u
@@ -46,7 +46,7 @@
 /* The doorbell of an engine: WPTR by another name, in a page that could be an application's. */
 #define SDMA_DOORBELL(engine) (8u * (engine))
 
-/* ---- Packets --------------------------------------------------------------------------------------- */
+/* ---- Packets --------------------------------------------------------------------------------- */
 
 /* Bits 0 to 7 of a packet's first dword; bits 8 to 15 are a variant, all of which are 0 here. */
 enum {
@@ -82,7 +82,7 @@ enum {
 #define SDMA_CONST_FILL     (SDMA_OP_CONST_FILL | 2u << 30)
 #define SDMA_SRBM_WRITE     (SDMA_OP_SRBM_WRITE | 15u << 28)
 
-/* ---- Addresses ------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 #define SDMA_FB (0x80ull << 32)
 
@@ -100,8 +100,8 @@ enum {
 #define SDMA_VA_BITS          48u
 
 /*
- * The client's work (drydock/gpu_model.h, "commands") is a NOP that the model reads, and that hardware would
- * skip. 1: magic, flags, index, nanoseconds; 5: token, address, bytes, key.
+ * The client's work (drydock/gpu_model.h, "commands") is a NOP that the model reads, and that
+ * hardware would skip. 1: magic, flags, index, nanoseconds; 5: token, address, bytes, key.
  */
 #define SDMA_WORK_DWORDS 13u
 #define SDMA_WORK_MAGIC  0x4b524f57u /* "WORK" */

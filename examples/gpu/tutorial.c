@@ -1,5 +1,6 @@
 /*
- * The shortest GPU model: an engine that runs buffers of packets. docs/gpu-models.md walks through it.
+ * The shortest GPU model: an engine that runs buffers of packets. docs/gpu-models.md walks through
+ * it.
  *
  * Registers  0x00 r   identity, 0x7475
  *            0x04 r   fence of the buffer that ended last
@@ -114,7 +115,10 @@ static void *create(const struct drydock_gpu_host *host, const struct drydock_gp
     return gpu;
 }
 
-/* Of the user-mode half: all reads, then all writes. The driver adds where allocation `to >> 32` is. */
+/*
+ * Of the user-mode half: all reads, then all writes. The driver adds where allocation `to >> 32`
+ * is.
+ */
 static uint32_t commands(void *self, const struct drydock_gpu_work *work, void *out, uint32_t room)
 {
     struct packet *packet = out;

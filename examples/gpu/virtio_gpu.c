@@ -1,26 +1,30 @@
 /*
- * A GPU model that is a virtio-gpu device: PCI function 1af4:1050, split virtqueues, 2D and 3D commands.
+ * A GPU model that is a virtio-gpu device: PCI function 1af4:1050, split virtqueues, 2D and 3D
+ * commands.
  *
- * Model      Two queues, control and cursor. Each takes one request after the other; a request takes COMMAND_NS, or
- *            what the client's work in it asks for, and all it does it does at the end of that time.
- *            Then its answer is written, it is in the used ring, and the queue's message is raised.
+ * Model      Two queues, control and cursor. Each takes one request after the other; a request
+ *            takes COMMAND_NS, or what the client's work in it asks for, and all it does it does at
+ *            the end of that time. Then its answer is written, it is in the used ring, and the
+ *            queue's message is raised.
  *
- *            A resource of the host is the pages that back it: what the host would keep of its own is not
- *            modelled, so that TRANSFER commands move nothing, and work on a resource without backing is a
- *            fault. SUBMIT_3D is a list of the client's work (struct work) or, when it begins with something else,
- *            done at once. Once after the driver is ready, the display tells a change by the message
- *            of configuration.
+ *            A resource of the host is the pages that back it: what the host would keep of its own
+ *            is not modelled, so that TRANSFER commands move nothing, and work on a resource
+ *            without backing is a fault. SUBMIT_3D is a list of the client's work (struct work) or,
+ *            when it begins with something else, done at once. Once after the driver is ready, the
+ *            display tells a change by the message of configuration.
  *
- *            Answers with an error are the driver's mistakes and told as faults; the queue goes on. A ring or request
- *            where no memory answers breaks the device until it is reset (NEEDS_RESET).
+ *            Answers with an error are the driver's mistakes and told as faults; the queue goes on.
+ *            A ring or request where no memory answers breaks the device until it is reset
+ *            (NEEDS_RESET).
  *
- *            The other half of the file is the client of the viogpu3d driver: how that one wants its
- *            allocations described and its command buffers written.
- * Registers  Base address 4: 0x0000 common configuration, 0x1000 interrupt status, 0x2000 the device's
- *            configuration, 0x3000 notification, 4 bytes a queue. Base address 1: the MSI-X table, which is
- *            the system's. There is no window of configuration accesses (VIRTIO_PCI_CAP_PCI_CFG).
- * Source     Virtual I/O Device (VIRTIO) 1.2, chapters 2.7, 4.1 and 5.7; the exchange with user mode is
- *            that of viogpum.h in the virtio-win drivers (BSD).
+ *            The other half of the file is the client of the viogpu3d driver: how that one wants
+ *            its allocations described and its command buffers written.
+ * Registers  Base address 4: 0x0000 common configuration, 0x1000 interrupt status, 0x2000 the
+ *            device's configuration, 0x3000 notification, 4 bytes a queue. Base address 1: the
+ *            MSI-X table, which is the system's. There is no window of configuration accesses
+ *            (VIRTIO_PCI_CAP_PCI_CFG).
+ * Source     Virtual I/O Device (VIRTIO) 1.2, chapters 2.7, 4.1 and 5.7; the exchange with user
+ *            mode is that of viogpum.h in the virtio-win drivers (BSD).
  */
 #include <drydock/gpu_model.h>
 
@@ -47,7 +51,7 @@
 enum { STATUS_DRIVER_OK = 4, STATUS_FEATURES_OK = 8, STATUS_NEEDS_RESET = 64 };
 enum { INTERRUPT_QUEUE = 1, INTERRUPT_CONFIGURATION = 2 };
 
-/* ---- What driver and device share ------------------------------------------------------------------ */
+/* ---- What driver and device share ------------------------------------------------------------ */
 
 struct common {
     uint32_t device_feature_select, device_feature, driver_feature_select, driver_feature;
@@ -115,7 +119,10 @@ struct header {
     uint32_t context, padding;
 };
 
-/* Behind the header of each request, as dwords; what does not fit in here is read where it is needed. */
+/*
+ * Behind the header of each request, as dwords; what does not fit in here is read where it is
+ * needed.
+ */
 #define REQUEST_DWORDS 11u
 struct request {
     struct header header;
@@ -128,7 +135,7 @@ struct entry {
     uint32_t bytes, padding;
 };
 
-/* ---- The client's work, in a SUBMIT_3D ------------------------------------------------------------ */
+/* ---- The client's work, in a SUBMIT_3D ------------------------------------------------------- */
 
 #define WORK_MAGIC 0x6b726f77u /* "work" */
 enum { ITEM_READ = 1, ITEM_WRITE = 2 };
@@ -144,7 +151,7 @@ struct work_item {
     uint64_t offset, bytes, key;
 };
 
-/* ---- The device ------------------------------------------------------------------------------------ */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 struct resource {
     struct resource *next;
@@ -227,7 +234,7 @@ static void tell_display(void *argument)
     interrupt(gpu, gpu->config_vector, INTERRUPT_CONFIGURATION);
 }
 
-/* ---- Resources and contexts ------------------------------------------------------------------------ */
+/* ---- Resources and contexts ------------------------------------------------------------------ */
 
 static struct resource **find_resource(struct gpu *gpu, uint32_t id)
 {
@@ -294,7 +301,7 @@ static uint32_t change_context(struct gpu *gpu, uint32_t id, bool creates)
     return OK_NODATA;
 }
 
-/* ---- Chains ---------------------------------------------------------------------------------------- */
+/* ---- Chains ---------------------------------------------------------------------------------- */
 
 /* False: the ring is not where it was said to be, or not as the specification wants it. */
 static bool gather(const struct queue *queue, uint16_t head, struct chain *chain)
@@ -363,7 +370,7 @@ static int64_t answer(const struct gpu *gpu, const struct chain *chain, const vo
     return done;
 }
 
-/* ---- Commands -------------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static uint32_t attach(struct gpu *gpu, const struct request *request, const struct chain *chain)
 {
@@ -577,7 +584,7 @@ static int64_t serve(struct gpu *gpu, const struct chain *chain)
     return answer(gpu, chain, &reply, sizeof reply.header + data_bytes);
 }
 
-/* ---- Queues ---------------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 static void start(struct queue *queue);
 
@@ -654,7 +661,7 @@ static void start(struct queue *queue)
     queue->is_busy = gpu->host->schedule(gpu->host->context, duration(queue, head), end, queue);
 }
 
-/* ---- Registers ------------------------------------------------------------------------------------- */
+/* ---- Registers ------------------------------------------------------------------------------- */
 
 static void reset(void *self)
 {
@@ -796,12 +803,15 @@ static void write_register(void *self, uint64_t offset, unsigned size, uint64_t 
     }
 }
 
-/* ---- The client of viogpu3d ------------------------------------------------------------------------ */
+/* ---- The client of viogpu3d ------------------------------------------------------------------ */
 
 enum { EXCHANGE_SAMPLES = 8, EXCHANGE_DWORDS = 12 };
 #define COMMAND_SUBMIT 1u
 
-/* Ten dwords of options, as RESOURCE_CREATE_3D has them, then the size: a buffer that says which one it is. */
+/*
+ * Ten dwords of options, as RESOURCE_CREATE_3D has them, then the size: a buffer that says which
+ * one it is.
+ */
 static uint32_t allocation_data(void *self, const struct drydock_gpu_allocation *allocation,
                                 void *out, uint32_t room)
 {
@@ -844,7 +854,7 @@ static uint32_t commands(void *self, const struct drydock_gpu_work *work, void *
     return (uint32_t)sizeof head + body;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *create(const struct drydock_gpu_host *host, const struct drydock_gpu_board *board)
 {

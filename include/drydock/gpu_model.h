@@ -2,36 +2,39 @@
  * GPU models as plug-ins: a shared object that plays the hardware of somebody's driver.
  *
  * Place      Public. Includes the C library only. A model is one shared object, loaded with
- *            `drydock run --gpu ./model.so` (run option `gpu`); docs/gpu-models.md is the way through,
- *            examples/gpu/tutorial.c the shortest model, examples/gpu/sdma.c a real packet format.
- * Model      The bench has memory, a clock, an interrupt line and a driver. The model has registers and
- *            engines. The driver reaches the model by its base addresses: every access to one that shows
- *            registers, inlined volatile ones of images too, is a call of read_register or
- *            write_register. The model reaches
- *            memory by the functions of struct drydock_gpu_host, makes time pass by schedule(), and
- *            interrupts the driver by raise_interrupt().
+ *            `drydock run --gpu ./model.so` (run option `gpu`); docs/gpu-models.md is the way
+ *            through, examples/gpu/tutorial.c the shortest model, examples/gpu/sdma.c a real packet
+ *            format.
+ * Model      The bench has memory, a clock, an interrupt line and a driver. The model has registers
+ *            and engines. The driver reaches the model by its base addresses: every access to one
+ *            that shows registers, inlined volatile ones of images too, is a call of read_register
+ *            or write_register. The model reaches memory by the functions of struct
+ *            drydock_gpu_host, makes time pass by schedule(), and interrupts the driver by
+ *            raise_interrupt().
  *
- *            What the engines of the model do to memory they do at once, in the callback of the event that
- *            ends a packet. Content stays symbolic where it is moved by copy() and fill(): use those for
- *            bulk, read and write for packets, tables and fences.
+ *            What the engines of the model do to memory they do at once, in the callback of the
+ *            event that ends a packet. Content stays symbolic where it is moved by copy() and
+ *            fill(): use those for bulk, read and write for packets, tables and fences.
  *
- *            Local memory is volatile as the driver's segment flags say; the bench takes it away in sleeps
- *            and resets, and the model need not.
+ *            Local memory is volatile as the driver's segment flags say; the bench takes it away in
+ *            sleeps and resets, and the model need not.
  *
  *            The user-mode half, functions from allocation_data on, is the driver's client: what
- *            D3D's user-mode driver would send. With commands, lines of a case that write and read become the
- *            author's own commands, and the engine must tell by begin_work() ... end_work() what it touched,
- *            so that content is followed through the GPU. Without commands, the CPU writes what a line
- *            has the GPU write, as in runs without a model.
- * Ownership  The table is the model's, constant, and good until the object is unloaded. The host's table
- *            and its context are good from create() until destroy() returns. Buffers are borrowed for a call.
- * Errors     NULL from create(): no memory; the run is refused. What a driver does wrong is never an
- *            error of the model: report_fault().
- * Threads    One. No function of the host may be called from another thread, nor from a signal handler.
- *            A model has no state outside what create() gave: several live side by side, and a run repeats
- *            exactly, so that no clock but now() and no random number but seed is used.
- * Units      Bytes and nanoseconds of the virtual clock. Addresses of system memory are the device's
- *            (bus addresses); of local memory, offsets from its start.
+ *            D3D's user-mode driver would send. With commands, lines of a case that write and read
+ *            become the author's own commands, and the engine must tell by begin_work() ...
+ *            end_work() what it touched, so that content is followed through the GPU. Without
+ *            commands, the CPU writes what a line has the GPU write, as in runs without a model.
+ * Ownership  The table is the model's, constant, and good until the object is unloaded. The host's
+ *            table and its context are good from create() until destroy() returns. Buffers are
+ *            borrowed for a call.
+ * Errors     NULL from create(): no memory; the run is refused. What a driver does wrong is never
+ *            an error of the model: report_fault().
+ * Threads    One. No function of the host may be called from another thread, nor from a signal
+ *            handler. A model has no state outside what create() gave: several live side by side,
+ *            and a run repeats exactly, so that no clock but now() and no random number but seed is
+ *            used.
+ * Units      Bytes and nanoseconds of the virtual clock. Addresses of system memory are the
+ *            device's (bus addresses); of local memory, offsets from its start.
  */
 #ifndef DRYDOCK_GPU_MODEL_H
 #define DRYDOCK_GPU_MODEL_H
@@ -40,8 +43,9 @@
 #include <stdint.h>
 
 /*
- * A version adds members at the end of tables and changes none. A model is asked for the newest version that
- * the bench has, then for older ones, and each time answers with a table of exactly that version or NULL.
+ * A version adds members at the end of tables and changes none. A model is asked for the newest
+ * version that the bench has, then for older ones, and each time answers with a table of exactly
+ * that version or NULL.
  *
  *     1  the first
  *     2  struct drydock_gpu_model: pci
@@ -52,7 +56,7 @@
 #define DRYDOCK_GPU_MODEL_API        4u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
-/* ---- What the model is given -------------------------------------------------------------------- */
+/* ---- What the model is given ----------------------------------------------------------------- */
 
 /* A piece of memory: of the system, by bus address, or of the board, by offset. */
 struct drydock_gpu_place {
@@ -79,7 +83,10 @@ struct drydock_gpu_host {
     /* Those of schedule() with this argument that have not come do not come any more. */
     void (*cancel)(void *context, void *argument);
 
-    /* -- Interrupts: signalled by message; the routine of the driver runs a little later, once each -- */
+    /*
+     * -- Interrupts: signalled by message; the routine of the driver runs a little later, once each
+     * --
+     */
     void (*raise_interrupt)(void *context, uint32_t message);
 
     /* -- Memory. False: nothing answers at some of it, and nothing was done (out: ones) -- */
@@ -98,9 +105,10 @@ struct drydock_gpu_host {
 
     /*
      * Work of the client whose token the commands carry (struct drydock_gpu_work): begins; reads
-     * and writes pieces of reference number `index`, ascending from offset 0 of the reference without a gap;
-     * ends. References may overlap: all that is read is read before anything is written. write_work() writes the content itself: page i from the reference's first on takes the
-     * content named key + i.
+     * and writes pieces of reference number `index`, ascending from offset 0 of the reference
+     * without a gap; ends. References may overlap: all that is read is read before anything is
+     * written. write_work() writes the content itself: page i from the reference's first on takes
+     * the content named key + i.
      */
     void (*begin_work)(void *context, uint64_t token, uint32_t node);
     bool (*read_work)(void *context, uint64_t token, uint32_t index, uint64_t offset,
@@ -110,24 +118,24 @@ struct drydock_gpu_host {
     void (*end_work)(void *context, uint64_t token);
 
     /*
-     * Version 3. Cached translations of [start, end) are gone, of the address space with this root table, or
-     * (root NULL) of all; end 0: all addresses. Of a model with tells_flushes. There may be more of them than
-     * were asked for, and one for several.
+     * Version 3. Cached translations of [start, end) are gone, of the address space with this root
+     * table, or (root NULL) of all; end 0: all addresses. Of a model with tells_flushes. There may
+     * be more of them than were asked for, and one for several.
      */
     void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
                     uint64_t end);
 };
 
-/* ---- What the model gives ----------------------------------------------------------------------- */
+/* ---- What the model gives -------------------------------------------------------------------- */
 
 /*
- * A base address of the board. All are of 64 bits and take two numbers: bars[0] leaves bars[1] empty. It
- * shows registers, from offset `first` of read_register() and write_register() on, or local memory
- * from its start.
+ * A base address of the board. All are of 64 bits and take two numbers: bars[0] leaves bars[1]
+ * empty. It shows registers, from offset `first` of read_register() and write_register() on, or
+ * local memory from its start.
  */
 struct drydock_gpu_bar {
-    uint64_t
-        bytes; /* of registers: a power of two, at least 4096; of local memory: 0 is what is visible of it */
+    uint64_t bytes; /* of registers: a power of two, at least 4096; of local memory: 0 is what is
+                       visible of it */
     uint64_t first; /* a multiple of bytes */
     bool is_there;
     bool is_local;
@@ -139,13 +147,17 @@ struct drydock_gpu_pci {
     uint8_t revision;
     uint32_t class_code; /* 0x030000: a display controller, VGA; 0x038000: another one */
     struct drydock_gpu_bar bars[6];
-    /* Configuration space from 0x40 on, where a list of capabilities begins; what is written there is
-     * kept. None: a list of MSI alone, if there are messages. */
+    /*
+     * Configuration space from 0x40 on, where a list of capabilities begins; what is written there
+     * is kept. None: a list of MSI alone, if there are messages.
+     */
     const uint8_t *capabilities;
     uint32_t capability_bytes;
-    /* Interrupts that are signalled by message, which are raise_interrupt()'s numbers from 0 on, and
-     * resources of the driver. 0: one by line, which it shares. At most 2048, and 32 without a list of
-     * capabilities of its own; a number from there on is raised for nobody. */
+    /*
+     * Interrupts that are signalled by message, which are raise_interrupt()'s numbers from 0 on,
+     * and resources of the driver. 0: one by line, which it shares. At most 2048, and 32 without a
+     * list of capabilities of its own; a number from there on is raised for nobody.
+     */
     uint32_t message_count;
 };
 
@@ -201,38 +213,48 @@ struct drydock_gpu_model {
     void (*write_register)(void *gpu, uint64_t offset, unsigned size, uint64_t value);
 
     /*
-     * What the tables say now, past all caches. root: where the driver's root page table is. False: the
-     * model does not know such a table. May be NULL: translations are not looked at. The bench compares
-     * them with what it asked for, so that a driver's memory segments must have offsets of local memory as
-     * their BaseAddress.
+     * What the tables say now, past all caches. root: where the driver's root page table is. False:
+     * the model does not know such a table. May be NULL: translations are not looked at. The bench
+     * compares them with what it asked for, so that a driver's memory segments must have offsets of
+     * local memory as their BaseAddress.
      */
     bool (*translate)(void *gpu, struct drydock_gpu_place root, uint64_t va,
                       struct drydock_gpu_translation *out);
 
-    /* ---- The user-mode half; each may be NULL: templates of the run serve. ----
-     * They write at most room bytes and return how many there are; more than room: called again with
-     * so much. */
+    /*
+     * ---- The user-mode half; each may be NULL: templates of the run serve. ----
+     * They write at most room bytes and return how many there are; more than room: called again
+     * with so much.
+     */
     uint32_t (*allocation_data)(void *gpu, const struct drydock_gpu_allocation *allocation,
                                 void *out, uint32_t room);
     uint32_t (*context_data)(void *gpu, uint32_t node, void *out, uint32_t room);
     uint32_t (*commands)(void *gpu, const struct drydock_gpu_work *work, void *out, uint32_t room);
 
-    /* Version 2. NULL: a board of no vendor, registers at base address 0, visible local memory at 2, one message. */
+    /*
+     * Version 2. NULL: a board of no vendor, registers at base address 0, visible local memory at
+     * 2, one message.
+     */
     const struct drydock_gpu_pci *pci;
 
-    /* Version 3. Every flush is told of by flushed(): one that the driver was asked for and that never
-     * came is a finding (TLB-002, TLB-007). */
+    /*
+     * Version 3. Every flush is told of by flushed(): one that the driver was asked for and that
+     * never came is a finding (TLB-002, TLB-007).
+     */
     bool tells_flushes;
 
-    /* Version 4. The client hands in a patch location for each allocation of its list, at offset 0 of the command
-     * buffer (physical model). For drivers that make their own list of that one: what no location names need not be
-     * brought in (docs/observed.md, O21). */
+    /*
+     * Version 4. The client hands in a patch location for each allocation of its list, at offset 0
+     * of the command buffer (physical model). For drivers that make their own list of that one:
+     * what no location names need not be brought in (docs/observed.md, O21).
+     */
     bool names_allocations;
 };
 
 /*
- * The one symbol of the object. NULL: the model cannot serve this version. The bench refuses a table
- * with another api_version than it asked for. A model that needs what a version added answers NULL to older ones.
+ * The one symbol of the object. NULL: the model cannot serve this version. The bench refuses a
+ * table with another api_version than it asked for. A model that needs what a version added answers
+ * NULL to older ones.
  */
 #define DRYDOCK_GPU_MODEL_ENTRY "drydock_gpu_model"
 const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version);

@@ -34,26 +34,28 @@
 #define SGPU_PA_PITCHED  (1ull << 46)
 #define SGPU_PA_SYSTEM   (1ull << 47)
 
-/* ---- Tiles -------------------------------------------------------------------------------
+/*
+ * ---- Tiles -------------------------------------------------------------------------------
  *
- * What is linear in system memory may be tiled in local memory, in tiles of four pages: two lines of
- * two pages become two columns, so that the second and the third page have changed places. What a
- * linear surface has at an address a, a tiled one has at SGPU_TILED(a), which is a with its bits 12
- * and 13 exchanged; the same function leads back. A tiled surface is whole tiles.
+ * What is linear in system memory may be tiled in local memory, in tiles of four pages: two lines
+ * of two pages become two columns, so that the second and the third page have changed places. What
+ * a linear surface has at an address a, a tiled one has at SGPU_TILED(a), which is a with its bits
+ * 12 and 13 exchanged; the same function leads back. A tiled surface is whole tiles.
  */
 #define SGPU_TILE_BYTES 0x4000u
 #define SGPU_TILED(a)                                                                              \
     (((a) & ~UINT64_C(0x3000)) | ((a)&UINT64_C(0x1000)) << 1 | ((a)&UINT64_C(0x2000)) >> 1)
 
-/* ---- Pitches -----------------------------------------------------------------------------
+/*
+ * ---- Pitches -----------------------------------------------------------------------------
  *
- * A surface of rows is packed in system memory, row behind row. In local memory a row begins at each
- * multiple of SGPU_PITCH_BYTES, and nobody looks at what is between the end of a row and the next one.
- * What a packed surface has n bytes from its start, one with a pitch at address a has at
+ * A surface of rows is packed in system memory, row behind row. In local memory a row begins at
+ * each multiple of SGPU_PITCH_BYTES, and nobody looks at what is between the end of a row and the
+ * next one. What a packed surface has n bytes from its start, one with a pitch at address a has at
  * SGPU_PITCHED(a, n). Boards with SGPU_STRAP_PITCH are made for such surfaces.
  *
- * SGPU_PA_PITCHED says it of the linear address of COPY_PAGES and of physical addresses of RENDER, which
- * then lie in a row: what goes beyond the end of it goes on in the next one.
+ * SGPU_PA_PITCHED says it of the linear address of COPY_PAGES and of physical addresses of RENDER,
+ * which then lie in a row: what goes beyond the end of it goes on in the next one.
  */
 #define SGPU_ROW_BYTES   0x3000u
 #define SGPU_PITCH_BYTES 0x4000u
@@ -81,12 +83,12 @@
 #define SGPU_REG_PICTURE_SIZE     0x0f8u /* 8 r  ... multiples                                */
 #define SGPU_REG_WINDOW_SLOT      0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
 #define SGPU_REG_WINDOW_PAGE                                                                       \
-    0x0d4u /* 4 w  ... shows this page of local memory, or, with
-                                       *      SGPU_WINDOW_NOTHING, none */
+    0x0d4u /* 4 w  ... shows this page of local memory, or, with                                   \
+            *      SGPU_WINDOW_NOTHING, none */
 /*
- * Ranges of BAR 1 through which the CPU sees tiled memory in linear order: pages [FIRST, END) of it,
- * whole tiles; none while END is not above FIRST. They outlive a reset, not the loss of power. Not with
- * SGPU_STRAP_HOST_APERTURE, nor on a board with SGPU_STRAP_NO_RANGES.
+ * Ranges of BAR 1 through which the CPU sees tiled memory in linear order: pages [FIRST, END) of
+ * it, whole tiles; none while END is not above FIRST. They outlive a reset, not the loss of power.
+ * Not with SGPU_STRAP_HOST_APERTURE, nor on a board with SGPU_STRAP_NO_RANGES.
  */
 #define SGPU_RANGES             2u
 #define SGPU_REG_RANGE_FIRST(n) (0x0e0u + 8u * (n)) /* 4 w  page of BAR 1                */
@@ -98,8 +100,8 @@
 #define SGPU_REG_RESET        0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
 #define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
 /*
- * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the page and
- * names the next. At once, whatever the nodes do.
+ * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the
+ * page and names the next. At once, whatever the nodes do.
  */
 #define SGPU_REG_SLOT      0x118u /* 4 w  number of a slot                                 */
 #define SGPU_REG_SLOT_PAGE 0x120u /* 8 w  number of a system page                          */
@@ -196,14 +198,16 @@
 #define SGPU_SUBMIT_VIRTUAL    (1u << 0) /* ADDRESS and all packet addresses go through ROOT   */
 #define SGPU_SUBMIT_FENCE_ONLY (1u << 1) /* execute nothing, report the fence                 */
 #define SGPU_SUBMIT_PASID                                                                          \
-    (1u << 2)                                /* ROOT is a PASID: ADDRESS and all packet addresses
-                                            are that process's, through the IOMMU; not with
-                                            VIRTUAL. Nothing of it is cached.                 */
-#define SGPU_SUBMIT_FETCH_PHYSICAL (1u << 3) /* with VIRTUAL: ADDRESS, and it alone, is physical  */
-#define SGPU_SUBMIT_SAVE           (1u << 8) /* run in a context-save area; see below             */
-#define SGPU_SUBMIT_SAVE_VIRTUAL   (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
-#define SGPU_CONTROL_RESET         (1u << 0) /* drop the queue and the running submission          */
-#define SGPU_CONTROL_PREEMPT       (1u << 1) /* drop the queue behind the running submission       */
+    (1u << 2) /* ROOT is a PASID: ADDRESS and all packet addresses                                 \
+             are that process's, through the IOMMU; not with                                       \
+             VIRTUAL. Nothing of it is cached.                 */
+#define SGPU_SUBMIT_FETCH_PHYSICAL                                                                 \
+    (1u << 3)                              /* with VIRTUAL: ADDRESS, and it alone, is physical     \
+                                            */
+#define SGPU_SUBMIT_SAVE         (1u << 8) /* run in a context-save area; see below             */
+#define SGPU_SUBMIT_SAVE_VIRTUAL (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
+#define SGPU_CONTROL_RESET       (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_PREEMPT     (1u << 1) /* drop the queue behind the running submission       */
 
 #define SGPU_FAULT_NONE       0u
 #define SGPU_FAULT_NOT_VALID  1u  /* no valid translation                                     */
@@ -218,8 +222,8 @@
  * Context-save area. A submission with SGPU_SUBMIT_SAVE starts by loading it and ends by storing it
  * with runs one higher. Loading faults with SGPU_FAULT_SAVE_AREA unless magic, node and root are
  * those of the submission, root_check is SGPU_SAVE_ROOT_CHECK(root), runs is SAVE_RUNS (unless that
- * is SGPU_SAVE_RUNS_ANY), and the last 8 bytes of the area hold runs too. The driver makes the first
- * image, with runs 0; what lies between head and tail is the node's own.
+ * is SGPU_SAVE_RUNS_ANY), and the last 8 bytes of the area hold runs too. The driver makes the
+ * first image, with runs 0; what lies between head and tail is the node's own.
  */
 #define SGPU_SAVE_MAGIC            0x56415353u /* "SSAV" */
 #define SGPU_SAVE_RUNS_ANY         (~0ull)
@@ -232,13 +236,14 @@ struct sgpu_save_area {
     uint64_t runs; /* submissions that have run in it */
 };
 
-/* ---- Page tables ------------------------------------------------------------------------
+/*
+ * ---- Page tables ------------------------------------------------------------------------
  *
  * A tree of tables of 8-byte entries. Level 0 is the leaf; a virtual address has 12 bits within the
  * page and, for each level, as many index bits as SGPU_REG_INDEX_BITS says, at most 48 in all. An
  * ordinary board has four levels of 9 bits: a table is one page. A table begins at a page and is
- * contiguous. The root may have fewer entries than its bits can name: SGPU_ROOT() says how many, and
- * an index beyond them faults.
+ * contiguous. The root may have fewer entries than its bits can name: SGPU_ROOT() says how many,
+ * and an index beyond them faults.
  *
  * | bits   | name        | meaning                                                           |
  * | 0      | VALID       | clear: access faults                                              |
@@ -336,8 +341,8 @@ struct sgpu_packet_copy {
 };
 
 /*
- * One access of 1 to 8 bytes, to see that earlier ones have got through: a read whose value is thrown
- * away or, with SGPU_TOUCH_WRITE, a write of zeros.
+ * One access of 1 to 8 bytes, to see that earlier ones have got through: a read whose value is
+ * thrown away or, with SGPU_TOUCH_WRITE, a write of zeros.
  */
 #define SGPU_TOUCH_WRITE (1u << 0)
 struct sgpu_packet_touch {
@@ -349,9 +354,9 @@ struct sgpu_packet_touch {
 };
 
 /*
- * Writes back and forgets what caches of the GPU hold of [address, + bytes), virtual through root, or
- * through the submission's own where that is 0. This GPU has no such cache, but like one that has it
- * looks every page up, and faults where there is none.
+ * Writes back and forgets what caches of the GPU hold of [address, + bytes), virtual through root,
+ * or through the submission's own where that is 0. This GPU has no such cache, but like one that
+ * has it looks every page up, and faults where there is none.
  */
 struct sgpu_packet_clean {
     uint32_t header;
@@ -375,7 +380,8 @@ struct sgpu_packet_fill {
  * Copies whole pages between a linear physical range and a list of system pages (page numbers).
  * Direction: SGPU_COPY_TO_PAGES from linear to the list, else from the list to linear. With
  * SGPU_COPY_TILED the memory at linear is tiled: page i of the list goes with the page at
- * SGPU_TILED(linear + i pages). With SGPU_PA_PITCHED in linear, page i goes with page i of the rows.
+ * SGPU_TILED(linear + i pages). With SGPU_PA_PITCHED in linear, page i goes with page i of the
+ * rows.
  */
 #define SGPU_COPY_TO_PAGES (1u << 0)
 #define SGPU_COPY_TILED    (1u << 1)
@@ -438,12 +444,12 @@ struct sgpu_packet_fence {
 };
 
 /*
- * Boards with SGPU_STRAP_FENCE_UNIT have one that knows SGPU_FENCES fences by number, and of each the
- * physical addresses of two 64-bit words: its value, and the one that somebody waits for. HOME says
- * where they are from now on. SIGNAL, which user mode may send, writes the value at home after all
- * earlier packets and then reads the other word: where the value has passed it, SGPU_IRQ_FENCE of
- * the node is raised. The unit forgets all homes in a reset of the device and without power, and one
- * when its number is written to FENCE_FORGET.
+ * Boards with SGPU_STRAP_FENCE_UNIT have one that knows SGPU_FENCES fences by number, and of each
+ * the physical addresses of two 64-bit words: its value, and the one that somebody waits for. HOME
+ * says where they are from now on. SIGNAL, which user mode may send, writes the value at home after
+ * all earlier packets and then reads the other word: where the value has passed it, SGPU_IRQ_FENCE
+ * of the node is raised. The unit forgets all homes in a reset of the device and without power, and
+ * one when its number is written to FENCE_FORGET.
  */
 #define SGPU_FENCES 64u
 struct sgpu_packet_fence_home {
@@ -467,11 +473,11 @@ struct sgpu_packet_fence_signal {
  * reference marked WRITE when it ends. What is written is a function of key and position alone:
  * the page at offset i pages from the page that address lies in gets the content named key + i
  * (bytes of a page are those of the named content at the same offset in the page). Names have 62
- * bits; higher ones are ignored. The token is passed to whoever observes the GPU. A reference marked
- * TILED is to a tiled surface: address and bytes are those of the linear one.
+ * bits; higher ones are ignored. The token is passed to whoever observes the GPU. A reference
+ * marked TILED is to a tiled surface: address and bytes are those of the linear one.
  *
- * A render may come in several packets, each with some of the references, and others in between: all
- * but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.
+ * A render may come in several packets, each with some of the references, and others in between:
+ * all but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.
  */
 #define SGPU_RENDER_GOES_ON   (1u << 0)
 #define SGPU_RENDER_CONTINUES (1u << 1)
@@ -534,9 +540,11 @@ struct sgpu_umd_allocation {
 };
 
 /* Private driver data of a context (DXGKARG_CREATECONTEXT.pPrivateDriverData); none: no area. */
-#define SGPU_UMD_SAVE_MAPPED (1u << 0) /* the GPU reaches it by virtual address, if there are any */
+#define SGPU_UMD_SAVE_MAPPED                                                                       \
+    (1u << 0)                          /* the GPU reaches it by virtual address, if there are any  \
+                                        */
 #define SGPU_UMD_SAVE_LOCAL  (1u << 1) /* it lives in local memory, else in system               */
-#define SGPU_UMD_SAVE_SHARED (1u << 2) /* one for all contexts of the device on this node        */
+#define SGPU_UMD_SAVE_SHARED (1u << 2) /* one for all contexts of the device on this node */
 #define SGPU_UMD_SAVE_CPU_IMAGE                                                                    \
     (1u << 3) /* in system memory: the CPU writes the first image       */
 struct sgpu_umd_context {
@@ -545,7 +553,10 @@ struct sgpu_umd_context {
     uint64_t save_bytes; /* of the context-save area, a multiple of 8; 0: none */
 };
 
-/* Private driver data of a native fence (DXGKARG_CREATENATIVEFENCE.pPrivateDriverData), coming back. */
+/*
+ * Private driver data of a native fence (DXGKARG_CREATENATIVEFENCE.pPrivateDriverData), coming
+ * back.
+ */
 struct sgpu_umd_native_fence {
     uint32_t version; /* SGPU_UMD_VERSION */
     uint32_t fence;   /* the number that FENCE_SIGNAL names it by */

@@ -71,8 +71,8 @@ struct vidmm_platform {
     uint64_t (*device_page)(void *context, uint64_t page);
 
     /*
-     * The AGP window of the bus, below WDDM 2.0: its bus address and size (0: there is no bridge), and
-     * the bridge's GART, which shows pages at an offset in it. STATUS_NO_MEMORY.
+     * The AGP window of the bus, below WDDM 2.0: its bus address and size (0: there is no bridge),
+     * and the bridge's GART, which shows pages at an offset in it. STATUS_NO_MEMORY.
      */
     uint64_t agp_base, agp_bytes;
     NTSTATUS (*map_agp)(void *context, uint64_t offset, uint64_t count, const uint64_t *pages);
@@ -117,13 +117,15 @@ struct vidmm_events {
     void (*adapter_ended)(void *context);
     /*
      * A process holds more of a group resident than its budget, this many bytes: it should give up
-     * residency references. Once for each time that it gets over it. Nothing may be called from here.
+     * residency references. Once for each time that it gets over it. Nothing may be called from
+     * here.
      */
     void (*trim)(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
                  uint64_t bytes);
     /*
-     * An instance of a renamed allocation (vidmm_allocation_instance()) is no more, while the allocation is:
-     * its place and its pages are free. NULL: the one that it was made with. Nothing may be called from here.
+     * An instance of a renamed allocation (vidmm_allocation_instance()) is no more, while the
+     * allocation is: its place and its pages are free. NULL: the one that it was made with. Nothing
+     * may be called from here.
      */
     void (*instance_ended)(void *context, struct vidmm_allocation *allocation,
                            const void *instance);
@@ -132,8 +134,9 @@ struct vidmm_events {
 #define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)
 
 /*
- * What the driver says of system memory before its device starts (S-01, IOMMU-004): zeros before WDDM 2.9,
- * and where it says nothing. The embedder gives out no page beyond highest_visible_address (0: any).
+ * What the driver says of system memory before its device starts (S-01, IOMMU-004): zeros before
+ * WDDM 2.9, and where it says nothing. The embedder gives out no page beyond
+ * highest_visible_address (0: any).
  */
 struct vidmm_early_caps {
     uint64_t highest_visible_address;
@@ -156,29 +159,33 @@ struct vidmm_config {
     bool splits_dma_buffers;       /* at every split point, not only where preparation needs it */
     bool guarantees_one_buffer;    /* a command buffer is translated into one DMA buffer or refused:
                                       DxgkDdiRender must not ask for another one (PATCH-014) */
-    bool
-        switches_to_null_context; /* WDDM 1.2 and later: a packet of no bytes tells a node to leave its
-                                      context before an allocation of that goes (SUB-004) */
-    bool frees_empty_tables;      /* page tables go with the last mapping in their range */
-    bool skips_patch_for_paging; /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
-    bool marks_paging_only;      /* Resubmission is not set for clients' packets (SUB-008) */
+    bool switches_to_null_context; /* WDDM 1.2 and later: a packet of no bytes tells a node to leave
+                                      its context before an allocation of that goes (SUB-004) */
+    bool frees_empty_tables;       /* page tables go with the last mapping in their range */
+    bool skips_patch_for_paging;   /* do not call DxgkDdiPatch for paging buffers (PATCH-009) */
+    bool marks_paging_only;        /* Resubmission is not set for clients' packets (SUB-008) */
     /*
      * Starts as Windows 11 has been seen to (docs/observed.md): asks 64BITONLYCAPS,
      * HISTORYBUFFERPRECISION and DISPLAY_DRIVERCAPS_EXTENSION too, whose answers do not matter;
-     * creates two system devices, and those of WDDM 1 before it asks for segments; DmaSize names the
-     * whole paging buffer in calls that have none.
+     * creates two system devices, and those of WDDM 1 before it asks for segments; DmaSize names
+     * the whole paging buffer in calls that have none.
      */
     bool starts_as_observed;
     /*
      * GpuMmu: paging buffers in system memory (PagingBufferSegmentId 0) have no GPU address.
-     * DmaBufferGpuVirtualAddress is 0, and DmaBufferVirtualAddress of a paging submission says where in
-     * the buffer it begins, so that the driver has to know which one (docs/observed.md). Not with
-     * vidmm_platform.device_page.
+     * DmaBufferGpuVirtualAddress is 0, and DmaBufferVirtualAddress of a paging submission says
+     * where in the buffer it begins, so that the driver has to know which one (docs/observed.md).
+     * Not with vidmm_platform.device_page.
      */
     bool hides_buffer_address;
-    /* WDDM 1: what a list of references has and no patch location names is not brought in (PATCH-001). */
+    /*
+     * WDDM 1: what a list of references has and no patch location names is not brought in
+     * (PATCH-001).
+     */
     bool pages_in_patched_only;
-    /* GpuMmu: a new table comes by several calls with InitialUpdate (docs/observed.md), not by one. */
+    /*
+     * GpuMmu: a new table comes by several calls with InitialUpdate (docs/observed.md), not by one.
+     */
     bool initialises_in_pieces;
     bool announces_idle;     /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
@@ -224,8 +231,9 @@ struct vidmm_failure {
 void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_caps);
 
 /*
- * What DRIVERCAPS.MemoryManagementCaps says of the ways in which the driver addresses memory. Asked of a
- * device that has been added, started or not. False: the driver does not answer then, or contradicts itself (PT-001).
+ * What DRIVERCAPS.MemoryManagementCaps says of the ways in which the driver addresses memory. Asked
+ * of a device that has been added, started or not. False: the driver does not answer then, or
+ * contradicts itself (PT-001).
  */
 struct vidmm_model_caps {
     bool is_virtual; /* VirtualAddressingSupported, from WDDM 2.0 on */
@@ -259,35 +267,36 @@ void vidmm_notify_dpc(struct vidmm *vidmm);
 void vidmm_abort(struct vidmm *vidmm, NTSTATUS status);
 
 /*
- * The adapter is to be stopped (a driver that is updated or disabled) while it has work. Every device is
- * in error for good. What is with the GPU ends by itself; what is queued, and every request that waits,
- * ends with STATUS_DEVICE_REMOVED, and whatever makes, maps, uses or submits is refused with it from
- * now on. Then all that there is can be destroyed as always, up to vidmm_stop() and
- * DxgkDdiStopDevice.
+ * The adapter is to be stopped (a driver that is updated or disabled) while it has work. Every
+ * device is in error for good. What is with the GPU ends by itself; what is queued, and every
+ * request that waits, ends with STATUS_DEVICE_REMOVED, and whatever makes, maps, uses or submits is
+ * refused with it from now on. Then all that there is can be destroyed as always, up to
+ * vidmm_stop() and DxgkDdiStopDevice.
  *
  * STATUS_INVALID_DEVICE_STATE: it has not started, is asleep or ends already.
  */
 NTSTATUS vidmm_end_work(struct vidmm *vidmm);
 
 /*
- * The adapter has gone (surprise removal), whatever was under way; not from inside a callback, and not while
- * a call of the driver waits for an update (vidmm_end_waits()). The driver is told (DxgkDdiNotifySurpriseRemoval; DxgkRemovalHibernation when it was asleep) if it has
- * said that it can be. Everything ends as by vidmm_end_work(), what was with the GPU and a sleep that
- * was under way at once, and no paging operation, submission or reset goes to the driver any more:
- * what is destroyed gives its memory back without them. Contents of GPU memory are lost without an event.
+ * The adapter has gone (surprise removal), whatever was under way; not from inside a callback, and
+ * not while a call of the driver waits for an update (vidmm_end_waits()). The driver is told
+ * (DxgkDdiNotifySurpriseRemoval; DxgkRemovalHibernation when it was asleep) if it has said that it
+ * can be. Everything ends as by vidmm_end_work(), what was with the GPU and a sleep that was under
+ * way at once, and no paging operation, submission or reset goes to the driver any more: what is
+ * destroyed gives its memory back without them. Contents of GPU memory are lost without an event.
  *
  * Gives what the driver said. STATUS_NOT_SUPPORTED: it was not told, since it does not report
  * SupportSurpriseRemovalInHibernation or SupportSurpriseRemoval. Windows restarts the system after
- * either failure; here the adapter ends all the same. STATUS_INVALID_DEVICE_STATE: it has not started, or is
- * gone already.
+ * either failure; here the adapter ends all the same. STATUS_INVALID_DEVICE_STATE: it has not
+ * started, or is gone already.
  */
 NTSTATUS vidmm_remove(struct vidmm *vidmm);
 
 /*
- * The watchdog: tells the manager what time it is, as often as the embedder likes. A packet that has
- * been with the GPU for timeout_ns is asked about (DxgkDdiQueryCurrentFence), then preempted; when
- * the preemption takes as long again, its engine is reset, or the adapter (S-17). All callbacks of
- * what that ends come out of this call.
+ * The watchdog: tells the manager what time it is, as often as the embedder likes. A packet that
+ * has been with the GPU for timeout_ns is asked about (DxgkDdiQueryCurrentFence), then preempted;
+ * when the preemption takes as long again, its engine is reset, or the adapter (S-17). All
+ * callbacks of what that ends come out of this call.
  */
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
 
@@ -295,8 +304,8 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
 unsigned vidmm_node_count(const struct vidmm *vidmm);
 
 /*
- * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption is
- * under way, or the driver cannot.
+ * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption
+ * is under way, or the driver cannot.
  */
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
 
@@ -311,8 +320,8 @@ void vidmm_reset(struct vidmm *vidmm);
 
 /*
  * Puts the adapter to sleep (S-16): drains the GPU, evicts what the sleep would take (by each
- * segment's Preserved flags), and calls DxgkDdiSetPowerState(D3). done then says STATUS_SUCCESS, and
- * the power may be taken; STATUS_NO_MEMORY: there is no system memory for what must leave, and
+ * segment's Preserved flags), and calls DxgkDdiSetPowerState(D3). done then says STATUS_SUCCESS,
+ * and the power may be taken; STATUS_NO_MEMORY: there is no system memory for what must leave, and
  * everything goes on as before. Until vidmm_power_up() submissions and requests stand in line, and
  * addresses are neither mapped nor unmapped.
  *
@@ -326,13 +335,14 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
 NTSTATUS vidmm_power_up(struct vidmm *vidmm);
 
 /*
- * The device's IOMMU domain is about to change: drains the GPU and calls DxgkDdiBeginExclusiveAccess.
- * done then says STATUS_SUCCESS, or what the driver answered: then nothing has changed. From there on until
- * vidmm_end_exclusive_access() no other function is called but vidmm_remove() (IOMMU-001), and a
- * reset does nothing. Everything stays where it is, and must be mapped in the new domain as it was
- * in the old one.
+ * The device's IOMMU domain is about to change: drains the GPU and calls
+ * DxgkDdiBeginExclusiveAccess. done then says STATUS_SUCCESS, or what the driver answered: then
+ * nothing has changed. From there on until vidmm_end_exclusive_access() no other function is called
+ * but vidmm_remove() (IOMMU-001), and a reset does nothing. Everything stays where it is, and must
+ * be mapped in the new domain as it was in the old one.
  *
- * STATUS_INVALID_DEVICE_STATE: as vidmm_power_down(). STATUS_NOT_SUPPORTED: the driver has no such DDIs.
+ * STATUS_INVALID_DEVICE_STATE: as vidmm_power_down(). STATUS_NOT_SUPPORTED: the driver has no such
+ * DDIs.
  */
 NTSTATUS vidmm_begin_exclusive_access(struct vidmm *vidmm, vidmm_done done, void *context);
 
@@ -401,19 +411,19 @@ struct vidmm_statistics {
 };
 const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm);
 
-/* ---- Objects ------------------------------------------------------------------------------------ */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process);
 /*
- * Its devices are destroyed and the manager is idle; which it is not until the page tables are gone,
- * where the driver reports ExplicitPageTableInvalidation (PT-035).
+ * Its devices are destroyed and the manager is idle; which it is not until the page tables are
+ * gone, where the driver reports ExplicitPageTableInvalidation (PT-035).
  */
 void vidmm_process_destroy(struct vidmm_process *process);
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device);
 /*
- * Its contexts and allocations are destroyed, and the manager is idle since: what the driver had for
- * the contexts ends behind them, and what it had for all of them ends behind this call.
+ * Its contexts and allocations are destroyed, and the manager is idle since: what the driver had
+ * for the contexts ends behind them, and what it had for all of them ends behind this call.
  */
 void vidmm_device_destroy(struct vidmm_device *device);
 
@@ -438,17 +448,17 @@ void vidmm_context_destroy(struct vidmm_context *context);
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
- * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, or over existing
- * system memory; or, for a driver of physical addresses, larger than 4 GiB less a page, which is what the
- * 32 bits of MDL.ByteCount and Transfer.TransferOffset can say.
+ * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, or over
+ * existing system memory; or, for a driver of physical addresses, larger than 4 GiB less a page,
+ * which is what the 32 bits of MDL.ByteCount and Transfer.TransferOffset can say.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation);
 
 /*
- * The same of a primary, which is what the embedder will show: in one piece where it is in memory, and
- * nobody's in the driver's eyes (APER-006). Only primaries have alternate virtual addresses.
+ * The same of a primary, which is what the embedder will show: in one piece where it is in memory,
+ * and nobody's in the driver's eyes (APER-006). Only primaries have alternate virtual addresses.
  */
 NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_data,
                               uint32_t private_data_bytes, void *cookie,
@@ -463,8 +473,8 @@ void vidmm_allocation_destroy(struct vidmm_allocation *allocation);
 
 /*
  * Opens an allocation of another device in this one, which may then refer to it in its submissions;
- * what the private data says is the driver's business. STATUS_INVALID_PARAMETER: it is the owner, or
- * has opened it already. An opening that is left goes with the device or the allocation.
+ * what the private data says is the driver's business. STATUS_INVALID_PARAMETER: it is the owner,
+ * or has opened it already. An opening that is left goes with the device or the allocation.
  */
 NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocation *allocation,
                                const void *private_data, uint32_t private_data_bytes);
@@ -479,7 +489,7 @@ bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);
 /* DxgkCbGetHandleData: what the driver called the object of this handle; NULL: no such handle. */
 HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 
-/* ---- CPU access ------------------------------------------------------------------------------- */
+/* ---- CPU access ------------------------------------------------------------------------------ */
 
 /*
  * Makes the content reachable for the CPU and keeps it where it is until vidmm_unlock().
@@ -490,18 +500,19 @@ HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
 
 /*
- * The same with wishes, as D3DDDICB_LOCKFLAGS has them. ACQUIRE_APERTURE: see it in linear order, though
- * the driver may have it in another one: through a swizzling range where it is in memory, else in system
- * memory, where what the driver does not mark Swizzled is linear. Below WDDM 2.0 only; later drivers are
- * not asked. What is marked Swizzled is always locked that way. IGNORE_SYNC: do not wait for work that
- * uses it; STATUS_INVALID_PARAMETER for what is marked Swizzled (SWZ-009). DISCARD: the content is not
- * needed any more. With vidmm_config.renames, and below WDDM 2.0, an allocation that work uses is then
- * renamed rather than waited for: from now on it is another instance, in system memory at first, of
- * undefined content, and the old one stays where it is for the work that was submitted before. The driver
- * is not asked: it sees one hAllocation paged in at several places. At most MaximumRenamingListLength
- * instances exist at once, if that is not 0; what would be one more, or finds no memory, waits. Not
- * renamed are primaries, overlays and captures, what has been opened in another device, and what is
- * locked through a swizzling range.
+ * The same with wishes, as D3DDDICB_LOCKFLAGS has them. ACQUIRE_APERTURE: see it in linear order,
+ * though the driver may have it in another one: through a swizzling range where it is in memory,
+ * else in system memory, where what the driver does not mark Swizzled is linear. Below WDDM 2.0
+ * only; later drivers are not asked. What is marked Swizzled is always locked that way.
+ * IGNORE_SYNC: do not wait for work that uses it; STATUS_INVALID_PARAMETER for what is marked
+ * Swizzled (SWZ-009). DISCARD: the content is not needed any more. With vidmm_config.renames, and
+ * below WDDM 2.0, an allocation that work uses is then renamed rather than waited for: from now on
+ * it is another instance, in system memory at first, of undefined content, and the old one stays
+ * where it is for the work that was submitted before. The driver is not asked: it sees one
+ * hAllocation paged in at several places. At most MaximumRenamingListLength instances exist at
+ * once, if that is not 0; what would be one more, or finds no memory, waits. Not renamed are
+ * primaries, overlays and captures, what has been opened in another device, and what is locked
+ * through a swizzling range.
  */
 #define VIDMM_LOCK_ACQUIRE_APERTURE (1u << 0)
 #define VIDMM_LOCK_IGNORE_SYNC      (1u << 1)
@@ -510,13 +521,13 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *allocation, unsigned flags);
 void vidmm_unlock(struct vidmm_allocation *allocation);
 
 /*
- * Which instance of the allocation calls are about now: a name without a meaning, of no other living
- * object; NULL: the one that it was made with. It changes in vidmm_lock_with() only.
+ * Which instance of the allocation calls are about now: a name without a meaning, of no other
+ * living object; NULL: the one that it was made with. It changes in vidmm_lock_with() only.
  */
 const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation);
 /*
- * From inside DxgkDdiBuildPagingBuffer: which instance of its hAllocation the operation is about. Also
- * NULL when it is about no allocation of a client.
+ * From inside DxgkDdiBuildPagingBuffer: which instance of its hAllocation the operation is about.
+ * Also NULL when it is about no allocation of a client.
  */
 const void *vidmm_paging_instance(const struct vidmm *vidmm);
 
@@ -544,18 +555,18 @@ NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count
                                      void *context, uint64_t *out_fence_value);
 
 /*
- * Takes one reference off each, which vidmm_make_resident() gave and whose request has ended; at none
- * it may be evicted once the device's submitted work has finished.
+ * Takes one reference off each, which vidmm_make_resident() gave and whose request has ended; at
+ * none it may be evicted once the device's submitted work has finished.
  */
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
 
-/* ---- Budgets ---------------------------------------------------------------------------------- */
+/* ---- Budgets --------------------------------------------------------------------------------- */
 
 /*
  * How much of a group the process should have resident; 0: no limit. It may change at any time.
- * Allocations of a process that is over its budget and that nobody holds are evicted before those of
- * others, whatever their priority.
+ * Allocations of a process that is over its budget and that nobody holds are evicted before those
+ * of others, whatever their priority.
  */
 void vidmm_set_budget(struct vidmm_process *process, enum vidmm_budget_group group, uint64_t bytes);
 
@@ -568,8 +579,8 @@ void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_gr
                        struct vidmm_budget_info *out_info);
 
 /*
- * vidmm_make_resident() for a process that can trim: when the process would hold more than a budget,
- * nothing is done, *out_bytes_to_trim says by how much, and the status is
+ * vidmm_make_resident() for a process that can trim: when the process would hold more than a
+ * budget, nothing is done, *out_bytes_to_trim says by how much, and the status is
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY. A process that cannot trim further calls vidmm_make_resident(),
  * which knows no budget.
  */
@@ -578,7 +589,7 @@ NTSTATUS vidmm_make_resident_in_budget(struct vidmm_device *device, unsigned cou
                                        void *context, uint64_t *out_fence_value,
                                        uint64_t *out_bytes_to_trim);
 
-/* ---- Offer and reclaim ------------------------------------------------------------------------ */
+/* ---- Offer and reclaim ----------------------------------------------------------------------- */
 
 enum vidmm_offer_priority { VIDMM_OFFER_LOW, VIDMM_OFFER_NORMAL, VIDMM_OFFER_HIGH };
 
@@ -619,9 +630,9 @@ NTSTATUS vidmm_reclaim(struct vidmm_device *device, unsigned count,
  * within its segment to a better place (nearer to the start, or in fewer pieces). The content goes
  * with it and never leaves the GPU's memory. Starts the move; what needs the allocation waits.
  *
- * STATUS_GRAPHICS_ALLOCATION_BUSY: in use, held or on its way already. STATUS_INVALID_PARAMETER: not
- * resident in a memory segment, or not allowed in that one. STATUS_GRAPHICS_NO_VIDEO_MEMORY: no room,
- * or no better place. STATUS_NOT_SUPPORTED: the segments have pages of different sizes.
+ * STATUS_GRAPHICS_ALLOCATION_BUSY: in use, held or on its way already. STATUS_INVALID_PARAMETER:
+ * not resident in a memory segment, or not allowed in that one. STATUS_GRAPHICS_NO_VIDEO_MEMORY: no
+ * room, or no better place. STATUS_NOT_SUPPORTED: the segments have pages of different sizes.
  */
 NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment);
 
@@ -647,16 +658,16 @@ uint64_t vidmm_device_paging_fence(const struct vidmm_device *device);
  */
 NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value);
 
-/* ---- Native fences (GpuMmu, drivers of WDDM 3.1 that report NativeGpuFence) --------------------- */
+/* ---- Native fences (GpuMmu, drivers of WDDM 3.1 that report NativeGpuFence) ------------------ */
 
 #define VIDMM_MAX_NATIVE_FENCES_A_PAGE 64
 #define VIDMM_NATIVE_FENCE_DATA_BYTES  64
 
 /*
- * Gives a fence for work of the process, of type D3DDDI_NATIVEFENCE_TYPE_DEFAULT, with a first value.
- * private_data goes to DxgkDdiCreateNativeFence and comes back as the driver left it. done (may be
- * NULL) is called when the driver has been told where the fence is (NOTIFY_FENCE_RESIDENCY): it may
- * be used from then on. The process outlives it.
+ * Gives a fence for work of the process, of type D3DDDI_NATIVEFENCE_TYPE_DEFAULT, with a first
+ * value. private_data goes to DxgkDdiCreateNativeFence and comes back as the driver left it. done
+ * (may be NULL) is called when the driver has been told where the fence is
+ * (NOTIFY_FENCE_RESIDENCY): it may be used from then on. The process outlives it.
  *
  * STATUS_NOT_SUPPORTED: the driver has none. STATUS_DEVICE_BUSY: fences are being moved, or told of
  * anew, or the adapter is not on: let the machine run and ask again. STATUS_INSUFFICIENT_RESOURCES;
@@ -668,8 +679,8 @@ NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value
                                    struct vidmm_native_fence **out_fence);
 
 /*
- * No work that signals it is pending; waits for it end with STATUS_CANCELLED. STATUS_DEVICE_BUSY: as
- * above, or done has not been called.
+ * No work that signals it is pending; waits for it end with STATUS_CANCELLED. STATUS_DEVICE_BUSY:
+ * as above, or done has not been called.
  */
 NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence);
 
@@ -678,8 +689,8 @@ uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence);
 
 /*
  * The CPU waits until the fence has at least the value, with an interrupt when it is signalled
- * (DxgkDdiUpdateMonitoredValues). STATUS_SUCCESS: it has. STATUS_PENDING: done (may be NULL) will be
- * called, with STATUS_SUCCESS, with STATUS_CANCELLED when the wait is given up, or with
+ * (DxgkDdiUpdateMonitoredValues). STATUS_SUCCESS: it has. STATUS_PENDING: done (may be NULL) will
+ * be called, with STATUS_SUCCESS, with STATUS_CANCELLED when the wait is given up, or with
  * STATUS_DEVICE_REMOVED. Any number may wait for a fence. STATUS_DEVICE_BUSY: as for destroying.
  * STATUS_NO_MEMORY; STATUS_DEVICE_REMOVED.
  */
@@ -691,13 +702,13 @@ NTSTATUS vidmm_native_fence_cancel_waits(struct vidmm_native_fence *fence);
 
 /*
  * Moves fences together, so that they take as few pages as they can. STATUS_SUCCESS: they do.
- * STATUS_PENDING: done (may be NULL) will be called; the processes of fences that move are held until
- * then. STATUS_DEVICE_BUSY: as above, or submissions are pending. STATUS_NOT_SUPPORTED;
+ * STATUS_PENDING: done (may be NULL) will be called; the processes of fences that move are held
+ * until then. STATUS_DEVICE_BUSY: as above, or submissions are pending. STATUS_NOT_SUPPORTED;
  * STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *context);
 
-/* ---- GPU virtual addresses (GpuMmu) ------------------------------------------------------------ */
+/* ---- GPU virtual addresses (GpuMmu) ---------------------------------------------------------- */
 
 #define VIDMM_PROTECT_READ_ONLY  (1u << 0)
 #define VIDMM_PROTECT_NO_EXECUTE (1u << 1)
@@ -717,8 +728,8 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
  *
  * STATUS_RESOURCE_IN_USE: part of the range is taken, or reserved by the driver.
  * STATUS_INVALID_PARAMETER: also when part of it is where tile pools are mapped
- * (docs/contract-choices.md), and when a page is mapped with another driver protection and one of the
- * two is unique. STATUS_NO_MEMORY.
+ * (docs/contract-choices.md), and when a page is mapped with another driver protection and one of
+ * the two is unique. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
                           uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
@@ -730,8 +741,8 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation
  * capture of another memory manager says. The range may have been mapped like this before: it is
  * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there.
  *
- * The mapping outlives sleeps and resets; what is in the pages is the caller's, and is not saved. After a
- * reset the devices of a process that maps pages of local memory are in error.
+ * The mapping outlives sleeps and resets; what is in the pages is the caller's, and is not saved.
+ * After a reset the devices of a process that maps pages of local memory are in error.
  *
  * With VIDMM_PROTECT_ZERO there are no pages (segment and first_page are 0): reads give zero and
  * writes vanish; STATUS_NOT_SUPPORTED when the driver has no zero entries (PT-031).
@@ -741,8 +752,8 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
                             vidmm_done done, void *context);
 
 /*
- * Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. Updates of physical pages count in
- * the order of the calls: behind one whose tables wait for room, others wait, too.
+ * Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. Updates of physical
+ * pages count in the order of the calls: behind one whose tables wait for room, others wait, too.
  */
 NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
                               vidmm_done done, void *context);
@@ -774,10 +785,10 @@ struct vidmm_tile_operation {
  * (CPTE-006). STATUS_INVALID_PARAMETER, also for a pool with a unique driver protection (PT-029);
  * STATUS_INVALID_HANDLE, STATUS_NO_MEMORY. done is told when
  * the process has something else in a range (STATUS_RESOURCE_IN_USE) or there is no room for page
- * tables (STATUS_GRAPHICS_NO_VIDEO_MEMORY); operations before that one count then. The context stays
- * until done. Where entries are copied, its first update makes its companion context: then also what
- * DxgkDdiCreateContext and DxgkDdiSetRootPageTable return, and STATUS_INVALID_PARAMETER for a
- * PagingCompanionNodeId that is no node (CPTE-007).
+ * tables (STATUS_GRAPHICS_NO_VIDEO_MEMORY); operations before that one count then. The context
+ * stays until done. Where entries are copied, its first update makes its companion context: then
+ * also what DxgkDdiCreateContext and DxgkDdiSetRootPageTable return, and STATUS_INVALID_PARAMETER
+ * for a PagingCompanionNodeId that is no node (CPTE-007).
  */
 NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
                              const struct vidmm_tile_operation *operations, vidmm_done done,
@@ -787,18 +798,19 @@ NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
                         uint64_t *out_offset, uint64_t *out_entry_count);
 
-/* ---- Context allocations (callbacks of the driver) ------------------------------------------------ */
+/* ---- Context allocations (callbacks of the driver) ------------------------------------------- */
 
 /*
  * DxgkCbCreateContextAllocation, DestroyContextAllocation and MapContextAllocation. Such an
- * allocation gets its first content from the driver (INIT_CONTEXT_RESOURCE) and is resident whenever
- * something runs in its context. hContext and hDevice are the handles that the driver was given.
+ * allocation gets its first content from the driver (INIT_CONTEXT_RESOURCE) and is resident
+ * whenever something runs in its context. hContext and hDevice are the handles that the driver was
+ * given.
  *
  * GpuMmu and the physical model; STATUS_NOT_SUPPORTED in IoMmu.
- * STATUS_INVALID_PARAMETER: not the context or device of a client, or what is asked for breaks a rule
- * (told to driver_error). Mapping wants MapGpuVirtualAddress at creation, which is invalid in the
- * physical model; STATUS_NOT_SUPPORTED: no BaseAddress, and the address chosen is outside the range
- * asked for.
+ * STATUS_INVALID_PARAMETER: not the context or device of a client, or what is asked for breaks a
+ * rule (told to driver_error). Mapping wants MapGpuVirtualAddress at creation, which is invalid in
+ * the physical model; STATUS_NOT_SUPPORTED: no BaseAddress, and the address chosen is outside the
+ * range asked for.
  */
 NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
                                          DXGKARGCB_CREATECONTEXTALLOCATION *args);
@@ -813,38 +825,39 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
  * manager's work, nothing can happen before it returns, and the embedder lets it return at once: no
  * context of the process runs before the update has. The same when a node times out meanwhile: done
  * comes before the reset, which waits for vidmm_watch() after the driver's return (TDR-002).
- * STATUS_INVALID_DEVICE_REQUEST: called from DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not GpuMmu.
+ * STATUS_INVALID_DEVICE_REQUEST: called from DxgkDdiBuildPagingBuffer. STATUS_NOT_SUPPORTED: not
+ * GpuMmu.
  */
 bool vidmm_can_wait(const struct vidmm *vidmm);
 
 /*
- * Waits for such updates are over: done has come for all of them, the updates come as they can. True: there
- * were any, so that a call of the driver is under way; what must be alone in the driver is asked for again
- * when that has returned.
+ * Waits for such updates are over: done has come for all of them, the updates come as they can.
+ * True: there were any, so that a call of the driver is under way; what must be alone in the driver
+ * is asked for again when that has returned.
  */
 bool vidmm_end_waits(struct vidmm *vidmm);
 NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
                                          const DXGKARGCB_UPDATECONTEXTALLOCATION *args,
                                          vidmm_done done, void *context);
 
-/* ---- Address ranges of the driver's own (callback) --------------------------------------------------- */
+/* ---- Address ranges of the driver's own (callback) ------------------------------------------- */
 
 /*
- * DxgkCbReserveGpuVirtualAddressRange (GpuMmu): the range is nobody else's for as long as the process
- * lives, and the entries of the root that translate it stay invalid (PT-045). Only inside
+ * DxgkCbReserveGpuVirtualAddressRange (GpuMmu): the range is nobody else's for as long as the
+ * process lives, and the entries of the root that translate it stay invalid (PT-045). Only inside
  * DxgkDdiCreateProcess, for the process that is being created, the paging process included. Size,
- * BaseAddress and, where it can say so much, Alignment are multiples of what an entry of the root translates.
- * BaseAddress 0: the manager chooses, from entry 1 on. The answer is in StartVirtualAddress, 0 on
- * failure.
+ * BaseAddress and, where it can say so much, Alignment are multiples of what an entry of the root
+ * translates. BaseAddress 0: the manager chooses, from entry 1 on. The answer is in
+ * StartVirtualAddress, 0 on failure.
  *
- * STATUS_INVALID_PARAMETER: none of this (told to driver_error where it breaks PT-044), or the range is where
- * tile pools, or what is mapped in the paging process, have their addresses. STATUS_RESOURCE_IN_USE: part
- * of it is reserved, or there is no room. STATUS_NOT_SUPPORTED: not GpuMmu, or AllowUserModeMapping.
- * STATUS_NO_MEMORY.
+ * STATUS_INVALID_PARAMETER: none of this (told to driver_error where it breaks PT-044), or the
+ * range is where tile pools, or what is mapped in the paging process, have their addresses.
+ * STATUS_RESOURCE_IN_USE: part of it is reserved, or there is no room. STATUS_NOT_SUPPORTED: not
+ * GpuMmu, or AllowUserModeMapping. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_reserve_gpu_va(struct vidmm *vidmm, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
 
-/* ---- Submission ------------------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 /*
  * What is submitted to the context from here on goes all the way and is not run (NullRendering): it
@@ -854,8 +867,8 @@ void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_nul
 
 /*
  * Physical: from here on the client's half of the driver hands a list of patch locations in
- * (pPatchLocationListIn), one for each reference, at offset 0 of the command buffer. Drivers that make their own of
- * it name their allocations by it.
+ * (pPatchLocationListIn), one for each reference, at offset 0 of the command buffer. Drivers that
+ * make their own of it name their allocations by it.
  */
 void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references);
 
@@ -872,8 +885,9 @@ struct vidmm_reference {
 };
 
 /*
- * Physical: what the driver has set aside for each DMA buffer of the context (DXGK_CONTEXTINFO). More
- * references than this are refused; with guarantees_one_buffer the client keeps to the rest too.
+ * Physical: what the driver has set aside for each DMA buffer of the context (DXGK_CONTEXTINFO).
+ * More references than this are refused; with guarantees_one_buffer the client keeps to the rest
+ * too.
  */
 struct vidmm_render_limits {
     uint32_t dma_bytes;

@@ -2,9 +2,9 @@
  * Evaluation of ACPI control methods: what DxgkCbEvalAcpiMethod takes and gives.
  *
  * Place   include/wdk, above windef.h. Included by dispmprt.h.
- * Source  Public documentation of Acpiioct.h: the pages of ACPI_EVAL_INPUT_BUFFER, its SIMPLE_INTEGER and COMPLEX
- *         forms, ACPI_EVAL_OUTPUT_BUFFER and ACPI_METHOD_ARGUMENT. Values of signatures are their letters, as
- *         published drivers compare them.
+ * Source  Public documentation of Acpiioct.h: the pages of ACPI_EVAL_INPUT_BUFFER, its
+ *         SIMPLE_INTEGER and COMPLEX forms, ACPI_EVAL_OUTPUT_BUFFER and ACPI_METHOD_ARGUMENT.
+ *         Values of signatures are their letters, as published drivers compare them.
  */
 #ifndef _ACPIIOCT_H_
 #define _ACPIIOCT_H_
@@ -49,7 +49,10 @@ typedef struct _ACPI_EVAL_INPUT_BUFFER_SIMPLE_INTEGER {
     ULONG IntegerArgument;
 } ACPI_EVAL_INPUT_BUFFER_SIMPLE_INTEGER, *PACPI_EVAL_INPUT_BUFFER_SIMPLE_INTEGER;
 
-/* Size counts the bytes of the argument array, as the page has it; drivers give those of the whole buffer, too. */
+/*
+ * Size counts the bytes of the argument array, as the page has it; drivers give those of the whole
+ * buffer, too.
+ */
 typedef struct _ACPI_EVAL_INPUT_BUFFER_COMPLEX {
     ULONG Signature;
     union {

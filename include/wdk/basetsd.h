@@ -2,9 +2,9 @@
  * Fixed-width and pointer-width integer types of the Windows x64 data model.
  *
  * Place   include/wdk, the bottom: depends on the compiler's own headers only.
- * Model   LLP64 on every host. An image has the types of home, where LONG is a long and nothing of stdint.h is
- *         there unless the driver asks for it: it may have an int32_t of its own. In a native LP64 build LONG is
- *         an int, and has the size that it has in a Windows build.
+ * Model   LLP64 on every host. An image has the types of home, where LONG is a long and nothing of
+ *         stdint.h is there unless the driver asks for it: it may have an int32_t of its own. In a
+ *         native LP64 build LONG is an int, and has the size that it has in a Windows build.
  */
 #ifndef _BASETSD_H_
 #define _BASETSD_H_

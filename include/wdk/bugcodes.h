@@ -2,8 +2,8 @@
  * Bug checks that drivers name.
  *
  * Place   include/wdk.
- * Source  The public bug check code reference. BUGCODE_ID_DRIVER is in no public list: drivers use it for
- *         failures of their own, and here it is the code that nothing else has.
+ * Source  The public bug check code reference. BUGCODE_ID_DRIVER is in no public list: drivers use
+ *         it for failures of their own, and here it is the code that nothing else has.
  */
 #ifndef _BUGCODES_
 #define _BUGCODES_

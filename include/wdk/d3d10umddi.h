@@ -1,8 +1,8 @@
 /*
  * What user-mode and kernel-mode halves of a driver describe resources to each other with.
  *
- * Place   include/wdk, above dxgiformat.h and d3dukmdt.h. The functions of the user-mode interface are not
- *         here: the bench has no user mode.
+ * Place   include/wdk, above dxgiformat.h and d3dukmdt.h. The functions of the user-mode interface
+ *         are not here: the bench has no user mode.
  * Source  Public documentation of D3d10umddi.h and Dxgiddi.h.
  */
 #ifndef _D3D10UMDDI_H

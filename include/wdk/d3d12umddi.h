@@ -3,8 +3,9 @@
  *
  * Place   include/wdk, above d3d10umddi.h.
  * Source  D3d12umddi.h has no public reference. These are the values and members of its documented
- *         counterparts in D3d12.h (D3D12_TEXTURE_LAYOUT, D3D12_RESOURCE_DIMENSION, D3D12_BUFFER_UAV): a driver
- *         that keeps them in private data of its own is served; nothing of the bench reads them.
+ *         counterparts in D3d12.h (D3D12_TEXTURE_LAYOUT, D3D12_RESOURCE_DIMENSION,
+ *         D3D12_BUFFER_UAV): a driver that keeps them in private data of its own is served; nothing
+ *         of the bench reads them.
  */
 #ifndef _D3D12UMDDI_H
 #define _D3D12UMDDI_H

@@ -14,7 +14,10 @@
 #include "d3dkmddi.h"
 #include "dispmprt/child.h"
 
-/* The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it ("_HID"). */
+/*
+ * The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it
+ * ("_HID").
+ */
 #define DISPLAY_ADAPTER_HW_ID   0xffffffffu
 #define ACPI_METHOD_HARDWARE_ID 0x4449485fu
 

@@ -2,8 +2,8 @@
  * GUIDs: the type, definition and comparison.
  *
  * Place  include/wdk, above basetsd.h; included by ntdef.h.
- * Model  DEFINE_GUID declares a name. In source that includes initguid.h first, it defines it: in as many
- *        files as do so, and the linker keeps one.
+ * Model  DEFINE_GUID declares a name. In source that includes initguid.h first, it defines it: in
+ *        as many files as do so, and the linker keeps one.
  */
 #ifndef GUID_DEFINED
 #define GUID_DEFINED

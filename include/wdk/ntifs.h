@@ -1,4 +1,7 @@
-/* The name under which file system drivers, and some others, include the kernel services: all are in wdm.h. */
+/*
+ * The name under which file system drivers, and some others, include the kernel services: all are
+ * in wdm.h.
+ */
 #ifndef _NTIFS_
 #define _NTIFS_
 

@@ -1,5 +1,6 @@
 /*
- * Arithmetic that tells when it does not fit: Rtl<Type>Add, Sub, Mult, and conversions Rtl<Type>To<Type>.
+ * Arithmetic that tells when it does not fit: Rtl<Type>Add, Sub, Mult, and conversions
+ * Rtl<Type>To<Type>.
  *
  * Place   include/wdk, above windef.h.
  * Errors  STATUS_INTEGER_OVERFLOW, and the result has all bits set, or is -1 where it is signed.

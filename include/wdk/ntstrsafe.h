@@ -2,9 +2,10 @@
  * Strings in buffers of a known size: RtlStringCb* counts bytes, RtlStringCch* characters.
  *
  * Place   include/wdk, above wdm.h.
- * Errors  STATUS_INVALID_PARAMETER for a size of 0 or beyond NTSTRSAFE_MAX_CCH; STATUS_BUFFER_OVERFLOW when the text
- *         was cut. What is written always has its terminator.
- * Source  Public documentation of Ntstrsafe.h. Formatting is what the kernel exports, so it is there in images.
+ * Errors  STATUS_INVALID_PARAMETER for a size of 0 or beyond NTSTRSAFE_MAX_CCH;
+ *         STATUS_BUFFER_OVERFLOW when the text was cut. What is written always has its terminator.
+ * Source  Public documentation of Ntstrsafe.h. Formatting is what the kernel exports, so it is
+ *         there in images.
  */
 #ifndef _NTSTRSAFE_H_INCLUDED_
 #define _NTSTRSAFE_H_INCLUDED_

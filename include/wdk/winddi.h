@@ -1,4 +1,7 @@
-/* The name under which display drivers include what GDI and they share; nothing of it reaches memory. */
+/*
+ * The name under which display drivers include what GDI and they share; nothing of it reaches
+ * memory.
+ */
 #ifndef _WINDDI_
 #define _WINDDI_
 

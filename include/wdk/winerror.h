@@ -1,5 +1,6 @@
 /*
- * Error codes of the Win32 side that driver source returns to miniport interfaces of old, and HRESULTs.
+ * Error codes of the Win32 side that driver source returns to miniport interfaces of old, and
+ * HRESULTs.
  *
  * Place   include/wdk, above windef.h.
  * Source  Public documentation: "System Error Codes", "Common HRESULT Values".

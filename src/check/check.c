@@ -1,6 +1,6 @@
 /*
- * Check: what all watchers share. A finding is told once for each rule, place and object; the table of
- * those that were told is small, because a run with more of them has said enough.
+ * Check: what all watchers share. A finding is told once for each rule, place and object; the table
+ * of those that were told is small, because a run with more of them has said enough.
  */
 #include "check/check_private.h"
 
@@ -162,7 +162,10 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
 
     seen.packet = packet;
-    /* That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. Some tell of flushes. */
+    /*
+     * That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. Some tell of
+     * flushes.
+     */
     check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG && event->kind != CHECK_GPU_FLUSHED;
     check->ledger.has_hung |= event->kind == CHECK_GPU_HUNG;
     if (packet) {

@@ -3,11 +3,12 @@
  *
  * Place      check. A miniport among others, right above what lends and tampers, so that it sees
  *            what the manager sent and what the driver answered. Knows neither the memory manager
- *            nor the GPU model; keeps an account of its own (check_ledger.h) and trusts neither side.
+ *            nor the GPU model; keeps an account of its own (check_ledger.h) and trusts neither
+ *            side.
  * Model      The layer turns every DDI call and every callback into an event and shows it to the
- *            watchers (check_watch.h), each of which judges one area of the catalogue: it counts every
- *            evaluation of a rule and reports every breach. A rule of the driver's side that is
- *            broken is the driver's fault; one of the other side is a fault of our manager.
+ *            watchers (check_watch.h), each of which judges one area of the catalogue: it counts
+ *            every evaluation of a rule and reports every breach. A rule of the driver's side that
+ *            is broken is the driver's fault; one of the other side is a fault of our manager.
  *            Buffers go down as copies between guard pages, with canaries behind what was offered
  *            (check_guard.h).
  * Ownership  check_create() gives the check, check_layer_create() a miniport that owns the next one
@@ -67,9 +68,9 @@ struct check_config {
     void *context;                 /* of the functions below, each of which may be NULL */
 
     /*
-     * The 64 bits that the GPU is to find at a patched location, offset bytes behind an address of a
-     * segment, where rows may have a pitch (XFER-018); false: nobody knows. NULL: the bench does not
-     * know its GPU's addresses.
+     * The 64 bits that the GPU is to find at a patched location, offset bytes behind an address of
+     * a segment, where rows may have a pitch (XFER-018); false: nobody knows. NULL: the bench does
+     * not know its GPU's addresses.
      */
     bool (*patched_address)(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
                             uint64_t offset, bool is_pitched, uint64_t *out_bits);
@@ -81,8 +82,8 @@ struct check_config {
     /* The processor's level. */
     unsigned (*irql)(void *context);
     /*
-     * What the GPU finds in memory for an address, with the root table at an address of system memory or
-     * of its own, past what is cached. False: nothing answers there.
+     * What the GPU finds in memory for an address, with the root table at an address of system
+     * memory or of its own, past what is cached. False: nothing answers there.
      */
     bool (*walk)(void *context, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);
@@ -99,7 +100,10 @@ struct check_config {
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
     bool remaps_dma;    /* the device's pages are an IOMMU's */
     bool hears_flushes; /* check_gpu() is told of every FLUSHED, even if of nothing else */
-    /* With guards_buffers: what the driver is given stands for a paging buffer; 0 bytes: not any more. */
+    /*
+     * With guards_buffers: what the driver is given stands for a paging buffer; 0 bytes: not any
+     * more.
+     */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
 };
 
@@ -110,8 +114,8 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next,
                             struct miniport **out_layer);
 
 /*
- * What the GPU did, in the order in which it happens: the truth behind what the driver reports. A bench
- * whose GPU cannot tell says nothing, and what needs it is not judged.
+ * What the GPU did, in the order in which it happens: the truth behind what the driver reports. A
+ * bench whose GPU cannot tell says nothing, and what needs it is not judged.
  */
 enum check_gpu_kind {
     CHECK_GPU_QUEUED, /* the driver handed it a submission */
@@ -137,9 +141,9 @@ struct check_gpu_event {
 void check_gpu(struct check *check, const struct check_gpu_event *event);
 
 /*
- * What a client of the manager asks for and is answered, where no call of the driver shows it. A bench
- * that tells nothing has none of it judged. Devices and allocations have the client's own names: any
- * pointer that is one for as long as the object exists, the driver's half included.
+ * What a client of the manager asks for and is answered, where no call of the driver shows it. A
+ * bench that tells nothing has none of it judged. Devices and allocations have the client's own
+ * names: any pointer that is one for as long as the object exists, the driver's half included.
  */
 enum check_client_kind {
     CHECK_CLIENT_DEVICE,        /* the device that was created last has this name */
@@ -192,17 +196,17 @@ void check_client(struct check *check, const struct check_client_event *event);
 void check_end(struct check *check, bool is_orderly);
 
 /*
- * An access to the address ended the process: fills in a finding when it is a guard page around a paging
- * buffer or its private data. Allocates nothing and may be called from a signal handler.
+ * An access to the address ended the process: fills in a finding when it is a guard page around a
+ * paging buffer or its private data. Allocates nothing and may be called from a signal handler.
  */
 bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding);
 
 /*
- * Nothing more will happen in the bench. What the driver was handed then and has not reported is reported
- * (FENCE-004), once for each node, and so are preemptions: how many of these; 0: it
- * has nothing to do with the driver. The manager's rules
- * are silent from then on: what it takes down does not end in order.
+ * Nothing more will happen in the bench. What the driver was handed then and has not reported is
+ * reported (FENCE-004), once for each node, and so are preemptions: how many of these; 0: it has
+ * nothing to do with the driver. The manager's rules are silent from then on: what it takes down
+ * does not end in order.
  */
 unsigned check_stands_still(struct check *check);
 

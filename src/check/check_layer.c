@@ -1,6 +1,6 @@
 /*
- * Check: the layer. One function for each DDI, made from the list, that shows the call to all watchers
- * before and after; and around BuildPagingBuffer the guards.
+ * Check: the layer. One function for each DDI, made from the list, that shows the call to all
+ * watchers before and after; and around BuildPagingBuffer the guards.
  */
 #include "check/check_private.h"
 
@@ -57,8 +57,8 @@ static void end_call(struct check *check, struct check_call *call)
 }
 
 /*
- * The driver is given copies of the paging buffer and of its private data. The watchers and the manager
- * see the pointers of the real ones.
+ * The driver is given copies of the paging buffer and of its private data. The watchers and the
+ * manager see the pointers of the real ones.
  */
 static void guard_call(struct check *check, struct check_call *call)
 {

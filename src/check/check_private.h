@@ -39,8 +39,8 @@ struct check {
     struct guard_verdict dma_verdict, private_verdict; /* of the last call */
     struct patch_verdict patch_verdict;
     bool is_whole, has_layer;
-    bool
-        stands_still; /* by the driver's doing: what our side does from here on is torn down, and judged by no rule */
+    bool stands_still; /* by the driver's doing: what our side does from here on is torn down, and
+                          judged by no rule */
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;
     struct finding finding; /* being made */
@@ -56,11 +56,13 @@ struct check {
     } while (0)
 
 /*
- * The argument structure of the callback or call that is happening, a line a member (decode.h); and the
- * element of an array that the field names, "pAllocationInfo[2].Size".
+ * The argument structure of the callback or call that is happening, a line a member (decode.h); and
+ * the element of an array that the field names, "pAllocationInfo[2].Size".
  */
 void check_write_arguments(const struct check *check, const char *field, char *text, size_t size);
-/* What the call that is happening is about, as far as it says; NULL: nothing that the ledger has. */
+/*
+ * What the call that is happening is about, as far as it says; NULL: nothing that the ledger has.
+ */
 const struct check_object *check_object_of_call(const struct check *check);
 
 #endif

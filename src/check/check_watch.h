@@ -4,8 +4,9 @@
  * Place      check, private. check_layer.c calls them; each stands in a file of its own
  *            (check_paging.c, check_aperture.c, ...) and in the list below.
  * Model      A watcher sees each call before it goes down and after it has come back, each
- *            callback, each packet when the driver reports it finished, and what the GPU does, with the ledger as it
- *            is at that moment: objects are entered before `after` and removed behind it. To judge:
+ *            callback, each packet when the driver reports it finished, and what the GPU does, with
+ *            the ledger as it is at that moment: objects are entered before `after` and removed
+ *            behind it. To judge:
  *
  *                if (!check_holds(check, RULE_PB_004, advance <= size))
  *                    check_report(check, RULE_PB_004, NULL, "pDmaBuffer",
@@ -123,7 +124,9 @@ struct check_watcher {
 CHECK_WATCHER_LIST(X)
 #undef X
 
-/* Counts that the rule was looked at; holds comes back. After a surprise removal everything holds. */
+/*
+ * Counts that the rule was looked at; holds comes back. After a surprise removal everything holds.
+ */
 bool check_holds(struct check *check, enum rule_id rule, bool holds);
 
 /*

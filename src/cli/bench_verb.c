@@ -280,7 +280,10 @@ static enum cli_status bench_scaling(struct output *out)
     return CLI_FINE;
 }
 
-/* The reference driver as an image, made by the verb cc of this program; false: it cannot be made here. */
+/*
+ * The reference driver as an image, made by the verb cc of this program; false: it cannot be made
+ * here.
+ */
 static bool build_reference(char path[32])
 {
     char command[4096];

@@ -1,10 +1,11 @@
 /*
- * The WPP configuration of a header is a comment; of its grammar this reads what declares functions:
+ * The WPP configuration of a header is a comment; of its grammar this reads what declares
+ * functions:
  *
  *     FUNC Name{COND=value,...}(PARAMETER, MSG, ...);
  *
- * Conditions and the parameters before MSG name, in that order, the macros by which the author customises
- * the function (WPP_LEVEL_FLAGS_POST for LEVEL and FLAGS).
+ * Conditions and the parameters before MSG name, in that order, the macros by which the author
+ * customises the function (WPP_LEVEL_FLAGS_POST for LEVEL and FLAGS).
  */
 #define _GNU_SOURCE
 #include "cli/cc_sources.h"
@@ -38,7 +39,7 @@ struct trace_functions {
     size_t count;
 };
 
-/* ---- Files ---------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static bool is_header(const char *name)
 {
@@ -155,7 +156,7 @@ bool cc_write_overlay(const char *folder, const struct cc_folders *folders)
     return false;
 }
 
-/* ---- Declarations of trace functions ---------------------------------------------------------------- */
+/* ---- Declarations of trace functions --------------------------------------------------------- */
 
 /* The word of C at the text, cut where it is too long; moves behind it. Empty: there is none. */
 static const char *take_word(const char *text, char word[NAME_BYTES])
@@ -257,7 +258,7 @@ static void read_headers(const struct cc_folders *folders, struct trace_function
     }
 }
 
-/* ---- Writing one ---------------------------------------------------------------------------------- */
+/* ---- Writing one ----------------------------------------------------------------------------- */
 
 static void write_post_name(FILE *file, const struct trace_function *function)
 {

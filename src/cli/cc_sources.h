@@ -2,13 +2,13 @@
  * What driver source expects of the build at home, beside a compiler.
  *
  * Place      cli. Uses nothing but the host; cc_verb calls it before it compiles.
- * Model      Two things. Header names are found whatever their case: an overlay of the file system lists
- *            the headers of the folders that a build includes from, and clang is given that. And a source
- *            that includes "NAME.tmh" traces by WPP, whose preprocessor writes that file: here one is
- *            written that gives every trace function that a header declares (the lines "FUNC ..." of its
- *            WPP configuration) the documented shape without the message - arguments are evaluated, then
- *            what the author's WPP_<conditions>_POST() adds, so that assertions which are made of
- *            trace functions do act.
+ * Model      Two things. Header names are found whatever their case: an overlay of the file system
+ *            lists the headers of the folders that a build includes from, and clang is given that.
+ *            And a source that includes "NAME.tmh" traces by WPP, whose preprocessor writes that
+ *            file: here one is written that gives every trace function that a header declares (the
+ *            lines "FUNC ..." of its WPP configuration) the documented shape without the message -
+ *            arguments are evaluated, then what the author's WPP_<conditions>_POST() adds, so that
+ *            assertions which are made of trace functions do act.
  * Ownership  Files are written into the folder given, and are the caller's to remove.
  * Errors     False and a message.
  * Source     Public documentation of WPP software tracing: "WPP Preprocessor", "Can I customize

@@ -1,9 +1,9 @@
 /*
  * cc: a driver image from source, with the compiler and the linker of LLVM and our headers.
  *
- * Everything is made in a folder of its own, and the image takes its name when it is whole. What the
- * source uses of the kernel and the bench does not have stays an import: the linker is asked what it
- * misses, and asked again with an import library that has it.
+ * Everything is made in a folder of its own, and the image takes its name when it is whole. What
+ * the source uses of the kernel and the bench does not have stays an import: the linker is asked
+ * what it misses, and asked again with an import library that has it.
  */
 #define _GNU_SOURCE
 #include "cli/cc_sources.h"
@@ -54,7 +54,7 @@ struct build {
     size_t missing_count;
 };
 
-/* ---- Words ---------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static void add(struct command *command, const char *word)
 {
@@ -94,7 +94,7 @@ static bool is_cplusplus(const char *path)
     return ends_in(path, ".cpp") || ends_in(path, ".cc") || ends_in(path, ".cxx");
 }
 
-/* ---- Signals -------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 /* They end what runs, and then the verb, which has taken its folder away by then. */
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -128,9 +128,11 @@ static void end_if_interrupted(void)
     raise(interrupted);
 }
 
-/* ---- Programs ------------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
-/* Runs it, its standard error into a file if that is named; its exit status, or -1 with a message. */
+/*
+ * Runs it, its standard error into a file if that is named; its exit status, or -1 with a message.
+ */
 static int run(const struct build *build, const struct command *command, const char *error_path)
 {
     posix_spawn_file_actions_t actions;
@@ -195,7 +197,7 @@ static bool find_headers(struct build *build)
     return false;
 }
 
-/* ---- Compiling ------------------------------------------------------------------------------------ */
+/* ---- Compiling ------------------------------------------------------------------------------- */
 
 static void begin_compile(struct build *build)
 {
@@ -278,7 +280,7 @@ static bool compile(struct build *build, size_t number)
     return run(build, &command, NULL) == 0;
 }
 
-/* ---- Linking -------------------------------------------------------------------------------------- */
+/* ---- Linking --------------------------------------------------------------------------------- */
 
 static bool write_definitions(const char *path, const char *module, const char *const *names,
                               size_t count)
@@ -312,7 +314,10 @@ static const char *make_library(struct build *build, const char *module, const c
     return run(build, &command, NULL) == 0 ? library : NULL;
 }
 
-/* A name of C that the linker misses, from "...: undefined symbol: NAME"; C++ names are of no kernel. */
+/*
+ * A name of C that the linker misses, from "...: undefined symbol: NAME"; C++ names are of no
+ * kernel.
+ */
 static const char *missing_name(struct build *build, char *line)
 {
     static const char mark[] = "undefined symbol: ";
@@ -433,7 +438,7 @@ static bool link_image(struct build *build)
     return false;
 }
 
-/* ---- Where to ------------------------------------------------------------------------------------- */
+/* ---- Where to -------------------------------------------------------------------------------- */
 
 /* Before minutes of compiling are lost. */
 static bool can_write(struct build *build)
@@ -469,7 +474,7 @@ static bool make_folder(struct build *build)
     return false;
 }
 
-/* ---- The verb ------------------------------------------------------------------------------------- */
+/* ---- The verb -------------------------------------------------------------------------------- */
 
 /* Options of ours and of the linker; all others are the compiler's. */
 static bool parse(struct build *build, const struct cli_arguments *arguments)

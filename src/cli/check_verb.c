@@ -103,7 +103,7 @@ static double wall_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- Options ------------------------------------------------------------------------------------ */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static bool get_number(const struct cli_arguments *arguments, int option, uint64_t min,
                        uint64_t max, uint64_t fallback, uint64_t *out)
@@ -240,7 +240,7 @@ static bool load_cases(const struct cli_arguments *arguments, struct request *re
     return true;
 }
 
-/* ---- Watching ----------------------------------------------------------------------------------- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 static bool is_known(void *context, uint64_t seed, size_t case_index)
 {
@@ -318,7 +318,7 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
     cli_progress(NULL, what, done, total);
 }
 
-/* ---- Smallest cases ----------------------------------------------------------------------------- */
+/* ---- Smallest cases -------------------------------------------------------------------------- */
 
 /* Which cause it is, for the progress bar. */
 struct shrinking {
@@ -344,8 +344,8 @@ static const char *name_of_cause(const struct campaign_cause *cause)
 }
 
 /*
- * FOLDER/PB-004-1.case for the first cause of that rule, and so on, each within its time. What cannot be made
- * smaller (it was not shown again, most often) keeps the campaign's command.
+ * FOLDER/PB-004-1.case for the first cause of that rule, and so on, each within its time. What
+ * cannot be made smaller (it was not shown again, most often) keeps the campaign's command.
  */
 static bool shrink_causes(struct request *request)
 {
@@ -389,7 +389,7 @@ static bool get_shrinking(const struct cli_arguments *arguments, struct request 
     return get_number(arguments, OPTION_SHRINK_SECONDS, 1, 1u << 20, 10, &request->shrink_seconds);
 }
 
-/* ---- The verb ----------------------------------------------------------------------------------- */
+/* ---- The verb -------------------------------------------------------------------------------- */
 
 static enum cli_status finish(const struct request *request, enum campaign_stop stop)
 {

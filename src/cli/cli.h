@@ -69,8 +69,8 @@ bool cli_find_driver(const char *name);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Where a file or folder of Drydock's own is: `installed` below the prefix of the program (include/..., share/...),
- * or `built` in the source that it was built from. False: at neither.
+ * Where a file or folder of Drydock's own is: `installed` below the prefix of the program
+ * (include/..., share/...), or `built` in the source that it was built from. False: at neither.
  */
 bool cli_find_own(const char *installed, const char *built, char *path, size_t size);
 

@@ -1,6 +1,6 @@
 /*
- * The drivers that the command line knows beside those of the bench: the defects of the zoo, "zoo:ID" over
- * the reference driver that is linked in, "zoo:ID@FILE" over an image of it.
+ * The drivers that the command line knows beside those of the bench: the defects of the zoo,
+ * "zoo:ID" over the reference driver that is linked in, "zoo:ID@FILE" over an image of it.
  */
 #include "bench/drivers/driver_image.h"
 #include "bench/drivers/drivers.h"

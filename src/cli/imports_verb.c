@@ -1,8 +1,9 @@
 /*
  * drydock imports: what a driver image needs of the kernel, and what of that the bench has.
  *
- * The image is judged as for a run and neither mapped nor executed. Exit status 1 when an import is missing:
- * a build can ask before it runs anything. A driver that never calls what is missing runs all the same.
+ * The image is judged as for a run and neither mapped nor executed. Exit status 1 when an import is
+ * missing: a build can ask before it runs anything. A driver that never calls what is missing runs
+ * all the same.
  */
 #include "cli/cli.h"
 

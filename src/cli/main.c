@@ -158,8 +158,8 @@ static enum cli_status run_verb(const struct cli_verb *verb, int argc, char **ar
 }
 
 /*
- * A run takes and frees lists of up to a megabyte all the time. The C library would give each back to
- * the host, which clears the pages anew: a twentieth of a long run.
+ * A run takes and frees lists of up to a megabyte all the time. The C library would give each back
+ * to the host, which clears the pages anew: a twentieth of a long run.
  */
 static void keep_freed_memory(void)
 {

@@ -124,7 +124,9 @@ static enum cli_status finish(const struct merge *merge, bool is_json)
     return merge->summary.findings || merge->different ? CLI_FINDINGS : CLI_FINE;
 }
 
-/* The folder of the result is a campaign's like any other, of all models and no case in particular. */
+/*
+ * The folder of the result is a campaign's like any other, of all models and no case in particular.
+ */
 static bool open_result(struct merge *merge, const char *path)
 {
     const struct campaign_options campaign = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};

@@ -1,8 +1,9 @@
 /*
  * new: a folder with a driver that works, to begin from.
  *
- * The driver is softcopy, under another name: one source for the tests, for `drydock new` and for the reader.
- * The files are found beside the program where it is installed, or in the source that it was built from.
+ * The driver is softcopy, under another name: one source for the tests, for `drydock new` and for
+ * the reader. The files are found beside the program where it is installed, or in the source that
+ * it was built from.
  */
 #include "cli/cli.h"
 

@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* ---- Which cases ------------------------------------------------------------------------------- */
+/* ---- Which cases ----------------------------------------------------------------------------- */
 
 struct case_list {
     char **paths;
@@ -109,11 +109,11 @@ static bool add_sorted(struct case_list *list, const char *path)
     return true;
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 /*
- * Every case is played on every level of the driver, unless it names a model or a level; on the first level of a
- * model also with every way of updating page tables, unless it names one.
+ * Every case is played on every level of the driver, unless it names a model or a level; on the
+ * first level of a model also with every way of updating page tables, unless it names one.
  */
 struct set_up {
     unsigned level;
@@ -261,7 +261,7 @@ static enum cli_status play_all(struct coverage *coverage, const struct case_lis
     return status;
 }
 
-/* ---- Results ------------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 static json_t *members_json(const struct coverage *coverage, unsigned group, bool only_open)
 {

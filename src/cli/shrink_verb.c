@@ -78,7 +78,10 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
         return CLI_INTERNAL;
     }
     cli_progress_end();
-    /* Options that say what there is anyway go; the configuration's names are the workload's until then. */
+    /*
+     * Options that say what there is anyway go; the configuration's names are the workload's until
+     * then.
+     */
     if (!run_config_to_options(&config, workload, &error)) {
         cli_error("%s", error.text);
         return CLI_USAGE;

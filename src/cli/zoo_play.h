@@ -2,10 +2,11 @@
  * Zoo play: what the bench finds of a planted defect in a model.
  *
  * Place      cli, above bench and zoo; under the verb that prints it.
- * Model      A row is a defect in one model. It is played with the seeds of the default campaign, in
- *            order, until a run breaks one of the rules that the defect should break; the case of that
- *            run is then made smaller. Each row has a process of its own, so that several play at once
- *            and what a row finds does not depend on how many; rows are in memory that all of them have.
+ * Model      A row is a defect in one model. It is played with the seeds of the default campaign,
+ *            in order, until a run breaks one of the rules that the defect should break; the case
+ *            of that run is then made smaller. Each row has a process of its own, so that several
+ *            play at once and what a row finds does not depend on how many; rows are in memory that
+ *            all of them have.
  * Ownership  zoo_rows_new() gives the rows of a table; zoo_rows_free() takes them.
  * Errors     bool: no memory, no process.
  */

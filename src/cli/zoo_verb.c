@@ -1,6 +1,6 @@
 /*
- * drydock zoo: plays every planted defect, in each model in which it can be seen, until one of the rules
- * that should fire does.
+ * drydock zoo: plays every planted defect, in each model in which it can be seen, until one of the
+ * rules that should fire does.
  */
 #include "cli/cli.h"
 #include "cli/zoo_play.h"

@@ -27,7 +27,7 @@ static struct {
     uint8_t read[ACCESS_WATCH_MAX_BYTES];
 } watch;
 
-/* ---- Instructions ----------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 struct instruction {
     bool has_66, has_f2, has_f3, is_wide; /* prefixes; REX.W, VEX.W or EVEX.W */
@@ -211,7 +211,7 @@ size_t access_watch_instruction_bytes(const uint8_t *code)
     return 1;
 }
 
-/* ---- Signals ---------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static void protect(int protection)
 {
@@ -267,7 +267,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
         protect(PROT_NONE);
 }
 
-/* ---- Watches ---------------------------------------------------------------------------------- */
+/* ---- Watches --------------------------------------------------------------------------------- */
 
 bool access_watch_is_available(void)
 {

@@ -48,7 +48,7 @@ const char *coverage_group_name(unsigned group)
                                             : structure_names[group];
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct coverage *coverage_create(void)
 {
@@ -101,7 +101,7 @@ void coverage_begin_run(struct coverage *coverage)
     memset(coverage->run_calls, 0, sizeof coverage->run_calls);
 }
 
-/* ---- Recording -------------------------------------------------------------------------------- */
+/* ---- Recording ------------------------------------------------------------------------------- */
 
 static uint64_t value_of(const struct coverage_member *member, const void *structure)
 {
@@ -197,7 +197,7 @@ void coverage_note_reads(struct coverage *coverage, unsigned group, const void *
     }
 }
 
-/* ---- Results ---------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 unsigned coverage_member_count(void)
 {

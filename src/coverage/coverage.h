@@ -72,7 +72,9 @@ void coverage_destroy(struct coverage *coverage);
 
 /* What is recorded from here on belongs to this case. False: no memory. */
 bool coverage_begin_case(struct coverage *coverage, const char *name);
-/* From here on, no more calls of a kind are watched than it takes to see every member of it read. */
+/*
+ * From here on, no more calls of a kind are watched than it takes to see every member of it read.
+ */
 void coverage_set_frugal(struct coverage *coverage);
 /* A run begins: its calls are watched from the first one on again. */
 void coverage_begin_run(struct coverage *coverage);

@@ -46,7 +46,7 @@ static struct coverage_layer *layer_of(struct miniport *miniport)
     return (struct coverage_layer *)miniport;
 }
 
-/* ---- The driver's side ------------------------------------------------------------------------ */
+/* ---- The driver's side ----------------------------------------------------------------------- */
 
 static void add_array(struct call *call, unsigned group, const void **pointer, size_t count,
                       size_t element_bytes)
@@ -196,7 +196,7 @@ static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_
     return status;
 }
 
-/* ---- The manager's side ----------------------------------------------------------------------- */
+/* ---- The manager's side ---------------------------------------------------------------------- */
 
 /*
  * Descriptors are watched from the driver's answer to the manager's next call, where they are
@@ -283,7 +283,7 @@ X(create_allocation, CreateAllocation, DXGKARG_CREATEALLOCATION *)
 X(build_paging_buffer, BuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER *)
 #undef X
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void layer_destroy(struct miniport *self)
 {

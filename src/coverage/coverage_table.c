@@ -18,7 +18,7 @@ const struct coverage_member coverage_members[] = {
 };
 const unsigned coverage_members_count = ARRAY_COUNT(coverage_members);
 
-/* ---- Alternatives ----------------------------------------------------------------------------- */
+/* ---- Alternatives ---------------------------------------------------------------------------- */
 
 typedef bool meaning(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around);
 
@@ -126,7 +126,7 @@ bool coverage_member_is_meant(const struct coverage_member *member, const void *
     return true;
 }
 
-/* ---- Reasons ---------------------------------------------------------------------------------- */
+/* ---- Reasons --------------------------------------------------------------------------------- */
 
 static const struct reason {
     unsigned group;

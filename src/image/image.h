@@ -27,8 +27,9 @@
  *            delay imports by address, relocation types other than DIR64 and ABSOLUTE, unwind
  *            information of other versions than 1 and 2.
  *            By size: see the limits below. They are far above what drivers have.
- * Ownership  image_open() gives the image and borrows the file's bytes until image_close(); they must
- *            not change. Names in imports and exports are lent until then. image_close() unloads.
+ * Ownership  image_open() gives the image and borrows the file's bytes until image_close(); they
+ *            must not change. Names in imports and exports are lent until then. image_close()
+ *            unloads.
  * Errors     bool. A refusal is a sentence in struct image_error that names the structure and its
  *            values. Nothing has changed then, and out parameters hold zero.
  * Threads    A loaded image does not change: its queries may run on any thread, and in a signal
@@ -150,7 +151,9 @@ struct image_function {
     uint32_t begin_rva, end_rva, unwind_rva;
 };
 
-/* The entry of the function table that covers address. False: none does, a leaf function has none. */
+/*
+ * The entry of the function table that covers address. False: none does, a leaf function has none.
+ */
 bool image_function_at(const struct image *image, uint64_t address, struct image_function *out);
 
 /* Where that entry lies in the loaded image's own table; 0: none does. */

@@ -1,7 +1,7 @@
 /*
  * Export table: a header of 40 bytes, an array of rvas by ordinal, and two arrays side by side with
- * names, sorted, and their places in the first. An rva inside of the export directory is not code but
- * the text of a forwarder.
+ * names, sorted, and their places in the first. An rva inside of the export directory is not code
+ * but the text of a forwarder.
  */
 #include "image/image_private.h"
 

@@ -1,6 +1,6 @@
 /*
- * Laying an image out in memory. Everything that could be wrong with the file was judged when it was
- * opened; what can fail here is memory and the resolver.
+ * Laying an image out in memory. Everything that could be wrong with the file was judged when it
+ * was opened; what can fail here is memory and the resolver.
  */
 #define _GNU_SOURCE
 #include "image/image_private.h"

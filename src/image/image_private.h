@@ -2,10 +2,10 @@
  * Inside of the image module: what image_open() keeps, and how tables are read.
  *
  * Place      image, private.
- * Model      One file for each table of the format. Each has a function that judges the table, given
- *            what was judged before it: headers, then sections, then everything that is found by rva.
- *            Walkers (imports, relocations) judge while they walk, so judging, listing and applying
- *            are one piece of code.
+ * Model      One file for each table of the format. Each has a function that judges the table,
+ *            given what was judged before it: headers, then sections, then everything that is found
+ *            by rva. Walkers (imports, relocations) judge while they walk, so judging, listing and
+ *            applying are one piece of code.
  * Errors     Functions with an error parameter fill it and return false; image_refuse() does both.
  */
 #ifndef DRYDOCK_IMAGE_IMAGE_PRIVATE_H

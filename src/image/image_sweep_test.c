@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 
-/* Opens a copy of the exact size; loads what is accepted. False: refused, and the sentence is there. */
+/*
+ * Opens a copy of the exact size; loads what is accepted. False: refused, and the sentence is
+ * there.
+ */
 static bool survives(const uint8_t *bytes, size_t size, const char *name)
 {
     uint8_t *copy = malloc(size ? size : 1);

@@ -7,8 +7,8 @@
  *      12  section, counted from 1            17  auxiliary symbols that follow
  *      14  type; 0x20: a function
  *
- * The string table follows; its first four bytes are its size. Windows does not read any of this in an
- * image, so a table that makes no sense is a remark and no refusal.
+ * The string table follows; its first four bytes are its size. Windows does not read any of this in
+ * an image, so a table that makes no sense is a remark and no refusal.
  */
 #include "image/image_private.h"
 

@@ -1,9 +1,10 @@
 /*
- * Drivers that tests have compiled: by clang and lld-link, and by mingw-w64, where they are installed.
+ * Drivers that tests have compiled: by clang and lld-link, and by mingw-w64, where they are
+ * installed.
  *
  * Place      image, tests only.
- * Model      One source, with a flow of calls that is worth unwinding. Everything happens in a folder of
- *            its own under /tmp, which is removed when the bytes were read.
+ * Model      One source, with a flow of calls that is worth unwinding. Everything happens in a
+ *            folder of its own under /tmp, which is removed when the bytes were read.
  */
 #ifndef IMAGE_TEST_DRIVER_H
 #define IMAGE_TEST_DRIVER_H
@@ -145,8 +146,10 @@ static inline uint8_t *test_driver_read(const char *folder, size_t *out_size)
     return bytes;
 }
 
-/* The bytes of a driver, for free(); NULL: the tools failed, and have said why. The command makes d.sys
- * of d.c, k.def and l.def. */
+/*
+ * The bytes of a driver, for free(); NULL: the tools failed, and have said why. The command makes
+ * d.sys of d.c, k.def and l.def.
+ */
 static inline uint8_t *test_driver_build(const char *command, size_t *out_size)
 {
     char folder[] = "/tmp/drydock-image-XXXXXX", line[1024];

@@ -2,8 +2,9 @@
  * Hostile images: the good one of test_image.h with a few bytes changed.
  *
  * Place      image, tests only.
- * Model      Each is either refused with a sentence that names the structure, or loaded, asked about
- *            everything and unloaded. A test program has tables of cases and PLAYS() for each.
+ * Model      Each is either refused with a sentence that names the structure, or loaded, asked
+ *            about everything and unloaded. A test program has tables of cases and PLAYS() for
+ *            each.
  */
 #ifndef IMAGE_TEST_HOSTILE_H
 #define IMAGE_TEST_HOSTILE_H

@@ -1,6 +1,6 @@
 /*
- * The codes of a prolog are undone from the last to the first. Offsets of saved registers count from
- * the frame: where rsp was after the fixed allocation, or what the frame register says.
+ * The codes of a prolog are undone from the last to the first. Offsets of saved registers count
+ * from the frame: where rsp was after the fixed allocation, or what the frame register says.
  */
 #include "image/image_private.h"
 #include "image/unwind.h"
@@ -158,8 +158,10 @@ static uint32_t primary_of(const struct step *step, const struct image_function 
     return at.begin_rva;
 }
 
-/* Whether a jump leaves the function for good: out of it and of all that it is chained with, or to its
- * own beginning, which is a call of itself. */
+/*
+ * Whether a jump leaves the function for good: out of it and of all that it is chained with, or to
+ * its own beginning, which is a call of itself.
+ */
 static bool leaves(const struct step *step, const struct image_function *function, uint64_t target)
 {
     uint32_t primary = primary_of(step, function);
@@ -255,9 +257,11 @@ static bool read_epilog(const struct step *step, const struct image_function *fu
     return read_end(step, function, code + at, room - at, rva + at, &out->drop_bytes);
 }
 
-/* Version 2: whether one of the epilogs that the codes describe covers rva. The first code holds the
- * bytes of each, and bit 0 of its operand says that one lies at the end; the others hold how far
- * before the end one begins, or 0 for padding. */
+/*
+ * Version 2: whether one of the epilogs that the codes describe covers rva. The first code holds
+ * the bytes of each, and bit 0 of its operand says that one lies at the end; the others hold how
+ * far before the end one begins, or 0 for padding.
+ */
 static bool is_in_marked_epilog(const struct image_function *function,
                                 const struct image_unwind_info *info, uint64_t rva)
 {

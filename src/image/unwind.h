@@ -2,9 +2,9 @@
  * Unwinding: from a place in a function of a loaded image to the place that called it.
  *
  * Place      image. For backtraces, and for dispatching exceptions.
- * Model      A context is what the caller of a function may rely on: rip, rsp and the registers that
- *            calls preserve. image_unwind_step() finds the function of rip in the image's function
- *            table and undoes what it has done so far:
+ * Model      A context is what the caller of a function may rely on: rip, rsp and the registers
+ *            that calls preserve. image_unwind_step() finds the function of rip in the image's
+ *            function table and undoes what it has done so far:
  *
  *                in the prolog     the codes whose instructions were executed
  *                in an epilog      the instructions that are left are followed; version 2 of the
@@ -14,14 +14,15 @@
  *                no table entry    a leaf function: its return address is at rsp
  *
  *            A machine frame (what the processor pushes for an interrupt) gives rip and rsp itself.
- *            Codes and instructions are read from the file, so a driver that has destroyed its image
- *            can still be unwound. The stack is read by the caller's function only.
+ *            Codes and instructions are read from the file, so a driver that has destroyed its
+ *            image can still be unwound. The stack is read by the caller's function only.
  * Errors     bool, and a sentence where error is not NULL. A context stays as it was on failure.
  *            One step is always finite; a walk is not if the stack is damaged: bound it.
  * Threads    As image.h says: no lock, no allocation. With error NULL fit for a signal handler.
- * Units      Registers are numbered as in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8...
- * Source     Documentation of x64 exception handling, of prologs and epilogs; version 2 by what LLVM's
- *            tools say of it.
+ * Units      Registers are numbered as in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
+ *            r8...
+ * Source     Documentation of x64 exception handling, of prologs and epilogs; version 2 by what
+ *            LLVM's tools say of it.
  */
 #ifndef DRYDOCK_IMAGE_UNWIND_H
 #define DRYDOCK_IMAGE_UNWIND_H

@@ -1,9 +1,9 @@
 /*
  * Drivers that a compiler made are unwound at every one of their instructions.
  *
- * The entry is called with known values in all registers that a call preserves, and with the trap flag
- * set: after each instruction the handler unwinds from there to the caller of the entry, and compares.
- * Prologs and epilogs of real compilers are covered at each of their places that way.
+ * The entry is called with known values in all registers that a call preserves, and with the trap
+ * flag set: after each instruction the handler unwinds from there to the caller of the entry, and
+ * compares. Prologs and epilogs of real compilers are covered at each of their places that way.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

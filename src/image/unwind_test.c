@@ -1,6 +1,6 @@
 /*
- * Unwinding by data that is made for it: each code, each kind of epilog, chains, and what goes wrong.
- * The function under test begins at RVA_MADE; its stack is an array, seen at STACK.
+ * Unwinding by data that is made for it: each code, each kind of epilog, chains, and what goes
+ * wrong. The function under test begins at RVA_MADE; its stack is an array, seen at STACK.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,16 +5,16 @@
  *            call, and what it returned.
  * Model      Two kinds, each to be switched on by itself. DENY_START: while the first
  *            DxgkDdiStartDevice runs, DxgkCbGetDeviceInformation or DxgkCbMapMemory fails, once.
- *            A driver that then fails its start is removed by its kernel, and may be added and started
- *            again: nothing fails the second time. DENY_CONTEXT_ALLOCATIONS: now and then
+ *            A driver that then fails its start is removed by its kernel, and may be added and
+ *            started again: nothing fails the second time. DENY_CONTEXT_ALLOCATIONS: now and then
  *            DxgkCbCreateContextAllocation, DxgkCbMapContextAllocation or
  *            DxgkCbUpdateContextAllocation finds no memory; the next DENY_GRACE calls of these are
  *            carried out, so that whoever asks again comes through. Which calls: the seed's choice.
- *            A callback that fails does not reach the kernel, and leaves its structure alone.
- *            What is left out has no documented failure that a correct call can meet:
- *            DxgkCbUnmapMemory, DxgkCbDestroyContextAllocation, DxgkCbGetHandleData (NULL only for
- *            a handle that is none), DxgkCbSynchronizeExecution (STATUS_UNSUCCESSFUL: no interrupt
- *            is connected yet), DxgkCbQueueDpc (FALSE: it is queued, which happens anyhow).
+ *            A callback that fails does not reach the kernel, and leaves its structure alone. What
+ *            is left out has no documented failure that a correct call can meet: DxgkCbUnmapMemory,
+ *            DxgkCbDestroyContextAllocation, DxgkCbGetHandleData (NULL only for a handle that is
+ *            none), DxgkCbSynchronizeExecution (STATUS_UNSUCCESSFUL: no interrupt is connected
+ *            yet), DxgkCbQueueDpc (FALSE: it is queued, which happens anyhow).
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY, from the constructor and from what is denied.
  * Source     dispmprt.h: nc-dispmprt-dxgkcb_get_device_information, -dxgkcb_map_memory; d3dkmddi.h:

@@ -283,7 +283,9 @@ static void what_was_written_is_counted(void **state)
     }
 }
 
-/* PB-010: calls without a buffer may come between a part and its repeat, and probes still do not. */
+/*
+ * PB-010: calls without a buffer may come between a part and its repeat, and probes still do not.
+ */
 static void no_probe_comes_before_a_repeat(void **state)
 {
     struct seen seen;

@@ -1,15 +1,16 @@
 /*
- * Instances: two layers between which each instance of a renamed allocation has a handle of its own.
+ * Instances: two layers between which each instance of a renamed allocation has a handle of its
+ * own.
  *
- * Place      bench. One above the oracle and the checking layer, one below them; the trace above and the
- *            driver below see the one hAllocation that there is (ALLOC-022).
- * Model      Oracle and ledger follow an allocation by its handle, to one place. The upper layer asks the
- *            manager which instance a paging operation is about, and where that is not the one that the
- *            allocation was made with, puts the instance's name for hAllocation; the lower one puts it back.
- *            Allocation lists keep the driver's handles: there an entry says a place. Operations of WDDM 1
- *            alone: no other drivers' allocations are renamed.
- * Ownership  Each layer owns its next one; on failure next is still the caller's. struct instances is the
- *            caller's and outlives both.
+ * Place      bench. One above the oracle and the checking layer, one below them; the trace above
+ *            and the driver below see the one hAllocation that there is (ALLOC-022).
+ * Model      Oracle and ledger follow an allocation by its handle, to one place. The upper layer
+ *            asks the manager which instance a paging operation is about, and where that is not the
+ *            one that the allocation was made with, puts the instance's name for hAllocation; the
+ *            lower one puts it back. Allocation lists keep the driver's handles: there an entry
+ *            says a place. Operations of WDDM 1 alone: no other drivers' allocations are renamed.
+ * Ownership  Each layer owns its next one; on failure next is still the caller's. struct instances
+ *            is the caller's and outlives both.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md ALLOC-022.
  */

@@ -26,7 +26,10 @@ static struct lend_layer *layer_of(struct miniport *miniport)
     return (struct lend_layer *)miniport;
 }
 
-/* Fills the copy with the pages [first, first + count) of a list of page_count, before poisoned ones. */
+/*
+ * Fills the copy with the pages [first, first + count) of a list of page_count, before poisoned
+ * ones.
+ */
 static bool lend_pages(struct lend_layer *layer, const uint64_t *pages, uint64_t page_count,
                        uint64_t first, uint64_t count, uint64_t before)
 {

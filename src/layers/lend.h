@@ -2,18 +2,18 @@
  * Lend: a layer that takes the driver's borrowed page lists at their word.
  *
  * Place      miniport. Stands right above the raw bottom, so that no other layer sees its copies.
- * Model      The page lists of DxgkDdiBuildPagingBuffer (MDLs and address descriptor lists) belong to
- *            the kernel and are lent for the call. The driver is given a copy in which only the pages
- *            that the operation is about are real: what lies before the offset or behind the last
- *            page reads LEND_POISON_PAGE, and when the call returns all of the copy LEND_STALE_PAGE. Who
- *            uses a page that is not its own, or keeps the list, reaches for memory that is not there.
- *            With a seed, lists of transfers are lent as parts of longer ones: up to
- *            LEND_MOST_BEFORE poisoned pages come before, and MdlOffset says so; or as
+ * Model      The page lists of DxgkDdiBuildPagingBuffer (MDLs and address descriptor lists) belong
+ *            to the kernel and are lent for the call. The driver is given a copy in which only the
+ *            pages that the operation is about are real: what lies before the offset or behind the
+ *            last page reads LEND_POISON_PAGE, and when the call returns all of the copy
+ *            LEND_STALE_PAGE. Who uses a page that is not its own, or keeps the list, reaches for
+ *            memory that is not there. With a seed, lists of transfers are lent as parts of longer
+ *            ones: up to LEND_MOST_BEFORE poisoned pages come before, and MdlOffset says so; or as
  *            windows, of the pages of the piece alone (contract.md, unknown 3). Which lists, and by
- *            how much, is the seed's choice and the same for each repeat of an operation. Those of the
- *            aperture are not: there the offset is what says which part of an allocation is mapped.
- *            Lists of more than LEND_LIMIT_PAGES, and calls for which there is no memory, go down as
- *            they are.
+ *            how much, is the seed's choice and the same for each repeat of an operation. Those of
+ *            the aperture are not: there the offset is what says which part of an allocation is
+ *            mapped. Lists of more than LEND_LIMIT_PAGES, and calls for which there is no memory,
+ *            go down as they are.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md XFER-004, APER-002, ADL-005, ADL-006, ADL-014.

@@ -41,7 +41,8 @@ static NTSTATUS probe_build_paging_buffer(struct miniport *self, HANDLE object,
     struct probe_layer *layer = (struct probe_layer *)self;
     NTSTATUS status;
 
-    if (!arg->pDmaBuffer) /* carried out by the call; it may come before a repeat, and ends nothing */
+    if (!arg->pDmaBuffer) /* carried out by the call; it may come before a repeat, and ends nothing
+                           */
         return miniport_forward_build_paging_buffer(self, object, arg);
     if (!layer->is_repeat_due && rng_below(&layer->rng, ONE_IN) == 0)
         probe(layer, arg);

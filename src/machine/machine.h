@@ -107,8 +107,8 @@ struct machine_target {
 void machine_set_window_pages(struct machine *machine, const uint64_t *pages);
 
 /*
- * The same by a function, which says for a page of BAR 1 which local page it shows; NULL: as the list
- * says. It must not be set together with a list.
+ * The same by a function, which says for a page of BAR 1 which local page it shows; NULL: as the
+ * list says. It must not be set together with a list.
  */
 typedef uint64_t machine_window_page(void *context, uint64_t page);
 void machine_set_window_function(struct machine *machine, machine_window_page *function,
@@ -175,7 +175,10 @@ void machine_schedule(struct machine *machine, struct machine_event *event, uint
 /* Harmless when not scheduled. */
 void machine_cancel(struct machine *machine, struct machine_event *event);
 
-/* Some that are scheduled lie in memory that is gone: none of them is looked at again, nor is any cancelled. */
+/*
+ * Some that are scheduled lie in memory that is gone: none of them is looked at again, nor is any
+ * cancelled.
+ */
 void machine_forget_events(struct machine *machine);
 
 /* Advance to the first event and run it; false when there is none. It may schedule itself again. */

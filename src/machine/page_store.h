@@ -39,15 +39,17 @@
 
 struct page_store;
 
-#define PAGE_TAG_MASK ((UINT64_C(1) << 62) - 1) /* names of content; larger ones are cut to this */
+#define PAGE_TAG_MASK                                                                              \
+    ((UINT64_C(1) << 62) - 1) /* names of content; larger ones are cut to this                     \
+                               */
 
 enum page_kind { PAGE_ZERO, PAGE_PATTERN, PAGE_TAG, PAGE_BYTES_REAL };
 
 struct page_store *page_store_create(const struct base_services *services, uint64_t page_count);
 
 /*
- * Pages will be used in no order. Descriptors are in large pages of the host otherwise, of which each
- * is cleared as a whole when one of its 262,144 is touched.
+ * Pages will be used in no order. Descriptors are in large pages of the host otherwise, of which
+ * each is cleared as a whole when one of its 262,144 is touched.
  */
 void page_store_expect_scatter(struct page_store *store);
 void page_store_destroy(struct page_store *store);
@@ -83,8 +85,8 @@ void page_store_write(struct page_store *store, uint64_t address, const void *fr
  * side has real ones.
  */
 /*
- * Number of leading pages i of which page_a + i and page pages[i] & mask of b have the same symbolic
- * content. Pages with bytes end it, whatever is in them.
+ * Number of leading pages i of which page_a + i and page pages[i] & mask of b have the same
+ * symbolic content. Pages with bytes end it, whatever is in them.
  */
 uint64_t page_store_count_same(const struct page_store *a, uint64_t page_a,
                                const struct page_store *b, const uint64_t *pages, uint64_t mask,
@@ -142,8 +144,8 @@ bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t co
 void page_store_unmap(struct page_store *store, struct page_mapping *mapping);
 
 /*
- * The same in place of host addresses that the caller has reserved without access, count pages of them from
- * this one on; unmapping leaves them so.
+ * The same in place of host addresses that the caller has reserved without access, count pages of
+ * them from this one on; unmapping leaves them so.
  */
 bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t count,
                        uint8_t *address, struct page_mapping *out_mapping);
@@ -155,7 +157,10 @@ bool page_store_find_page(const struct page_store *store, const void *pointer, u
 
 enum page_kind page_store_kind(const struct page_store *store, uint64_t page);
 
-/* Number of leading pages of the range that nothing was ever written to; found without a look at each. */
+/*
+ * Number of leading pages of the range that nothing was ever written to; found without a look at
+ * each.
+ */
 uint64_t page_store_count_untouched(const struct page_store *store, uint64_t page, uint64_t count);
 
 /* The name of the content when the kind is PAGE_TAG, the pattern when PAGE_PATTERN, else 0. */

@@ -11,8 +11,8 @@
  *            while windows are open must hand on what it does not know. Windows belong to one
  *            thread. System calls do not fault: given a pointer into pages that were not touched,
  *            they fail with EFAULT.
- *            A window of a list shows scattered pages one behind the other. Each that is touched then costs
- *            the host a mapping, of which a process has some 60,000.
+ *            A window of a list shows scattered pages one behind the other. Each that is touched
+ *            then costs the host a mapping, of which a process has some 60,000.
  * Ownership  page_window_open() gives the window; close it before the store is destroyed.
  * Errors     open: NULL when the host has no address space or memory.
  */
@@ -27,14 +27,17 @@ struct page_window *page_window_open(struct page_store *store, uint64_t first_pa
                                      uint64_t page_count);
 
 /*
- * Pages of a list, which is copied, in place of count pages of host addresses that the caller has reserved
- * without access; closing leaves them so.
+ * Pages of a list, which is copied, in place of count pages of host addresses that the caller has
+ * reserved without access; closing leaves them so.
  */
 struct page_window *page_window_open_list(struct page_store *store, const uint64_t *pages,
                                           uint64_t page_count, uint8_t *address);
 void page_window_close(struct page_window *window);
 
-/* All that are left of a store. page_store_destroy() does it: a run that was given up has closed none. */
+/*
+ * All that are left of a store. page_store_destroy() does it: a run that was given up has closed
+ * none.
+ */
 void page_windows_close_all(struct page_store *store);
 
 /* Host address of the first page's first byte. */

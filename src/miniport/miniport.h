@@ -102,8 +102,9 @@ const char *miniport_ddi_name(enum miniport_ddi ddi);
 const char *miniport_operation_name(unsigned operation);
 
 /*
- * How many buffers a driver may fill for one operation without a change of MultipassOffset. Progress may be
- * noted in private data alone; but more than so many for each page or entry, and it goes round in circles.
+ * How many buffers a driver may fill for one operation without a change of MultipassOffset.
+ * Progress may be noted in private data alone; but more than so many for each page or entry, and it
+ * goes round in circles.
  */
 uint64_t miniport_most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg);
 
@@ -230,8 +231,8 @@ static inline bool miniport_has(struct miniport *m, enum miniport_ddi ddi)
 }
 
 /*
- * The WDDM version of the driver, DXGKDDI_INTERFACE_VERSION_*: the one that it registered with, until
- * DRIVERCAPS.WDDMVersion says that it is of an older one.
+ * The WDDM version of the driver, DXGKDDI_INTERFACE_VERSION_*: the one that it registered with,
+ * until DRIVERCAPS.WDDMVersion says that it is of an older one.
  */
 static inline ULONG miniport_interface_version(struct miniport *m)
 {

@@ -596,8 +596,8 @@ static SIZE_T raw_get_root_page_table_size(struct miniport *m, DXGKARG_GETROOTPA
 }
 
 /*
- * The table has the shape of the headers that the driver was built with; DRIVERCAPS may say that it is
- * a driver of less than that.
+ * The table has the shape of the headers that the driver was built with; DRIVERCAPS may say that it
+ * is a driver of less than that.
  */
 static ULONG raw_interface_version(struct miniport *m)
 {

@@ -32,22 +32,28 @@
 NTSTATUS miniport_raw_create(const struct base_services *services,
                              const DRIVER_INITIALIZATION_DATA *data, struct miniport **out_raw);
 
-/* Forgets DRIVERCAPS.WDDMVersion, as if they had never been asked for: their size is by Version then. */
+/*
+ * Forgets DRIVERCAPS.WDDMVersion, as if they had never been asked for: their size is by Version
+ * then.
+ */
 void miniport_raw_ask_anew(struct miniport *raw);
 
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 
 /*
- * Who is told when a driver has overwritten what it was only lent to read: a member of its argument structure,
- * "" for one that is const as a whole. It is put right before. NULL: nobody.
+ * Who is told when a driver has overwritten what it was only lent to read: a member of its argument
+ * structure, "" for one that is const as a whole. It is put right before. NULL: nobody.
  */
 void miniport_raw_set_witness(struct miniport *raw,
                               void (*overwritten)(void *context, enum miniport_ddi ddi,
                                                   const char *member),
                               void *context);
 
-/* DxgkDdiUnload, behind the removal of the driver's last device. Nothing is called of the driver any more. */
+/*
+ * DxgkDdiUnload, behind the removal of the driver's last device. Nothing is called of the driver
+ * any more.
+ */
 void miniport_raw_unload(struct miniport *raw);
 
 /* The DDI whose driver code is running, "DxgkDdiRender"; NULL: none. */

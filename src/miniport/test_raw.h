@@ -1,5 +1,6 @@
 /*
- * Test helper: a small fake driver, registered with raw in any version, and the fact table of layouts.
+ * Test helper: a small fake driver, registered with raw in any version, and the fact table of
+ * layouts.
  *
  * Place      miniport, tests only. One of each a program.
  */

@@ -2,10 +2,11 @@
  * Exports: the names under which a driver image finds the services of its kernel.
  *
  * Place      nt. Each file of services lists its own; the host of an image asks by name.
- * Model      A row says which module of Windows exports it. A function is called through the boundary,
- *            from the image's stack to the bench's; one that is marked direct is not, because it is
- *            called a great deal and needs little (memcpy), or because it has a convention of its own
- *            (__chkstk). A variable is given by address: the image sees the bench's own.
+ * Model      A row says which module of Windows exports it. A function is called through the
+ *            boundary, from the image's stack to the bench's; one that is marked direct is not,
+ *            because it is called a great deal and needs little (memcpy), or because it has a
+ *            convention of its own (__chkstk). A variable is given by address: the image sees the
+ *            bench's own.
  * Source     Public documentation of each function names its module ("NtosKrnl.exe", "Hal.dll").
  */
 #ifndef DRYDOCK_NT_EXPORTS_H
@@ -40,8 +41,8 @@ struct nt_export {
     }
 
 /*
- * By name, whatever module the image asks it of: hal.dll's services are ntoskrnl.exe's since long. NULL:
- * there is none.
+ * By name, whatever module the image asks it of: hal.dll's services are ntoskrnl.exe's since long.
+ * NULL: there is none.
  */
 const struct nt_export *nt_find_export(const char *name);
 

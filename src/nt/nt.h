@@ -48,7 +48,10 @@ struct nt_host {
     void (*log)(void *context, uint32_t component, uint32_t level, const char *text);
     /* The driver has stopped the machine. Must not return; a host may longjmp() out of the run. */
     void (*bug_check)(void *context, uint32_t code, const uint64_t parameters[4]);
-    /* The driver called an import that there is none of. It gets STATUS_NOT_IMPLEMENTED. NULL: nobody cares. */
+    /*
+     * The driver called an import that there is none of. It gets STATUS_NOT_IMPLEMENTED. NULL:
+     * nobody cares.
+     */
     void (*missing)(void *context, const char *name);
     /*
      * The same as bug_check for what was no call of KeBugCheckEx: a fault, an exception that nobody
@@ -57,14 +60,20 @@ struct nt_host {
     void (*crash)(void *context, const struct nt_crash *crash);
     /* Whether a fault at this address tells the host something: then it goes to its own handler. */
     bool (*owns_address)(void *context, const void *address);
-    /* Whether code runs that is neither the driver's nor the bench's, whose faults are not looked into. NULL: never. */
+    /*
+     * Whether code runs that is neither the driver's nor the bench's, whose faults are not looked
+     * into. NULL: never.
+     */
     bool (*runs_foreign)(void *context);
     /*
-     * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a sentence.
-     * It goes on. NULL: nobody cares.
+     * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a
+     * sentence. It goes on. NULL: nobody cares.
      */
     void (*misuse)(void *context, const char *text);
-    /* A thread waits for what cannot come: who waits for what, since when. Must not return, like bug_check. */
+    /*
+     * A thread waits for what cannot come: who waits for what, since when. Must not return, like
+     * bug_check.
+     */
     void (*deadlock)(void *context, const char *text);
 };
 
@@ -82,8 +91,8 @@ struct boundary;
 struct image;
 
 /*
- * The driver is this image, borrowed like its name: its exceptions are dispatched by its tables. NULL: they
- * are not. Behind nt_set_boundary().
+ * The driver is this image, borrowed like its name: its exceptions are dispatched by its tables.
+ * NULL: they are not. Behind nt_set_boundary().
  */
 void nt_set_image(struct nt *nt, const struct image *image, const char *name);
 
@@ -94,8 +103,8 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 void *nt_driver_function(struct nt *nt, const void *function);
 
 /*
- * The bus driver's device object of the board: what DxgkDdiAddDevice gets. Requests for configuration space sent
- * to it are answered.
+ * The bus driver's device object of the board: what DxgkDdiAddDevice gets. Requests for
+ * configuration space sent to it are answered.
  */
 PDEVICE_OBJECT nt_physical_device(struct nt *nt);
 
@@ -107,8 +116,8 @@ void *nt_loading(const struct nt *nt);
 struct nt *nt_current_or_none(void);
 
 /*
- * The driver's object, made anew for a DriverEntry (that of the image, if there is one). Registering takes the
- * driver over; giving back undoes that.
+ * The driver's object, made anew for a DriverEntry (that of the image, if there is one).
+ * Registering takes the driver over; giving back undoes that.
  */
 DRIVER_OBJECT *nt_make_driver_object(struct nt *nt, const void *entry);
 DRIVER_OBJECT *nt_driver_object(struct nt *nt);
@@ -116,19 +125,22 @@ void nt_take_driver_over(struct nt *nt);
 void nt_give_driver_back(struct nt *nt);
 
 /*
- * The driver goes: by its own Unload, if it has put one in the object since it was taken over, and else by the
- * graphics kernel's. That, and DxgkUnInitialize(), end in nt_finish_unload(), which calls finish once.
- * False: no memory.
+ * The driver goes: by its own Unload, if it has put one in the object since it was taken over, and
+ * else by the graphics kernel's. That, and DxgkUnInitialize(), end in nt_finish_unload(), which
+ * calls finish once. False: no memory.
  */
 bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *context);
 void nt_finish_unload(struct nt *nt);
 
-/* What the graphics kernel's device gives to a driver that asks for the function that registers it. */
+/*
+ * What the graphics kernel's device gives to a driver that asks for the function that registers it.
+ */
 void nt_set_registrar(struct nt *nt, const void *function);
 
 /*
- * Functions that the image calls and that are no services of the kernel's, for who tells of them: lent until
- * the next call. parameters: their names, with commas, a star before a pointer's; NULL: nobody knows.
+ * Functions that the image calls and that are no services of the kernel's, for who tells of them:
+ * lent until the next call. parameters: their names, with commas, a star before a pointer's; NULL:
+ * nobody knows.
  */
 struct nt_callback {
     const char *name;
@@ -162,22 +174,29 @@ void nt_report_missing(struct nt *nt, const char *name);
 /* ---- Threads -------------------------------------------------------------------------------- */
 
 /*
- * A call of the driver waits, or a thread of the driver's own runs: the bench must not begin anything
- * else with the driver now, other than interrupts and DPCs.
+ * A call of the driver waits, or a thread of the driver's own runs: the bench must not begin
+ * anything else with the driver now, other than interrupts and DPCs.
  */
 bool nt_is_amid_call(const struct nt *nt);
 
-/* Where the image was at its last bug check, a line for each of its frames; "": it has made none. */
+/*
+ * Where the image was at its last bug check, a line for each of its frames; "": it has made none.
+ */
 const char *nt_stopped_at(const struct nt *nt);
 
 /* "PAGE_FAULT_IN_NONPAGED_AREA"; "": it is none that is known here. */
 const char *nt_bug_check_name(uint32_t code);
 
-/* The number of the driver's thread that runs, or did when it stopped the machine; 0: a call of the driver. */
+/*
+ * The number of the driver's thread that runs, or did when it stopped the machine; 0: a call of the
+ * driver.
+ */
 uint32_t nt_running_thread(const struct nt *nt);
 
-/* Runs function(context) as an event of the machine, as soon as nothing is amid. Zeroed memory, or one that was
- * cancelled or has run; a second time before it has run is one with the first. */
+/*
+ * Runs function(context) as an event of the machine, as soon as nothing is amid. Zeroed memory, or
+ * one that was cancelled or has run; a second time before it has run is one with the first.
+ */
 struct nt_deferred {
     struct list link;
     void (*function)(void *context);
@@ -188,7 +207,10 @@ void nt_defer(struct nt *nt, struct nt_deferred *deferred, void (*function)(void
               void *context);
 void nt_cancel_deferred(struct nt *nt, struct nt_deferred *deferred);
 
-/* Behind the driver's last call: what of it still runs, is set, is queued or is not closed, a sentence each. */
+/*
+ * Behind the driver's last call: what of it still runs, is set, is queued or is not closed, a
+ * sentence each.
+ */
 void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char *text),
                           void *context);
 
@@ -198,7 +220,10 @@ void nt_end_threads(struct nt *nt);
 /* Behind a longjmp() out of the run: no call is under way, and time has ended. */
 void nt_abandon(struct nt *nt);
 
-/* In place of nt_destroy(), where its memory is freed with all of a run: its host addresses. The machine is gone. */
+/*
+ * In place of nt_destroy(), where its memory is freed with all of a run: its host addresses. The
+ * machine is gone.
+ */
 void nt_give_up_addresses(struct nt *nt);
 
 /* ---- IRQL --------------------------------------------------------------------------------- */
@@ -215,7 +240,9 @@ uint32_t nt_held_lock_count(const struct nt *nt);
 
 /* ---- Pool --------------------------------------------------------------------------------- */
 
-/* Mappings that the driver has not ended, and MDLs whose pages it has not unlocked or given back. */
+/*
+ * Mappings that the driver has not ended, and MDLs whose pages it has not unlocked or given back.
+ */
 uint64_t nt_mapping_count(const struct nt *nt, uint64_t *out_bytes);
 uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
 
@@ -231,20 +258,23 @@ enum nt_pool_guard {
 void nt_pool_set_guard(struct nt *nt, enum nt_pool_guard guard);
 
 /*
- * What a fault's address has to do with a block: "8 bytes behind pool block 12 (100 bytes, tag 'Gpu0')".
- * False: nothing. May run in a signal handler.
+ * What a fault's address has to do with a block: "8 bytes behind pool block 12 (100 bytes, tag
+ * 'Gpu0')". False: nothing. May run in a signal handler.
  */
 bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_t size);
 
-/* What a driver can have in all; more fails, as in a kernel that has no more. The host has that memory. */
+/*
+ * What a driver can have in all; more fails, as in a kernel that has no more. The host has that
+ * memory.
+ */
 #define NT_POOL_MOST_BYTES (UINT64_C(2) << 30)
 
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
 /*
- * What the driver sees at copy stands for memory of the machine (bytes from stands_for on, as far behind a
- * page boundary): whoever asks for its pages is told those. One at a time; 0 bytes: none.
+ * What the driver sees at copy stands for memory of the machine (bytes from stands_for on, as far
+ * behind a page boundary): whoever asks for its pages is told those. One at a time; 0 bytes: none.
  */
 void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t bytes);
 

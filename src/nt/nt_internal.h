@@ -104,9 +104,9 @@ struct nt *nt_current(void);
 const void *nt_export_address(struct nt *nt, const char *name);
 
 /*
- * Bug check codes that the services themselves raise. Parameters are those of the bug check code reference
- * ("Bug Check Code Reference", one page a code); what it calls reserved, and what there is nothing of here (trap
- * frames, tracking structures of the memory manager), is 0.
+ * Bug check codes that the services themselves raise. Parameters are those of the bug check code
+ * reference ("Bug Check Code Reference", one page a code); what it calls reserved, and what there
+ * is nothing of here (trap frames, tracking structures of the memory manager), is 0.
  */
 #define NT_APC_INDEX_MISMATCH                  0x01u
 #define NT_IRQL_NOT_GREATER_OR_EQUAL           0x09u
@@ -180,15 +180,18 @@ const void *nt_export_address(struct nt *nt, const char *name);
 void nt_list_freed(struct nt *nt, const void *memory);
 
 /*
- * The page of the machine that holds an address of the pool. False, and is_pool: there is no machine or no
- * memory, or the block is a small one of a cheap pool.
+ * The page of the machine that holds an address of the pool. False, and is_pool: there is no
+ * machine or no memory, or the block is a small one of a cheap pool.
  */
 bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t *out_pfn);
 
 /* True for an address that a live block, or the pages of its own, hold. */
 bool nt_pool_has(const struct nt *nt, const void *address);
 
-/* Where the image called the service that runs; 0: it is called by nobody, or the driver is linked in. */
+/*
+ * Where the image called the service that runs; 0: it is called by nobody, or the driver is linked
+ * in.
+ */
 uint64_t nt_caller(const struct nt *nt);
 
 /* In a service: raises the exception of this status in the driver. */
@@ -244,8 +247,9 @@ typedef va_list nt_va_list;
 size_t nt_format(char *out, size_t size, const char *format, nt_va_list *arguments);
 
 /*
- * The same in characters of either kind; the result is the length with room for all. Ended: there is always
- * a 0; else only where the text leaves room for it. A size of 0: only the length is wanted.
+ * The same in characters of either kind; the result is the length with room for all. Ended: there
+ * is always a 0; else only where the text leaves room for it. A size of 0: only the length is
+ * wanted.
  */
 size_t nt_print(char *out, size_t size, bool is_ended, const char *format, nt_va_list *arguments);
 size_t nt_print_wide(WCHAR *out, size_t size, bool is_ended, const WCHAR *format,

@@ -263,10 +263,10 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
 }
 
 /*
- * The IOMMU is about to give the device another domain, and what is on its way meanwhile may be translated
- * by either. The kernel has let everything end that the device had to do, and hands it nothing before
- * RefKmdEndExclusiveAccess(). This device reaches system memory for packets alone, so it is silent
- * already (IOMMU-002): what is left to do is to have no interrupt in the window.
+ * The IOMMU is about to give the device another domain, and what is on its way meanwhile may be
+ * translated by either. The kernel has let everything end that the device had to do, and hands it
+ * nothing before RefKmdEndExclusiveAccess(). This device reaches system memory for packets alone,
+ * so it is silent already (IOMMU-002): what is left to do is to have no interrupt in the window.
  */
 NTSTATUS NTAPI RefKmdBeginExclusiveAccess(IN_CONST_HANDLE hAdapter,
                                           INOUT_PDXGKARG_BEGINEXCLUSIVEACCESS pArgs)
@@ -290,10 +290,10 @@ NTSTATUS NTAPI RefKmdEndExclusiveAccess(IN_CONST_HANDLE hAdapter,
 }
 
 /*
- * The board has been pulled out, asleep or in the middle of its work. There is nothing to be done at
- * this moment, which may be in the midst of any other call, but to stop touching it: from here on
- * registers are not accessed, and interrupts are somebody else's. The kernel ends what was under way,
- * destroys what it has created and stops the device, and all that frees memory as always.
+ * The board has been pulled out, asleep or in the middle of its work. There is nothing to be done
+ * at this moment, which may be in the midst of any other call, but to stop touching it: from here
+ * on registers are not accessed, and interrupts are somebody else's. The kernel ends what was under
+ * way, destroys what it has created and stops the device, and all that frees memory as always.
  */
 NTSTATUS NTAPI RefKmdNotifySurpriseRemoval(IN_CONST_PVOID MiniportDeviceContext,
                                            DXGK_SURPRISE_REMOVAL_TYPE RemovalType)

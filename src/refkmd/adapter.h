@@ -241,22 +241,22 @@ void refkmd_segments_init(struct refkmd_adapter *adapter);
 UINT64 refkmd_physical_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 offset);
 
 /*
- * A GPU physical address from one that has the segment's base in it already, as WDDM 1 hands them out:
- * of an AGP segment it is an address of the bus.
+ * A GPU physical address from one that has the segment's base in it already, as WDDM 1 hands them
+ * out: of an AGP segment it is an address of the bus.
  */
 UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UINT64 address);
 
 /*
- * The bytes lie in the segment, at an address that has its base in it; in an AGP segment only the kernel
- * can tell.
+ * The bytes lie in the segment, at an address that has its base in it; in an AGP segment only the
+ * kernel can tell.
  */
 BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
                              UINT64 bytes);
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter);
 
 /*
- * Rows of local memory's first segment have a pitch (PitchAlignment), which is a matter of WDDM 1. An
- * allocation of rows is packed everywhere else.
+ * Rows of local memory's first segment have a pitch (PitchAlignment), which is a matter of WDDM 1.
+ * An allocation of rows is packed everywhere else.
  */
 BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter);
 BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,
@@ -304,7 +304,9 @@ NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_C
 void refkmd_save_area_destroy(struct refkmd_context *context);
 void refkmd_save_area_set_root(struct refkmd_context *context);
 /* As the GPU names it; virtual if the area has a va. */
-/* The physical model tells in no other way where an area is: a paging operation puts it at address. */
+/*
+ * The physical model tells in no other way where an area is: a paging operation puts it at address.
+ */
 void refkmd_save_area_place(const struct refkmd_adapter *adapter, HANDLE allocation,
                             UINT64 address);
 UINT64 refkmd_save_area_address(const struct refkmd_save_area *area);

@@ -69,9 +69,9 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 }
 
 /*
- * Keeps ALLOC-009 (Cached, PermanentSysMem and HistoryBuffer need CpuVisible, and a primary is not one of
- * the first two), ALLOC-011 (UseAlternateVA is for primaries), NTF-002 (notices of residency are about
- * physical addresses) and RES-013 (what the CPU may touch must be somewhere that it can).
+ * Keeps ALLOC-009 (Cached, PermanentSysMem and HistoryBuffer need CpuVisible, and a primary is not
+ * one of the first two), ALLOC-011 (UseAlternateVA is for primaries), NTF-002 (notices of residency
+ * are about physical addresses) and RES-013 (what the CPU may touch must be somewhere that it can).
  */
 static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                               const struct sgpu_umd_allocation *request)
@@ -103,8 +103,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
 }
 
 /*
- * Large allocations each have a bank to themselves as long as there is room, from its start; small ones
- * share the last bank, from its end (BANK-004, BANK-005).
+ * Large allocations each have a bank to themselves as long as there is room, from its start; small
+ * ones share the last bank, from its end (BANK-004, BANK-005).
  */
 static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter,
                                             const struct sgpu_umd_allocation *request,
@@ -129,8 +129,9 @@ static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter
 }
 
 /*
- * What an allocation takes where PitchAlignment says that rows have a pitch: what is no surface of rows is
- * one row, as long as it is. 0, not to be put there, is what no allocation needs (ALLOC-004).
+ * What an allocation takes where PitchAlignment says that rows have a pitch: what is no surface of
+ * rows is one row, as long as it is. 0, not to be put there, is what no allocation needs
+ * (ALLOC-004).
  */
 static SIZE_T pitch_aligned_size(const struct refkmd_adapter *adapter,
                                  const struct sgpu_umd_allocation *request, SIZE_T size)
@@ -163,7 +164,10 @@ static void fill_info(const struct refkmd_adapter *adapter,
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
         request->bytes >= SGPU_64K_BYTES)
         info->Size = (request->bytes + SGPU_64K_BYTES - 1) & ~(SIZE_T)(SGPU_64K_BYTES - 1);
-    /* ALLOC-003: also what is too small for them, where it can come to a segment that has such pages. */
+    /*
+     * ALLOC-003: also what is too small for them, where it can come to a segment that has such
+     * pages.
+     */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
         set != REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE) && info->Alignment < SGPU_64K_BYTES)
         info->Alignment = SGPU_64K_BYTES;
@@ -189,9 +193,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
         !(request->flags & SGPU_UMD_TILED))
         info->EvictionSegmentSet = REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE);
     /*
-     * ALLOC-022: a buffer that the CPU writes anew while the GPU reads it may be in so many places at once.
-     * We keep no place of an allocation: operations and patch lists say which one they are about. In WDDM 2
-     * the member is PhysicalAdapterIndex, and nothing is renamed.
+     * ALLOC-022: a buffer that the CPU writes anew while the GPU reads it may be in so many places
+     * at once. We keep no place of an allocation: operations and patch lists say which one they are
+     * about. In WDDM 2 the member is PhysicalAdapterIndex, and nothing is renamed.
      */
     info->MaximumRenamingListLength = adapter->model == REFKMD_PHYSICAL ? RENAMING_LIST_LENGTH : 0;
     info->pAllocationUsageHint = NULL;

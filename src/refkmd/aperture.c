@@ -6,8 +6,8 @@
  * buffer (APER-014), and other slots are not disturbed (APER-013). Whose device it is makes no
  * difference (APER-006).
  *
- * What is mapped without an allocation is a paging buffer (APER-005): commands to map it would have to run
- * in it, so the slots are written by the CPU, before the call returns.
+ * What is mapped without an allocation is a paging buffer (APER-005): commands to map it would have
+ * to run in it, so the slots are written by the CPU, before the call returns.
  */
 #include "paging.h"
 
@@ -88,10 +88,11 @@ static UINT build_map2_pages(struct paging_call *call, UINT64 first, UINT64 limi
 }
 
 /*
- * Which kind of list it is the list says, each time (ADL-003, ADL-009). Its page numbers go into the
- * slots and nowhere else: they may be logical addresses, which the CPU cannot reach (ADL-010). For
- * the CPU there is CpuVisibleAddress, kept until the pages are unmapped (ADL-011); the list itself is
- * the kernel's again when the call returns (ADL-014). MultipassOffset counts pages. Keeps ADL-006.
+ * Which kind of list it is the list says, each time (ADL-003, ADL-009). Its page numbers go into
+ * the slots and nowhere else: they may be logical addresses, which the CPU cannot reach (ADL-010).
+ * For the CPU there is CpuVisibleAddress, kept until the pages are unmapped (ADL-011); the list
+ * itself is the kernel's again when the call returns (ADL-014). MultipassOffset counts pages. Keeps
+ * ADL-006.
  */
 NTSTATUS paging_build_map_aperture_segment2(struct paging_call *call)
 {

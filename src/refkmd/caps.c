@@ -76,8 +76,9 @@ NTSTATUS refkmd_check_physical_adapter(UINT index)
 }
 
 /*
- * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up to
- * the flags, a newer one more: what a structure has at its end is written only where it is. Keeps VX-009.
+ * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up
+ * to the flags, a newer one more: what a structure has at its end is written only where it is.
+ * Keeps VX-009.
  */
 static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
                                             const DXGKARG_QUERYADAPTERINFO *query)

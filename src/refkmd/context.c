@@ -9,8 +9,8 @@
 
 /*
  * Virtual commands hold no physical address: nothing to patch. The user-mode half builds them in
- * memory of its own. Entries of page tables may be copied by any engine: the last one has the least to do,
- * and is not that of paging where there are more than two (CPTE-007).
+ * memory of its own. Entries of page tables may be copied by any engine: the last one has the least
+ * to do, and is not that of paging where there are more than two (CPTE-007).
  */
 static void describe_virtual(const struct refkmd_adapter *adapter, DXGK_CONTEXTINFO *info)
 {

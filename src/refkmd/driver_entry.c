@@ -7,8 +7,8 @@
 #include "adapter.h"
 
 /*
- * Which GPU the driver is for, in words for who plays it as an image: a bench cannot tell by looking. A driver
- * for a board that a system finds by its bus needs nothing of the kind.
+ * Which GPU the driver is for, in words for who plays it as an image: a bench cannot tell by
+ * looking. A driver for a board that a system finds by its bus needs nothing of the kind.
  */
 #ifdef _WIN32
 __declspec(dllexport) extern const char DrydockGpu[];

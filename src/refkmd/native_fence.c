@@ -7,8 +7,8 @@
  * built later finds the new place (NTF-010, NTF-011). The user-mode half learns the fence's number
  * from its private data, and signals it from its command buffers without a kernel call.
  *
- * Who waits on the CPU is the kernel's business: the driver is told of each fence which value must be
- * passed for an interrupt.
+ * Who waits on the CPU is the kernel's business: the driver is told of each fence which value must
+ * be passed for an interrupt.
  */
 #include "paging.h"
 
@@ -56,10 +56,10 @@ NTSTATUS NTAPI RefKmdDestroyNativeFence(INOUT_PDXGKARG_DESTROYNATIVEFENCE args)
 }
 
 /*
- * The unit reads the monitored value from memory behind every write of a current value, and keeps no
- * copy of it. So it is enough that the new value is in memory when this returns: a signal that read the
- * old one has written its current value before, and the kernel looks at that afterwards. A unit with a
- * copy would have to be told here, and waited for (FENCE-014).
+ * The unit reads the monitored value from memory behind every write of a current value, and keeps
+ * no copy of it. So it is enough that the new value is in memory when this returns: a signal that
+ * read the old one has written its current value before, and the kernel looks at that afterwards. A
+ * unit with a copy would have to be told here, and waited for (FENCE-014).
  */
 NTSTATUS NTAPI RefKmdUpdateMonitoredValues(IN_CONST_PDXGKARG_UPDATEMONITOREDVALUES args)
 {
@@ -69,7 +69,9 @@ NTSTATUS NTAPI RefKmdUpdateMonitoredValues(IN_CONST_PDXGKARG_UPDATEMONITOREDVALU
     return STATUS_SUCCESS;
 }
 
-/* One packet a fence. What the CPU sees of it is noted for who looks at the driver with a debugger. */
+/*
+ * One packet a fence. What the CPU sees of it is noted for who looks at the driver with a debugger.
+ */
 static UINT build_homes(struct paging_call *call, UINT64 first, UINT64 limit)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice = &call->args->NotifyFenceResidency;

@@ -92,10 +92,11 @@ static BOOLEAN is_idle(const DXGKARG_BUILDPAGINGBUFFER *args)
  * A record is written whole, since the kernel recycles the memory as it is (PB-021).
  *
  * One thing does depend on them. A paging buffer in system memory may have no address in the paging
- * process (DmaBufferGpuVirtualAddress is 0). Its submission then says no more than how far into a buffer
- * it begins, and there are several of them. But the private data are of the buffer: the first record of
- * a submission is that of its first operation, and says where that is. There is always a record then,
- * for the kernel gives what QUERYSEGMENT4 asked for, and that lasts for the smallest operations.
+ * process (DmaBufferGpuVirtualAddress is 0). Its submission then says no more than how far into a
+ * buffer it begins, and there are several of them. But the private data are of the buffer: the
+ * first record of a submission is that of its first operation, and says where that is. There is
+ * always a record then, for the kernel gives what QUERYSEGMENT4 asked for, and that lasts for the
+ * smallest operations.
  */
 static void append_record(const struct refkmd_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
                           PVOID start, UINT bytes)

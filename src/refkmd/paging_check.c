@@ -1,11 +1,11 @@
 /*
  * Paging operations, looked at before they are built.
  *
- * An operation is the kernel's word, and there is no way to refuse it (PB-008). But what is built from
- * a handle of somebody else or from a range that leaves its allocation destroys memory long after the
- * call, where nobody can tell why. So whatever an operation says about the driver's own objects is
- * compared with what the driver knows, and a contradiction is printed here, where it can be
- * understood; the operation is built as it was asked for all the same.
+ * An operation is the kernel's word, and there is no way to refuse it (PB-008). But what is built
+ * from a handle of somebody else or from a range that leaves its allocation destroys memory long
+ * after the call, where nobody can tell why. So whatever an operation says about the driver's own
+ * objects is compared with what the driver knows, and a contradiction is printed here, where it can
+ * be understood; the operation is built as it was asked for all the same.
  */
 #include "paging.h"
 
@@ -62,8 +62,8 @@ static UINT64 bytes_of_pages(UINT64 pages)
 /* ---- Content by physical address ---------------------------------------------------------- */
 
 /*
- * Where the kernel cuts a transfer, the first part starts at the allocation's first byte and the last
- * one ends behind its last (XFER-006, XFER-007). TransferSize 0 is no transfer (XFER-016).
+ * Where the kernel cuts a transfer, the first part starts at the allocation's first byte and the
+ * last one ends behind its last (XFER-006, XFER-007). TransferSize 0 is no transfer (XFER-016).
  */
 static const char *check_transfer(const struct paging_call *call)
 {
@@ -254,7 +254,9 @@ static const char *check_flush_tlb(const struct paging_call *call)
 
 /* ---- Notices ------------------------------------------------------------------------------ */
 
-/* Before an eviction no process is named, before pages leave the IOMMU one is (NTF-016, NTF-018). */
+/*
+ * Before an eviction no process is named, before pages leave the IOMMU one is (NTF-016, NTF-018).
+ */
 static const char *check_notify_alloc(const struct paging_call *call)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice = &call->args->NotifyAllocation;

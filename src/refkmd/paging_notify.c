@@ -26,9 +26,10 @@ NTSTATUS paging_build_signal_monitored_fence(struct paging_call *call)
 }
 
 /*
- * Where an allocation that is accessed physically is from now on, or that it is about to leave. What
- * is built later may name the address; the content is not there before the copies built earlier have
- * run, so nothing is read here (NTF-006). The driver takes note and writes no command (PB-027).
+ * Where an allocation that is accessed physically is from now on, or that it is about to leave.
+ * What is built later may name the address; the content is not there before the copies built
+ * earlier have run, so nothing is read here (NTF-006). The driver takes note and writes no command
+ * (PB-027).
  */
 NTSTATUS paging_build_notify_residency(struct paging_call *call)
 {
@@ -45,10 +46,10 @@ NTSTATUS paging_build_notify_residency(struct paging_call *call)
 }
 
 /*
- * An allocation leaves system memory: whatever the GPU's caches hold of it is written back now. Before
- * an eviction the address is in the paging process (NTF-016), before its pages leave the IOMMU it is
- * in the process named (NTF-018); what is built later does not touch it (NTF-019). A process whose
- * contexts have never run has nothing in a cache.
+ * An allocation leaves system memory: whatever the GPU's caches hold of it is written back now.
+ * Before an eviction the address is in the paging process (NTF-016), before its pages leave the
+ * IOMMU it is in the process named (NTF-018); what is built later does not touch it (NTF-019). A
+ * process whose contexts have never run has nothing in a cache.
  */
 NTSTATUS paging_build_notify_alloc(struct paging_call *call)
 {

@@ -10,7 +10,9 @@
 
 #include <ntstatus.h>
 
-/* What an entry's flags, all but its segment, are in the hardware's format; 0 when it is not valid. */
+/*
+ * What an entry's flags, all but its segment, are in the hardware's format; 0 when it is not valid.
+ */
 static UINT64 entry_bits(const DXGK_PTE *pte, UINT64 constant)
 {
     UINT64 bits = constant;

@@ -7,10 +7,11 @@
  * ALLOCATION_BUSY (XFER-011, XFER-013, DISC-004, VX-010).
  *
  * Content of tiled allocations is tiled in local memory. In system memory it is linear, unless the
- * allocation is marked Swizzled: then it is what it was, and the kernel keeps account of that. Fills are
- * the same in any order (FILL-007), and local memory is tiled throughout, so that only copies between it
- * and system pages have to look. Surfaces of rows have a pitch in one segment and are packed in all others
- * (XFER-018), so that each side of a transfer has to be looked at by itself.
+ * allocation is marked Swizzled: then it is what it was, and the kernel keeps account of that.
+ * Fills are the same in any order (FILL-007), and local memory is tiled throughout, so that only
+ * copies between it and system pages have to look. Surfaces of rows have a pitch in one segment and
+ * are packed in all others (XFER-018), so that each side of a transfer has to be looked at by
+ * itself.
  */
 #include "paging.h"
 
@@ -79,8 +80,8 @@ static UINT64 pages_in_row(const struct transfer_side *side, UINT64 page)
 
 /*
  * Whether the order of pages changes on the way. For what is marked Swizzled the kernel says so
- * (XFER-014, SWZ-008); all else is linear outside local memory whatever it says (SWZ-007). Without an
- * allocation bytes are bytes (XFER-010).
+ * (XFER-014, SWZ-008); all else is linear outside local memory whatever it says (SWZ-007). Without
+ * an allocation bytes are bytes (XFER-010).
  */
 static BOOLEAN is_reordered(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -154,8 +155,9 @@ static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 
 /*
  * MultipassOffset counts pages. Start and end of a transfer, which the flags tell, mean nothing to
  * a driver that keeps no state of it (XFER-007, XFER-008), and the allocation, which may be NULL,
- * tells nothing but its layout (XFER-010). Segments may be on both sides (XFER-019). A TransferSize of 0 says
- * that an allocation was lost in a reset: no packet, no access to the GPU (XFER-016, XFER-017).
+ * tells nothing but its layout (XFER-010). Segments may be on both sides (XFER-019). A TransferSize
+ * of 0 says that an allocation was lost in a reset: no packet, no access to the GPU (XFER-016,
+ * XFER-017).
  */
 NTSTATUS paging_build_transfer(struct paging_call *call)
 {

@@ -10,11 +10,11 @@
 #include <ntstatus.h>
 
 /*
- * Boards with SGPU_STRAP_OWN_RANGE want an entry of every root to themselves, that of the paging process
- * too. The kernel gives nobody addresses there and keeps the entry invalid (PT-045); a driver that has
- * tables of its own may point it at those whenever the root becomes resident. Only here can it be
- * asked for, in units of what an entry of the root translates, which Alignment cannot always say
- * (PT-044). The kernel chooses the place; the range ends with the process.
+ * Boards with SGPU_STRAP_OWN_RANGE want an entry of every root to themselves, that of the paging
+ * process too. The kernel gives nobody addresses there and keeps the entry invalid (PT-045); a
+ * driver that has tables of its own may point it at those whenever the root becomes resident. Only
+ * here can it be asked for, in units of what an entry of the root translates, which Alignment
+ * cannot always say (PT-044). The kernel chooses the place; the range ends with the process.
  */
 static NTSTATUS reserve_range(struct refkmd_process *process, HANDLE kernel_process)
 {

@@ -144,8 +144,9 @@ static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
 
 /*
  * The GPU touches no memory and raises no interrupt from here on, until RestartFromTimeout
- * (TDR-001). The last fence submitted on each node counts as completed (TDR-006). Paging operations of the clean-up in between are built like all others: building
- * touches a buffer, not the GPU (TDR-004).
+ * (TDR-001). The last fence submitted on each node counts as completed (TDR-006). Paging operations
+ * of the clean-up in between are built like all others: building touches a buffer, not the GPU
+ * (TDR-004).
  */
 NTSTATUS NTAPI RefKmdResetFromTimeout(IN_CONST_HANDLE hAdapter)
 {

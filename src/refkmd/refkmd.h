@@ -17,9 +17,10 @@
  *            | RefKmdDriverEntryIoMmu30       | WDDM 3.0 | the same                               |
  *
  *            What a level adds the driver offers from that level on: the kernel says in the Version
- *            of its table of callbacks which one it took the driver for. All fill a DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has
- *            no global variables: all state hangs on the context that DxgkDdiAddDevice returns,
- *            so any number of adapters of both models live side by side.
+ *            of its table of callbacks which one it took the driver for. All fill a
+ *            DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has no global
+ *            variables: all state hangs on the context that DxgkDdiAddDevice returns, so any number
+ *            of adapters of both models live side by side.
  * Source     contract.md; each function names the rules that it keeps.
  *
  * Where to read on, in the order in which a driver meets the contract:

@@ -7,8 +7,8 @@
  *
  * Every packet starts at a multiple of SGPU_SUBMIT_ALIGN and needs nothing from earlier ones, so
  * the kernel may split the buffer in front of any of them (PATCH-012): SplitOffset of a reference
- * is the start of its packet. A command becomes one packet, or several where the user-mode half says
- * that its render may be interrupted; paging may then run in between.
+ * is the start of its packet. A command becomes one packet, or several where the user-mode half
+ * says that its render may be interrupted; paging may then run in between.
  */
 #include "adapter.h"
 #include "packet.h"
@@ -66,8 +66,9 @@ static BOOLEAN is_valid_ref(const DXGKARG_RENDER *args, const struct sgpu_umd_re
 }
 
 /*
- * Where bytes of an allocation are that an entry of the list places, as the GPU names them: that they are
- * in rows with a pitch is in the address, because it is not known before the place is (PATCH-006).
+ * Where bytes of an allocation are that an entry of the list places, as the GPU names them: that
+ * they are in rows with a pitch is in the address, because it is not known before the place is
+ * (PATCH-006).
  */
 static UINT64 address_in(const struct refkmd_adapter *adapter, const DXGK_ALLOCATIONLIST *entry,
                          UINT64 offset)
@@ -259,9 +260,9 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
 }
 
 /*
- * The location is one of Render's, so this always holds; a write anywhere else would be worse than one
- * address too few. It lies in the part of the buffer that is submitted (PATCH-005), and what it names
- * is in the list (PATCH-013).
+ * The location is one of Render's, so this always holds; a write anywhere else would be worse than
+ * one address too few. It lies in the part of the buffer that is submitted (PATCH-005), and what it
+ * names is in the list (PATCH-013).
  */
 static BOOLEAN is_in_submission(const DXGKARG_PATCH *args, const D3DDDI_PATCHLOCATIONLIST *location)
 {

@@ -1,11 +1,11 @@
 /*
  * Context-save areas: context allocations that the GPU loads and stores around each submission.
  *
- * The kernel owns the memory and moves it, the driver only makes its first content. An area is created
- * with its context and destroyed with it, or with the last context of the device that shares it. Its
- * place is known by a notice of residency, or it is mapped in the address space of the process; in the
- * physical model each paging operation that puts it somewhere says where. It holds nothing that the
- * process may not see (CTX-013).
+ * The kernel owns the memory and moves it, the driver only makes its first content. An area is
+ * created with its context and destroyed with it, or with the last context of the device that
+ * shares it. Its place is known by a notice of residency, or it is mapped in the address space of
+ * the process; in the physical model each paging operation that puts it somewhere says where. It
+ * holds nothing that the process may not see (CTX-013).
  */
 #include "paging.h"
 
@@ -30,11 +30,11 @@ struct save_area_update {
 /* ---- Life --------------------------------------------------------------------------------- */
 
 /*
- * The area is accessed physically, so it is contiguous or seen through the aperture (CTX-014), and the
- * driver asks to be told where (NTF-002); or it is reached by a virtual address. It belongs to this
- * context alone, or to the device and then to no context (CTX-002), which is no system context
- * (CTX-001). What the CPU is to see while the first image is made is CpuVisible and Protected, in the
- * aperture only (CTX-007). A kernel of WDDM 1.x knows neither kind of access and no notices.
+ * The area is accessed physically, so it is contiguous or seen through the aperture (CTX-014), and
+ * the driver asks to be told where (NTF-002); or it is reached by a virtual address. It belongs to
+ * this context alone, or to the device and then to no context (CTX-002), which is no system context
+ * (CTX-001). What the CPU is to see while the first image is made is CpuVisible and Protected, in
+ * the aperture only (CTX-007). A kernel of WDDM 1.x knows neither kind of access and no notices.
  */
 static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_area *area,
                              HANDLE context)
@@ -140,8 +140,8 @@ static NTSTATUS create_area(struct refkmd_context *context, UINT flags, UINT64 b
 }
 
 /*
- * The request comes from user mode: it is copied once and checked. There is nobody to ask before WDDM
- * 1.2, and what a context saves then is not the kernel's business.
+ * The request comes from user mode: it is copied once and checked. There is nobody to ask before
+ * WDDM 1.2, and what a context saves then is not the kernel's business.
  */
 NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_CREATECONTEXT *args)
 {
@@ -182,9 +182,9 @@ void refkmd_save_area_destroy(struct refkmd_context *context)
 
 /*
  * The root of the context has moved, and the area names it. The kernel runs the operation below and
- * returns when it has been executed (CTX-011); the context is not scheduled meanwhile (PT-010). This
- * is not called while a paging buffer is built (CTX-012). Changing a root cannot fail, so where memory is
- * short just now it is asked for once more.
+ * returns when it has been executed (CTX-011); the context is not scheduled meanwhile (PT-010).
+ * This is not called while a paging buffer is built (CTX-012). Changing a root cannot fail, so
+ * where memory is short just now it is asked for once more.
  */
 void refkmd_save_area_set_root(struct refkmd_context *context)
 {
@@ -232,8 +232,8 @@ static BOOLEAN write_word(struct paging_call *call, ULONG flags, UINT64 base,
 }
 
 /*
- * The pages disagree about which handle the operation names, the kernel's or the driver's (CTX-009):
- * both are looked up.
+ * The pages disagree about which handle the operation names, the kernel's or the driver's
+ * (CTX-009): both are looked up.
  */
 static struct refkmd_save_area *find_area(const struct refkmd_adapter *adapter, HANDLE handle)
 {
@@ -304,8 +304,8 @@ static void write_image(const struct refkmd_save_area *area, UCHAR *destination)
 
 /*
  * The first image (CTX-006), or the first after its content was lost: where the CPU sees it, if it
- * does (CTX-007), else at the address in the paging process (CTX-008) or, in the physical model, in the
- * segment. MultipassOffset counts the packets.
+ * does (CTX-007), else at the address in the paging process (CTX-008) or, in the physical model, in
+ * the segment. MultipassOffset counts the packets.
  */
 NTSTATUS paging_build_init_context_resource(struct paging_call *call)
 {

@@ -1,8 +1,8 @@
 /*
  * Segments: how the adapter's memory is laid out for the memory manager.
  *
- * With SGPU_STRAP_HOST_APERTURE, BAR 1 shows single pages that the driver points: local memory is one
- * segment, not CpuVisible, with a CPU host aperture (host_aperture.c).
+ * With SGPU_STRAP_HOST_APERTURE, BAR 1 shows single pages that the driver points: local memory is
+ * one segment, not CpuVisible, with a CPU host aperture (host_aperture.c).
  *
  *   id | what                         | base                | flags
  *    1 | local memory behind BAR 1    | 0                   | CpuVisible
@@ -14,10 +14,12 @@
  * (SEG-011). So local memory that the window covers only in part is two segments. When the window
  * covers all of it there is no third; when there is no window, the first is not CpuVisible.
  *
- * With SGPU_STRAP_PITCH the first one has PitchAlignment in WDDM 1: rows of surfaces have a pitch there, and
- * are packed in the others. They can be found there by their address because its base is 0.
+ * With SGPU_STRAP_PITCH the first one has PitchAlignment in WDDM 1: rows of surfaces have a pitch
+ * there, and are packed in the others. They can be found there by their address because its base is
+ * 0.
  *
- * In the IoMmu model the board's own memory is left alone: the aperture is the only segment, number 1.
+ * In the IoMmu model the board's own memory is left alone: the aperture is the only segment, number
+ * 1.
  */
 #include "adapter.h"
 
@@ -81,8 +83,8 @@ UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UI
 }
 
 /*
- * With an AGP bridge there is one segment more, in both passes of the query (BANK-006, SEG-002). The
- * kernel knows where and how large the window is; nothing but the flag is read (BANK-007).
+ * With an AGP bridge there is one segment more, in both passes of the query (BANK-006, SEG-002).
+ * The kernel knows where and how large the window is; nothing but the flag is read (BANK-007).
  */
 static void find_agp(struct refkmd_adapter *adapter, const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -255,8 +257,8 @@ static UINT describe_banks(struct refkmd_adapter *adapter, UINT id, struct segme
  */
 
 /*
- * Where the kernel puts paging buffers: system memory, or an aperture, and nowhere else (PB-019). In an
- * aperture they are mapped like allocations, by an operation that names none (aperture.c).
+ * Where the kernel puts paging buffers: system memory, or an aperture, and nowhere else (PB-019).
+ * In an aperture they are mapped like allocations, by an operation that names none (aperture.c).
  */
 static UINT paging_buffer_segment(const struct refkmd_adapter *adapter)
 {
@@ -328,7 +330,10 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* What of [start, + bytes) of local memory lies in a segment: offset and size in it; size 0: nothing. */
+/*
+ * What of [start, + bytes) of local memory lies in a segment: offset and size in it; size 0:
+ * nothing.
+ */
 static DXGK_MEMORYRANGE part_in_segment(const struct refkmd_adapter *adapter, UINT id, UINT64 start,
                                         UINT64 bytes)
 {
@@ -397,8 +402,8 @@ NTSTATUS refkmd_query_firmware_ranges(struct refkmd_adapter *adapter,
 }
 
 /*
- * The range for protected content, if it begins in the segment. There may be one protected region in
- * it at a time, and its last page is the engine's own (SEG-025).
+ * The range for protected content, if it begins in the segment. There may be one protected region
+ * in it at a time, and its last page is the engine's own (SEG-025).
  */
 static void describe_protected(const struct refkmd_adapter *adapter, UINT id,
                                DXGK_SEGMENTDESCRIPTOR4 *descriptor)

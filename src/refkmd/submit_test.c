@@ -284,7 +284,9 @@ static void place(struct scene *scene, int index, UINT segment, uint64_t address
     scene->list[index].PhysicalAddress.QuadPart = (LONGLONG)address;
 }
 
-/* struct sgpu_umd_render with two references; C has no structure with an open end inside another. */
+/*
+ * struct sgpu_umd_render with two references; C has no structure with an open end inside another.
+ */
 struct command {
     struct {
         uint32_t version;

@@ -1,10 +1,10 @@
 /*
  * Swizzling ranges and the transfer that goes with them (WDDM 1.x).
  *
- * A range is hardware through which the CPU sees a tiled allocation in the order of its lines: a part
- * of the window on local memory that puts its pages in order. An allocation that is linear is seen as it is
- * everywhere in the window, and what acquiring a range for it amounts to is a note of whose it is. There
- * are REFKMD_SWIZZLING_RANGES of them.
+ * A range is hardware through which the CPU sees a tiled allocation in the order of its lines: a
+ * part of the window on local memory that puts its pages in order. An allocation that is linear is
+ * seen as it is everywhere in the window, and what acquiring a range for it amounts to is a note of
+ * whose it is. There are REFKMD_SWIZZLING_RANGES of them.
  */
 #include "paging.h"
 
@@ -30,8 +30,9 @@ void refkmd_restore_ranges(const struct refkmd_adapter *adapter)
 
 /*
  * The kernel says where the CPU would see the allocation; that address is as good as any (SWZ-002).
- * Called with the GPU running, which is not disturbed (SWZ-005). Keeps SWZ-003: memory that the window
- * does not show cannot be shown by asking again; a range that is taken may be free the next time.
+ * Called with the GPU running, which is not disturbed (SWZ-005). Keeps SWZ-003: memory that the
+ * window does not show cannot be shown by asking again; a range that is taken may be free the next
+ * time.
  */
 NTSTATUS NTAPI RefKmdAcquireSwizzlingRange(IN_CONST_HANDLE hAdapter,
                                            INOUT_PDXGKARG_ACQUIRESWIZZLINGRANGE args)
@@ -80,8 +81,8 @@ NTSTATUS NTAPI RefKmdReleaseSwizzlingRange(IN_CONST_HANDLE hAdapter,
 /*
  * The order of bytes that the CPU saw through the range is the linear one, and the one that it must
  * find in system memory (SLT-004). That is what a TRANSFER makes of it, so this is
- * a TRANSFER whose MDL starts at its first page (SLT-003). It is said if the range is not that of the
- * allocation (SLT-005): on the way out it is acquired, on the way in it will be. Keeps SLT-006.
+ * a TRANSFER whose MDL starts at its first page (SLT-003). It is said if the range is not that of
+ * the allocation (SLT-005): on the way out it is acquired, on the way in it will be. Keeps SLT-006.
  */
 NTSTATUS paging_build_special_lock_transfer(struct paging_call *call)
 {

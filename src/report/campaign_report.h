@@ -12,10 +12,10 @@
  *
  *            A line is complete when it ends: what a campaign left half written when it was ended
  *            is cut off when the folder is opened again. The lines of several folders may be put
- *            together in any order. rules.json is written every 256 items and at the end: "runs" in it
- *            says how many it counts.
- * Ownership  A store is given by open() and ended by close(), and borrows the options meanwhile. Texts
- *            given are freed with free().
+ *            together in any order. rules.json is written every 256 items and at the end: "runs" in
+ *            it says how many it counts.
+ * Ownership  A store is given by open() and ended by close(), and borrows the options meanwhile.
+ *            Texts given are freed with free().
  * Errors     bool and one line in the caller's text.
  */
 #ifndef DRYDOCK_REPORT_CAMPAIGN_REPORT_H
@@ -26,13 +26,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* ---- Lines -------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 char *campaign_record_json(const struct campaign_record *record); /* NULL: no memory */
 /* False: it is no such line. */
 bool campaign_record_parse(const char *text, struct campaign_record *out_record);
 
-/* ---- The folder --------------------------------------------------------------------------------- */
+/* ---- The folder ------------------------------------------------------------------------------ */
 
 struct campaign_store;
 
@@ -62,7 +62,7 @@ bool campaign_store_read(const char *path,
                          bool (*record)(void *context, const struct campaign_record *record),
                          void *context, char error[512]);
 
-/* ---- Summaries ---------------------------------------------------------------------------------- */
+/* ---- Summaries ------------------------------------------------------------------------------- */
 
 /* A cause as a finding, whole. folder: where the findings' cases are, NULL: nowhere. */
 void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const char *folder);

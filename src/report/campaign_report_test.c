@@ -1,5 +1,6 @@
 /*
- * Campaign folders: lines that come back as they went, and what is left of a campaign that was ended.
+ * Campaign folders: lines that come back as they went, and what is left of a campaign that was
+ * ended.
  */
 #include "report/campaign_report.h"
 #include "report/rules_report.h"

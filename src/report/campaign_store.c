@@ -18,7 +18,7 @@
 
 #define RULES_SAVED_EVERY 256 /* runs: what an end in the middle may leave uncounted */
 
-/* ---- Lines -------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static json_t *text_json(const char *text)
 {
@@ -154,7 +154,7 @@ bool campaign_record_parse(const char *text, struct campaign_record *out_record)
     return is_fine;
 }
 
-/* ---- The folder --------------------------------------------------------------------------------- */
+/* ---- The folder ------------------------------------------------------------------------------ */
 
 struct campaign_store {
     char path[512];
@@ -432,9 +432,9 @@ void campaign_store_close(struct campaign_store *store)
 }
 
 /*
- * The case that a seed draws, with its setup: to be played alone, and for editing. There is none of a
- * driver whose name no option can have (a path with blanks), nor of a board that was said to another
- * campaign (`drydock merge`): then why says so, and nothing is written.
+ * The case that a seed draws, with its setup: to be played alone, and for editing. There is none of
+ * a driver whose name no option can have (a path with blanks), nor of a board that was said to
+ * another campaign (`drydock merge`): then why says so, and nothing is written.
  */
 static bool write_case(const struct campaign_store *store, const struct campaign_record *record,
                        const char *name, bool *out_is_written, struct workload_error *why)

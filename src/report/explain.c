@@ -80,8 +80,8 @@ static const char *find_in(const char *const (*table)[2], size_t count, const ch
 }
 
 /*
- * "op 17", "Ops 5/6", and in the areas that are about few operations their bare numbers. The digits must
- * stand alone: 64 is none, nor is the 17 of 17.2.
+ * "op 17", "Ops 5/6", and in the areas that are about few operations their bare numbers. The digits
+ * must stand alone: 64 is none, nor is the 17 of 17.2.
  */
 static bool is_operation(const char *area, const char *text, const char *at, size_t length)
 {

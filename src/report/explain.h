@@ -1,12 +1,12 @@
 /*
  * Explain: a rule as it is taught to somebody who meets it for the first time.
  *
- * Place      report. Uses the rule table, its examples and counts. Knows no driver: what else shows the
- *            rule (the zoo) is told by the caller.
- * Model      Sentence in plain words, who obeys, where it comes from, what Windows does, how Drydock
- *            checks it or why it cannot, an example that keeps it and one that breaks it, and the
- *            abbreviations that occurred, spelled out. A rule without an example of its own gets the
- *            pair of its area.
+ * Place      report. Uses the rule table, its examples and counts. Knows no driver: what else shows
+ *            the rule (the zoo) is told by the caller.
+ * Model      Sentence in plain words, who obeys, where it comes from, what Windows does, how
+ *            Drydock checks it or why it cannot, an example that keeps it and one that breaks it,
+ *            and the abbreviations that occurred, spelled out. A rule without an example of its own
+ *            gets the pair of its area.
  */
 #ifndef DRYDOCK_REPORT_EXPLAIN_H
 #define DRYDOCK_REPORT_EXPLAIN_H
@@ -20,8 +20,8 @@
 void report_explain(FILE *out, enum rule_id rule, const struct rule_counts *counts);
 
 /*
- * The sentence of a rule with names in full: DxgkDdiBuildPagingBuffer for BPB, MAP_APERTURE_SEGMENT2
- * (17) for op 17. Into text, which comes back.
+ * The sentence of a rule with names in full: DxgkDdiBuildPagingBuffer for BPB,
+ * MAP_APERTURE_SEGMENT2 (17) for op 17. Into text, which comes back.
  */
 #define REPORT_SENTENCE_BYTES 1024
 const char *report_plain_words(const char *area, const char *sentence,

@@ -103,7 +103,10 @@ void report_finding_list(FILE *out, const struct report_finding *findings, size_
 /* Every key, always; the caller owns it. */
 json_t *report_finding_json(const struct report_finding *finding);
 
-/* Whose fault it is: what memory holds is the driver's, whoever the rule binds (rule_is_carried_out()). */
+/*
+ * Whose fault it is: what memory holds is the driver's, whoever the rule binds
+ * (rule_is_carried_out()).
+ */
 enum rule_side report_side(const struct report_finding *finding, enum rule_id id);
 
 /* What is bad about it for Windows, abbreviations spelled out: into text, which comes back. */

@@ -1,6 +1,6 @@
 /*
- * Findings in all forms: what a person needs is there, programs can read it, and what code-hosting sites ask
- * of an upload holds.
+ * Findings in all forms: what a person needs is there, programs can read it, and what code-hosting
+ * sites ask of an upload holds.
  */
 #include "report/finding_report.h"
 #include "report/report.h"

@@ -87,8 +87,8 @@ static bool folder_is_empty(const char *path)
 }
 
 /*
- * An interrupted run leaves nothing half written: on SIGINT and SIGTERM the files and the folder go,
- * by calls that a signal handler may make, and the signal does what it does to others.
+ * An interrupted run leaves nothing half written: on SIGINT and SIGTERM the files and the folder
+ * go, by calls that a signal handler may make, and the signal does what it does to others.
  */
 #define OWN_FILE_COUNT (sizeof own_files / sizeof own_files[0])
 static char interrupted_files[OWN_FILE_COUNT][1100];

@@ -1,7 +1,7 @@
 /*
- * JUnit XML. A rule is a test: it passes when it was evaluated and held, fails with what broke it, and is
- * skipped when nothing evaluated it. So is each kind of finding that no rule names, which is looked for in
- * every run.
+ * JUnit XML. A rule is a test: it passes when it was evaluated and held, fails with what broke it,
+ * and is skipped when nothing evaluated it. So is each kind of finding that no rule names, which is
+ * looked for in every run.
  */
 #include "report/finding_report.h"
 

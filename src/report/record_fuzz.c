@@ -1,5 +1,6 @@
 /*
- * Fuzz target: any bytes as a line of results.jsonl. What is accepted and written again stays as it is.
+ * Fuzz target: any bytes as a line of results.jsonl. What is accepted and written again stays as it
+ * is.
  */
 #include "report/campaign_report.h"
 
@@ -9,7 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Texts that are too long are cut, maybe in the midst of a character: after that nothing changes. */
+/*
+ * Texts that are too long are cut, maybe in the midst of a character: after that nothing changes.
+ */
 static void check(const struct campaign_record *record)
 {
     char *first = campaign_record_json(record), *second;

@@ -22,16 +22,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /*
- * One run as an object; several as an array of such objects. Origins: one for each run, NULL: not known.
- * NULL: no memory.
+ * One run as an object; several as an array of such objects. Origins: one for each run, NULL: not
+ * known. NULL: no memory.
  */
 char *report_run_json(const struct run_result *results, const struct report_origin *origins,
                       size_t count);
 
-/* ---- Summary ---------------------------------------------------------------------------------- */
+/* ---- Summary --------------------------------------------------------------------------------- */
 
 /* Results of one workload, at most 4: the columns. */
 void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
@@ -47,7 +47,7 @@ const char *report_bytes(char text[REPORT_NUMBER_BYTES], uint64_t bytes);
 const char *report_count(char text[REPORT_NUMBER_BYTES], uint64_t count);
 const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns);
 
-/* ---- Folder ----------------------------------------------------------------------------------- */
+/* ---- Folder ---------------------------------------------------------------------------------- */
 
 struct report_folder {
     char path[512];    /* where it will be */

@@ -141,7 +141,7 @@ static void findings_are_counted_when_they_are_not_kept(void **state)
     assert_int_equal(result.finding_totals[RUN_FINDING_DRIVER], 2 * RUN_MAX_FINDINGS);
 }
 
-/* ---- Folders ---------------------------------------------------------------------------------- */
+/* ---- Folders --------------------------------------------------------------------------------- */
 
 static bool exists(const char *path)
 {

@@ -1,7 +1,7 @@
 /*
- * SARIF 2.1.0, within what code-hosting sites ask of an upload: the schema, one run, a tool with a name,
- * rules with texts, and for each result its rule, a message, a place in a file and a fingerprint that
- * stays when the numbers change.
+ * SARIF 2.1.0, within what code-hosting sites ask of an upload: the schema, one run, a tool with a
+ * name, rules with texts, and for each result its rule, a message, a place in a file and a
+ * fingerprint that stays when the numbers change.
  */
 #include "report/finding_report.h"
 
@@ -110,8 +110,8 @@ static size_t enter_rule(json_t *rules, const struct report_finding *finding)
 /* ---- Results --------------------------------------------------------------------------------- */
 
 /*
- * The path as it may leave this machine: beneath the working folder without it, elsewhere the last part
- * alone. A site finds what is in the repository, and nobody learns where that is.
+ * The path as it may leave this machine: beneath the working folder without it, elsewhere the last
+ * part alone. A site finds what is in the repository, and nobody learns where that is.
  */
 static const char *public_path(const char *path)
 {
@@ -174,7 +174,10 @@ static json_t *uri_json(const char *path)
     return json;
 }
 
-/* Where the driver's function begins, "mygpu.sys!Build (src/mygpu.c:519)"; 0: its debug information does not say. */
+/*
+ * Where the driver's function begins, "mygpu.sys!Build (src/mygpu.c:519)"; 0: its debug information
+ * does not say.
+ */
 static unsigned long source_line(const struct report_finding *finding, char *file, size_t size)
 {
     const char *open = strrchr(finding->detail->function, '('),

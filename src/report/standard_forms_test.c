@@ -1,8 +1,8 @@
 /*
- * SARIF and JUnit against what their standards require: every member that must be there is, of the right
- * type and with one of the values that there are, whatever the findings say. SARIF: OASIS, "Static Analysis
- * Results Interchange Format 2.1.0", sections 3.13 to 3.49. JUnit: the elements and attributes that the
- * readers of it share.
+ * SARIF and JUnit against what their standards require: every member that must be there is, of the
+ * right type and with one of the values that there are, whatever the findings say. SARIF: OASIS,
+ * "Static Analysis Results Interchange Format 2.1.0", sections 3.13 to 3.49. JUnit: the elements
+ * and attributes that the readers of it share.
  */
 #include "report/finding_report.h"
 #include "report/report.h"
@@ -111,7 +111,9 @@ static void expect_level(const json_t *json)
     expect_one_of(text_at(json, "level"), levels, ARRAY_COUNT(levels));
 }
 
-/* RFC 3986, a relative reference: no scheme, not from the root, nothing unescaped, and not upwards. */
+/*
+ * RFC 3986, a relative reference: no scheme, not from the root, nothing unescaped, and not upwards.
+ */
 static void expect_relative_uri(const char *uri)
 {
     static const char allowed[] = "-._~!$&'()*+,;=:@/%";

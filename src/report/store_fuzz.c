@@ -1,7 +1,7 @@
 /*
- * Fuzz target: any bytes as the files of a campaign's folder: rules.json up to the first byte 0, then
- * results.jsonl. Both are read as `drydock merge` and `drydock rules --from` read them, and the folder is
- * resumed: what it then holds can be read.
+ * Fuzz target: any bytes as the files of a campaign's folder: rules.json up to the first byte 0,
+ * then results.jsonl. Both are read as `drydock merge` and `drydock rules --from` read them, and
+ * the folder is resumed: what it then holds can be read.
  */
 #include "report/campaign_report.h"
 #include "report/rules_report.h"

@@ -56,7 +56,7 @@ const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns)
     return text;
 }
 
-/* ---- The table -------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 struct table {
     FILE *out;
@@ -281,7 +281,7 @@ static void reason_rows(const struct table *table)
     }
 }
 
-/* ---- Around it -------------------------------------------------------------------------------- */
+/* ---- Around it ------------------------------------------------------------------------------- */
 
 static void heading(FILE *out, const struct workload *workload, const struct run_result *result)
 {

@@ -91,7 +91,9 @@ struct sgpu_observer {
 };
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
 
-/* For a while in which the device is to be silent: system_reached() from here on, or not any more. */
+/*
+ * For a while in which the device is to be silent: system_reached() from here on, or not any more.
+ */
 void sgpu_watch_system_memory(struct sgpu *gpu, bool is_watched);
 
 /* ---- Physical addresses ---------------------------------------------------------------------- */

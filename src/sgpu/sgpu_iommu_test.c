@@ -1,5 +1,6 @@
 /*
- * System memory through the IOMMU: addresses of processes, logical addresses, and what nothing answers.
+ * System memory through the IOMMU: addresses of processes, logical addresses, and what nothing
+ * answers.
  */
 #include "sgpu/sgpu_test_rig.h"
 

@@ -78,7 +78,7 @@ bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot)
     return slot < gpu->slot_count && (gpu->slots[slot] & SLOT_COHERENT);
 }
 
-/* ---- Runs of entries -------------------------------------------------------------------------- */
+/* ---- Runs of entries ------------------------------------------------------------------------- */
 
 uint64_t sgpu_run_length(const uint64_t *table, uint64_t index, uint64_t limit)
 {
@@ -198,9 +198,9 @@ static inline bool resolve_entry(const struct sgpu *gpu, uint64_t pte, uint64_t 
 }
 
 /*
- * How many translations from index on follow each other, at most limit. Where those that are cached end,
- * the next ones are taken over, as they would be by whoever uses all of the address range; where they
- * cannot be, it is told to who comes there.
+ * How many translations from index on follow each other, at most limit. Where those that are cached
+ * end, the next ones are taken over, as they would be by whoever uses all of the address range;
+ * where they cannot be, it is told to who comes there.
  */
 static uint64_t cached_run(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t *table,
                            uint64_t index, uint64_t limit)

@@ -206,7 +206,9 @@ static void what_is_taken_over_for_a_long_access_is_one_run(void **state)
     sgpu_get_statistics(rig.gpu, &after);
     assert_true(page_store_is_fill(rig.local, 0x100008, page_count * PAGE_BYTES - 8, 7, NULL));
     assert_int_equal(after.filled_bytes - before.filled_bytes, page_count * PAGE_BYTES - 8);
-    /* 8 of 64 pages, 3 in the next table, at the end one that fails, some for the packet; hits: it. */
+    /*
+     * 8 of 64 pages, 3 in the next table, at the end one that fails, some for the packet; hits: it.
+     */
     assert_in_range(after.tlb_misses - before.tlb_misses, 12, 14);
     assert_in_range(after.tlb_hits - before.tlb_hits, 0, 3);
     rig_fini(&rig);

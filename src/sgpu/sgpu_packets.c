@@ -227,8 +227,8 @@ static uint64_t ascending_pages(const struct sgpu *gpu, const uint64_t *pages, u
 }
 
 /*
- * Where byte n behind an address in a row of a surface with a pitch is, and how many follow it in its
- * row. The address has SGPU_PA_PITCHED.
+ * Where byte n behind an address in a row of a surface with a pitch is, and how many follow it in
+ * its row. The address has SGPU_PA_PITCHED.
  */
 static uint64_t pitched_address(uint64_t address, uint64_t n, uint64_t *out_left)
 {
@@ -521,8 +521,8 @@ static bool render_is_well_formed(struct sgpu_node *node)
 }
 
 /*
- * The longest run of a reference from done bytes on: of a tiled one, no more than a page, of one with a
- * pitch, than a row.
+ * The longest run of a reference from done bytes on: of a tiled one, no more than a page, of one
+ * with a pitch, than a row.
  */
 static bool translate_reference(struct sgpu_node *node, const struct sgpu_space *space,
                                 const struct sgpu_render_ref *ref, uint64_t done,

@@ -214,7 +214,9 @@ static uint64_t piece_of(const struct leaf *leaf, uint64_t i)
            (leaf->entry & SGPU_PTE_ZERO ? 0 : i * PAGE_BYTES);
 }
 
-/* Entries that are valid, where no translation is: without a branch, for it is done for each page. */
+/*
+ * Entries that are valid, where no translation is: without a branch, for it is done for each page.
+ */
 static void take_over(uint64_t *translations, const uint64_t *entries, uint64_t count)
 {
     _Static_assert(SGPU_PTE_VALID == 1, "a mask is made of the bit");

@@ -104,8 +104,8 @@ static void forget_created(struct trace *trace, enum miniport_ddi ddi, const voi
 }
 
 /*
- * The system's own handle of what is about to be made: a new object, too. The driver may name it to the
- * system at once, and what cannot be made is never destroyed.
+ * The system's own handle of what is about to be made: a new object, too. The driver may name it to
+ * the system at once, and what cannot be made is never destroyed.
  */
 static void forget_announced(struct trace *trace, enum miniport_ddi ddi, const void *argument)
 {

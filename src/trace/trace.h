@@ -86,9 +86,9 @@ struct trace_event {
     NTSTATUS status; /* after; success for what returns none */
     /*
      * What is not in a structure, before: SetPowerState {uid, state, action},
-     * NotifySurpriseRemoval {type}, InterruptRoutine {message}, MapMemory {address, length}, SynchronizeExecution {message}. After:
-     * StartDevice {sources, children}, InterruptRoutine and QueueDpc {result},
-     * GetRootPageTableSize {bytes}, SynchronizeExecution {result}.
+     * NotifySurpriseRemoval {type}, InterruptRoutine {message}, MapMemory {address, length},
+     * SynchronizeExecution {message}. After: StartDevice {sources, children}, InterruptRoutine and
+     * QueueDpc {result}, GetRootPageTableSize {bytes}, SynchronizeExecution {result}.
      */
     uint64_t values[3];
     /* After BuildPagingBuffer and Render: how far the driver moved pDmaBuffer. */

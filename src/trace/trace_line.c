@@ -10,10 +10,10 @@
 /*
  * ---- Conversions ----
  *
- * A run formats some ten lines a packet, and in its digest are all of them: what the C library's printf
- * does for each was a tenth of a checked run. The conversions that lines are made of are done here: %s
- * and %c, %u, %x and %X of 32 and 64 bits, with zeros in front (%08x) or not. A format with any other
- * goes to vsnprintf() as a whole.
+ * A run formats some ten lines a packet, and in its digest are all of them: what the C library's
+ * printf does for each was a tenth of a checked run. The conversions that lines are made of are
+ * done here: %s and %c, %u, %x and %X of 32 and 64 bits, with zeros in front (%08x) or not. A
+ * format with any other goes to vsnprintf() as a whole.
  */
 
 /* What stands between % and the conversion of a 64-bit number: of PRIu64, without its u. */

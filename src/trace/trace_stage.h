@@ -1,6 +1,6 @@
 /*
- * Test stage of the trace layer: a bottom that does what a test tells it, a host at the top, and a sink
- * that collects lines.
+ * Test stage of the trace layer: a bottom that does what a test tells it, a host at the top, and a
+ * sink that collects lines.
  *
  * Place  miniport, tests only: trace_test.c and trace_handles_test.c.
  */

@@ -131,8 +131,8 @@ struct segment *segment_by_id(struct vidmm *vidmm, unsigned id); /* 0: system */
 NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation);
 
 /*
- * Whether its place in a segment has to be one piece: the physical model, whatever is reached by physical
- * address, and primaries (ALLOC-016).
+ * Whether its place in a segment has to be one piece: the physical model, whatever is reached by
+ * physical address, and primaries (ALLOC-016).
  */
 bool segment_places_whole(const struct vidmm_allocation *allocation);
 void segment_unplace(struct vidmm_allocation *allocation);
@@ -175,7 +175,7 @@ void segment_lru_add(struct vidmm_allocation *allocation);
 /* Nothing when it is on no list. */
 void segment_lru_remove(struct vidmm_allocation *allocation);
 
-/* ---- CPU host aperture (host_aperture.c) ------------------------------------------------------ */
+/* ---- CPU host aperture (host_aperture.c) ----------------------------------------------------- */
 
 /*
  * Pages of 4 KiB, one behind the other in both; out_address is where the CPU sees the first one.
@@ -196,7 +196,7 @@ static inline uint64_t host_aperture_address(const struct segment *segment, uint
     return segment->caps->host_address + PAGE_BYTES_OF((uint64_t)slot * segment->unit_pages);
 }
 
-/* ---- Paging queue (paging_queue.c) -------------------------------------------------------------- */
+/* ---- Paging queue (paging_queue.c) ----------------------------------------------------------- */
 
 enum job_step {
     JOB_OPERATION, /* *args holds the next operation */
@@ -215,7 +215,8 @@ struct job_ops {
     void (*finished)(struct job *job);
     /*
      * What it generated, if anything, is lost (the adapter was reset, or slept), tables are as new,
-     * and it will be asked again from phase 0 and cursor 0 on: forget the rest. NULL: there is no rest.
+     * and it will be asked again from phase 0 and cursor 0 on: forget the rest. NULL: there is no
+     * rest.
      */
     void (*restarted)(struct job *job);
 };
@@ -296,7 +297,9 @@ struct paging_queue {
     unsigned node;
 };
 
-/* The system's process, device and context in the driver; of a struct vidmm that knows its nodes. */
+/*
+ * The system's process, device and context in the driver; of a struct vidmm that knows its nodes.
+ */
 NTSTATUS paging_queue_create_context(void *vidmm);
 NTSTATUS paging_queue_init(struct vidmm *vidmm);
 
@@ -336,7 +339,7 @@ bool paging_queue_is_drained(const struct vidmm *vidmm);
 
 #include "vidmm/memory/allocation.h"
 
-/* ---- Residency (residency.c) ---------------------------------------------------------------------- */
+/* ---- Residency (residency.c) ----------------------------------------------------------------- */
 
 struct request {
     struct list
@@ -379,7 +382,7 @@ void request_queue_first(struct request *request);
 void request_signalled(struct request *request);
 bool residency_run(struct vidmm *vidmm);
 
-/* ---- Monitored fences (monitored_fence.c) --------------------------------------------------------- */
+/* ---- Monitored fences (monitored_fence.c) ---------------------------------------------------- */
 
 #define MONITORED_FENCES 8192
 
@@ -412,7 +415,7 @@ void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_IN
 /* Ends the requests whose values have been written. */
 void monitored_fences_rescan(struct vidmm *vidmm);
 
-/* ---- Native fences (native_fence.c) --------------------------------------------------------------- */
+/* ---- Native fences (native_fence.c) ---------------------------------------------------------- */
 
 struct native_fences {
     struct list blocks; /* of storage, oldest first */
@@ -438,7 +441,7 @@ bool native_fences_check(const struct vidmm *vidmm);
 
 #include "vidmm/tables/address_space.h"
 
-/* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------------------- */
+/* ---- Alternate virtual addresses (alternate_va.c) -------------------------------------------- */
 
 /* A range for a resident allocation that is being locked, if it wants one and there is one. */
 void alternate_va_open(struct vidmm_allocation *allocation);
@@ -460,7 +463,7 @@ void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_i
  */
 NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation);
 
-/* ---- AGP (agp.c) ---------------------------------------------------------------------------------------- */
+/* ---- AGP (agp.c) ----------------------------------------------------------------------------- */
 
 /* Shows the scratch page at the start of the segment. agp_close() undoes it, whole or half done. */
 NTSTATUS agp_open(struct vidmm *vidmm, struct segment *segment);
@@ -474,10 +477,12 @@ void agp_unmap(struct vidmm_allocation *allocation);
  */
 bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
                   DXGKARG_BUILDPAGINGBUFFER *args);
-/* True: what the GPU wrote is still on its way to memory; ask again. It may have been started now. */
+/*
+ * True: what the GPU wrote is still on its way to memory; ask again. It may have been started now.
+ */
 bool agp_flush(struct vidmm_allocation *allocation);
 
-/* ---- IoMmu model (iommu.c) ------------------------------------------------------------------------------ */
+/* ---- IoMmu model (iommu.c) ------------------------------------------------------------------- */
 
 /* STATUS_NOT_SUPPORTED: the driver wants an IOMMU and the platform has none. */
 NTSTATUS iommu_check(const struct vidmm *vidmm);
@@ -487,11 +492,14 @@ void iommu_close_process(struct vidmm_process *process);
 /* Shows the backing store at the mapping's address; takes one for an allocation that has none. */
 NTSTATUS iommu_show_mapping(struct mapping *mapping);
 void iommu_hide_mapping(struct mapping *mapping);
-/* The same of all mappings, when the allocation gets another backing store, or loses the one it has. */
+/*
+ * The same of all mappings, when the allocation gets another backing store, or loses the one it
+ * has.
+ */
 NTSTATUS iommu_show_backing(struct vidmm_allocation *allocation);
 void iommu_hide_backing(struct vidmm_allocation *allocation);
 
-/* ---- Objects (submit.c) ---------------------------------------------------------------------------------- */
+/* ---- Objects (submit.c) ---------------------------------------------------------------------- */
 
 /* Of one group of segments (budget.c); bytes. */
 struct budget {
@@ -578,7 +586,7 @@ bool space_is_quiet(const struct address_space *space);
 /* Tells the driver where the root is now, for the contexts that it has told before. */
 void space_set_root(struct address_space *space);
 
-/* ---- Recovery (recovery.c) ------------------------------------------------------------------------------- */
+/* ---- Recovery (recovery.c) ------------------------------------------------------------------- */
 
 #define VIDMM_MAX_TIMEOUT_LIMIT 64
 
@@ -610,7 +618,7 @@ void device_fail(struct vidmm_device *device, const char *reason);
 /* Why nothing may be submitted to the device; STATUS_SUCCESS: it may. */
 NTSTATUS device_refusal(const struct vidmm_device *device);
 
-/* ---- Power (power.c) -------------------------------------------------------------------------------------- */
+/* ---- Power (power.c) ------------------------------------------------------------------------- */
 
 enum power_state {
     POWER_ON,

@@ -1,11 +1,11 @@
 /*
  * vidmm: every allocation fails once, over the public entry points and both models.
  *
- * Four scenarios use what the last test lists of vidmm.h. Each is repeated with the n-th allocation of
- * the host failing, or the n-th call that asks the platform for pages or a mapping, until none of
- * them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the step
- * is asked for again and succeeds, all content is what it was, and nothing has leaked when all is
- * destroyed.
+ * Four scenarios use what the last test lists of vidmm.h. Each is repeated with the n-th allocation
+ * of the host failing, or the n-th call that asks the platform for pages or a mapping, until none
+ * of them is reached any more. Whatever failed says so by a status; then vidmm_check() holds, the
+ * step is asked for again and succeeds, all content is what it was, and nothing has leaked when all
+ * is destroyed.
  */
 #include "vidmm/rig/test_rig_run.h"
 
@@ -420,8 +420,8 @@ static NTSTATUS begin_to_make_resident(struct rig *rig, struct rig_object *objec
 }
 
 /*
- * The GPU stops in the middle, with two of three objects that have room together: what it had and what
- * waits for it is given up.
+ * The GPU stops in the middle, with two of three objects that have room together: what it had and
+ * what waits for it is given up.
  */
 static void use_until_the_gpu_hangs(struct rig *rig)
 {

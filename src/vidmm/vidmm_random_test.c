@@ -1,8 +1,8 @@
 /*
  * vidmm: random public calls on the rig, whose model knows what every page must hold.
  *
- * After each step vidmm_check() holds; the rig judges every record, every packet and every page that
- * is released. At the end all content is compared and everything must go away without a leak.
+ * After each step vidmm_check() holds; the rig judges every record, every packet and every page
+ * that is released. At the end all content is compared and everything must go away without a leak.
  *
  * A run is one seed. VIDMM_SEED=n in the environment runs only that one.
  */

@@ -120,7 +120,10 @@ void vidsch_run(struct vidsch *vidsch);
 /* Puts a context with a new head packet where it belongs: ready, or waiting for its fence. */
 void vidsch_place_context(struct vidsch_context *context);
 
-/* Moves what the context has queued to where it belongs in taken, which is in the order of submission. */
+/*
+ * Moves what the context has queued to where it belongs in taken, which is in the order of
+ * submission.
+ */
 void vidsch_take_queue(struct vidsch_context *context, struct list *taken);
 
 /* The packet leaves; neither it nor its context is touched after its function was called. */

@@ -111,7 +111,9 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node_index)
 
 /* ---- The watchdog ---- */
 
-/* Asks the driver what is complete. True if that was news: an interrupt had got lost (FENCE-006). */
+/*
+ * Asks the driver what is complete. True if that was news: an interrupt had got lost (FENCE-006).
+ */
 static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
 {
     struct node *node = &vidsch->nodes[node_index];

@@ -1,4 +1,6 @@
-/* vidsch: preemption, the watchdog, resets; a driver of three functions, packets that write down. */
+/*
+ * vidsch: preemption, the watchdog, resets; a driver of three functions, packets that write down.
+ */
 #include "vidsch/vidsch.h"
 
 #include "base/bits.h"

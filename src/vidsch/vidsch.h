@@ -10,7 +10,8 @@
  *            to the driver. Contexts of a node take turns; paging contexts go first.
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
- * Preemption A node can be told to let go of what it has not finished (vidsch_preempt()). What had not
+ * Preemption A node can be told to let go of what it has not finished (vidsch_preempt()). What had
+ * not
  *            run comes back: paging packets with the fence ids they had, in order and before
  *            anything else, others to the head of their context with new ids, prepared again.
  * Watchdog   The owner tells the time (vidsch_watch()). A packet that stays with the GPU for longer
@@ -25,8 +26,8 @@
  *            STATUS_INVALID_PARAMETER and not for paging; if the driver fails one otherwise, or
  *            reports a fence that it was not given, vidsch tells events->driver_error. It stays in
  *            a defined state: the packet retires in its turn with the driver's status.
- * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..009, TDR-005..013; sequences S-17,
- *            S-22, S-23.
+ * Source     contract.md PATCH-001..010, SUB-001..014, FENCE-001..009, TDR-005..013; sequences
+ *            S-17, S-22, S-23.
  */
 #ifndef VIDSCH_VIDSCH_H
 #define VIDSCH_VIDSCH_H
@@ -63,8 +64,8 @@ struct vidsch_packet {
     struct vidsch_fence *wait_fence; /* NULL: none */
     uint64_t wait_value;
     bool is_paging;
-    bool
-        is_virtual; /* goes by SubmitCommandVirtual, which may refuse what is not paging (SUB-011) */
+    bool is_virtual; /* goes by SubmitCommandVirtual, which may refuse what is not paging (SUB-011)
+                      */
 
     /* Set by vidsch. */
     struct vidsch_context *context;
@@ -86,8 +87,8 @@ struct vidsch_events {
     /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
     /*
-     * The node answers neither its packet nor a preemption. Out of vidsch_watch(). False: nothing can be
-     * done now; the next vidsch_watch() asks again.
+     * The node answers neither its packet nor a preemption. Out of vidsch_watch(). False: nothing
+     * can be done now; the next vidsch_watch() asks again.
      */
     bool (*timed_out)(void *context, unsigned node);
 };
@@ -148,8 +149,8 @@ bool vidsch_is_idle(const struct vidsch *vidsch);
 void vidsch_abort(struct vidsch *vidsch, NTSTATUS status);
 
 /*
- * The packet, which is queued, retires with status when its turn comes, without going to the driver.
- * Nothing happens to one that is with the driver.
+ * The packet, which is queued, retires with status when its turn comes, without going to the
+ * driver. Nothing happens to one that is with the driver.
  */
 void vidsch_cancel(struct vidsch_packet *packet, NTSTATUS status);
 
@@ -177,7 +178,8 @@ void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
 /*
  * Resets one engine. What ran on it retires with status, what stood behind comes back as after a
  * preemption. *out_hit_paging: a paging packet was among what ran, so that an adapter-wide reset
- * must follow (TDR-009); until then nothing is submitted. A failure, or an id that cannot be (TDR-007), leaves all as it was.
+ * must follow (TDR-009); until then nothing is submitted. A failure, or an id that cannot be
+ * (TDR-007), leaves all as it was.
  */
 NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS status,
                              bool *out_hit_paging);

@@ -185,7 +185,10 @@ static void model_dpc(struct model *model)
     model->recorded_errors = 0;
 }
 
-/* The context's whose first packet was submitted before those of all others; NULL: nothing is queued. */
+/*
+ * The context's whose first packet was submitted before those of all others; NULL: nothing is
+ * queued.
+ */
 static struct order *model_oldest_queue(struct model *model)
 {
     struct order *oldest = NULL;

@@ -210,9 +210,9 @@ static bool write_beside(const char *path, const void *data, size_t size, const 
 }
 
 /*
- * Writes all of data to path, or leaves path as it was. What is no file is written as it stands, and
- * stays what it is: a device, a pipe, a link that leads nowhere yet. Behind a link to a file it is
- * the file that is replaced.
+ * Writes all of data to path, or leaves path as it was. What is no file is written as it stands,
+ * and stays what it is: a device, a pipe, a link that leads nowhere yet. Behind a link to a file it
+ * is the file that is replaced.
  */
 static bool write_plain(const char *path, const void *data, size_t size,
                         struct workload_error *error)

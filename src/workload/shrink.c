@@ -1,6 +1,6 @@
 /*
- * Shrink: the text as an array of lines, of which some are gone. A candidate is the array with more of
- * them gone, or with a line replaced; accepted, it is the array.
+ * Shrink: the text as an array of lines, of which some are gone. A candidate is the array with more
+ * of them gone, or with a line replaced; accepted, it is the array.
  */
 #include "workload/shrink.h"
 
@@ -261,7 +261,10 @@ static bool take_lines(struct shrinker *shrinker, bool is_op)
     return has_changed;
 }
 
-/* Every two lines, where each alone has to stay: one that puts things at other addresses, and its opposite. */
+/*
+ * Every two lines, where each alone has to stay: one that puts things at other addresses, and its
+ * opposite.
+ */
 static bool take_pairs(struct shrinker *shrinker)
 {
     bool has_changed = false;
@@ -291,8 +294,8 @@ static bool try_line(struct shrinker *shrinker, size_t index, char *text)
 }
 
 /*
- * From the end, doubling while that goes well and halving when not: what happens behind the finding is
- * nearly all of a long case.
+ * From the end, doubling while that goes well and halving when not: what happens behind the finding
+ * is nearly all of a long case.
  */
 static void take_tail(struct shrinker *shrinker)
 {
@@ -370,7 +373,10 @@ static char *with_number(const char *text, const char *key, uint64_t number)
     return copy;
 }
 
-/* The number behind key in the line made small, or half; NULL: there is none, or it is as small as can be. */
+/*
+ * The number behind key in the line made small, or half; NULL: there is none, or it is as small as
+ * can be.
+ */
 static char *with_less(const char *text, const char *key, uint64_t smallest, bool is_smallest)
 {
     uint64_t number;
@@ -408,8 +414,8 @@ static bool take_numbers(struct shrinker *shrinker, size_t index)
 }
 
 /*
- * Less memory is filled by fewer allocations: what is shown only under pressure needs less of a case then.
- * By half while that goes, by a quarter, by an eighth.
+ * Less memory is filled by fewer allocations: what is shown only under pressure needs less of a
+ * case then. By half while that goes, by a quarter, by an eighth.
  */
 static bool take_memory(struct shrinker *shrinker)
 {
@@ -567,8 +573,8 @@ static char *with_both_sizes(const struct shrinker *shrinker, size_t later, size
 }
 
 /*
- * What uses the one of the later line uses that of the earlier, and the later line goes. adds_sizes: the one
- * that stays takes as much room as both took.
+ * What uses the one of the later line uses that of the earlier, and the later line goes.
+ * adds_sizes: the one that stays takes as much room as both took.
  */
 static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t later, size_t earlier,
                         bool adds_sizes)
@@ -619,7 +625,10 @@ static void copy_references(char *text, const char *line)
     }
 }
 
-/* The later submission uses what the earlier used as well, and the earlier goes; or the other way round. */
+/*
+ * The later submission uses what the earlier used as well, and the earlier goes; or the other way
+ * round.
+ */
 static bool join_two(struct shrinker *shrinker, size_t earlier, size_t later)
 {
     for (unsigned way = 0; way < 2; way++) {

@@ -521,7 +521,10 @@ void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t cont
                                  uint64_t page_count);
 void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
                                 uint64_t to, uint64_t page_count);
-/* Native fences (builder_fence.c). A signal belongs to the submission that is open, behind its work. */
+/*
+ * Native fences (builder_fence.c). A signal belongs to the submission that is open, behind its
+ * work.
+ */
 void workload_builder_fence_create(struct workload_builder *builder, uint32_t process,
                                    uint64_t fence, uint64_t value);
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);

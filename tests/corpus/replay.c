@@ -1,6 +1,7 @@
 /*
- * Plays the files of folders through a fuzz target, without a fuzzer: each of them once, and once cut in
- * half. A target that is not content aborts. A folder without files is an error: nothing was tested.
+ * Plays the files of folders through a fuzz target, without a fuzzer: each of them once, and once
+ * cut in half. A target that is not content aborts. A folder without files is an error: nothing was
+ * tested.
  */
 #include <dirent.h>
 #include <stdint.h>

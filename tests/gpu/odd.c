@@ -1,5 +1,6 @@
 /*
- * GPU models that a bench must be able to refuse or survive, one for each ODD_... that it is compiled with:
+ * GPU models that a bench must be able to refuse or survive, one for each ODD_... that it is
+ * compiled with:
  *
  *     PLAIN      none of it: a model without a user-mode half
  *     OLD        serves the oldest version only

@@ -1,5 +1,6 @@
 /*
- * DxgkInitialize() as a static library that asks the graphics kernel's device for the function that registers.
+ * DxgkInitialize() as a static library that asks the graphics kernel's device for the function that
+ * registers.
  *
  * The reference driver is compiled with -DDxgkInitialize=LibraryInitialize and linked with this.
  */

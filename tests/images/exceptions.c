@@ -1,8 +1,8 @@
 /*
  * A driver that raises, faults and handles, for src/nt/machine/exception_test.c.
  *
- * DriverEntry(number, argument) does the part with this number. What happens is printed, one letter or
- * word each, so that the order can be compared; what comes out is the result.
+ * DriverEntry(number, argument) does the part with this number. What happens is printed, one letter
+ * or word each, so that the order can be compared; what comes out is the result.
  */
 #include <ntddk.h>
 
@@ -26,7 +26,7 @@ static LONG NOINLINE filter(NTSTATUS code, NTSTATUS expected, PCSTR text)
     return code == expected ? EXCEPTION_EXECUTE_HANDLER : EXCEPTION_CONTINUE_SEARCH;
 }
 
-/* ---- Software ------------------------------------------------------------------------------------- */
+/* ---- Software -------------------------------------------------------------------------------- */
 
 static NTSTATUS NOINLINE raise_and_handle(NTSTATUS status)
 {
@@ -266,7 +266,7 @@ static NTSTATUS NOINLINE continuing_what_cannot(void)
     return 0;
 }
 
-/* ---- Faults --------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static EXCEPTION_RECORD last;
 static ULONG64 last_rip;
@@ -409,7 +409,7 @@ static NTSTATUS NOINLINE probes(ULONG64 argument)
     return result;
 }
 
-/* ---- Services that are led astray ----------------------------------------------------------------- */
+/* ---- Services that are led astray ------------------------------------------------------------ */
 
 static VOID NOINLINE init_string(PCWSTR source)
 {
@@ -471,7 +471,7 @@ static NTSTATUS NOINLINE sets_event(PKEVENT event)
     return 0;
 }
 
-/* ---- Nobody handles ------------------------------------------------------------------------------- */
+/* ---- Nobody handles -------------------------------------------------------------------------- */
 
 static ULONG NOINLINE recursion(volatile ULONG *depth)
 {
@@ -566,7 +566,7 @@ static NTSTATUS NOINLINE filters_without_end(void)
     return 0;
 }
 
-/* ---- Unwinding by hand ---------------------------------------------------------------------------- */
+/* ---- Unwinding by hand ----------------------------------------------------------------------- */
 
 static ULONG64 NOINLINE where_it_returns(PVOID *stack)
 {
@@ -608,7 +608,7 @@ static NTSTATUS NOINLINE restores(void)
     return (NTSTATUS)times;
 }
 
-/* ---- The processor -------------------------------------------------------------------------------- */
+/* ---- The processor --------------------------------------------------------------------------- */
 
 static ULONG64 read_gs(ULONG64 offset)
 {

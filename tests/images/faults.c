@@ -2,8 +2,8 @@
  * The reference driver with a fault in one of its functions, for tests/images/faults.sh.
  *
  * The reference driver's sources are compiled with DxgkInitialize renamed, so that its table comes
- * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; with IN_ENTRY it
- * happens in DriverEntry. ARGUMENT is the structure of the DDI.
+ * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; with
+ * IN_ENTRY it happens in DriverEntry. ARGUMENT is the structure of the DDI.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -41,7 +41,10 @@ struct map {
     struct map *next;
 };
 
-/* From a function of the bench to its headers, to the list of what is loaded, to an instruction that asks. */
+/*
+ * From a function of the bench to its headers, to the list of what is loaded, to an instruction
+ * that asks.
+ */
 static ULONG64 find_library(void)
 {
     ULONG64 at = *(ULONG64 *)((PUCHAR)(ULONG_PTR)kernel.DxgkCbNotifyDpc + 2) & ~4095ull;

@@ -1,8 +1,8 @@
 /*
  * A driver with the guards of compilers: stack probes, a security cookie, control flow guard.
  *
- * What the run-time library of a kit brings (cookie, check, load configuration) is here, for there is none.
- * For src/nt/machine/exception_test.c; also for mingw-w64, where there is no __try:
+ * What the run-time library of a kit brings (cookie, check, load configuration) is here, for there
+ * is none. For src/nt/machine/exception_test.c; also for mingw-w64, where there is no __try:
  *
  *     x86_64-w64-mingw32-dlltool -d ntoskrnl.def -l ntoskrnl.lib
  *     x86_64-w64-mingw32-gcc -O2 -nostdlib -DMINGW -o guarded.sys guarded.c ntoskrnl.lib -lgcc
@@ -27,7 +27,10 @@ extern u64 __guard_fids_count;
 u64 __security_cookie = 0x2B992DDFA232;
 void *__guard_check_icall_fptr, *__guard_dispatch_icall_fptr;
 
-/* A cookie that is another one stops the machine as __fastfail(FAST_FAIL_STACK_COOKIE_CHECK_FAILURE). */
+/*
+ * A cookie that is another one stops the machine as
+ * __fastfail(FAST_FAIL_STACK_COOKIE_CHECK_FAILURE).
+ */
 __attribute__((no_stack_protector)) void __security_check_cookie(u64 cookie)
 {
     if (cookie != __security_cookie)

@@ -1,7 +1,8 @@
 /*
- * examples/driver-sdma that answers DxgkDdiQueryAdapterInfo otherwise as long as its device has not been
- * started: LATE 1 fails, 2 crashes, 3 does not return, 4 says that it is of the IoMmu model. With LATE 5 it
- * registers no DxgkDdiSetRootPageTable, with 6 it always says that it is of WDDM 2.1.
+ * examples/driver-sdma that answers DxgkDdiQueryAdapterInfo otherwise as long as its device has not
+ * been started: LATE 1 fails, 2 crashes, 3 does not return, 4 says that it is of the IoMmu model.
+ * With LATE 5 it registers no DxgkDdiSetRootPageTable, with 6 it always says that it is of WDDM
+ * 2.1.
  */
 #include "../../examples/driver-sdma/driver.h"
 

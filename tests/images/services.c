@@ -1,11 +1,11 @@
 /*
- * softcopy with a DriverEntry that uses the kernel first, for tests/images/services.sh: what calls back into the
- * image, what lies at addresses that drivers know, and the driver's object.
+ * softcopy with a DriverEntry that uses the kernel first, for tests/images/services.sh: what calls
+ * back into the image, what lies at addresses that drivers know, and the driver's object.
  *
- * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. What is not as it is at
- * home stops the machine with bug check 0xbad, whose first parameter is the line. SERVICES_MISTAKE is what the
- * driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves the list; 3 crashes in its own Unload;
- * 4 frees an entry twice.
+ * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. What is not
+ * as it is at home stops the machine with bug check 0xbad, whose first parameter is the line.
+ * SERVICES_MISTAKE is what the driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves
+ * the list; 3 crashes in its own Unload; 4 frees an entry twice.
  */
 #define RTL_USE_AVL_TABLES 0
 #include <ntddk.h>

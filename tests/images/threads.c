@@ -1,11 +1,11 @@
 /*
  * softcopy with a thread that does its work, for tests/images/threads.sh.
  *
- * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. Where it asks for a
- * DPC, a thread of the driver's wakes, copies and reports what is complete; the DPC tells the rest.
- * THREADS_MISTAKE is what it does wrong: 1 never ends the thread; 2 waits for its end and does not tell it;
- * 3 waits in DxgkDdiSubmitCommand; 4 writes through NULL on the thread; 5 keeps a timer; 6 stops the machine
- * on the thread.
+ * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. Where it
+ * asks for a DPC, a thread of the driver's wakes, copies and reports what is complete; the DPC
+ * tells the rest. THREADS_MISTAKE is what it does wrong: 1 never ends the thread; 2 waits for its
+ * end and does not tell it; 3 waits in DxgkDdiSubmitCommand; 4 writes through NULL on the thread; 5
+ * keeps a timer; 6 stops the machine on the thread.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -30,7 +30,9 @@ static struct {
     volatile LONG *volatile nothing;
 } driver;
 
-/* What softcopy's DPC does, for which it must be at DISPATCH_LEVEL; a while after it was asked for. */
+/*
+ * What softcopy's DPC does, for which it must be at DISPATCH_LEVEL; a while after it was asked for.
+ */
 static VOID NTAPI worker(PVOID context)
 {
     LARGE_INTEGER time;

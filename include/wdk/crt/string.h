@@ -1,7 +1,8 @@
 /*
  * Memory and strings, for images: what the kernel exports under the C library's names.
  *
- * Place   include/wdk/crt, where drydock cc looks after the driver headers. A native build has its host's.
+ * Place   include/wdk/crt, where drydock cc looks after the driver headers. A native build has its
+ *         host's.
  */
 #ifndef DRYDOCK_CRT_STRING_H
 #define DRYDOCK_CRT_STRING_H

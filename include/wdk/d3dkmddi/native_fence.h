@@ -1,8 +1,8 @@
 /*
  * Native GPU fences: the driver's objects for them.
  *
- * Place  include/wdk/d3dkmddi. Rules: contract.md FENCE-013..015, NTF-010, NTF-011. Where the fence's
- *        values are is told by NOTIFY_FENCE_RESIDENCY (paging.h).
+ * Place  include/wdk/d3dkmddi. Rules: contract.md FENCE-013..015, NTF-010, NTF-011. Where the
+ *        fence's values are is told by NOTIFY_FENCE_RESIDENCY (paging.h).
  */
 #ifndef D3DKMDDI_NATIVE_FENCE_H
 #define D3DKMDDI_NATIVE_FENCE_H

@@ -2,7 +2,8 @@
  * Bitmaps over the driver's own memory.
  *
  * Place  include/wdk/wdm.
- * Model  Bit n is bit n % 32 of the n / 32-th ULONG. A search begins at the hint and goes on from 0.
+ * Model  Bit n is bit n % 32 of the n / 32-th ULONG. A search begins at the hint and goes on from
+ *        0.
  */
 #ifndef WDM_BITMAP_H
 #define WDM_BITMAP_H

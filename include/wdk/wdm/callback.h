@@ -1,8 +1,10 @@
 /*
- * Callback objects: a driver names one, others register functions with it, and whoever notifies calls them.
+ * Callback objects: a driver names one, others register functions with it, and whoever notifies
+ * calls them.
  *
  * Place   include/wdk/wdm.
- * Source  Public documentation: ExCreateCallback, ExRegisterCallback, ExUnregisterCallback, ExNotifyCallback.
+ * Source  Public documentation: ExCreateCallback, ExRegisterCallback, ExUnregisterCallback,
+ *         ExNotifyCallback.
  */
 #ifndef WDM_CALLBACK_H
 #define WDM_CALLBACK_H
@@ -17,8 +19,9 @@ typedef CALLBACK_FUNCTION *PCALLBACK_FUNCTION;
 EXTERN_C_START
 
 /*
- * A reference to the object of that name, which is given up by ObDereferenceObject. An object without
- * AllowMultipleCallbacks takes one registration. STATUS_OBJECT_NAME_NOT_FOUND: there is none, and Create is FALSE.
+ * A reference to the object of that name, which is given up by ObDereferenceObject. An object
+ * without AllowMultipleCallbacks takes one registration. STATUS_OBJECT_NAME_NOT_FOUND: there is
+ * none, and Create is FALSE.
  */
 NTKERNELAPI NTSTATUS NTAPI ExCreateCallback(PCALLBACK_OBJECT *CallbackObject,
                                             POBJECT_ATTRIBUTES ObjectAttributes, BOOLEAN Create,

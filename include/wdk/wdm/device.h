@@ -2,8 +2,8 @@
  * Device and driver objects, and what creates and finds them.
  *
  * Place   include/wdk/wdm.
- * Source  Public documentation of DEVICE_OBJECT, DRIVER_OBJECT and of the functions; opaque members have the size that they
- *         take on x64.
+ * Source  Public documentation of DEVICE_OBJECT, DRIVER_OBJECT and of the functions; opaque members
+ *         have the size that they take on x64.
  */
 #ifndef WDM_DEVICE_H
 #define WDM_DEVICE_H

@@ -2,10 +2,11 @@
  * Structured exceptions: what __try, __except and __finally stand on, and who raises.
  *
  * Place   include/wdk/wdm.
- * Model   __try is the compiler's: MSVC's, or clang's for the Windows x64 target. Clang looks at calls
- *         only: a fault in the __try block itself is not covered, one in a function that it calls is.
- *         From version 17 on, -fasync-exceptions covers both. A native build has no __try; there every
- *         exception is unhandled. Records have the layout that is documented for x64.
+ * Model   __try is the compiler's: MSVC's, or clang's for the Windows x64 target. Clang looks at
+ *         calls only: a fault in the __try block itself is not covered, one in a function that it
+ *         calls is. From version 17 on, -fasync-exceptions covers both. A native build has no
+ *         __try; there every exception is unhandled. Records have the layout that is documented for
+ *         x64.
  */
 #ifndef WDM_EXCEPTION_H
 #define WDM_EXCEPTION_H

@@ -2,8 +2,8 @@
  * Generic tables: sorted elements of the driver's, which compares, allocates and frees them.
  *
  * Place   include/wdk/wdm.
- * Model   The caller's data lies behind a header in each element: 32 bytes in AVL tables, 40 in the others. With
- *         RTL_USE_AVL_TABLES defined, the names of the others mean AVL tables.
+ * Model   The caller's data lies behind a header in each element: 32 bytes in AVL tables, 40 in the
+ *         others. With RTL_USE_AVL_TABLES defined, the names of the others mean AVL tables.
  * Source  Public documentation of the functions; layouts as debuggers show them for x64.
  */
 #ifndef WDM_GENERIC_TABLE_H

@@ -2,10 +2,10 @@
  * Requests to other drivers: packets, their stack locations, files and what is asked of devices.
  *
  * Place   include/wdk/wdm.
- * Model   A display miniport sends requests, to a bus, to a device that helps it or to one of its own. The
- *         system sends it none: they are the graphics kernel's.
- * Source  Public documentation of IRP, IO_STACK_LOCATION and of the functions; offsets as debuggers show
- *         them for x64.
+ * Model   A display miniport sends requests, to a bus, to a device that helps it or to one of its
+ *         own. The system sends it none: they are the graphics kernel's.
+ * Source  Public documentation of IRP, IO_STACK_LOCATION and of the functions; offsets as debuggers
+ *         show them for x64.
  */
 #ifndef WDM_IRP_H
 #define WDM_IRP_H

@@ -2,8 +2,8 @@
  * Locks, and lists that are changed under them.
  *
  * Place  include/wdk/wdm.
- * Model  Objects have the size that they have on Windows x64, for drivers that embed them, and no public
- *        members but where drivers write them.
+ * Model  Objects have the size that they have on Windows x64, for drivers that embed them, and no
+ *        public members but where drivers write them.
  */
 #ifndef WDM_LOCK_H
 #define WDM_LOCK_H
@@ -125,7 +125,10 @@ NTKERNELAPI VOID NTAPI ExReleaseRundownProtectionEx(PEX_RUNDOWN_REF RunRef, ULON
 NTKERNELAPI VOID NTAPI ExWaitForRundownProtectionRelease(PEX_RUNDOWN_REF RunRef);
 NTKERNELAPI VOID NTAPI ExRundownCompleted(PEX_RUNDOWN_REF RunRef);
 
-/* Insertion returns the entry that was at that end before, or NULL; so does removal, the entry removed. */
+/*
+ * Insertion returns the entry that was at that end before, or NULL; so does removal, the entry
+ * removed.
+ */
 NTKERNELAPI PLIST_ENTRY NTAPI ExInterlockedInsertHeadList(PLIST_ENTRY ListHead,
                                                           PLIST_ENTRY ListEntry, PKSPIN_LOCK Lock);
 NTKERNELAPI PLIST_ENTRY NTAPI ExInterlockedInsertTailList(PLIST_ENTRY ListHead,

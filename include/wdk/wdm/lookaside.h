@@ -2,9 +2,9 @@
  * Lookaside lists: entries of one size, taken from and given back to a list that keeps some.
  *
  * Place   include/wdk/wdm.
- * Model   Lists have the size that they have on Windows x64, for drivers that embed them, and no public
- *         members. A list has to be aligned to 16 bytes; 64 of the older two is the layout's, and native
- *         builds leave that out, where the pool gives 16.
+ * Model   Lists have the size that they have on Windows x64, for drivers that embed them, and no
+ *         public members. A list has to be aligned to 16 bytes; 64 of the older two is the
+ *         layout's, and native builds leave that out, where the pool gives 16.
  * Source  Public documentation of the functions; sizes as debuggers show them for x64.
  */
 #ifndef WDM_LOOKASIDE_H

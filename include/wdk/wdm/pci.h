@@ -2,8 +2,8 @@
  * PCI: configuration space as structures.
  *
  * Place   include/wdk/wdm. Read with DxgkCbReadDeviceSpace or HalGetBusDataByOffset.
- * Source  PCI Local Bus Specification 3.0, chapter 6 and appendix H; PCI-to-PCI Bridge and PC Card headers;
- *         the documented names of their fields.
+ * Source  PCI Local Bus Specification 3.0, chapter 6 and appendix H; PCI-to-PCI Bridge and PC Card
+ *         headers; the documented names of their fields.
  */
 #ifndef WDM_PCI_H
 #define WDM_PCI_H

@@ -106,7 +106,10 @@ NTSYSAPI NTSTATUS NTAPI ZwCreateKey(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess
                                     PUNICODE_STRING Class, ULONG CreateOptions, PULONG Disposition);
 NTSYSAPI NTSTATUS NTAPI ZwSetValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName, ULONG TitleIndex,
                                       ULONG Type, PVOID Data, ULONG DataSize);
-/* The handle has to be for DELETE; it is good for ZwClose only then. STATUS_CANNOT_DELETE: it has keys. */
+/*
+ * The handle has to be for DELETE; it is good for ZwClose only then. STATUS_CANNOT_DELETE: it has
+ * keys.
+ */
 NTSYSAPI NTSTATUS NTAPI ZwDeleteKey(HANDLE KeyHandle);
 NTSYSAPI NTSTATUS NTAPI ZwDeleteValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName);
 NTSYSAPI NTSTATUS NTAPI ZwFlushKey(HANDLE KeyHandle);

@@ -2,9 +2,9 @@
  * What the kernel shares with everybody: clocks and what kind of system it is, at one address.
  *
  * Place   include/wdk/wdm.
- * Model   On x64 compilers inline KeQuerySystemTime, KeQueryInterruptTime and KeQueryTickCount as reads of it. An
- *         image that reads it sees the run's clocks; natively the address is nobody's, and there is no
- *         SharedUserData.
+ * Model   On x64 compilers inline KeQuerySystemTime, KeQueryInterruptTime and KeQueryTickCount as
+ *         reads of it. An image that reads it sees the run's clocks; natively the address is
+ *         nobody's, and there is no SharedUserData.
  * Source  Public documentation of KUSER_SHARED_DATA, up to ActiveGroupCount.
  */
 #ifndef WDM_SHARED_DATA_H

@@ -24,7 +24,7 @@ struct bare_device {
     unsigned segment_count;
 };
 
-/* ---- Registers ------------------------------------------------------------------------------------ */
+/* ---- Registers ------------------------------------------------------------------------------- */
 
 static uint64_t read_nothing(void *context, uint64_t offset, unsigned size)
 {
@@ -43,7 +43,7 @@ bool bare_registers_open(struct machine *machine)
     return machine_set_registers(machine, &registers, NULL);
 }
 
-/* ---- Segments ------------------------------------------------------------------------------------- */
+/* ---- Segments -------------------------------------------------------------------------------- */
 
 /* Descriptors of all versions have these members; SystemMemoryEndAddress came with the third. */
 #define LEARN(device, descriptor, end)                                                             \
@@ -141,7 +141,7 @@ bool bare_device_resolve(const struct miniport *layer, const struct oracle_segme
                        out_address);
 }
 
-/* ---- What gets lost ------------------------------------------------------------------------------- */
+/* ---- What gets lost -------------------------------------------------------------------------- */
 
 static void lose(struct bare_device *device, const struct bare_segment *segment, uint64_t first)
 {
@@ -182,7 +182,7 @@ static NTSTATUS reset_from_timeout(struct miniport *self, HANDLE object)
     return status;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void destroy(struct miniport *self)
 {

@@ -2,8 +2,8 @@
  * Bare device: what a driver finds in a run without a GPU model.
  *
  * Place      bench. A layer right above the driver, and what answers behind BAR 0. Used by run.
- * Model      Registers read as ones and keep nothing; BAR 1 shows local memory; no engine runs. What a
- *            driver of such a board does, it does with the CPU.
+ * Model      Registers read as ones and keep nothing; BAR 1 shows local memory; no engine runs.
+ *            What a driver of such a board does, it does with the CPU.
  *
  *            Where its memory segments are follows from what it answers to QUERYSEGMENT: at
  *            CpuTranslatedAddress, in BAR 1 or in system memory, where it gives one; else at
@@ -12,8 +12,8 @@
  *            Memory is as volatile as the segment flags say: DxgkDdiSetPowerState to D3 takes what
  *            they do not preserve in this kind of sleep, DxgkDdiResetFromTimeout takes all of it.
  *            What was taken reads as SGPU_LOST_PATTERN, once the driver has returned.
- * Ownership  bare_device_create() gives it, and the miniport stack owns it from then on; the machine
- *            is borrowed, and rid of the registers when it goes.
+ * Ownership  bare_device_create() gives it, and the miniport stack owns it from then on; the
+ *            machine is borrowed, and rid of the registers when it goes.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md SEG-010, SEG-011, PWR-001 to PWR-005, TDR-011.
  */

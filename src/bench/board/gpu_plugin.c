@@ -42,7 +42,7 @@ struct gpu_plugin {
     uint64_t happened, interrupts; /* since the driver was given something */
 };
 
-/* ---- Registers ------------------------------------------------------------------------------------ */
+/* ---- Registers ------------------------------------------------------------------------------- */
 
 static uint64_t read_register(void *context, uint64_t offset, unsigned size)
 {
@@ -72,7 +72,7 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
     }
 }
 
-/* ---- Time and interrupts -------------------------------------------------------------------------- */
+/* ---- Time and interrupts --------------------------------------------------------------------- */
 
 static uint64_t now(void *context)
 {
@@ -187,7 +187,7 @@ static void drop_events(struct gpu_plugin *plugin)
         drop(event);
 }
 
-/* ---- Memory --------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Where the first bytes of a place are, and how many of them, at most `bytes`; false: nowhere. */
 static bool locate(struct gpu_plugin *plugin, struct drydock_gpu_place place, uint64_t bytes,
@@ -295,7 +295,7 @@ static bool fill_memory(void *context, struct drydock_gpu_place to, uint32_t pat
     return true;
 }
 
-/* ---- What the model tells ------------------------------------------------------------------------- */
+/* ---- What the model tells -------------------------------------------------------------------- */
 
 static void report_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
                          const char *text)
@@ -370,7 +370,7 @@ static void flushed(void *context, const struct drydock_gpu_place *root, uint64_
         plugin->observer.flushed(plugin->observer.context, root, start, end);
 }
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 bool gpu_plugin_is_path(const char *name)
 {

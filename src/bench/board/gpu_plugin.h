@@ -2,13 +2,13 @@
  * GPU plug-in: the hardware of a run is a shared object (include/drydock/gpu_model.h).
  *
  * Place      bench. Answers BAR 0 for the machine; calls the model, and is called by it.
- * Model      Everything that the model wants to happen later is an event of the machine: what it scheduled,
- *            and its interrupts, which come HOST latency after they were raised, in order. Without power
- *            registers read as ones and neither comes.
- * Ownership  gpu_plugin_load() gives it; it borrows the machine. Observer and host are borrowed until it
- *            is unloaded; they may be set later than it is loaded.
- *            While a function of the model runs, the vigil knows: a crash or an end that does not come is
- *            the model's then, and so is what goes on without end though the driver is given nothing.
+ * Model      Everything that the model wants to happen later is an event of the machine: what it
+ *            scheduled, and its interrupts, which come HOST latency after they were raised, in
+ *            order. Without power registers read as ones and neither comes.
+ * Ownership  gpu_plugin_load() gives it; it borrows the machine. Observer and host are borrowed
+ *            until it is unloaded; they may be set later than it is loaded. While a function of the
+ *            model runs, the vigil knows: a crash or an end that does not come is the model's then,
+ *            and so is what goes on without end though the driver is given nothing.
  * Errors     False and a sentence that names the file.
  */
 #ifndef DRYDOCK_BENCH_GPU_PLUGIN_H

@@ -1,6 +1,6 @@
 /*
- * GPU models as shared objects: loaded or refused, and the two examples driven by register accesses and packets
- * through the machine.
+ * GPU models as shared objects: loaded or refused, and the two examples driven by register accesses
+ * and packets through the machine.
  */
 #include "../tests/images/softcopy/softcopy.c"
 
@@ -142,7 +142,7 @@ static void write_memory(struct rig *rig, uint64_t address, const void *from, ui
     page_store_write(machine_ram(rig->machine), address, from, bytes);
 }
 
-/* ---- Loading -------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 /* What is said of a file that is no model, without its name. */
 static void expect_refusal(const char *path, const char *reason)
@@ -230,7 +230,7 @@ static void a_run_without_its_model_is_refused(void **state)
     test_finish(result);
 }
 
-/* ---- The tutorial --------------------------------------------------------------------------------- */
+/* ---- The tutorial ---------------------------------------------------------------------------- */
 
 struct tutorial_packet {
     uint64_t op, to, from, bytes, token, index;
@@ -320,7 +320,7 @@ static void a_bad_address_is_a_fault_until_power_comes_back(void **state)
     rig_close(&rig);
 }
 
-/* ---- SDMA ----------------------------------------------------------------------------------------- */
+/* ---- SDMA ------------------------------------------------------------------------------------ */
 
 static uint32_t low(uint64_t value)
 {
@@ -446,7 +446,7 @@ static void what_sdma_does_not_know_is_a_fault(void **state)
     rig_close(&rig);
 }
 
-/* ---- The user-mode half ---------------------------------------------------------------------------- */
+/* ---- The user-mode half ---------------------------------------------------------------------- */
 
 static struct tutorial_packet seen[16];
 static unsigned seen_count;

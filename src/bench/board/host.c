@@ -10,7 +10,7 @@
 #define FIRST_VECTOR     0x50u
 #define DPC_RNG_STREAM   0x647063u /* "dpc" */
 
-/* ---- Loading --------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 /* Where DxgkInitialize() puts the table of the driver that is being loaded. */
 struct loading {
@@ -78,7 +78,7 @@ NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
     return status;
 }
 
-/* ---- What the driver calls ------------------------------------------------------------------------ */
+/* ---- What the driver calls ------------------------------------------------------------------- */
 
 struct mapped_memory {
     struct list link;
@@ -229,7 +229,8 @@ static NTSTATUS unmap_memory(struct miniport_host *base, PVOID virtual_address)
 }
 
 /*
- * Configuration space is all that there is: no expansion ROM, no bridge and no memory controller of a peer.
+ * Configuration space is all that there is: no expansion ROM, no bridge and no memory controller of
+ * a peer.
  */
 static NTSTATUS is_configuration(const struct miniport_space *space)
 {
@@ -469,7 +470,7 @@ static const struct miniport_host_ops host_ops = {
     .unsupported = note_unsupported,
 };
 
-/* ---- Life -------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 bool host_interrupt(struct bench_host *host, uint32_t message)
 {

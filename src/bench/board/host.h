@@ -5,10 +5,10 @@
  *            miniport_host, which is what the driver calls afterwards.
  * Model      A driver's DxgkDdiInterruptRoutine runs when the machine raises its line. A deferred
  *            procedure call that it queues is an event of the machine, some hundred nanoseconds
- *            later (HOST_LATE_DPC_NS where it may be late), how many is the seed's choice; several requests before it ran are one.
- *            While the driver stalls at a raised level, what is not above it comes later. What the
- *            manager does behind DxgkCbNotifyDpc waits until no call of the driver is under way that
- *            waits, and no thread of the driver's own runs.
+ *            later (HOST_LATE_DPC_NS where it may be late), how many is the seed's choice; several
+ *            requests before it ran are one. While the driver stalls at a raised level, what is not
+ *            above it comes later. What the manager does behind DxgkCbNotifyDpc waits until no call
+ *            of the driver is under way that waits, and no thread of the driver's own runs.
  *            GetDeviceInformation describes the base addresses and interrupts of the machine's PCI
  *            function, which ReadDeviceSpace and WriteDeviceSpace reach.
  *
@@ -62,8 +62,8 @@ void host_set_miniport(struct bench_host *host, struct miniport *miniport);
 void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
 
 /*
- * Runs the driver's interrupt routine for a message, at the device's level; nothing without a miniport. False:
- * the processor is at that level already, and it has to come later.
+ * Runs the driver's interrupt routine for a message, at the device's level; nothing without a
+ * miniport. False: the processor is at that level already, and it has to come later.
  */
 bool host_interrupt(struct bench_host *host, uint32_t message);
 

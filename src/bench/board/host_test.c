@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* ---- Registering ------------------------------------------------------------------------------- */
+/* ---- Registering ----------------------------------------------------------------------------- */
 
 static NTSTATUS NTAPI register_vista(PDRIVER_OBJECT driver, PUNICODE_STRING path)
 {
@@ -57,7 +57,7 @@ static void a_table_is_read_as_far_as_its_version_goes(void **state)
     nt_destroy(nt);
 }
 
-/* ---- The driver's object ------------------------------------------------------------------------ */
+/* ---- The driver's object --------------------------------------------------------------------- */
 
 static enum { REGISTER_ONLY, UNLOAD_BEFORE, UNLOAD_AFTER, CHAIN_AFTER, NO_UNLOAD, UNREGISTER } way;
 static unsigned own_unloads, finishes;
@@ -147,7 +147,7 @@ static void a_driver_that_registers_nothing_is_not_ready(void **state)
     nt_destroy(nt);
 }
 
-/* ---- Services ----------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 struct rig {
     struct machine *machine;

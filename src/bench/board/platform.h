@@ -3,8 +3,9 @@
  *
  * Place      bench. Implements struct vidmm_platform over machine.
  * Model      Pages are handed out zeroed, which costs nothing: the page store keeps zero pages as a
- *            descriptor. Freed pages read as MACHINE_FREED_PATTERN, so that use after release shows.
- *            Mappings of scattered pages are ranges of the host; each is remembered until unmapped.
+ *            descriptor. Freed pages read as MACHINE_FREED_PATTERN, so that use after release
+ *            shows. Mappings of scattered pages are ranges of the host; each is remembered until
+ *            unmapped.
  * Ownership  Embedded by the run, initialised with platform_init(). Lent to the manager by
  *            platform_get(); everything it took must be back before platform_fini().
  */

@@ -34,7 +34,7 @@ bool campaign_find_outcome(const char *name, enum campaign_outcome *out)
     return false;
 }
 
-/* ---- One item ----------------------------------------------------------------------------------- */
+/* ---- One item -------------------------------------------------------------------------------- */
 
 static struct campaign_finding *add_finding(struct campaign_record *record, const char *kind,
                                             const char *text)
@@ -74,7 +74,9 @@ static bool is_first_of_rule(const struct run_result *result, uint32_t place)
     return true;
 }
 
-/* One of each rule before a second one: what a driver says at every start does not hide the rest. */
+/*
+ * One of each rule before a second one: what a driver says at every start does not hide the rest.
+ */
 static void take_findings(struct campaign_record *record, const struct run_result *result)
 {
     bool is_stopped = result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN;
@@ -208,7 +210,7 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
     workload_free(drawn);
 }
 
-/* ---- Records ------------------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* A word of a shell's command line. */
 static size_t append_quoted(char *out, size_t out_bytes, const char *word)
@@ -258,7 +260,7 @@ uint64_t campaign_record_key(const struct campaign_record *record)
     return hash_final(&hash);
 }
 
-/* ---- Summary ------------------------------------------------------------------------------------ */
+/* ---- Summary --------------------------------------------------------------------------------- */
 
 bool campaign_summary_init(struct campaign_summary *summary)
 {

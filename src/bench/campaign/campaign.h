@@ -3,10 +3,10 @@
  *
  * Place      bench, above run. Used by report, which writes records, and by `drydock check`.
  * Model      An item is a seed and a case; without a case the seed draws one of random operations.
- *            campaign_play() plays an item in this process; campaign_run() plays a range of items in
- *            worker processes and hands over a record for each, in the order in which they end. A
- *            record depends on driver, case, model and seed alone: never on how many workers there
- *            are, on which shard played it or on what was played before.
+ *            campaign_play() plays an item in this process; campaign_run() plays a range of items
+ *            in worker processes and hands over a record for each, in the order in which they end.
+ *            A record depends on driver, case, model and seed alone: never on how many workers
+ *            there are, on which shard played it or on what was played before.
  *
  *            | outcome               | means                                                      |
  *            | CAMPAIGN_CLEAN        | played, nothing to tell                                    |
@@ -18,7 +18,8 @@
  *            | CAMPAIGN_HUNG         | no end within the wall limit of one run                    |
  *
  *            All but the first are findings of the campaign, which goes on after each of them.
- *            Findings of one kind with the same finding_cause() have one cause: the summary counts causes.
+ *            Findings of one kind with the same finding_cause() have one cause: the summary counts
+ *            causes.
  * Ownership  A record and a summary are the caller's memory and own nothing.
  * Errors     bool and one line of text. What a driver does is never an error, it is a record.
  * Units      Wall times in seconds; nothing of them is in a record.
@@ -58,14 +59,14 @@ bool campaign_find_model(const char *name, enum campaign_model *out);
 const char *campaign_outcome_name(enum campaign_outcome outcome);
 bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
 
-/* ---- What a seed draws -------------------------------------------------------------------------- */
+/* ---- What a seed draws ----------------------------------------------------------------------- */
 
 #define CAMPAIGN_SETUP_TEXT 640
 
 /*
  * The configuration of an item. What the case's options say wins over what the seed draws; with
- * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have, and all
- * else as if it had been asked for.
+ * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have, and
+ * all else as if it had been asked for.
  */
 struct campaign_options;
 struct campaign_setup {
@@ -83,7 +84,7 @@ bool campaign_has_model(const struct campaign_options *options, enum campaign_mo
 /* The random case of a seed, the same for every model. */
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error);
 
-/* ---- Records ------------------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 #define CAMPAIGN_MAX_FINDINGS 8 /* texts kept of a run; all are counted */
 #define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
@@ -156,14 +157,14 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
                    struct campaign_record *out_record);
 
 /*
- * Gives the item's case with its whole setup as options: driver, profile, board, seed, faults and all
- * else. `drydock replay` plays it with the record's digest. A case that the record names has to be among
- * those of the options. NULL: a line in error.
+ * Gives the item's case with its whole setup as options: driver, profile, board, seed, faults and
+ * all else. `drydock replay` plays it with the record's digest. A case that the record names has to
+ * be among those of the options. NULL: a line in error.
  */
 struct workload *campaign_case(const struct campaign_options *options,
                                const struct campaign_record *record, struct workload_error *error);
 
-/* ---- Summary ------------------------------------------------------------------------------------ */
+/* ---- Summary --------------------------------------------------------------------------------- */
 
 #define CAMPAIGN_MAX_CAUSES 64
 
@@ -195,7 +196,7 @@ bool campaign_summary_init(struct campaign_summary *summary); /* false: no memor
 void campaign_summary_fini(struct campaign_summary *summary);
 void campaign_summary_add(struct campaign_summary *summary, const struct campaign_record *record);
 
-/* ---- Many --------------------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 enum campaign_stop {
     CAMPAIGN_DONE,

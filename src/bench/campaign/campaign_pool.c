@@ -7,7 +7,8 @@
  *
  * A worker has one item at a time, so the parent always knows whose end it sees. A worker that ends
  * in the middle of an item, or that the parent has to kill, leaves a record in its place, made from
- * how it ended and what it wrote to standard error, which goes to a file without a name; then another worker takes the next item. Workers end with their parent, however it ends.
+ * how it ended and what it wrote to standard error, which goes to a file without a name; then
+ * another worker takes the next item. Workers end with their parent, however it ends.
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign/campaign.h"
@@ -68,7 +69,7 @@ static double wall_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- The worker's side ------------------------------------------------------------------------- */
+/* ---- The worker's side ----------------------------------------------------------------------- */
 
 static bool transfer_all(int socket, void *data, size_t size, bool is_send)
 {
@@ -107,7 +108,7 @@ _Noreturn static void work(const struct campaign_options *options, int socket, i
     _exit(0);
 }
 
-/* ---- The parent's side ------------------------------------------------------------------------- */
+/* ---- The parent's side ----------------------------------------------------------------------- */
 
 static bool start_worker(struct pool *pool, struct worker *worker)
 {

@@ -2,8 +2,8 @@
  * What a seed draws: a case of random operations, and the configuration of a run.
  *
  * Every choice draws from a generator of its own stream, so that a choice more does not change what
- * the others of the same seed are. Half of the time a choice is what a plain run has: a mistake that
- * needs two unusual settings and no third is found that way too.
+ * the others of the same seed are. Half of the time a choice is what a plain run has: a mistake
+ * that needs two unusual settings and no third is found that way too.
  */
 #include "bench/campaign/campaign.h"
 
@@ -93,7 +93,7 @@ static void stream_of(uint64_t seed, enum stream stream, struct rng *out)
     rng_fork(&parent, stream, out);
 }
 
-/* ---- The case ----------------------------------------------------------------------------------- */
+/* ---- The case -------------------------------------------------------------------------------- */
 
 /* From low to high, every magnitude equally likely. */
 static uint64_t magnitude(struct rng *rng, uint64_t low, uint64_t high)
@@ -111,8 +111,8 @@ struct sizes {
 };
 
 /*
- * One third as they come: most of it fits. The others are under pressure: many allocations, of which few are
- * used at once, so that what fits a submission is far less than what there is.
+ * One third as they come: most of it fits. The others are under pressure: many allocations, of
+ * which few are used at once, so that what fits a submission is far less than what there is.
  */
 static void draw_sizes(uint64_t seed, struct sizes *out)
 {
@@ -183,7 +183,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     return workload_generate("random", pointers, ARRAY_COUNT(settings), out, error);
 }
 
-/* ---- The configuration -------------------------------------------------------------------------- */
+/* ---- The configuration ----------------------------------------------------------------------- */
 
 static const struct run_profile *profile_of(const struct campaign_options *options)
 {
@@ -203,7 +203,9 @@ static struct run_driver driver_of(const struct campaign_options *options)
     return driver;
 }
 
-/* An image that works with the CPU: its paging buffers are as it asked for them, or it loses count. */
+/*
+ * An image that works with the CPU: its paging buffers are as it asked for them, or it loses count.
+ */
 static bool is_bare(const struct run_driver *driver, const struct campaign_options *options,
                     const struct workload *workload)
 {
@@ -213,8 +215,8 @@ static bool is_bare(const struct run_driver *driver, const struct campaign_optio
 }
 
 /*
- * A level of the driver that has the model, in the profile; 0: none. The newest, which has most of what there
- * is, is one of four, whatever the others.
+ * A level of the driver that has the model, in the profile; 0: none. The newest, which has most of
+ * what there is, is one of four, whatever the others.
  */
 static unsigned draw_level(struct rng *rng, const struct run_driver *driver,
                            const struct run_profile *profile, enum run_model model)
@@ -441,7 +443,10 @@ static void draw_board(uint64_t seed, struct campaign_setup *setup)
     config->inits_by_driver_handle = rng_chance(&rng, 1, 2);
 }
 
-/* Which of several readings the driver follows, where the profile accepts more than one (U1, SEG-017). */
+/*
+ * Which of several readings the driver follows, where the profile accepts more than one (U1,
+ * SEG-017).
+ */
 static void draw_reading(uint64_t seed, const struct check_profile *profile,
                          struct run_config *config)
 {
@@ -491,8 +496,8 @@ static void draw_level_features(uint64_t seed, struct campaign_setup *setup)
 static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
 {
     /*
-     * None, which is half of them, for progress must be in MultipassOffset then; too little for a record
-     * of the reference driver, one record, three.
+     * None, which is half of them, for progress must be in MultipassOffset then; too little for a
+     * record of the reference driver, one record, three.
      */
     static const uint32_t private_bytes[] = {0, 0, 0, 4, 24, 72};
     struct run_config *config = &setup->config;

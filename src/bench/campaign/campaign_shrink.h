@@ -2,11 +2,11 @@
  * Smallest cases of what a campaign has found.
  *
  * Place      bench, above campaign and repro.
- * Model      A record names its seed, and the seed its case and setup; with the setup as options the case
- *            stands alone, and is made smaller as long as it shows the same rule (or, without one, a
- *            finding of the same cause).
- * Errors     bool and a line in struct workload_error: it is not shown a second time, or not within the
- *            limits, or the file cannot be written.
+ * Model      A record names its seed, and the seed its case and setup; with the setup as options
+ *            the case stands alone, and is made smaller as long as it shows the same rule (or,
+ *            without one, a finding of the same cause).
+ * Errors     bool and a line in struct workload_error: it is not shown a second time, or not within
+ *            the limits, or the file cannot be written.
  */
 #ifndef DRYDOCK_BENCH_CAMPAIGN_SHRINK_H
 #define DRYDOCK_BENCH_CAMPAIGN_SHRINK_H
@@ -15,8 +15,9 @@
 #include "bench/child/repro.h"
 
 /*
- * Plays a record's item again in a process of its own, for so many seconds at most: unlike the record of a
- * run that hung, the result says what was found until then. The caller ends it, true or false.
+ * Plays a record's item again in a process of its own, for so many seconds at most: unlike the
+ * record of a run that hung, the result says what was found until then. The caller ends it, true or
+ * false.
  */
 bool campaign_try_again(const struct campaign_options *options,
                         const struct campaign_record *record, double seconds,

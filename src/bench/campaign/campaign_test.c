@@ -59,7 +59,7 @@ static enum campaign_stop run_seen(const struct campaign_options *options, struc
     return campaign_run(options, &watcher);
 }
 
-/* ---- What a seed draws -------------------------------------------------------------------------- */
+/* ---- What a seed draws ----------------------------------------------------------------------- */
 
 static void a_seed_draws_the_same_case_and_setup_again(void **state)
 {
@@ -148,7 +148,7 @@ static void options_of_a_case_win(void **state)
     workload_free(workload);
 }
 
-/* ---- Many --------------------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 static void records_do_not_depend_on_the_number_of_workers(void **state)
 {
@@ -373,7 +373,7 @@ static void findings_that_differ_in_numbers_have_one_cause(void **state)
     campaign_summary_fini(&summary);
 }
 
-/* ---- Drivers and profiles ----------------------------------------------------------------------- */
+/* ---- Drivers and profiles -------------------------------------------------------------------- */
 
 static bool has_only_gpummu(const struct run_driver *driver, enum run_model model)
 {
@@ -537,7 +537,7 @@ static void a_cause_is_made_a_case_that_stands_alone(void **state)
     free(cause);
 }
 
-/* ---- What campaigns have found ------------------------------------------------------------------ */
+/* ---- What campaigns have found --------------------------------------------------------------- */
 
 /*
  * A mapping without room for its tables fails every submission that uses it. Such a one, resident

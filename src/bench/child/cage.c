@@ -39,7 +39,7 @@ void cage_set_teller(cage_teller *tell, void *context)
     teller_context = context;
 }
 
-/* ---- What nobody may do --------------------------------------------------------------------------- */
+/* ---- What nobody may do ---------------------------------------------------------------------- */
 
 static const struct {
     uint32_t number;
@@ -161,9 +161,12 @@ static unsigned add_forbidden(struct sock_filter *steps)
     return count;
 }
 
-/* ---- Where it may be done ------------------------------------------------------------------------- */
+/* ---- Where it may be done -------------------------------------------------------------------- */
 
-/* One range [start, end) in which the high half of addresses is the same: allowed, else to the next. */
+/*
+ * One range [start, end) in which the high half of addresses is the same: allowed, else to the
+ * next.
+ */
 static unsigned add_range(struct sock_filter *at, uint64_t start, uint64_t end)
 {
     const size_t address = offsetof(struct seccomp_data, instruction_pointer);
@@ -177,7 +180,9 @@ static unsigned add_range(struct sock_filter *at, uint64_t start, uint64_t end)
     return RANGE_STEPS;
 }
 
-/* The code of files that are mapped, and of the kernel's own page: not what was made at run time. */
+/*
+ * The code of files that are mapped, and of the kernel's own page: not what was made at run time.
+ */
 static unsigned add_ranges(struct sock_filter *steps)
 {
     FILE *maps = fopen("/proc/self/maps", "re");

@@ -2,10 +2,11 @@
  * Distrust: what a process has left that ran a driver, before anybody believes it.
  *
  * Place      bench, used by who started that process (trial.c, campaign_pool.c).
- * Model      An image runs in the address space of its run, and may have written over what the run hands
- *            over, in shared memory and in what it sends. So it is treated like a file from elsewhere: texts
- *            end, counts and enumerations are in range, truth values are 0 or 1, and a pointer counts
- *            only if it leads to a text here. Numbers may be any: they harm nobody.
+ * Model      An image runs in the address space of its run, and may have written over what the run
+ *            hands over, in shared memory and in what it sends. So it is treated like a file from
+ *            elsewhere: texts end, counts and enumerations are in range, truth values are 0 or 1,
+ *            and a pointer counts only if it leads to a text here. Numbers may be any: they harm
+ *            nobody.
  * Errors     None: what makes no sense becomes the least that does.
  */
 #ifndef DRYDOCK_BENCH_DISTRUST_H

@@ -82,7 +82,7 @@ bool repro_is_shown(const struct repro *repro, const struct run_result *result)
            finding_cause(RULE_NONE, "", result->error) == repro->cause;
 }
 
-/* ---- The smallest case ------------------------------------------------------------------------- */
+/* ---- The smallest case ----------------------------------------------------------------------- */
 
 struct shrinking {
     const struct repro_shrink *how;
@@ -163,7 +163,7 @@ bool repro_shrink(const struct repro_shrink *how, const struct repro *repro,
     return is_done;
 }
 
-/* ---- The file ---------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 /* A text as comment lines, broken between words. */
 static size_t add_comment(char *comment, size_t used, const char *text)

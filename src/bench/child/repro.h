@@ -2,10 +2,11 @@
  * Repro: a case that shows one finding, and the smallest that still does.
  *
  * Place      bench, above trial and the case's text-level shrinking (workload/shrink.h).
- * Model      What is to be shown is a rule, or, for a finding that no rule names, its kind and cause
- *            (finding_cause()). A case shows it when a run as its options say does: candidates stand
- *            alone, so options go like lines, towards what a run has by default. A driver that crashes
- *            or hangs does it in a child (trial.h), so such findings are made smaller as well.
+ * Model      What is to be shown is a rule, or, for a finding that no rule names, its kind and
+ *            cause (finding_cause()). A case shows it when a run as its options say does:
+ *            candidates stand alone, so options go like lines, towards what a run has by default. A
+ *            driver that crashes or hangs does it in a child (trial.h), so such findings are made
+ *            smaller as well.
  * Ownership  repro_shrink() gives a workload; a comment for its file is repro_save()'s.
  * Errors     bool and a line in struct workload_error.
  */
@@ -22,7 +23,9 @@ struct repro {
     uint64_t cause;
 };
 
-/* Of the finding that says most: one of the driver's by its rule, then any by rule, then the first. */
+/*
+ * Of the finding that says most: one of the driver's by its rule, then any by rule, then the first.
+ */
 bool repro_of_result(struct repro *out, const struct run_result *result);
 void repro_of_rule(struct repro *out, const char *rule);
 void repro_of_finding(struct repro *out, const char *kind, const char *rule, const char *where,

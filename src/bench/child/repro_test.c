@@ -1,5 +1,6 @@
 /*
- * Runs in a process of their own, what is left of one that crashes or hangs, and cases that get smaller.
+ * Runs in a process of their own, what is left of one that crashes or hangs, and cases that get
+ * smaller.
  */
 #include "bench/child/repro.h"
 
@@ -48,7 +49,7 @@ static struct run_result *try_case(struct workload *workload, double seconds)
     return result;
 }
 
-/* ---- Trials ------------------------------------------------------------------------------------ */
+/* ---- Trials ---------------------------------------------------------------------------------- */
 
 static void a_run_in_a_process_of_its_own_gives_the_same_result(void **state)
 {
@@ -121,7 +122,7 @@ static void a_fault_on_a_guard_page_names_the_rule(void **state)
     workload_free(workload);
 }
 
-/* ---- Smaller cases ----------------------------------------------------------------------------- */
+/* ---- Smaller cases --------------------------------------------------------------------------- */
 
 static void expect_shrunk(const char *driver, const char *rule, const char *kind, uint32_t most)
 {

@@ -1,6 +1,6 @@
 /*
- * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded when the
- * vigil began.
+ * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded
+ * when the vigil began.
  */
 #define _GNU_SOURCE /* SA_ONSTACK */
 #include "bench/child/vigil.h"
@@ -219,7 +219,7 @@ void vigil_describe(const struct vigil *vigil, const char *output, char *text, s
     }
 }
 
-/* ---- Ends -------------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
 static void find_telling_line(const char *output, char *out, size_t size)

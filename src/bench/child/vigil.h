@@ -1,13 +1,13 @@
 /*
  * Vigil: what is left to read of a run that ends in the middle.
  *
- * Place      bench, in memory that a process shares with whoever started it (trial.h, campaign_pool.c).
- *            run_events.c tells it of calls, run.c of the checking layer.
- * Model      While a process stands under a vigil, the last calls go into a ring, and a fatal signal
- *            writes, on a stack of its own, which it was and a backtrace to standard error, where the
- *            driver was, and, where the address is a guard page of the checking layer, the finding that
- *            this is. Then the process ends by the signal. Without a vigil all functions do nothing.
- *            There is one at a time: signals belong to the process.
+ * Place      bench, in memory that a process shares with whoever started it (trial.h,
+ *            campaign_pool.c). run_events.c tells it of calls, run.c of the checking layer.
+ * Model      While a process stands under a vigil, the last calls go into a ring, and a fatal
+ *            signal writes, on a stack of its own, which it was and a backtrace to standard error,
+ *            where the driver was, and, where the address is a guard page of the checking layer,
+ *            the finding that this is. Then the process ends by the signal. Without a vigil all
+ *            functions do nothing. There is one at a time: signals belong to the process.
  * Ownership  The memory is the caller's, and outlives the process that writes it.
  * Errors     None: what cannot be noted is not.
  */
@@ -58,18 +58,21 @@ void vigil_begin(struct vigil *vigil);
 bool vigil_is_kept(void);
 
 /*
- * Who tells where the driver is, from a signal's context; fit for signal handlers. The length, 0 and "" for
- * nowhere. NULL: nobody.
+ * Who tells where the driver is, from a signal's context; fit for signal handlers. The length, 0
+ * and "" for nowhere. NULL: nobody.
  */
 void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size));
 
-/* What of a GPU model (bench/board/gpu_plugin.h) runs from now on, a literal; gives what ran before, NULL: nothing. */
+/*
+ * What of a GPU model (bench/board/gpu_plugin.h) runs from now on, a literal; gives what ran
+ * before, NULL: nothing.
+ */
 const char *vigil_enter_model(const char *what);
 bool vigil_runs_model(void);
 
 /*
- * False: the end, of which `how` tells, is not that of a GPU model. Else a sentence that says so: the run tells
- * nothing of the driver.
+ * False: the end, of which `how` tells, is not that of a GPU model. Else a sentence that says so:
+ * the run tells nothing of the driver.
  */
 bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
                         size_t size);
@@ -84,8 +87,8 @@ void vigil_note_paging(const struct trace_event *event);
 void vigil_describe(const struct vigil *vigil, const char *output, char *text, size_t size);
 
 /*
- * Why a process ended, from waitpid(): "ended by signal 11 (Segmentation fault): ...", with the line of its
- * output that says most.
+ * Why a process ended, from waitpid(): "ended by signal 11 (Segmentation fault): ...", with the
+ * line of its output that says most.
  */
 void vigil_explain_end(const struct vigil *vigil, int status, const char *output, char *text,
                        size_t size);

@@ -1,6 +1,7 @@
 /*
- * Fuzz target: the first eight bytes are a seed, the rest the options of a case: what a run takes from
- * them it writes as options again, and a campaign draws a setup around them that can be written, too.
+ * Fuzz target: the first eight bytes are a seed, the rest the options of a case: what a run takes
+ * from them it writes as options again, and a campaign draws a setup around them that can be
+ * written, too.
  */
 #include "bench/campaign/campaign.h"
 #include "bench/run/run.h"

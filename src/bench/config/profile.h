@@ -1,11 +1,12 @@
 /*
- * Profiles: under which readings of the contract, on which levels and with which hardships a driver is
- * judged.
+ * Profiles: under which readings of the contract, on which levels and with which hardships a driver
+ * is judged.
  *
- * Place      bench. A run takes the readings (the option "profile" of a case), a campaign also the levels
- *            and the faults that its seeds draw.
- * Model      "default" accepts every lawful reading, on every level and with every fault. The others
- *            each narrow one thing, so that what they find and "default" does not has one reason.
+ * Place      bench. A run takes the readings (the option "profile" of a case), a campaign also the
+ *            levels and the faults that its seeds draw.
+ * Model      "default" accepts every lawful reading, on every level and with every fault. The
+ *            others each narrow one thing, so that what they find and "default" does not has one
+ *            reason.
  * Source     docs/contract-choices.md: U1, U3.
  */
 #ifndef DRYDOCK_BENCH_PROFILE_H

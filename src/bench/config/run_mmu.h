@@ -33,8 +33,9 @@ void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEV
 unsigned run_mmu_va_bits(const struct run_mmu *mmu);
 
 /*
- * The addresses among which those are that the manager gives the driver with reserves_range: entry 1 of a
- * root or, where that grows, what is up to one behind the addresses of tile pools, which end at 2 GiB.
+ * The addresses among which those are that the manager gives the driver with reserves_range: entry
+ * 1 of a root or, where that grows, what is up to one behind the addresses of tile pools, which end
+ * at 2 GiB.
  */
 void run_mmu_reserved(const struct run_mmu *mmu, uint64_t *out_start, uint64_t *out_end);
 

@@ -1,10 +1,10 @@
 /*
- * Run: which model the driver is of, when it has started, and the functions without which none of that model
- * can be played.
+ * Run: which model the driver is of, when it has started, and the functions without which none of
+ * that model can be played.
  *
- * By its interface version (DRIVER_INITIALIZATION_DATA.Version, or DRIVERCAPS.WDDMVersion where that is lower)
- * and model a driver has to register them; others are asked for where they are called, and their absence is a
- * lawful answer or a finding there.
+ * By its interface version (DRIVER_INITIALIZATION_DATA.Version, or DRIVERCAPS.WDDMVersion where
+ * that is lower) and model a driver has to register them; others are asked for where they are
+ * called, and their absence is a lawful answer or a finding there.
  */
 #include "bench/run/run_private.h"
 

@@ -205,7 +205,7 @@ static const char *next_word(const char *words)
     return words[length] ? words + length + 1 : NULL;
 }
 
-/* ---- From a case ------------------------------------------------------------------------------- */
+/* ---- From a case ----------------------------------------------------------------------------- */
 
 static void read_choice(const struct run_option *row, const char *value, struct run_config *config)
 {
@@ -286,7 +286,7 @@ void run_config_from_workload(struct run_config *config, const struct workload *
         config->wddm = 30; /* the first level of the driver that can */
 }
 
-/* ---- To a case --------------------------------------------------------------------------------- */
+/* ---- To a case ------------------------------------------------------------------------------- */
 
 #define VALUE_BYTES (WORKLOAD_MAX_TEMPLATE + 1)
 

@@ -1,11 +1,12 @@
 /*
  * Run options: which option of a case is which member of struct run_config, in one table.
  *
- * Place      bench, beside run_config.c. Used by the functions of run.h that read and write options,
- *            and by the test that no member is without a row.
- * Model      A row is a member and its option, or a member and the reason why it has none. Both ways
- *            go by the table: a case's options over a configuration, and what of a configuration is
- *            no default as options of a case, which then plays the same without the command line.
+ * Place      bench, beside run_config.c. Used by the functions of run.h that read and write
+ *            options, and by the test that no member is without a row.
+ * Model      A row is a member and its option, or a member and the reason why it has none. Both
+ *            ways go by the table: a case's options over a configuration, and what of a
+ *            configuration is no default as options of a case, which then plays the same without
+ *            the command line.
  * Ownership  Names (driver) that come from a case are lent by it.
  */
 #ifndef DRYDOCK_BENCH_RUN_OPTIONS_H

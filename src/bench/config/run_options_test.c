@@ -73,7 +73,8 @@ static void expect_declarator(const char *prefix, const char *start, const char 
     if (strncmp(name, "mmu", length) == 0 && length == 3)
         return; /* its members have rows */
     if (!has_row(prefix, name, length))
-        fail_msg("member %s%.*s has no row in src/bench/config/run_options.c", prefix, (int)length, name);
+        fail_msg("member %s%.*s has no row in src/bench/config/run_options.c", prefix, (int)length,
+                 name);
 }
 
 static void expect_members(const char *header, const char *structure, const char *prefix,

@@ -1,6 +1,7 @@
 /*
- * A driver that is a file. Everything that passes between it and the bench passes the boundary: imports when
- * the image is loaded, its table when it has registered, the kernel's table when it is started.
+ * A driver that is a file. Everything that passes between it and the bench passes the boundary:
+ * imports when the image is loaded, its table when it has registered, the kernel's table when it is
+ * started.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal() */
 #include "bench/drivers/driver_image.h"
@@ -65,7 +66,7 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- Imports -------------------------------------------------------------------------------------- */
+/* ---- Imports --------------------------------------------------------------------------------- */
 
 static uint64_t NTAPI call_missing(void *context)
 {
@@ -118,7 +119,7 @@ static uint64_t resolve(void *context, const struct image_import *import)
     return (uintptr_t)(is_direct ? address : boundary_service(driver->boundary, address));
 }
 
-/* ---- Loading -------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const char *text)
 {
@@ -320,7 +321,7 @@ bool driver_image_function(const struct driver_image *driver, const char *ddi, c
     return false;
 }
 
-/* ---- Tables --------------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* Makes every function pointer of [start, end) one that passes the boundary. */
 static bool pass_boundary(struct boundary *boundary, void *start, const void *end,
@@ -401,7 +402,7 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
     return STATUS_SUCCESS;
 }
 
-/* ---- By name -------------------------------------------------------------------------------------- */
+/* ---- By name --------------------------------------------------------------------------------- */
 
 /* What a process of its own found when it let the driver register. */
 struct traits {
@@ -539,9 +540,9 @@ static void watch_entry(const char *path, struct nt *nt, struct traits *out)
 }
 
 /*
- * Which model it is of, as the driver says of a device that has been added and not been started: the kernel asks
- * later, but what the driver says then hangs on no hardware, mostly. If it fails, or does not come back, what
- * it has registered has to do.
+ * Which model it is of, as the driver says of a device that has been added and not been started:
+ * the kernel asks later, but what the driver says then hangs on no hardware, mostly. If it fails,
+ * or does not come back, what it has registered has to do.
  */
 static void look_at_caps(const struct base_services *services,
                          const DRIVER_INITIALIZATION_DATA *data, struct traits *out)

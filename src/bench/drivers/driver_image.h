@@ -2,12 +2,13 @@
  * Driver image: a driver that is a file (.sys), brought up like one that is linked in.
  *
  * Place      bench. Between image (which loads it), nt (whose services it imports) and run.
- * Model      Imports are bound to the services of nt by name, through the boundary; DxgkInitialize to
- *            the host's. What nobody has is bound to a report that names it. Of the table that the
- *            driver registers every function passes the boundary, and so does, the other way, every
- *            callback of the DXGKRNL_INTERFACE that its DxgkDdiStartDevice gets: neither side knows.
- * Ownership  driver_image_load() gives it; it borrows nt, and holds its boundary until unloaded. The
- *            table is good until then.
+ * Model      Imports are bound to the services of nt by name, through the boundary; DxgkInitialize
+ *            to the host's. What nobody has is bound to a report that names it. Of the table that
+ *            the driver registers every function passes the boundary, and so does, the other way,
+ *            every callback of the DXGKRNL_INTERFACE that its DxgkDdiStartDevice gets: neither side
+ *            knows.
+ * Ownership  driver_image_load() gives it; it borrows nt, and holds its boundary until unloaded.
+ *            The table is good until then.
  * Errors     False and a message that names the file and what is wrong with it.
  */
 #ifndef DRYDOCK_BENCH_DRIVER_IMAGE_H
@@ -22,8 +23,8 @@
 struct driver_image;
 
 /*
- * An export of this name is a text that says which GPU the driver is for, as run_config.gpu does. An image
- * without it is played without a GPU model, unless the run says otherwise.
+ * An export of this name is a text that says which GPU the driver is for, as run_config.gpu does.
+ * An image without it is played without a GPU model, unless the run says otherwise.
  */
 #define DRIVER_IMAGE_GPU_MARK "DrydockGpu"
 
@@ -41,8 +42,8 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 void driver_image_abandon(struct driver_image *driver);
 
 /*
- * What an import of this name is bound to, NULL: nobody has it. Direct: without passing the boundary. For who
- * tells what an image needs and what there is.
+ * What an import of this name is bound to, NULL: nobody has it. Direct: without passing the
+ * boundary. For who tells what an image needs and what there is.
  */
 const void *driver_image_service(const char *name, bool *out_is_direct);
 
@@ -51,17 +52,18 @@ bool driver_image_symbol(const struct driver_image *driver, uint64_t address, ch
                          size_t size);
 
 /*
- * Names the driver's function behind the DDI that a text begins with, "DxgkDdiBuildPagingBuffer(TRANSFER)...":
- * "mygpu.sys!BuildPagingBuffer (+0x1a30)" (source_places.h). False: it begins with none, or the driver has none.
+ * Names the driver's function behind the DDI that a text begins with,
+ * "DxgkDdiBuildPagingBuffer(TRANSFER)...": "mygpu.sys!BuildPagingBuffer (+0x1a30)"
+ * (source_places.h). False: it begins with none, or the driver has none.
  */
 bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
                            size_t size);
 
 /*
- * A run_driver_finder for names that are paths: they have a slash, or end in ".sys". Which level the driver
- * is of is found by letting it register in a process of its own, which model by asking it for DRIVERCAPS
- * there, when its device has been added; a driver that does not answer then is taken for what its
- * functions say. What is wrong is remembered for driver_image_error().
+ * A run_driver_finder for names that are paths: they have a slash, or end in ".sys". Which level
+ * the driver is of is found by letting it register in a process of its own, which model by asking
+ * it for DRIVERCAPS there, when its device has been added; a driver that does not answer then is
+ * taken for what its functions say. What is wrong is remembered for driver_image_error().
  */
 bool driver_image_find(const char *name, struct run_driver *out_driver);
 const char *driver_image_error(void);

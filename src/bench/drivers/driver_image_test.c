@@ -39,7 +39,10 @@ static int end(void **state)
     return system(command);
 }
 
-/* The body of DriverEntry, which registers with this version behind it. The program stands beside the tests. */
+/*
+ * The body of DriverEntry, which registers with this version behind it. The program stands beside
+ * the tests.
+ */
 static void build(const char *version, const char *body)
 {
     char program[512], source[96], command[2048];

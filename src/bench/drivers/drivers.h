@@ -1,10 +1,11 @@
 /*
  * Drivers: what `--driver` can name.
  *
- * Place      bench. Used by run, which loads one, and by the command line, which adds sources of more.
- * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is the
- *            reference driver with something between it and the kernel says so with wrap.
- *            A path names a driver that is a file (bench/drivers/driver_image.h).
+ * Place      bench. Used by run, which loads one, and by the command line, which adds sources of
+ *            more.
+ * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is
+ *            the reference driver with something between it and the kernel says so with wrap. A
+ *            path names a driver that is a file (bench/drivers/driver_image.h).
  * Ownership  Names are lent by their source for the life of the process.
  */
 #ifndef DRYDOCK_BENCH_DRIVERS_H

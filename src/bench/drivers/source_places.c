@@ -63,7 +63,7 @@ static void collect(struct places *places, char *text)
     }
 }
 
-/* ---- The program ---------------------------------------------------------------------------------- */
+/* ---- The program ----------------------------------------------------------------------------- */
 
 /* Runs it with its output to a pipe; NULL: it does not run. */
 static FILE *ask(const char *image_path, const struct places *places, pid_t *pid)
@@ -97,7 +97,10 @@ static FILE *ask(const char *image_path, const struct places *places, pid_t *pid
     return file;
 }
 
-/* "/home/me/mygpu/src/mygpu.c:123:9" to "src/mygpu.c:123" in /home/me/mygpu, "mygpu.c:123" elsewhere. */
+/*
+ * "/home/me/mygpu/src/mygpu.c:123:9" to "src/mygpu.c:123" in /home/me/mygpu, "mygpu.c:123"
+ * elsewhere.
+ */
 static void shorten(const char *from, char *line, size_t size)
 {
     const char *name = from, *number = strrchr(from, ':');
@@ -120,7 +123,10 @@ static void shorten(const char *from, char *line, size_t size)
         line[0] = '\0';
 }
 
-/* Of each address two lines for each function that is inlined there, the innermost first, and an empty one. */
+/*
+ * Of each address two lines for each function that is inlined there, the innermost first, and an
+ * empty one.
+ */
 static void read_answers(struct places *places, FILE *file)
 {
     char *line = NULL;
@@ -143,9 +149,12 @@ static void read_answers(struct places *places, FILE *file)
     free(line);
 }
 
-/* ---- The text ------------------------------------------------------------------------------------- */
+/* ---- The text -------------------------------------------------------------------------------- */
 
-/* Whether the text before a mark names the function: "mygpu.sys!CopyPage+0x12", "mygpu.sys!CopyPage". */
+/*
+ * Whether the text before a mark names the function: "mygpu.sys!CopyPage+0x12",
+ * "mygpu.sys!CopyPage".
+ */
 static bool is_named(const char *text, const char *mark, const char *function)
 {
     const char *from = mark, *plus;
@@ -214,7 +223,7 @@ void source_places_add(const char *image_path, const struct source_text *texts, 
         replace(&places, texts[i].text, texts[i].size);
 }
 
-/* ---- What is told --------------------------------------------------------------------------------- */
+/* ---- What is told ---------------------------------------------------------------------------- */
 
 static size_t list_detail(struct finding_detail *detail, struct source_text texts[2])
 {

@@ -16,7 +16,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 typedef NTSTATUS NTAPI ddi(HANDLE adapter, void *argument);
 
@@ -62,7 +62,7 @@ bool image_bench_calls_run(uint64_t calls, struct image_bench_calls *out)
     return entry && calling && service;
 }
 
-/* ---- Seeds ---------------------------------------------------------------------------------------- */
+/* ---- Seeds ----------------------------------------------------------------------------------- */
 
 bool image_bench_seeds(const char *driver, enum run_model model, unsigned wddm, uint64_t count,
                        double *out_seconds)

@@ -3,8 +3,8 @@
  *
  * Place      bench. Used by `drydock bench images`.
  * Model      A call of a function that does nothing, as every DDI is called: straight, through the
- *            boundary, and through the boundary with a service called from there and back. And seeds
- *            of the random campaign with a driver.
+ *            boundary, and through the boundary with a service called from there and back. And
+ *            seeds of the random campaign with a driver.
  * Errors     False: no memory, another image is loaded, or a run that was not clean.
  * Units      Nanoseconds a call; seconds.
  */

@@ -72,7 +72,7 @@ static bool settle(const struct run_live *live)
     return true;
 }
 
-/* ---- Page tables ------------------------------------------------------------------------------ */
+/* ---- Page tables ----------------------------------------------------------------------------- */
 
 /* With a layer that, while it is closed, takes page-table updates without handing them on. */
 struct page_table_run {
@@ -158,7 +158,9 @@ static bool naive_build(uint64_t va, uint64_t page_count, uint64_t first_page, d
     return done;
 }
 
-/* Maps everything into a new process, with or without the driver; the seconds, negative on failure. */
+/*
+ * Maps everything into a new process, with or without the driver; the seconds, negative on failure.
+ */
 static double build(struct page_table_run *run, const struct run_live *live, bool is_closed)
 {
     struct vidmm_process *process;
@@ -207,7 +209,7 @@ bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_resu
     return with_manager(4 * GiB, 4 * GiB, add_closing_layer, run_page_tables, &run) && run.is_done;
 }
 
-/* ---- Residency -------------------------------------------------------------------------------- */
+/* ---- Residency ------------------------------------------------------------------------------- */
 
 struct residency_run {
     uint64_t count;
@@ -335,7 +337,7 @@ bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *
 
 #define REPLAY_RUNS 3u
 
-/* ---- Replay ----------------------------------------------------------------------------------- */
+/* ---- Replay ---------------------------------------------------------------------------------- */
 
 bool manager_bench_replay(enum run_model model, enum replay_checks checks, bool is_quick,
                           struct replay_bench *out_result)

@@ -20,7 +20,8 @@
 
 enum range_bench_subject {
     RANGE_BENCH_OURS,
-    RANGE_BENCH_SEGREGATED_FIT, /* size bins, first hole of the next larger, boundary tags, handles */
+    RANGE_BENCH_SEGREGATED_FIT, /* size bins, first hole of the next larger, boundary tags, handles
+                                 */
     RANGE_BENCH_FIRST_FIT,      /* sorted array of ranges; for 10,000 ranges at most */
 };
 

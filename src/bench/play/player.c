@@ -19,7 +19,7 @@
 #define FIRST_TAG           (UINT64_C(1) << 40) /* above keys that people write in cases */
 #define PROGRESS_OPERATIONS 256u
 
-/* ---- Reporting --------------------------------------------------------------------------------- */
+/* ---- Reporting ------------------------------------------------------------------------------- */
 
 struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
 {
@@ -166,7 +166,7 @@ static bool wait_idle(struct player *player)
     return true;
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------------ */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static void step_end(struct player *player)
 {
@@ -213,7 +213,7 @@ static bool play_wait(struct player *player, uint32_t op_index)
     return true;
 }
 
-/* ---- The whole -------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static bool play_operation(struct player *player, uint32_t op_index)
 {

@@ -67,7 +67,9 @@ enum player_stop {
 
 NTSTATUS player_create(const struct player_config *config, struct player **out_player);
 
-/* The manager has ended the adapter by itself: the player stops, or goes on taking everything down. */
+/*
+ * The manager has ended the adapter by itself: the player stops, or goes on taking everything down.
+ */
 void player_adapter_ended(struct player *player);
 
 /* Plays everything, waits for it, and compares page tables with what the workload's lines say. */
@@ -75,8 +77,9 @@ bool player_play(struct player *player);
 enum player_stop player_stop_reason(const struct player *player, char text[512]);
 
 /*
- * After a stop: makes the manager drop what is with the GPU (vidmm_abort; not of an adapter that has
- * ended, of which everything ends by itself), forgets what waits, and goes on as if it had never been stopped, so that everything can be taken down.
+ * After a stop: makes the manager drop what is with the GPU (vidmm_abort; not of an adapter that
+ * has ended, of which everything ends by itself), forgets what waits, and goes on as if it had
+ * never been stopped, so that everything can be taken down.
  */
 void player_give_up(struct player *player);
 

@@ -1,11 +1,11 @@
 /*
  * Runs without the Drydock GPU: what the case's user-mode half and its GPU do then.
  *
- * The user-mode half tells its driver what the templates of the run lay out, and nothing else: the bench
- * speaks no other driver's language. So no submission does what its line says of the content. What a
- * line has the GPU write, the CPU writes before the submission is made, under a lock, where the
- * manager gives one; what cannot be locked stays as it was. What it has the GPU read is resident while the
- * work runs, and its content is compared whenever it moves.
+ * The user-mode half tells its driver what the templates of the run lay out, and nothing else: the
+ * bench speaks no other driver's language. So no submission does what its line says of the content.
+ * What a line has the GPU write, the CPU writes before the submission is made, under a lock, where
+ * the manager gives one; what cannot be locked stays as it was. What it has the GPU read is
+ * resident while the work runs, and its content is compared whenever it moves.
  */
 #include "bench/play/player_private.h"
 
@@ -33,7 +33,7 @@ bool player_follows_work(const struct player *player)
     return model_of(player) && model_of(player)->commands;
 }
 
-/* ---- Private data --------------------------------------------------------------------------------- */
+/* ---- Private data ---------------------------------------------------------------------------- */
 
 /* False: there is none, or there is no memory. */
 static bool take_room(struct player *player, uint32_t bytes, uint8_t **out_data,
@@ -96,7 +96,7 @@ bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_da
     return fill(player, player->config.run->context_data, &values, out_data, out_bytes);
 }
 
-/* ---- Commands ------------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 /* What the line refers to; submission NULL: with no addresses and keys. NULL: no memory. */
 static struct drydock_gpu_reference *references_of(struct player *player,
@@ -175,7 +175,7 @@ bool player_bare_command(struct player *player, const struct submission *submiss
     return true;
 }
 
-/* ---- Content -------------------------------------------------------------------------------------- */
+/* ---- Content --------------------------------------------------------------------------------- */
 
 /* What the line has the GPU write. False: stopped. */
 bool player_bare_write(struct player *player, uint32_t op_index)

@@ -1,6 +1,6 @@
 /*
- * What happens to the GPU: hangs, lost interrupts, preemptions, resets, its end; and the clock that the
- * manager's watchdog goes by.
+ * What happens to the GPU: hangs, lost interrupts, preemptions, resets, its end; and the clock that
+ * the manager's watchdog goes by.
  */
 #include "bench/play/player_private.h"
 

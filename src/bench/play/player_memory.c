@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- Content and mappings -------------------------------------------------------------------------- */
+/* ---- Content and mappings -------------------------------------------------------------------- */
 
 uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes)
 {
@@ -83,9 +83,9 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
 }
 
 /*
- * The same for a line of the case, at an address that it may name: what was there before it went with
- * a `free` or `unmap`, which the manager ends behind the work that still uses it. An address that is
- * taken when nothing is under way any more stays so. False: stopped.
+ * The same for a line of the case, at an address that it may name: what was there before it went
+ * with a `free` or `unmap`, which the manager ends behind the work that still uses it. An address
+ * that is taken when nothing is under way any more stays so. False: stopped.
  */
 static bool map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
                          uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
@@ -104,7 +104,7 @@ static bool map_for_line(struct player *player, uint32_t allocation, uint64_t of
     return true;
 }
 
-/* ---- Allocations --------------------------------------------------------------------------------- */
+/* ---- Allocations ----------------------------------------------------------------------------- */
 
 static bool is_local(uint8_t segment)
 {
@@ -366,7 +366,7 @@ bool player_play_free(struct player *player, uint32_t op_index)
     return player_free(player, player_op(player, op_index)->object);
 }
 
-/* ---- CPU access ------------------------------------------------------------------------------------- */
+/* ---- CPU access ------------------------------------------------------------------------------ */
 
 /* One piece of a locked allocation that is contiguous on the bus. */
 static bool access_piece(struct player *player, uint32_t op_index, uint32_t id, uint64_t offset,
@@ -443,8 +443,8 @@ static bool tell_discard(struct player *player, uint32_t id, const void *former)
 }
 
 /*
- * Waits until nothing uses it, or with is_discard until the manager gives another instance, and locks it;
- * STATUS_INVALID_HANDLE: it is not there. False: stopped.
+ * Waits until nothing uses it, or with is_discard until the manager gives another instance, and
+ * locks it; STATUS_INVALID_HANDLE: it is not there. False: stopped.
  */
 static bool lock_allocation(struct player *player, uint32_t id, bool is_discard,
                             NTSTATUS *out_status)
@@ -536,7 +536,7 @@ bool player_play_access(struct player *player, uint32_t op_index, bool is_write)
     return true;
 }
 
-/* ---- Residency by hand --------------------------------------------------------------------------- */
+/* ---- Residency by hand ----------------------------------------------------------------------- */
 
 void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
@@ -644,7 +644,7 @@ bool player_play_evict(struct player *player, uint32_t op_index)
     return true;
 }
 
-/* ---- Mapping by hand ------------------------------------------------------------------------------- */
+/* ---- Mapping by hand ------------------------------------------------------------------------- */
 
 static uint32_t protection_of(uint8_t flags)
 {

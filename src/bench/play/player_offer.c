@@ -3,8 +3,8 @@
  *
  * An offer is made as soon as the manager has all earlier submissions that use the allocation, not
  * when they have run: that they still find the content is the manager's business. From then on the
- * oracle expects nothing of it but what those submissions read; what the reclaim says of the content
- * is what it expects afterwards.
+ * oracle expects nothing of it but what those submissions read; what the reclaim says of the
+ * content is what it expects afterwards.
  */
 #include "bench/play/player_private.h"
 

@@ -132,7 +132,9 @@ struct player {
 
     uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
 
-    /* Addresses that the workload leaves alone, for what it does not place; empty: the manager's. */
+    /*
+     * Addresses that the workload leaves alone, for what it does not place; empty: the manager's.
+     */
     uint64_t va_next, va_end;
 
     uint32_t op_index; /* being played */
@@ -209,13 +211,17 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
                                   uint64_t driver_protection, NTSTATUS *out_status);
 void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
-/* Frees it for the workload: at once, or when the last submission that waits to use it has started. */
+/*
+ * Frees it for the workload: at once, or when the last submission that waits to use it has started.
+ */
 bool player_free(struct player *player, uint32_t allocation);
 
-/* Destroys an allocation that was freed, unless a submission still waits to use it. Does not wait. */
+/*
+ * Destroys an allocation that was freed, unless a submission still waits to use it. Does not wait.
+ */
 void player_bury(struct player *player, uint32_t allocation);
 
-/* ---- player_memory.c: the operations it plays; false: stopped ----------------------------------- */
+/* ---- player_memory.c: the operations it plays; false: stopped -------------------------------- */
 
 bool player_play_alloc(struct player *player, uint32_t op_index);
 bool player_play_free(struct player *player, uint32_t op_index);
@@ -238,22 +244,30 @@ bool player_play_page_table(struct player *player, uint32_t op_index);
 void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 
 /*
- * Writes a reference of a submission by the CPU, when nothing uses the allocation: with its key, or fresh
- * names. What cannot be locked is left. False: stopped.
+ * Writes a reference of a submission by the CPU, when nothing uses the allocation: with its key, or
+ * fresh names. What cannot be locked is left. False: stopped.
  */
 bool player_write_locked(struct player *player, uint32_t op_index, const struct workload_ref *ref);
 
-/* ---- player_bare.c: without a GPU model ---------------------------------------------------------- */
+/* ---- player_bare.c: without a GPU model ------------------------------------------------------ */
 
 bool player_is_bare(const struct player *player);
-/* The engine that a case means by this number: one that the driver has, where the GPU is not the bench's. */
+/*
+ * The engine that a case means by this number: one that the driver has, where the GPU is not the
+ * bench's.
+ */
 unsigned player_node(const struct player *player, unsigned node);
-/* Private data by the run's templates, which the caller frees. False: there is none, or no memory. */
+/*
+ * Private data by the run's templates, which the caller frees. False: there is none, or no memory.
+ */
 bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
                             uint8_t **out_data, uint32_t *out_bytes);
 bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
                          uint32_t *out_bytes);
-/* Whether the GPU tells what client's work touches: its model has a user-mode half that makes commands. */
+/*
+ * Whether the GPU tells what client's work touches: its model has a user-mode half that makes
+ * commands.
+ */
 bool player_follows_work(const struct player *player);
 /* Commands of a submission; 0 bytes: it has none. False: no memory. */
 uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op);
@@ -262,7 +276,7 @@ bool player_bare_command(struct player *player, const struct submission *submiss
 /* The content that a line has the GPU write, before it is submitted. False: stopped. */
 bool player_bare_write(struct player *player, uint32_t op_index);
 
-/* ---- player_ring.c ----------------------------------------------------------------------------- */
+/* ---- player_ring.c --------------------------------------------------------------------------- */
 
 /* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
 uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
@@ -278,7 +292,7 @@ bool player_ring_take(struct player_context *context, struct submission *submiss
 bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
                        const uint8_t *from, uint64_t bytes);
 
-/* ---- player_submit.c --------------------------------------------------------------------------- */
+/* ---- player_submit.c ------------------------------------------------------------------------- */
 
 NTSTATUS player_context_open(struct player *player, uint32_t id);
 bool player_context_close(struct player *player, struct player_context *context);
@@ -295,14 +309,14 @@ bool player_wait_context(struct player *player, struct player_context *context);
 void player_release_running(struct player *player, uint32_t allocation);
 void player_abandon_submissions(struct player *player);
 
-/* ---- player_tile.c ----------------------------------------------------------------------------- */
+/* ---- player_tile.c --------------------------------------------------------------------------- */
 
 bool player_play_tile(struct player *player, uint32_t op_index);
 /* Where the tile leads, an ordinary mapping of the same pages leads too, if there is one. */
 void player_check_tile(struct player *player, uint32_t allocation,
                        const struct player_mapping *tile, uint64_t root);
 
-/* ---- player_fence.c ---------------------------------------------------------------------------- */
+/* ---- player_fence.c -------------------------------------------------------------------------- */
 
 bool player_play_fence(struct player *player, uint32_t op_index);
 /* After all work that may signal it; nothing if there is none. False: stopped. */
@@ -310,7 +324,7 @@ bool player_destroy_fence(struct player *player, uint64_t index);
 /* The packet for the signal of a submission, in zeroed memory; its bytes, 0 when there is none. */
 uint64_t player_put_signal(const struct player *player, const struct workload_op *op, void *at);
 
-/* ---- player_gpu.c: what happens to the GPU ------------------------------------------------------- */
+/* ---- player_gpu.c: what happens to the GPU --------------------------------------------------- */
 
 bool player_play_gpu(struct player *player, uint32_t op_index);
 /* Lets the manager look at the clock from now on, when the run has a watchdog. */
@@ -319,8 +333,8 @@ void player_stop_watchdog(struct player *player);
 
 /*
  * The fault "preemptions": PLAYER_PREEMPTIONS times in a run, at moments and on nodes that the seed
- * draws, the manager has a node preempted. Carried out between two events of the machine, whatever packet
- * is being executed.
+ * draws, the manager has a node preempted. Carried out between two events of the machine, whatever
+ * packet is being executed.
  */
 void player_start_preemptions(struct player *player);
 void player_stop_preemptions(struct player *player);
@@ -332,7 +346,7 @@ void player_wake(struct player *player);
 void player_tell_hang(struct player *player, uint32_t node);
 void player_revive_devices(struct player *player);
 
-/* ---- player_tell.c: to the checking layer; nothing when rules are not checked ------------------- */
+/* ---- player_tell.c: to the checking layer; nothing when rules are not checked ---------------- */
 
 void player_tell(struct player *player, const struct check_client_event *event);
 /* Of one allocation, or of those of a submission. */
@@ -351,7 +365,7 @@ void player_evict(struct player *player, struct vidmm_device *device, unsigned c
                   struct vidmm_allocation *const *allocations);
 void player_tell_budgets(struct player *player);
 
-/* ---- player_addresses.c ----------------------------------------------------------------------- */
+/* ---- player_addresses.c ---------------------------------------------------------------------- */
 
 /* Finds the widest gap between the addresses that the workload names. False: no memory. */
 bool player_survey_addresses(struct player *player);
@@ -359,13 +373,15 @@ bool player_survey_addresses(struct player *player);
 /* An address for so many bytes that no line will use; 0 leaves it to the manager. */
 uint64_t player_choose_va(struct player *player, uint64_t bytes);
 
-/* ---- player_translations.c ---------------------------------------------------------------------- */
+/* ---- player_translations.c ------------------------------------------------------------------- */
 
 /* The manager's id for a place of the workload; false: there is no such segment. */
 bool player_segment_id(const struct player *player, enum workload_segment segment,
                        unsigned *out_id);
 bool player_check_translations(struct player *player);
-/* Finding (NULL: none): the rule that the checking layer saw broken before, else the suggested one. */
+/*
+ * Finding (NULL: none): the rule that the checking layer saw broken before, else the suggested one.
+ */
 void player_name_translation_rule(const struct player *player, struct run_finding *finding,
                                   enum rule_id suggested);
 

@@ -72,7 +72,7 @@ bool player_context_close(struct player *player, struct player_context *context)
     return true;
 }
 
-/* ---- Making commands ----------------------------------------------------------------------------- */
+/* ---- Making commands ------------------------------------------------------------------------- */
 
 /* A zeroed buffer of the player for one command. */
 static void *command_buffer(struct player *player, uint64_t bytes)
@@ -241,9 +241,9 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
 }
 
 /*
- * Where the render may be interrupted: after at least so many references, as the run says, and where
- * no allocation is referred to on both sides. The slots of the allocations follow each other in
- * the order of their first reference.
+ * Where the render may be interrupted: after at least so many references, as the run says, and
+ * where no allocation is referred to on both sides. The slots of the allocations follow each other
+ * in the order of their first reference.
  */
 static void mark_pieces(const struct player *player, struct sgpu_umd_render *render)
 {
@@ -323,7 +323,7 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
     return status;
 }
 
-/* ---- Ends ------------------------------------------------------------------------------------------ */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* It no longer asks for residency, nor holds what it got without running. */
 static void leave_request(struct player *player, struct submission *submission)
@@ -363,7 +363,10 @@ static void submission_remove(struct player *player, struct submission *submissi
     player->needs_pump = true;
 }
 
-/* With a GPU that had to be reset, of a device in error, or of an adapter that has ended: what an application expects. */
+/*
+ * With a GPU that had to be reset, of a device in error, or of an adapter that has ended: what an
+ * application expects.
+ */
 static bool is_reset(NTSTATUS status)
 {
     return status == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE ||
@@ -498,7 +501,7 @@ static void submission_ended(struct player *player, struct submission *submissio
     submission_refused(player, submission, status);
 }
 
-/* ---- The pump --------------------------------------------------------------------------------------- */
+/* ---- The pump -------------------------------------------------------------------------------- */
 
 static bool mappings_are_ready(const struct player *player, const struct submission *submission)
 {
@@ -688,7 +691,7 @@ bool player_pump(struct player *player)
     return did;
 }
 
-/* ---- From the workload --------------------------------------------------------------------------------- */
+/* ---- From the workload ----------------------------------------------------------------------- */
 
 bool player_wait_context(struct player *player, struct player_context *context)
 {

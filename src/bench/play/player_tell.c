@@ -1,6 +1,6 @@
 /*
- * What the player asks of the manager and is answered, for the checking layer, which sees the driver's
- * side only.
+ * What the player asks of the manager and is answered, for the checking layer, which sees the
+ * driver's side only.
  */
 #include "bench/play/player_private.h"
 

@@ -61,8 +61,8 @@ struct known_range {
 };
 
 /*
- * One run of translations: [va, end) at pa, with flags (enum workload_protection). Zero entries lead
- * nowhere; their pa is the address itself.
+ * One run of translations: [va, end) at pa, with flags (enum workload_protection). Zero entries
+ * lead nowhere; their pa is the address itself.
  */
 struct span {
     uint64_t va, end, pa;
@@ -81,8 +81,8 @@ struct comparison {
 };
 
 /*
- * What the checking layer has told of the driver's entries is the cause of what is wrong with them in the
- * end; else the rule is the one that the way in which they differ suggests.
+ * What the checking layer has told of the driver's entries is the cause of what is wrong with them
+ * in the end; else the rule is the one that the way in which they differ suggests.
  */
 static enum rule_id rule_of(const struct player *player, enum rule_id suggested)
 {
@@ -357,7 +357,7 @@ static bool compare_process(struct player *player, uint32_t process,
     return true;
 }
 
-/* ---- Mappings with a protection ------------------------------------------------------------------ */
+/* ---- Mappings with a protection -------------------------------------------------------------- */
 
 struct attribute_check {
     struct player *player;

@@ -6,7 +6,8 @@
  *     machine, GPU                   the hardware
  *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > [busy] > lend > check > levels > oracle > trace: the stack of miniports, the manager's end last
+ *     driver > raw > [busy] > lend > check > levels > oracle > trace: the stack of miniports, the
+ *     manager's end last
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -93,7 +94,7 @@ static bool broken(struct run_assembly *run, const char *text)
     return false;
 }
 
-/* ---- Going up --------------------------------------------------------------------------------- */
+/* ---- Going up -------------------------------------------------------------------------------- */
 
 static uint32_t straps_of(const struct run_config *config)
 {
@@ -332,7 +333,7 @@ static bool raise_player(struct run_assembly *run)
     return true;
 }
 
-/* ---- The run ---------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void note_stop(struct run_assembly *run)
 {
@@ -425,7 +426,7 @@ static void play(struct run_assembly *run)
     collect(run);
 }
 
-/* ---- Going down ------------------------------------------------------------------------------- */
+/* ---- Going down ------------------------------------------------------------------------------ */
 
 static void report_leak_after(struct run_assembly *run, const char *after, const char *what,
                               uint64_t count, uint64_t bytes)
@@ -593,7 +594,9 @@ static void lower_hardware(struct run_assembly *run)
     }
 }
 
-/* Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole. */
+/*
+ * Nothing can be taken down in order: what holds host memory elsewhere goes, then the rest whole.
+ */
 static void give_everything_up(struct run_assembly *run)
 {
     if (run->nt)

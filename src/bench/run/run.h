@@ -111,8 +111,8 @@ enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN
 
 struct run_config {
     const char *driver; /* "ref" */
-    const char *
-        gpu; /* "sgpu", "none", a path; NULL: what the driver is for, none for an image that is silent */
+    const char *gpu; /* "sgpu", "none", a path; NULL: what the driver is for, none for an image that
+                        is silent */
     const char *profile; /* how it is judged (bench/config/profile.h); NULL: by default */
     enum run_model model;
     bool is_model_given; /* else a driver that does not have it is played in the one that it has */
@@ -142,7 +142,9 @@ struct run_config {
     bool has_tables_in_system_memory;
     struct run_mmu mmu;
 
-    /* Of drivers of other GPUs: private data of their user-mode halves (workload/case/template.h). */
+    /*
+     * Of drivers of other GPUs: private data of their user-mode halves (workload/case/template.h).
+     */
     const char *allocation_data; /* NULL: RUN_ALLOCATION_DATA */
     const char *context_data;    /* NULL: none */
     const char *command_data;    /* NULL: none */
@@ -218,7 +220,10 @@ struct run_config {
     void *progress_context;
 };
 
-/* Scattered pages, content and rules checked, calls hashed, seed 1, reference of short runs, no events; the rest 0. */
+/*
+ * Scattered pages, content and rules checked, calls hashed, seed 1, reference of short runs, no
+ * events; the rest 0.
+ */
 void run_config_defaults(struct run_config *out_config);
 
 /* Without is_model_given: what is there, if the driver has it, else the first model that it has. */
@@ -227,9 +232,9 @@ void run_config_choose_model(struct run_config *config);
 /* What the workload's options say, over what is there. Names are lent by the workload. */
 void run_config_from_workload(struct run_config *config, const struct workload *workload);
 /*
- * Makes the workload's options what is not as by default, and nothing else: the case then stands alone,
- * and plays so without a command line (run_options.h says what has an option). Names that the workload
- * lent to the configuration are gone behind this.
+ * Makes the workload's options what is not as by default, and nothing else: the case then stands
+ * alone, and plays so without a command line (run_options.h says what has an option). Names that
+ * the workload lent to the configuration are gone behind this.
  */
 bool run_config_to_options(const struct run_config *config, struct workload *workload,
                            struct workload_error *error);
@@ -237,8 +242,8 @@ bool run_config_to_options(const struct run_config *config, struct workload *wor
 /* An option that the workload sets and this bench does not follow yet; NULL: none. */
 const char *run_config_unsupported_option(const struct workload *workload);
 /*
- * A flag of an allocation with which the run is refused, because documents do not say what becomes of
- * the content of such an allocation when it is paged; NULL: none.
+ * A flag of an allocation with which the run is refused, because documents do not say what becomes
+ * of the content of such an allocation when it is paged; NULL: none.
  */
 const char *run_config_refused_flag(const struct workload *workload);
 
@@ -252,7 +257,7 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
 /* The same, and which GPU it is: what a run begins with. */
 void run_config_complete(struct run_config *config, const struct workload *workload);
 
-/* ---- Result ------------------------------------------------------------------------------------ */
+/* ---- Result ---------------------------------------------------------------------------------- */
 
 #define RUN_OPERATION_COUNT 32
 #define RUN_MAX_SEGMENTS    4

@@ -2,8 +2,9 @@
  * Run: the driver goes up, from its kernel services to a started adapter.
  *
  * The layers from the driver up: raw, a planted defect of the zoo, coverage of the driver, counts,
- * busy, lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data, deny,
- * and the one that a test adds. Where each stands in the order is told in docs/architecture.md.
+ * busy, lend, check, probe, levels, the oracle's, trace, coverage of the manager, private data,
+ * deny, and the one that a test adds. Where each stands in the order is told in
+ * docs/architecture.md.
  */
 #include "bench/board/bare_device.h"
 #include "coverage/coverage.h"
@@ -64,8 +65,8 @@ static NTSTATUS start_device(struct run_assembly *run)
 }
 
 /*
- * A start that fails because a callback did ends in RemoveDevice, without StopDevice: the device never
- * ran. Nothing of the driver's may be left then; its second start finds everything in order.
+ * A start that fails because a callback did ends in RemoveDevice, without StopDevice: the device
+ * never ran. Nothing of the driver's may be left then; its second start finds everything in order.
  */
 static bool start_adapter(struct run_assembly *run)
 {
@@ -102,8 +103,8 @@ static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_im
 }
 
 /*
- * Whether the driver may use what BuildPagingBuffer was lent until the work is done. One that works with
- * the CPU cannot but keep the address of its buffer, which no submission tells it again.
+ * Whether the driver may use what BuildPagingBuffer was lent until the work is done. One that works
+ * with the CPU cannot but keep the address of its buffer, which no submission tells it again.
  */
 static bool is_kept(const struct run_config *config, bool works_with_cpu)
 {

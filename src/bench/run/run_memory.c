@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 /*
- * From this size on a block is mapped: its pages are zero without being written, and those that nobody
- * touches cost nothing. Aperture slots and the oracle's account of them are 8 MiB each, for every run of a
- * campaign, which uses some of them.
+ * From this size on a block is mapped: its pages are zero without being written, and those that
+ * nobody touches cost nothing. Aperture slots and the oracle's account of them are 8 MiB each, for
+ * every run of a campaign, which uses some of them.
  */
 #define MAPPED_BYTES MiB
 

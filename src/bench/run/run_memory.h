@@ -2,9 +2,9 @@
  * Run memory: services that know every block they gave.
  *
  * Place      bench.
- * Model      malloc(), or pages of their own for large blocks, with a list. Two uses: what is left after everything was taken down is a leak;
- *            and a run that ended in the middle can be given up as a whole. The n-th allocation
- *            fails on request, once.
+ * Model      malloc(), or pages of their own for large blocks, with a list. Two uses: what is left
+ *            after everything was taken down is a leak; and a run that ended in the middle can be
+ *            given up as a whole. The n-th allocation fails on request, once.
  * Ownership  Initialised in the caller's memory, which must not move. run_memory_free_all() ends
  *            every block that is left.
  */

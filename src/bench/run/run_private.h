@@ -77,7 +77,10 @@ struct run_assembly {
 bool run_refuse(struct run_assembly *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The driver, started, is of the run's model and has every function that it needs; else the run is refused. */
+/*
+ * The driver, started, is of the run's model and has every function that it needs; else the run is
+ * refused.
+ */
 bool run_is_of_model(struct run_assembly *run);
 
 struct run_held run_what_driver_holds(const struct run_assembly *run);
@@ -86,8 +89,9 @@ struct run_held run_what_driver_holds(const struct run_assembly *run);
 bool run_raise_driver(struct run_assembly *run);
 
 /*
- * The driver's device has been removed, after what the text names: blocks of its pool and mappings that are
- * still there are leaks. is_unloaded: so is what DriverEntry took, which is else the driver's to keep.
+ * The driver's device has been removed, after what the text names: blocks of its pool and mappings
+ * that are still there are leaks. is_unloaded: so is what DriverEntry took, which is else the
+ * driver's to keep.
  */
 void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
 

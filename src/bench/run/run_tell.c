@@ -501,7 +501,7 @@ static const void *on_paging(void *context)
     return run->vidmm ? vidmm_paging_instance(run->vidmm) : NULL;
 }
 
-/* ---- Callbacks -------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static void on_missing(void *context, const char *name)
 {

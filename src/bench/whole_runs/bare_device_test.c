@@ -1,5 +1,6 @@
 /*
- * Runs without a GPU model, with a driver that copies in software (tests/images/softcopy), linked in.
+ * Runs without a GPU model, with a driver that copies in software (tests/images/softcopy), linked
+ * in.
  */
 #include "../tests/images/softcopy/softcopy.c"
 
@@ -78,7 +79,7 @@ static bool has_rule(const struct run_result *result, const char *rule)
     return false;
 }
 
-/* ---- Clean ---------------------------------------------------------------------------------------- */
+/* ---- Clean ----------------------------------------------------------------------------------- */
 
 static void a_driver_that_copies_in_software_is_followed(void **state)
 {
@@ -118,7 +119,7 @@ static void what_needs_the_gpus_word_is_not_judged(void **state)
     test_finish(result);
 }
 
-/* ---- Sleep and resets ------------------------------------------------------------------------------ */
+/* ---- Sleep and resets ------------------------------------------------------------------------ */
 
 /* Nothing is said to be preserved: what is written again comes from system memory. */
 static void a_sleep_takes_what_segments_do_not_preserve(void **state)
@@ -188,7 +189,7 @@ static void a_reset_takes_local_memory(void **state)
     test_finish(result);
 }
 
-/* ---- Mistakes -------------------------------------------------------------------------------------- */
+/* ---- Mistakes -------------------------------------------------------------------------------- */
 
 /* The last record of a paging buffer is taken back. */
 static NTSTATUS build_nothing(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -214,7 +215,7 @@ static void a_transfer_that_does_nothing_is_found(void **state)
     test_finish(result);
 }
 
-/* ---- Options ---------------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 /* The driver refuses allocations that it is told too little of. */
 static void templates_reach_the_driver(void **state)

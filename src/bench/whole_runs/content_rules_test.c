@@ -1,6 +1,6 @@
 /*
- * Rules that only content can show: the reference driver with one thing altered breaks this rule alone,
- * as content, and as it is keeps it in the same case.
+ * Rules that only content can show: the reference driver with one thing altered breaks this rule
+ * alone, as content, and as it is keeps it in the same case.
  */
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
@@ -62,7 +62,9 @@ static bool find(const char *name, struct run_driver *out_driver)
     return strcmp(name, "test:altered") == 0;
 }
 
-/* A layer that plays a bad manager is on top of all others; one that plays a bad driver below them. */
+/*
+ * A layer that plays a bad manager is on top of all others; one that plays a bad driver below them.
+ */
 enum player_of { DRIVER, MANAGER };
 
 struct scene {
@@ -217,7 +219,9 @@ CONTENT_RULE(DISC_003, "main.case")
     *arg = as;
 }
 
-/* What is tiled and not marked Swizzled goes out in the order of its tiles, as a plain copy does. */
+/*
+ * What is tiled and not marked Swizzled goes out in the order of its tiles, as a plain copy does.
+ */
 CONTENT_RULE(SWZ_007, "tiles.case")
 {
     if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.Flags.Swizzle &&

@@ -1,6 +1,7 @@
 /*
- * The example of a driver that speaks packets of its own (examples/driver-sdma), linked in, with the model of its
- * GPU as a plug-in: packets, page tables and interrupts are the model's, and the bench follows them.
+ * The example of a driver that speaks packets of its own (examples/driver-sdma), linked in, with
+ * the model of its GPU as a plug-in: packets, page tables and interrupts are the model's, and the
+ * bench follows them.
  */
 static int mistake;
 #define SDMA_MISTAKE mistake
@@ -65,7 +66,7 @@ static void play_mistake(int which, const char *rule)
     test_finish(result);
 }
 
-/* ---- Clean ---------------------------------------------------------------------------------------- */
+/* ---- Clean ----------------------------------------------------------------------------------- */
 
 static void what_its_packets_do_is_followed(void **state)
 {
@@ -122,7 +123,9 @@ static void protections_of_its_own_are_compared(void **state)
     test_finish(result);
 }
 
-/* An entry that no format of its own can say is not asked for: no finding, and the line is counted. */
+/*
+ * An entry that no format of its own can say is not asked for: no finding, and the line is counted.
+ */
 static void lines_that_its_entries_cannot_say_are_skipped(void **state)
 {
     static const char text[] = "drydock-case 1\n"
@@ -137,7 +140,7 @@ static void lines_that_its_entries_cannot_say_are_skipped(void **state)
     test_finish(result);
 }
 
-/* ---- Mistakes -------------------------------------------------------------------------------------- */
+/* ---- Mistakes -------------------------------------------------------------------------------- */
 
 static void a_wrong_entry_is_found(void **state)
 {
@@ -159,7 +162,7 @@ static void a_fence_that_is_not_written_is_found(void **state)
     play_mistake(4, "FENCE-004");
 }
 
-/* ---- Models that end badly -------------------------------------------------------------------------- */
+/* ---- Models that end badly ------------------------------------------------------------------- */
 
 /* In a process of its own; what is said names the model and what of it ran. */
 static void expect_blame(const char *model, double seconds, const char *text)

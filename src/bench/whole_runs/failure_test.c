@@ -1,11 +1,11 @@
 /*
- * Allocations of the manager that fail in whole runs: for what the scenarios of vidmm_failure_test.c
- * do not reach without a machine, a GPU and a driver that answer.
+ * Allocations of the manager that fail in whole runs: for what the scenarios of
+ * vidmm_failure_test.c do not reach without a machine, a GPU and a driver that answer.
  *
  * Each case plays the public functions that its entry names, which a run without a failure proves.
- * Then the n-th allocation of the manager fails, for ever larger n, until there is none so late: the
- * run is refused by a status, or repeats the call that failed and ends as if nothing had been. All
- * content is compared, vidmm_check() walks the invariants, and a leak is a finding.
+ * Then the n-th allocation of the manager fails, for ever larger n, until there is none so late:
+ * the run is refused by a status, or repeats the call that failed and ends as if nothing had been.
+ * All content is compared, vidmm_check() walks the invariants, and a leak is a finding.
  */
 #include "bench/whole_runs/test_run.h"
 

@@ -1,6 +1,6 @@
 /*
- * The faults of callbacks and of time, in whole runs: each happens where it is switched on and nowhere else,
- * and the reference driver lives with it.
+ * The faults of callbacks and of time, in whole runs: each happens where it is switched on and
+ * nowhere else, and the reference driver lives with it.
  */
 #include "bench/whole_runs/test_run.h"
 

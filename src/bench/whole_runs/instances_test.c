@@ -1,13 +1,15 @@
 /*
- * Renamed allocations in whole runs: the driver sees one handle at several places, and one that thinks of
- * an allocation as of one place is found by what it moves.
+ * Renamed allocations in whole runs: the driver sees one handle at several places, and one that
+ * thinks of an allocation as of one place is found by what it moves.
  */
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
 
 #define MOST_PLACES 8
 
-/* Of the allocation that was brought in first: where it has been put and not been discarded since. */
+/*
+ * Of the allocation that was brought in first: where it has been put and not been discarded since.
+ */
 static struct {
     HANDLE handle;
     UINT64 places[MOST_PLACES];

@@ -1,5 +1,6 @@
 /*
- * Where and in which order allocations lie, by the flags that they were created with, in whole runs.
+ * Where and in which order allocations lie, by the flags that they were created with, in whole
+ * runs.
  */
 #include "bench/whole_runs/test_run.h"
 
@@ -9,7 +10,7 @@ static void finish_clean(struct run_result *result)
     test_finish(result);
 }
 
-/* ---- Tiles ------------------------------------------------------------------------------------------ */
+/* ---- Tiles ----------------------------------------------------------------------------------- */
 
 enum { KEEPS_FLAGS, DROPS_SWIZZLE, DROPS_UNSWIZZLE };
 
@@ -209,7 +210,7 @@ static void lack_of_memory_is_survived_with_tiles(void **state)
     }
 }
 
-/* ---- Pinned ones ------------------------------------------------------------------------------------ */
+/* ---- Pinned ones ----------------------------------------------------------------------------- */
 
 /* ALLOC-014: each is filled where it is once, and no transfer ever has to do with it. */
 struct pin_layer {
@@ -275,7 +276,7 @@ static void pinned_ones_stay_in_the_last_fifth(void **state)
     workload_free(workload);
 }
 
-/* ---- Primaries -------------------------------------------------------------------------------------- */
+/* ---- Primaries ------------------------------------------------------------------------------- */
 
 static NTSTATUS owner_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -332,7 +333,7 @@ static void a_primary_is_nobodys_in_an_aperture(void **state)
     workload_free(workload);
 }
 
-/* ---- Flags that a run does not know what to do with ------------------------------------------------- */
+/* ---- Flags that a run does not know what to do with ------------------------------------------ */
 
 static void flags_without_a_documented_meaning_are_refused(void **state)
 {

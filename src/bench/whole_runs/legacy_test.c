@@ -83,7 +83,7 @@ static void lack_of_memory_is_survived_with_a_bridge(void **state)
     }
 }
 
-/* ---- Alternate virtual addresses ------------------------------------------------------------------- */
+/* ---- Alternate virtual addresses ------------------------------------------------------------- */
 
 static uint64_t ddi_calls(const struct run_result *result, const char *name)
 {
@@ -154,7 +154,7 @@ static void wddm_2_knows_no_swizzling_range(void **state)
     test_finish(result);
 }
 
-/* ---- Permanent system memory ------------------------------------------------------------------------ */
+/* ---- Permanent system memory ----------------------------------------------------------------- */
 
 static void what_nobody_wrote_leaves_without_being_copied(void **state)
 {
@@ -184,7 +184,7 @@ static void what_the_cpu_may_have_written_is_copied(void **state)
     test_finish(result);
 }
 
-/* ---- Banks ----------------------------------------------------------------------------------------- */
+/* ---- Banks ----------------------------------------------------------------------------------- */
 
 struct seen {
     uint64_t offsets[8];
@@ -233,7 +233,7 @@ static void hints_of_banks_and_directions_are_followed(void **state)
     }
 }
 
-/* ---- Splitting ------------------------------------------------------------------------------------- */
+/* ---- Splitting ------------------------------------------------------------------------------- */
 
 static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
 {

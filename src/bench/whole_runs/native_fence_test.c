@@ -1,7 +1,7 @@
 /*
- * Native fences: whole runs of NTF-010-native-fences.case and FENCE-014-native-fence-waits.case, with
- * paging buffers of several sizes, drivers that are told something wrong or nothing, and allocations
- * that fail.
+ * Native fences: whole runs of NTF-010-native-fences.case and FENCE-014-native-fence-waits.case,
+ * with paging buffers of several sizes, drivers that are told something wrong or nothing, and
+ * allocations that fail.
  */
 #include "bench/whole_runs/test_run.h"
 

@@ -1,6 +1,6 @@
 /*
- * Operations that tell: paging fences in memory, residency notices, context allocations. Whole runs,
- * with a layer that watches the calls and may swallow one kind of them.
+ * Operations that tell: paging fences in memory, residency notices, context allocations. Whole
+ * runs, with a layer that watches the calls and may swallow one kind of them.
  */
 #include "bench/run/run.h"
 
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* ---- Runs --------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 static struct workload *load(const char *name)
 {
@@ -120,7 +120,7 @@ static struct run_result *watch(struct watcher *watcher, const struct workload *
     return execute(&config, workload);
 }
 
-/* ---- SIGNAL_MONITORED_FENCE --------------------------------------------------------------------- */
+/* ---- SIGNAL_MONITORED_FENCE ------------------------------------------------------------------ */
 
 static void look_at_fence(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -160,7 +160,7 @@ static void a_fence_that_is_not_written_is_found(void **state)
     workload_free(workload);
 }
 
-/* ---- NOTIFY_RESIDENCY --------------------------------------------------------------------------- */
+/* ---- NOTIFY_RESIDENCY ------------------------------------------------------------------------ */
 
 #define NOTICE_CASE "sequences/S-05-S-07-notify-residency.case"
 
@@ -252,7 +252,7 @@ static void wrong_notices_are_found(void **state)
     workload_free(workload);
 }
 
-/* ---- Context allocations ------------------------------------------------------------------------ */
+/* ---- Context allocations --------------------------------------------------------------------- */
 
 #define CONTEXT_CASE "sequences/S-20-context-allocation.case"
 
@@ -322,7 +322,7 @@ static void a_wrong_save_area_is_found(void **state)
     workload_free(workload);
 }
 
-/* ---- NOTIFY_ALLOC ------------------------------------------------------------------------------- */
+/* ---- NOTIFY_ALLOC ---------------------------------------------------------------------------- */
 
 #define ALLOC_CASE "sequences/S-26-allocation-notification.case"
 
@@ -375,7 +375,7 @@ static void a_wrong_announcement_is_found(void **state)
     workload_free(workload);
 }
 
-/* ---- Operations 19 to 21 ------------------------------------------------------------------------ */
+/* ---- Operations 19 to 21 --------------------------------------------------------------------- */
 
 /* Parts rise from page 0 to the end; the address goes with them. */
 static void look_at_parts(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)

@@ -35,8 +35,8 @@ static void invisible_memory_alone_is_not_helped_out_by_the_rest(void **state)
 }
 
 /*
- * The driver moves what stands in the order of tiles as it stands; a packet that ends amid a tile leaves
- * pages of it behind that come before others that it has brought.
+ * The driver moves what stands in the order of tiles as it stands; a packet that ends amid a tile
+ * leaves pages of it behind that come before others that it has brought.
  */
 static void a_tiled_allocation_moves_in_parts_of_any_size(void **state)
 {

@@ -207,9 +207,9 @@ static void a_write_through_a_read_only_entry_faults(void **state)
 /* ---- A training step ------------------------------------------------------------------------- */
 
 /*
- * BERT, batch 256, in 40 GiB, GpuMmu: memory that is about to be free is waited for, and what enters
- * together makes room at once. The bound is what that reaches; without the first it is a good deal
- * more.
+ * BERT, batch 256, in 40 GiB, GpuMmu: memory that is about to be free is waited for, and what
+ * enters together makes room at once. The bound is what that reaches; without the first it is a
+ * good deal more.
  */
 static void bert_256_in_40_gib_moves_what_it_has_to(void **state)
 {

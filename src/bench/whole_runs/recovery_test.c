@@ -127,7 +127,9 @@ static struct run_result *play(uint64_t seed, unsigned troubles, const char *mod
     return test_play(workload);
 }
 
-/* TDR-002: a call that waits for what hangs returns before the reset; its update comes behind that. */
+/*
+ * TDR-002: a call that waits for what hangs returns before the reset; its update comes behind that.
+ */
 static void a_call_that_waits_returns_before_the_reset(void **state)
 {
     struct workload *workload = test_load("reset-behind-a-waiting-call.case");
@@ -310,7 +312,10 @@ static void a_save_area_counts_what_has_run(void **state)
     }
 }
 
-/* Of what is mapped by numbers the entries come back; the content of local pages does not (TDR-011). */
+/*
+ * Of what is mapped by numbers the entries come back; the content of local pages does not
+ * (TDR-011).
+ */
 static void pages_mapped_by_number_outlive_resets_and_sleeps(void **state)
 {
     static const char *const incidents[] = {"reset\n", "power d3\npower on\n",
@@ -365,8 +370,8 @@ static void a_case_that_ends_asleep_is_woken(void **state)
 }
 
 /*
- * A hang in the middle of an eviction in parts: some pages have arrived in system memory, and the manager
- * keeps none of them, which its owner is told.
+ * A hang in the middle of an eviction in parts: some pages have arrived in system memory, and the
+ * manager keeps none of them, which its owner is told.
  */
 static void an_eviction_that_was_half_done_is_lost_as_a_whole(void **state)
 {
@@ -394,8 +399,9 @@ static void an_eviction_that_was_half_done_is_lost_as_a_whole(void **state)
 }
 
 /*
- * NTF-003. When the adapter is reset, a notice may have been made for which there was no room yet: the driver
- * does not know it, and is not told the opposite. However many operations are in front of it.
+ * NTF-003. When the adapter is reset, a notice may have been made for which there was no room yet:
+ * the driver does not know it, and is not told the opposite. However many operations are in front
+ * of it.
  */
 static void a_notice_that_a_reset_dropped_was_not_given(void **state)
 {
@@ -420,8 +426,9 @@ static void a_notice_that_a_reset_dropped_was_not_given(void **state)
 }
 
 /*
- * ALLOC-015. A switch to the null context waits behind two packets of its node, for room that 's' needs,
- * when the adapter is reset or goes to sleep; afterwards it may not go beside the fill of 's'.
+ * ALLOC-015. A switch to the null context waits behind two packets of its node, for room that 's'
+ * needs, when the adapter is reset or goes to sleep; afterwards it may not go beside the fill of
+ * 's'.
  */
 static void a_switch_that_waits_does_not_go_beside_synchronous_paging(void **state)
 {

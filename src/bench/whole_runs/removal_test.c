@@ -1,6 +1,6 @@
 /*
- * Whole runs whose adapter is stopped, or pulled out, in the middle of its work: no wait goes on, nothing
- * is left, and the driver touches no hardware that is not there.
+ * Whole runs whose adapter is stopped, or pulled out, in the middle of its work: no wait goes on,
+ * nothing is left, and the driver touches no hardware that is not there.
  */
 #include "bench/whole_runs/test_run.h"
 
@@ -152,8 +152,8 @@ static struct miniport *add_guard(void *context, struct miniport *next)
 }
 
 /*
- * DxgkDdiSetRootPageTable waits for an update behind a node that hangs when the board goes: the call
- * returns, and then the driver hears of it.
+ * DxgkDdiSetRootPageTable waits for an update behind a node that hangs when the board goes: the
+ * call returns, and then the driver hears of it.
  */
 static void a_call_that_waits_returns_before_the_removal(void **state)
 {

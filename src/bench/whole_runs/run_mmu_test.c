@@ -48,7 +48,7 @@ static void finish(struct run_result *result)
     free(result);
 }
 
-/* ---- Protections -------------------------------------------------------------------------------- */
+/* ---- Protections ----------------------------------------------------------------------------- */
 
 static const char unique_text[] =
     "drydock-case 1\n"
@@ -112,7 +112,7 @@ static void a_lost_protection_is_found_and_named(void **state)
     workload_free(workload);
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------------- */
+/* ---- Shapes ---------------------------------------------------------------------------------- */
 
 static struct workload *load(const char *name)
 {
@@ -411,7 +411,7 @@ static void entries_without_protections_play_cleanly(void **state)
     workload_free(workload);
 }
 
-/* ---- Room ---------------------------------------------------------------------------------------- */
+/* ---- Room ------------------------------------------------------------------------------------ */
 
 static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **state)
 {
@@ -448,8 +448,9 @@ static void page_tables_leave_and_move_for_what_has_to_be_in_one_piece(void **st
 }
 
 /*
- * TLB-003. Entries of tiles go invalid for a pool that is not resident, in the same update in which the pages
- * that they led to are shown elsewhere: what goes is named as that pool's, not as the next one's.
+ * TLB-003. Entries of tiles go invalid for a pool that is not resident, in the same update in which
+ * the pages that they led to are shown elsewhere: what goes is named as that pool's, not as the
+ * next one's.
  */
 static void tiles_of_a_pool_move_beside_those_of_one_that_is_out(void **state)
 {

@@ -101,7 +101,7 @@ static const struct run_finding *find_finding(const struct run_result *result,
     return NULL;
 }
 
-/* ---- What is right ------------------------------------------------------------------------------ */
+/* ---- What is right --------------------------------------------------------------------------- */
 
 static void every_case_plays_cleanly_in_both_models(void **state)
 {
@@ -304,7 +304,10 @@ static void an_address_that_stays_taken_is_a_finding_of_its_line(void **state)
     workload_free(workload);
 }
 
-/* A TiB that nothing is written to costs no time of the processor; more than a run can follow is refused. */
+/*
+ * A TiB that nothing is written to costs no time of the processor; more than a run can follow is
+ * refused.
+ */
 static void sizes_that_are_not_played_cost_nothing(void **state)
 {
     struct workload *workload = parse("drydock-case 1\n"
@@ -378,7 +381,7 @@ static void a_slowdown_is_measured_against_a_run_without_paging(void **state)
     workload_free(workload);
 }
 
-/* ---- What is found --------------------------------------------------------------------------------- */
+/* ---- What is found --------------------------------------------------------------------------- */
 
 /* 16 pages named 0x1000 and on are in local memory when operation 3 is about to be played. */
 static const char watched_text[] = "drydock-case 1\n"
@@ -506,7 +509,7 @@ static void a_bent_page_table_entry_is_found_and_named(void **state)
     workload_free(workload);
 }
 
-/* ---- What cannot be done ------------------------------------------------------------------------ */
+/* ---- What cannot be done --------------------------------------------------------------------- */
 
 /* Line 6 needs 8 MiB at once; what is around it fits. */
 static const char too_large_text[] = "drydock-case 1\n"
@@ -630,7 +633,7 @@ static void every_nth_allocation_failure_leaves_the_run_whole(void **state)
     workload_free(workload);
 }
 
-/* ---- When the driver fails ---------------------------------------------------------------------- */
+/* ---- When the driver fails ------------------------------------------------------------------- */
 
 /* A layer that swallows one kind of call from the n-th on, and says that all is well. */
 struct swallower {

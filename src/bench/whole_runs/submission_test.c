@@ -1,6 +1,6 @@
 /*
- * Submissions that cannot be: too many references, commands that no DMA buffer holds, what the driver
- * refuses. Whole runs, and what they say.
+ * Submissions that cannot be: too many references, commands that no DMA buffer holds, what the
+ * driver refuses. Whole runs, and what they say.
  */
 #include "bench/whole_runs/test_run.h"
 
@@ -141,11 +141,13 @@ static void a_refused_virtual_submission_fails_its_device_alone(void **state)
     test_finish(result);
 }
 
-/* ---- Patching again --------------------------------------------------------------------------- */
+/* ---- Patching again -------------------------------------------------------------------------- */
 
 #define LIST_ENTRIES 64
 
-/* A layer that patches every buffer for other addresses first, and compares what Render was told. */
+/*
+ * A layer that patches every buffer for other addresses first, and compares what Render was told.
+ */
 struct repatcher {
     struct miniport layer; /* first: the layer's functions find the repatcher by it */
     struct miniport_ops ops;
@@ -209,9 +211,9 @@ static struct miniport *add_repatcher(void *context, struct miniport *next)
 }
 
 /*
- * PATCH-006, PATCH-011: what was patched once is patched again as if it never had been, and an address
- * that Render wrote gives way to the one of Patch. The last submission is rendered while a is held
- * where the one before will not leave it.
+ * PATCH-006, PATCH-011: what was patched once is patched again as if it never had been, and an
+ * address that Render wrote gives way to the one of Patch. The last submission is rendered while a
+ * is held where the one before will not leave it.
  */
 static void a_buffer_is_patched_again_for_other_addresses(void **state)
 {

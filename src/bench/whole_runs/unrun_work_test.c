@@ -1,4 +1,6 @@
-/* Submissions that are not to run, of no bytes, and of nobody: whole runs, and what the rules saw. */
+/*
+ * Submissions that are not to run, of no bytes, and of nobody: whole runs, and what the rules saw.
+ */
 #include "bench/whole_runs/test_run.h"
 
 #include "check/rules/rules.h"

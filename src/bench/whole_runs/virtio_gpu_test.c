@@ -1,7 +1,7 @@
 /*
- * The example of a virtio-gpu device (examples/gpu/virtio_gpu.c): driven through its registers and a queue in
- * memory, then with a small driver of ours (tests/images/virtio), linked in, whose aperture is told to the
- * host while paging buffers are built.
+ * The example of a virtio-gpu device (examples/gpu/virtio_gpu.c): driven through its registers and
+ * a queue in memory, then with a small driver of ours (tests/images/virtio), linked in, whose
+ * aperture is told to the host while paging buffers are built.
  */
 static int mistake;
 #define VIRTIO_MISTAKE mistake
@@ -248,7 +248,7 @@ static void make_resource(struct rig *rig)
     assert_string_equal(rig->fault, "");
 }
 
-/* ---- The device ------------------------------------------------------------------------------------ */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 static void its_function_is_found_and_negotiated_with(void **state)
 {
@@ -392,7 +392,7 @@ static void a_ring_that_is_not_there_breaks_the_device(void **state)
     rig_close(&rig);
 }
 
-/* ---- With a driver --------------------------------------------------------------------------------- */
+/* ---- With a driver --------------------------------------------------------------------------- */
 
 static bool virtio_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                          unsigned *out_wddm)

@@ -29,8 +29,8 @@ static void leave_copy(struct guard *guard, char *at, size_t size)
 }
 
 /*
- * A fresh copy of size bytes, as far behind a boundary of alignment as real is; what it holds is the
- * caller's to write. Pages are mapped anew only when those that there are do not suffice.
+ * A fresh copy of size bytes, as far behind a boundary of alignment as real is; what it holds is
+ * the caller's to write. Pages are mapped anew only when those that there are do not suffice.
  */
 static bool make_copy(struct guard *guard, char *real, size_t size, size_t alignment)
 {

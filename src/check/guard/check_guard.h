@@ -2,11 +2,11 @@
  * Guard: gives the driver a copy of a buffer between pages that nothing may touch.
  *
  * Place      check, private. Used by check_layer.c around DxgkDdiBuildPagingBuffer.
- * Model      A copy has the alignment of the buffer that it stands for: a page offset is the same in
- *            both. Behind what is offered and in front of it lie canaries, beyond them pages without
- *            access. What the driver has not been offered yet, or has not said that it wrote, reads
- *            GUARD_FILL. After the call what was written is copied to the real buffer, so that
- *            nobody above or below notices.
+ * Model      A copy has the alignment of the buffer that it stands for: a page offset is the same
+ *            in both. Behind what is offered and in front of it lie canaries, beyond them pages
+ *            without access. What the driver has not been offered yet, or has not said that it
+ *            wrote, reads GUARD_FILL. After the call what was written is copied to the real buffer,
+ *            so that nobody above or below notices.
  *
  *                no access | canary | earlier operations | offered .... | canary | no access
  *                                                        ^ pDmaBuffer   ^ + DmaSize
@@ -49,27 +49,27 @@ struct guard_verdict {
 void guard_fini(struct guard *guard);
 
 /*
- * at..at + bytes is offered of a buffer that starts at start. Gives the pointer for the driver; NULL:
- * no memory, or the buffer is larger than GUARD_MOST_BYTES.
+ * at..at + bytes is offered of a buffer that starts at start. Gives the pointer for the driver;
+ * NULL: no memory, or the buffer is larger than GUARD_MOST_BYTES.
  */
 #define GUARD_MOST_BYTES (1u << 20)
 char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes);
 
 /*
- * The driver says that it wrote `written` of the bytes offered: they are copied to the real buffer. False
- * with the verdict when a byte outside of them changed; the copy is made whole again.
+ * The driver says that it wrote `written` of the bytes offered: they are copied to the real buffer.
+ * False with the verdict when a byte outside of them changed; the copy is made whole again.
  */
 bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
                struct guard_verdict *out_verdict);
 
 /*
- * The same for memory that is the driver's to read and write as a whole (private data): all of it goes
- * into the copy, and all of it comes back. NULL: as above.
+ * The same for memory that is the driver's to read and write as a whole (private data): all of it
+ * goes into the copy, and all of it comes back. NULL: as above.
  *
- * A call that goes on where the last one stopped finds the rest in the copy. When it returns, the real
- * memory has what the pointer was moved over, and the first GUARD_SHOWN_BYTES in any case; what is
- * behind them, only when another part is lent, or with guard_settle(), which comes before anybody else
- * looks there.
+ * A call that goes on where the last one stopped finds the rest in the copy. When it returns, the
+ * real memory has what the pointer was moved over, and the first GUARD_SHOWN_BYTES in any case;
+ * what is behind them, only when another part is lent, or with guard_settle(), which comes before
+ * anybody else looks there.
  */
 #define GUARD_SHOWN_BYTES 512u
 char *guard_lend(struct guard *guard, char *real, size_t bytes);
@@ -77,8 +77,8 @@ bool guard_return(struct guard *guard, size_t moved, struct guard_verdict *out_v
 void guard_settle(struct guard *guard);
 
 /*
- * Whether the address, which faulted, is a guard page; then how far it is from the copy: *out_distance
- * bytes in front of it (is_before) or behind its last byte, from 0.
+ * Whether the address, which faulted, is a guard page; then how far it is from the copy:
+ * *out_distance bytes in front of it (is_before) or behind its last byte, from 0.
  */
 bool guard_has_page(const struct guard *guard, const void *address, bool *out_is_before,
                     size_t *out_distance);

@@ -2,16 +2,17 @@
  * Patch guard: gives the driver a copy of a DMA buffer in which only its submission is real.
  *
  * Place      check, private. Used by check_layer.c around DxgkDdiPatch.
- * Model      The copy reads GUARD_FILL outside of the submission; behind the buffer lies a page more.
- *            Patch locations that are not of the submission are poisoned: they point into the last
- *            half of that page, so that who processes them writes where it shows.
+ * Model      The copy reads GUARD_FILL outside of the submission; behind the buffer lies a page
+ *            more. Patch locations that are not of the submission are poisoned: they point into the
+ *            last half of that page, so that who processes them writes where it shows.
  *
  *                no access | front | fill .. submission .. fill | canary | poisoned | no access
  *
  *            After the call the submission is copied back, and the copy is all fill again.
- * Ownership  patch_guard_begin() on zeroed memory the first time; patch_guard_fini() unmaps. Nothing
- *            of the call is kept behind patch_guard_end().
- * Errors     A buffer for which there is no memory goes down as it is: patch_guard_begin() is false.
+ * Ownership  patch_guard_begin() on zeroed memory the first time; patch_guard_fini() unmaps.
+ *            Nothing of the call is kept behind patch_guard_end().
+ * Errors     A buffer for which there is no memory goes down as it is: patch_guard_begin() is
+ *            false.
  */
 #ifndef DRYDOCK_CHECK_PATCH_GUARD_H
 #define DRYDOCK_CHECK_PATCH_GUARD_H

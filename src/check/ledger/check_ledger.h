@@ -1,8 +1,8 @@
 /*
  * Ledger: the checking layer's own account of what exists and what is under way.
  *
- * Place      check, private. Entered by check_layer.c from what passes the driver's interface and from
- *            nothing else; read by the watchers.
+ * Place      check, private. Entered by check_layer.c from what passes the driver's interface and
+ *            from nothing else; read by the watchers.
  * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
  *            trace does, and remember the last things that happened to them. Paging operations are
  *            numbered from 1; what is built of them is matched by length with what is submitted, as
@@ -32,9 +32,9 @@
 #define CHECK_HISTORY      6
 
 /*
- * Instances of renamed allocations (ALLOC-022) are allocations of the ledger, with numbers from here on.
- * The driver knows one hAllocation for all; on the way to the checking layer each but the first is given
- * a handle of its own (CHECK_CLIENT_RENAMED), which is put back below it.
+ * Instances of renamed allocations (ALLOC-022) are allocations of the ledger, with numbers from
+ * here on. The driver knows one hAllocation for all; on the way to the checking layer each but the
+ * first is given a handle of its own (CHECK_CLIENT_RENAMED), which is put back below it.
  */
 #define CHECK_FIRST_INSTANCE 1000001u
 #define CHECK_HISTORY_BYTES  72
@@ -87,10 +87,10 @@ struct check_context {
     unsigned node;
     DXGK_CREATECONTEXTFLAGS flags;
     DXGK_CONTEXTINFO info;
-    bool has_root;      /* SetRootPageTable was called for it */
-    unsigned preempted; /* packets that may come back, under other fences */
-    unsigned
-        preempted_switches; /* of those that switch contexts: these and others may overtake each other */
+    bool has_root;               /* SetRootPageTable was called for it */
+    unsigned preempted;          /* packets that may come back, under other fences */
+    unsigned preempted_switches; /* of those that switch contexts: these and others may overtake
+                                    each other */
     DXGKARG_SETROOTPAGETABLE root;
 };
 
@@ -160,11 +160,11 @@ struct check_allocation {
     unsigned lock_count;
     bool is_offered, is_reclaiming; /* the latter until its request has ended */
     unsigned offer_class;
-    uint64_t
-        offer_rest; /* what paging_rests is when nothing of before the offer is under way any more */
-    bool is_dropped;  /* content was given up since it was offered */
-    bool had_content; /* when it was offered */
-    bool has_entered; /* while it was offered, for work that was queued before */
+    uint64_t offer_rest; /* what paging_rests is when nothing of before the offer is under way any
+                            more */
+    bool is_dropped;     /* content was given up since it was offered */
+    bool had_content;    /* when it was offered */
+    bool has_entered;    /* while it was offered, for work that was queued before */
     enum check_reclaimed reclaimed;
     bool wants_aperture;    /* somebody locked it with AcquireAperture */
     bool is_in_own_order;   /* Swizzled: so it was taken out */
@@ -335,9 +335,9 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
 /* What the open handle of a device stands for; NULL: not known, or gone. */
 struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
 /*
- * What an entry of an allocation list means: of a renamed allocation, the instance at that place; where there
- * is none, the one of which no place is known, and else the one in force. NULL: nobody could tell, as in
- * an AGP segment, where no operation says a place.
+ * What an entry of an allocation list means: of a renamed allocation, the instance at that place;
+ * where there is none, the one of which no place is known, and else the one in force. NULL: nobody
+ * could tell, as in an AGP segment, where no operation says a place.
  */
 struct check_allocation *check_find_listed(const struct check_ledger *ledger,
                                            const DXGK_ALLOCATIONLIST *entry);
@@ -357,8 +357,8 @@ struct check_allocation *check_built_allocation(const struct check_ledger *ledge
 /* hAllocation of the operation; NULL: it has none. */
 void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg);
 /*
- * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a page
- * table are told by the first of them.
+ * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a
+ * page table are told by the first of them.
  */
 enum check_effect check_paging_effect(const struct check_ledger *ledger,
                                       const DXGKARG_BUILDPAGINGBUFFER *arg, unsigned *out_segment,
@@ -367,8 +367,8 @@ enum check_effect check_paging_effect(const struct check_ledger *ledger,
 const struct check_packet *check_find_user(const struct check_ledger *ledger,
                                            const struct check_allocation *allocation);
 /*
- * It is with the GPU, as far as that tells: what a driver lost, or has not told of, is the driver's and
- * not still under way.
+ * It is with the GPU, as far as that tells: what a driver lost, or has not told of, is the driver's
+ * and not still under way.
  */
 bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet);
 /* a <= b for fences, which wrap. */
@@ -400,8 +400,8 @@ struct check_callback;
 /* Before the watchers see that the call came back; false: no memory. */
 bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *call);
 /*
- * A submission is entered before it goes down: the driver may report it finished from inside. NULL: no
- * memory.
+ * A submission is entered before it goes down: the driver may report it finished from inside. NULL:
+ * no memory.
  */
 struct check_packet *check_ledger_submit(struct check_ledger *ledger,
                                          const struct check_call *call);
@@ -410,7 +410,10 @@ struct check_client_event;
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event);
 /* DxgkCbGetHandleData, asked in the midst of a call. */
 void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback);
-/* The client's allocation is another instance now, whose handle is given; and after the watchers saw its end. */
+/*
+ * The client's allocation is another instance now, whose handle is given; and after the watchers
+ * saw its end.
+ */
 bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_allocation *allocation,
                                  const struct check_client_event *event);
 void check_ledger_leave_instance(struct check_ledger *ledger,
@@ -421,8 +424,8 @@ void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle);
 void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
 
 /*
- * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first, then
- * forgets it.
+ * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first,
+ * then forgets it.
  */
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,

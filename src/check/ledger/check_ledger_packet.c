@@ -146,8 +146,8 @@ static void drop_built(struct check_ledger *ledger, struct check_built *lost)
 }
 
 /*
- * After a reset what was built before it has most likely been dropped: it is, when what was built since
- * is as long as the packet.
+ * After a reset what was built before it has most likely been dropped: it is, when what was built
+ * since is as long as the packet.
  */
 static struct list *find_end_since_reset(struct check_ledger *ledger, struct check_stream *stream,
                                          uint64_t bytes)
@@ -164,8 +164,8 @@ static struct list *find_end_since_reset(struct check_ledger *ledger, struct che
 }
 
 /*
- * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no bytes
- * go with what was built before them.
+ * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no
+ * bytes go with what was built before them.
  */
 static bool take_built(struct check_ledger *ledger, struct check_stream *stream, uint64_t bytes,
                        struct list *out_built)

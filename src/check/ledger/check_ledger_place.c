@@ -1,9 +1,10 @@
 /*
- * Ledger: where allocations are and who may use them, as far as operations, lists and the client tell.
+ * Ledger: where allocations are and who may use them, as far as operations, lists and the client
+ * tell.
  *
  * Places follow the operations as they are built, which is the order in which they run; what is not
- * finished yet is counted at its allocation. Where an operation is lost (a reset) nothing is known of
- * the place until the next operation says it.
+ * finished yet is counted at its allocation. Where an operation is lost (a reset) nothing is known
+ * of the place until the next operation says it.
  */
 #include "check/ledger/check_ledger.h"
 
@@ -449,7 +450,10 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
     }
 }
 
-/* What has become of its content is the manager's to tell: it is not followed until it is taken out. */
+/*
+ * What has become of its content is the manager's to tell: it is not followed until it is taken
+ * out.
+ */
 static void lose_history(struct check_allocation *allocation)
 {
     allocation->has_content = allocation->had_content = false;

@@ -2,10 +2,10 @@
  * Slots: what operations said that the slots of an aperture show.
  *
  * Place      check, private. Used by check_aperture.c alone.
- * Model      A claim is what one operation said of a range of slots; each slot knows the last claim on
- *            it and the page that the claim put there. A claim lives as long as a slot knows it, or
- *            its operation is under way. Slots are made when they are first claimed, a chunk at a
- *            time, so that a large aperture costs what is used of it.
+ * Model      A claim is what one operation said of a range of slots; each slot knows the last claim
+ *            on it and the page that the claim put there. A claim lives as long as a slot knows it,
+ *            or its operation is under way. Slots are made when they are first claimed, a chunk at
+ *            a time, so that a large aperture costs what is used of it.
  * Ownership  claim_create() gives a claim that is held once; claim_put() ends a hold.
  * Errors     NULL or false: no memory.
  */

@@ -1,16 +1,17 @@
 /*
  * Tables: the ledger's account of page tables, made from the operations that write them.
  *
- * Place      check, private; part of the ledger. Entered when an operation has been built, read by the
- *            watchers of page tables and of whatever uses addresses.
+ * Place      check, private; part of the ledger. Entered when an operation has been built, read by
+ *            the watchers of page tables and of whatever uses addresses.
  * Model      A table is known by its process, level, page size and the first address that it
- *            translates; its memory by the address in the operation (of the driver's update mode) and,
- *            where the paging process maps it or the mode names it, by its place (segment and page).
- *            The same table may get another memory: then the account has both until the place is used
- *            for something else, and the newer one is current. Entries are kept as runs of ascending
- *            pages; what is in no run is invalid. An entry is a word (check_word_of()), 0: invalid.
- *            The account is of what was built, which the GPU may not have executed yet. A reset or
- *            a loss of power makes what was known before unknown until it is initialised again.
+ *            translates; its memory by the address in the operation (of the driver's update mode)
+ *            and, where the paging process maps it or the mode names it, by its place (segment and
+ *            page). The same table may get another memory: then the account has both until the
+ *            place is used for something else, and the newer one is current. Entries are kept as
+ *            runs of ascending pages; what is in no run is invalid. An entry is a word
+ *            (check_word_of()), 0: invalid. The account is of what was built, which the GPU may not
+ *            have executed yet. A reset or a loss of power makes what was known before unknown
+ *            until it is initialised again.
  * Ownership  Tables belong to their process in the ledger.
  * Errors     False: no memory, and the table has no runs any more and is unknown.
  * Units      Pages of 4 KiB.
@@ -70,8 +71,8 @@ struct check_table {
 
 /* Of all tables; part of the ledger. */
 /*
- * Updates of page tables that are followed, and judged, in a run. Pages that lie anywhere are a run each, so
- * a run of millions of updates would cost several times as much as what it is about.
+ * Updates of page tables that are followed, and judged, in a run. Pages that lie anywhere are a run
+ * each, so a run of millions of updates would cost several times as much as what it is about.
  */
 #define CHECK_TABLES_FOLLOWED 8192u
 
@@ -117,7 +118,9 @@ struct check_table *check_table_of_update(const struct check_ledger *ledger,
 /* The table in whose memory something is now to be initialised; NULL: none was there. */
 struct check_table *check_table_in_place_of(const struct check_ledger *ledger,
                                             const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
-/* The current table with the role (process, level, addresses) of that of an operation; NULL: none. */
+/*
+ * The current table with the role (process, level, addresses) of that of an operation; NULL: none.
+ */
 struct check_table *check_table_in_role_of(const struct check_ledger *ledger,
                                            const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
 /* The memory of an operation's table as CHECK_PLACE(); CHECK_NOWHERE: not known. */

@@ -579,7 +579,9 @@ static uint64_t located_run(const uint64_t *locations, uint64_t count)
     return i;
 }
 
-/* Page by page: an access may begin where something was learnt before, and go on where nothing was. */
+/*
+ * Page by page: an access may begin where something was learnt before, and go on where nothing was.
+ */
 static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *allocation,
                              uint64_t offset, struct page_store *store, uint64_t address,
                              uint64_t bytes)

@@ -10,16 +10,16 @@
  *            DxgkDdiBuildPagingBuffer call, groups the operations into packets as they are
  *            submitted, and when the driver reports a packet complete takes over the new places.
  *
- *            | looked at               | when                                      | compared      |
- *            | what a render reads     | at its start                              | every byte    |
- *            | what TRANSFER, FILL and | when the driver reports the packet that   | every page    |
- *            | DISCARD_CONTENT leave   | holds their last byte                     |               |
- *            | what the CPU reads      | when it does                              | every byte    |
- *            | everything alive        | in oracle_final_check()                   | every page    |
+ *            | looked at               | when                                    | compared   |
+ *            | what a render reads     | at its start                            | every byte |
+ *            | what TRANSFER, FILL and | when the driver reports the packet that | every page |
+ *            | DISCARD_CONTENT leave   | holds their last byte                   |            |
+ *            | what the CPU reads      | when it does                            | every byte |
+ *            | everything alive        | in oracle_final_check()                 | every page |
  *
  *            DxgkDdiResetFromTimeout ends what is under way: what an operation would have moved is
- *            where it was, and what was in local memory is lost (TDR-011): nothing is expected of it
- *            until it is written anew.
+ *            where it was, and what was in local memory is lost (TDR-011): nothing is expected of
+ *            it until it is written anew.
  *
  *            An operation that wrote no bytes takes effect with what was built before it, at once
  *            if nothing was. Repeats after STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER are parts of one
@@ -31,10 +31,11 @@
  *            next one and borrows the oracle, which must outlive it. Names are copied.
  * Errors     NTSTATUS: STATUS_NO_MEMORY. What is wrong with the run is a report, never a status.
  *            When the layer itself runs out of memory, the counter lost_operations tells.
- * Limits     Of an allocation in tiles, parts of a transfer are whole tiles: the pages of a smaller part
- *            that is moved as it lies are taken for others of the same tile.
+ * Limits     Of an allocation in tiles, parts of a transfer are whole tiles: the pages of a smaller
+ *            part that is moved as it lies are taken for others of the same tile.
  * Units      Bytes unless a name says page. Offsets count from the start of the allocation.
- * Source     contract.md PB-010, PB-015 to PB-017, XFER, FILL, DISC, APER, VX, PT-024, PT-025, PT-030.
+ * Source     contract.md PB-010, PB-015 to PB-017, XFER, FILL, DISC, APER, VX, PT-024, PT-025,
+ *            PT-030.
  */
 #ifndef DRYDOCK_CHECK_ORACLE_H
 #define DRYDOCK_CHECK_ORACLE_H
@@ -49,7 +50,7 @@
 
 struct oracle;
 
-/* ---- Reports ---------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 enum oracle_problem {
     ORACLE_CONTENT,    /* bytes are not what was written last                                 */
@@ -120,8 +121,8 @@ struct oracle_config {
     void *context;              /* of the functions below                  */
 
     /*
-     * The store (ram or local) and address in it of [offset, + bytes) of a memory segment; false when
-     * it is in neither. Never asked about apertures. NULL: base + offset in local.
+     * The store (ram or local) and address in it of [offset, + bytes) of a memory segment; false
+     * when it is in neither. Never asked about apertures. NULL: base + offset in local.
      */
     bool (*resolve)(void *context, const struct oracle_segment *segment, uint64_t offset,
                     uint64_t bytes, struct page_store **out_store, uint64_t *out_address);
@@ -158,19 +159,23 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
 NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t bytes,
                                    const char *name);
 /*
- * In local memory its pages stand in another order: page i of it where page_in_memory(i) would stand if
- * it were linear. In system memory it is linear, unless is_swizzled: then transfers without Unswizzle
- * leave it in that order. Before anything else is told of it.
+ * In local memory its pages stand in another order: page i of it where page_in_memory(i) would
+ * stand if it were linear. In system memory it is linear, unless is_swizzled: then transfers
+ * without Unswizzle leave it in that order. Before anything else is told of it.
  */
 typedef uint64_t oracle_layout(uint64_t page);
 void oracle_allocation_reordered(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory,
                                  bool is_swizzled);
-/* The same in segments with PitchAlignment only, where its rows have a pitch; elsewhere it is packed. */
+/*
+ * The same in segments with PitchAlignment only, where its rows have a pitch; elsewhere it is
+ * packed.
+ */
 void oracle_allocation_pitched(struct oracle *oracle, uint64_t id, oracle_layout *page_in_memory);
 /*
- * The allocation is another instance from now on, of undefined content, which paging operations name by
- * this handle (ALLOC-022); what was submitted before uses the old one. The end of an instance: nothing names
- * it any more. STATUS_NO_MEMORY, STATUS_INSUFFICIENT_RESOURCES: it is not followed, and nothing has changed.
+ * The allocation is another instance from now on, of undefined content, which paging operations
+ * name by this handle (ALLOC-022); what was submitted before uses the old one. The end of an
+ * instance: nothing names it any more. STATUS_NO_MEMORY, STATUS_INSUFFICIENT_RESOURCES: it is not
+ * followed, and nothing has changed.
  */
 NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const void *handle);
 void oracle_instance_ended(struct oracle *oracle, const void *handle);
@@ -192,8 +197,8 @@ void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct
 void oracle_content_lost(struct oracle *oracle, uint64_t id);
 
 /*
- * The owner was told, behind a reset, that content is lost. Of an eviction that was half done some pages had
- * arrived, and nobody keeps them. Believed where the reset took at least one page.
+ * The owner was told, behind a reset, that content is lost. Of an eviction that was half done some
+ * pages had arrived, and nobody keeps them. Believed where the reset took at least one page.
  */
 void oracle_reset_took(struct oracle *oracle, uint64_t id);
 

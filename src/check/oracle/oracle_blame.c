@@ -1,10 +1,10 @@
 /*
  * Oracle: which rule is broken where content is wrong.
  *
- * Each mistake leaves its own picture. What is found in place of a page is looked for in the allocation:
- * content of another page tells a shift, and the shift whose offset was misused. Where what was there
- * before is found, it is asked whether the page stands where a driver with a certain mistake would
- * have put it. What no picture fits is not blamed on a rule.
+ * Each mistake leaves its own picture. What is found in place of a page is looked for in the
+ * allocation: content of another page tells a shift, and the shift whose offset was misused. Where
+ * what was there before is found, it is asked whether the page stands where a driver with a certain
+ * mistake would have put it. What no picture fits is not blamed on a rule.
  */
 #include "check/oracle/oracle_internal.h"
 

@@ -192,8 +192,8 @@ static const char *describe_bytes(struct page_store *store, uint64_t address, ch
 #define DIFF_BYTES 640
 
 /*
- * Lines of eight bytes from the one with the first difference on, as far as the page goes; a mark for
- * those that differ:
+ * Lines of eight bytes from the one with the first difference on, as far as the page goes; a mark
+ * for those that differ:
  *
  *     0x001060  expected 11 22 33 44 55 66 77 88  found 11 22 33 44 00 00 00 00  *
  */

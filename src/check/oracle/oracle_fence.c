@@ -1,8 +1,9 @@
 /*
  * Oracle: where the driver is told that native fences are.
  *
- * A notice is judged when it has been built. Nobody signals a fence while it moves, so that its value
- * must be at the new place already, under both of its addresses, and no other fence may be there.
+ * A notice is judged when it has been built. Nobody signals a fence while it moves, so that its
+ * value must be at the new place already, under both of its addresses, and no other fence may be
+ * there.
  *
  * Source  contract.md NTF-010, FENCE-011, FENCE-013.
  */

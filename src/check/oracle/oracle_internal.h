@@ -4,9 +4,9 @@
  * places), oracle_slots.c (apertures) and oracle_layer.c (the miniport).
  *
  * Place   check. Nobody else includes this.
- * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page, from
- *         the first time that anything is known of it, and next to it the system page that held
- *         the page before it went to local memory: what a discard falls back to.
+ * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page,
+ *         from the first time that anything is known of it, and next to it the system page that
+ *         held the page before it went to local memory: what a discard falls back to.
  *
  *         Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
  *         takes those it covers; packets wait in submission order until their fence is reported.
@@ -255,8 +255,8 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
 
 #define BLAME_BYTES 160
 /*
- * Which rule is broken where a page has not what was written last, and a half sentence that says why;
- * RULE_NONE and "": nothing tells.
+ * Which rule is broken where a page has not what was written last, and a half sentence that says
+ * why; RULE_NONE and "": nothing tells.
  */
 enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
                           uint64_t page, struct page_store *store, uint64_t store_page,

@@ -1,9 +1,9 @@
 /*
  * Oracle: what a call of BuildPagingBuffer says.
  *
- * It is resolved to locations when it is made: MDLs, page lists and entries are the caller's, aperture
- * slots and the paging process's addresses change with later calls. What it does is believed later
- * (oracle_paging.c).
+ * It is resolved to locations when it is made: MDLs, page lists and entries are the caller's,
+ * aperture slots and the paging process's addresses change with later calls. What it does is
+ * believed later (oracle_paging.c).
  */
 #include "check/oracle/oracle_internal.h"
 
@@ -123,9 +123,9 @@ void lose_operation(struct oracle *oracle)
 }
 
 /*
- * An operation on [first_page, + page_count) of the allocation with that handle, its locations still
- * to be set, all of them. NULL when the workload does not know the allocation, or without memory.
- * Pages behind the workload's last (what a driver rounds up) are left out.
+ * An operation on [first_page, + page_count) of the allocation with that handle, its locations
+ * still to be set, all of them. NULL when the workload does not know the allocation, or without
+ * memory. Pages behind the workload's last (what a driver rounds up) are left out.
  */
 static struct paging_operation *open_operation(struct oracle *oracle,
                                                const DXGKARG_BUILDPAGINGBUFFER *arg, HANDLE handle,
@@ -197,8 +197,9 @@ static uint64_t mdl_page_count(const MDL *mdl)
 }
 
 /*
- * Where page i of the operation stands, counted from where its first page would stand if all were linear:
- * in front of that (and then as large as a negative number is) when the operation starts amid a tile.
+ * Where page i of the operation stands, counted from where its first page would stand if all were
+ * linear: in front of that (and then as large as a negative number is) when the operation starts
+ * amid a tile.
  */
 static uint64_t page_in_order(const struct paging_operation *operation, uint64_t i,
                               bool is_reordered)
@@ -307,8 +308,9 @@ static void note_list(struct paging_operation *operation, const DXGKARG_BUILDPAG
 }
 
 /*
- * Pages that change places with each other in local memory do so within groups, tiles: where the group begins
- * that holds the page. Up to there as much was put further back as further to the front.
+ * Pages that change places with each other in local memory do so within groups, tiles: where the
+ * group begins that holds the page. Up to there as much was put further back as further to the
+ * front.
  */
 static uint64_t group_of_page(const struct oracle_allocation *allocation, uint64_t page)
 {
@@ -334,8 +336,9 @@ static bool stays_in_order(const struct oracle *oracle, const DXGKARG_BUILDPAGIN
 }
 
 /*
- * A part of a move that keeps the order of tiles brings either the pages from TransferOffset on, or what
- * stands there. What both bring by its end is there then; the rest of a tile is when the last part has.
+ * A part of a move that keeps the order of tiles brings either the pages from TransferOffset on, or
+ * what stands there. What both bring by its end is there then; the rest of a tile is when the last
+ * part has.
  */
 static struct paging_operation *describe_move(struct oracle *oracle,
                                               const DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -530,7 +533,9 @@ static struct va_chunk *find_chunk(struct oracle *oracle, uint64_t key)
     return oracle->last_chunk;
 }
 
-/* The locations of va_page and what follows it in its chunk; NULL: no memory, or all stay unknown. */
+/*
+ * The locations of va_page and what follows it in its chunk; NULL: no memory, or all stay unknown.
+ */
 static uint64_t *open_va(struct oracle *oracle, uint64_t va_page, bool is_known)
 {
     uint64_t key = va_page / VA_CHUNK_PAGES;
@@ -570,8 +575,8 @@ static void set_va_pages(struct oracle *oracle, uint64_t va_page, uint64_t count
 }
 
 /*
- * The location of the first of count pages at consecutive addresses of the paging process, where the
- * others are behind it: one location tells of all. LOCATION_UNKNOWN otherwise.
+ * The location of the first of count pages at consecutive addresses of the paging process, where
+ * the others are behind it: one location tells of all. LOCATION_UNKNOWN otherwise.
  */
 static uint64_t va_range_location(struct oracle *oracle, uint64_t va, uint64_t count)
 {
@@ -660,7 +665,9 @@ static uint64_t set_system_pages(struct oracle *oracle, uint64_t va_page, const 
     return i;
 }
 
-/* How many entries from the first one on say nothing, or say what is behind it in the same memory. */
+/*
+ * How many entries from the first one on say nothing, or say what is behind it in the same memory.
+ */
 static uint64_t entry_run(const DXGK_PTE *entries, uint64_t count, uint64_t pages_each)
 {
     const DXGK_PTE *first = entries;
@@ -708,8 +715,8 @@ static void set_from_entry(struct oracle *oracle, uint64_t va_page, const DXGK_P
 }
 
 /*
- * The entries of the tables through which everything is moved, a run at a time: an entry by itself was
- * a tenth of what a checked run costs.
+ * The entries of the tables through which everything is moved, a run at a time: an entry by itself
+ * was a tenth of what a checked run costs.
  */
 static void update_paging_process(struct oracle *oracle,
                                   const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)

@@ -1,10 +1,10 @@
 /*
  * Oracle: the shadow of where pages are.
  *
- * What an operation does (oracle_operation.c) is believed when its packet has retired: all operations of
- * the packets that one fence completes are published in the order they were built, and then looked at
- * where nothing later moved the page again. So a packet that two interrupts merge into one is judged as
- * it is: by what is there now.
+ * What an operation does (oracle_operation.c) is believed when its packet has retired: all
+ * operations of the packets that one fence completes are published in the order they were built,
+ * and then looked at where nothing later moved the page again. So a packet that two interrupts
+ * merge into one is judged as it is: by what is there now.
  */
 #include "check/oracle/oracle_internal.h"
 
@@ -40,8 +40,9 @@ static void publish_places(const struct paging_operation *operation)
 }
 
 /*
- * What is discarded is still where it was, and nobody has the place yet: the manager learns of the end
- * only now. That goes for one that is being destroyed, too; offered content may be gone already.
+ * What is discarded is still where it was, and nobody has the place yet: the manager learns of the
+ * end only now. That goes for one that is being destroyed, too; offered content may be gone
+ * already.
  */
 static void look_at_discarded(struct oracle *oracle, const struct paging_operation *operation)
 {
@@ -125,9 +126,10 @@ uint64_t location_run(const uint64_t *locations, uint64_t count)
 }
 
 /*
- * Pages in one store from page i on that are where the list of the operation put them and hold what is
- * expected, as their descriptors tell: of system pages few follow each other, and looking at each of them
- * by itself was a sixth of what judging content costs. Those behind are looked at one by one.
+ * Pages in one store from page i on that are where the list of the operation put them and hold what
+ * is expected, as their descriptors tell: of system pages few follow each other, and looking at
+ * each of them by itself was a sixth of what judging content costs. Those behind are looked at one
+ * by one.
  */
 #define BATCH_PAGES 64u
 

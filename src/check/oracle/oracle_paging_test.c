@@ -362,8 +362,8 @@ static void move_in_paging_process(struct bench *bench, uint64_t from_page, uint
 }
 
 /*
- * Entries in all mixtures of runs, over the end of what is kept together: each page is where its entry
- * says. Then all of them in one run, of entries of 64 KiB, and not valid any more.
+ * Entries in all mixtures of runs, over the end of what is kept together: each page is where its
+ * entry says. Then all of them in one run, of entries of 64 KiB, and not valid any more.
  */
 static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
 {
@@ -408,7 +408,9 @@ static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
         assert_at(&bench, i, bench.local, 700 + i);
     assert_silent(&bench);
 
-    /* One entry that is not valid, for all but the first of them; the driver moves them regardless. */
+    /*
+     * One entry that is not valid, for all but the first of them; the driver moves them regardless.
+     */
     arg.UpdatePageTable.FirstPteVirtualAddress = PAGE_NUMBER(MIXED + 1);
     arg.UpdatePageTable.NumPageTableEntries = TEXTURE_PAGES - 1;
     arg.UpdatePageTable.Flags.Use64KBPages = 0;

@@ -37,7 +37,9 @@ static void keep_notices(struct oracle *oracle)
         keep_notice(part->operation);
 }
 
-/* Nothing was lost where no page was in local memory: then what the owner is told is not believed. */
+/*
+ * Nothing was lost where no page was in local memory: then what the owner is told is not believed.
+ */
 void oracle_reset_took(struct oracle *oracle, uint64_t id)
 {
     const struct oracle_allocation *allocation = id_map_find(&oracle->by_id, id);

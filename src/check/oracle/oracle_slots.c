@@ -1,6 +1,6 @@
 /*
- * Oracle: where aperture slots lead, as the operations say. Whether the GPU's slots show it is judged
- * by check_aperture.c.
+ * Oracle: where aperture slots lead, as the operations say. Whether the GPU's slots show it is
+ * judged by check_aperture.c.
  *
  * Source     contract.md APER-002, APER-009, ADL-006.
  */

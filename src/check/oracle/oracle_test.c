@@ -519,7 +519,9 @@ static void every_nth_allocation_failure_leaves_it_whole(void **state)
     close_bench(&bench);
 }
 
-/* The inner loop of a run, in its two forms: one piece, and a run a page as scattered pages give. */
+/*
+ * The inner loop of a run, in its two forms: one piece, and a run a page as scattered pages give.
+ */
 static void ten_million_pages_are_compared_quickly(void **state)
 {
     const uint64_t pages = UINT64_C(2500000);

@@ -1,6 +1,6 @@
 /*
- * Check: what a finding tells of the call: its arguments, and whom it is about. Bytes before the call are the layer's copy; those
- * after it are the caller's, which live as long as the call does.
+ * Check: what a finding tells of the call: its arguments, and whom it is about. Bytes before the
+ * call are the layer's copy; those after it are the caller's, which live as long as the call does.
  */
 #include "check/check_private.h"
 

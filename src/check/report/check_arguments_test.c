@@ -1,6 +1,6 @@
 /*
- * What a finding tells of its call: reports are made in the middle of calls here, as a watcher makes
- * them.
+ * What a finding tells of its call: reports are made in the middle of calls here, as a watcher
+ * makes them.
  */
 #include "check/check_watch.h"
 #include "check/rig/test_rig.h"

@@ -216,8 +216,9 @@ static bool is_there(const struct decode_request *request, const struct decode_f
 }
 
 /*
- * The members of the structure, and of the group of its union that the structure names: which paging
- * operation, which interrupt. A group's name is that of the structure with "/" and the number.
+ * The members of the structure, and of the group of its union that the structure names: which
+ * paging operation, which interrupt. A group's name is that of the structure with "/" and the
+ * number.
  */
 static bool is_wanted(const struct decode_request *request, const struct decode_field *field,
                       const char *group)

@@ -14,8 +14,8 @@
  *                Transfer.Flags                  0x8 TransferStart
  *
  *            Of a union the members are told that the structure says are there. What a later WDDM
- *            version has added is left out, and so is what lies behind the bytes given. No pointer is
- *            followed, and none is printed: a run prints the same wherever it is loaded.
+ *            version has added is left out, and so is what lies behind the bytes given. No pointer
+ *            is followed, and none is printed: a run prints the same wherever it is loaded.
  * Errors     What does not fit in the caller's text ends with a line "...".
  * Source     data/ddi.
  */

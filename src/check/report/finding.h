@@ -25,10 +25,10 @@
 
 /* What a person needs behind the first line. */
 struct finding_detail {
-    uint64_t event;                  /* number of the call, 0: outside of calls */
-    char where[FINDING_WHERE_BYTES]; /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
-    char function
-        [FINDING_FUNCTION_BYTES]; /* the driver's: "mygpu.sys!BuildPagingBuffer (mygpu.c:519)" */
+    uint64_t event;                          /* number of the call, 0: outside of calls */
+    char where[FINDING_WHERE_BYTES];         /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+    char function[FINDING_FUNCTION_BYTES];   /* the driver's: "mygpu.sys!BuildPagingBuffer
+                                                (mygpu.c:519)" */
     char objects[FINDING_OBJECTS_BYTES];     /* a line an object, with its last events */
     char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
     char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */
@@ -43,8 +43,8 @@ struct finding {
 };
 
 /*
- * What findings of one cause have in common: rule and where, but for the numbers of elements in brackets,
- * and without a rule the text but for its numbers.
+ * What findings of one cause have in common: rule and where, but for the numbers of elements in
+ * brackets, and without a rule the text but for its numbers.
  */
 uint64_t finding_cause(enum rule_id rule, const char *where, const char *text);
 

@@ -1,6 +1,6 @@
 /*
- * Test rig of the checking layer: a driver that does what a test tells it, below the layer, and the calls
- * of a manager above it.
+ * Test rig of the checking layer: a driver that does what a test tells it, below the layer, and the
+ * calls of a manager above it.
  *
  * Place      check, tests only.
  * Model      rig_init() brings an adapter up as a lawful manager and a lawful driver would: caps,
@@ -13,8 +13,8 @@
  *                RULE_KEPT(PB_004) { ... the nearest lawful call ... }
  *
  *            and entered in the list of tests as RULE_PAIR(PB_004). Broken: this rule is found and
- *            no other one. Kept: no rule is found, and this one was looked at. Both start with a rig
- *            in the GpuMmu model; RULE_BROKEN_IN(PB_004, RIG_PHYSICAL) and RULE_KEPT_IN choose.
+ *            no other one. Kept: no rule is found, and this one was looked at. Both start with a
+ *            rig in the GpuMmu model; RULE_BROKEN_IN(PB_004, RIG_PHYSICAL) and RULE_KEPT_IN choose.
  */
 #ifndef DRYDOCK_CHECK_TEST_RIG_H
 #define DRYDOCK_CHECK_TEST_RIG_H

@@ -1,10 +1,11 @@
 /*
- * Test rig of the checking layer, continued: slots of the aperture, and drivers that fill them wrong.
+ * Test rig of the checking layer, continued: slots of the aperture, and drivers that fill them
+ * wrong.
  *
  * Place      check, tests only.
  * Model      rig_map_of() and rig_unmap_of() are lawful operations as structures that a test may
- *            change. RIG_ANSWER_WITH() puts a function in the place of what a lawful driver does with
- *            slots; the ones here are wrong for lists of frames and of addresses alike.
+ *            change. RIG_ANSWER_WITH() puts a function in the place of what a lawful driver does
+ *            with slots; the ones here are wrong for lists of frames and of addresses alike.
  */
 #ifndef DRYDOCK_CHECK_TEST_RIG_APERTURE_H
 #define DRYDOCK_CHECK_TEST_RIG_APERTURE_H

@@ -1,10 +1,10 @@
 /*
- * Test rig of the checking layer, continued: clients' packets, preemption, and the GPU, which the rig
- * plays with check_gpu().
+ * Test rig of the checking layer, continued: clients' packets, preemption, and the GPU, which the
+ * rig plays with check_gpu().
  *
  * Place      check, tests only.
- * Model      rig_packet() is a lawful submission of the rig's context on node 1 as a structure that a
- *            test may change; rig_run() is what a lawful GPU and driver make of the last one.
+ * Model      rig_packet() is a lawful submission of the rig's context on node 1 as a structure that
+ *            a test may change; rig_run() is what a lawful GPU and driver make of the last one.
  */
 #ifndef DRYDOCK_CHECK_TEST_RIG_SUBMIT_H
 #define DRYDOCK_CHECK_TEST_RIG_SUBMIT_H

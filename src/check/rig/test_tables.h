@@ -1,10 +1,11 @@
 /*
- * Test rig of the checking layer, page tables: the operations that a lawful manager writes them with.
+ * Test rig of the checking layer, page tables: the operations that a lawful manager writes them
+ * with.
  *
  * Place      check, tests only; beside test_rig.h.
- * Model      Three levels of 512 entries. Each table of a process has a fixed address in a window of
- *            the paging process that follows from its level and the first address that it translates.
- *            rig_make_tables() makes, initialises and links the tables for RIG_VA.
+ * Model      Three levels of 512 entries. Each table of a process has a fixed address in a window
+ *            of the paging process that follows from its level and the first address that it
+ *            translates. rig_make_tables() makes, initialises and links the tables for RIG_VA.
  */
 #ifndef DRYDOCK_CHECK_TEST_TABLES_H
 #define DRYDOCK_CHECK_TEST_TABLES_H
@@ -79,7 +80,9 @@ static inline void rig_initialise_table(struct rig *rig, unsigned level, uint64_
     rig_update(rig, &update);
 }
 
-/* The entry of a table at a level for va leads to the table below, which is said to be at a page. */
+/*
+ * The entry of a table at a level for va leads to the table below, which is said to be at a page.
+ */
 static inline void rig_begin_link(struct rig *rig, struct rig_update *update, unsigned level,
                                   uint64_t va, uint64_t page)
 {

@@ -1,6 +1,6 @@
 /*
- * Rules: what is told of them to somebody who learns them. The areas are those of the catalogue; the
- * examples stand in rule_examples.inc.
+ * Rules: what is told of them to somebody who learns them. The areas are those of the catalogue;
+ * the examples stand in rule_examples.inc.
  */
 #include "check/rules/rules.h"
 

@@ -3,11 +3,11 @@
  *
  * Place      check. Used by everything that judges, counts or explains.
  * Model      One table, made at build time from data/ddi/contract.md: nothing in it is typed twice.
- *            Whoever judges counts each evaluation of a rule in a struct rule_counts, so that a rule
- *            that was never looked at shows. A rule that no run can see has a sentence in
+ *            Whoever judges counts each evaluation of a rule in a struct rule_counts, so that a
+ *            rule that was never looked at shows. A rule that no run can see has a sentence in
  *            src/check/rules/rule_reasons.inc, one that is taught by an example has it in
- *            src/check/rules/rule_examples.inc; a rule whose pair of tests (broken: this rule alone; kept:
- *            silence) exists is told from the tests' sources.
+ *            src/check/rules/rule_examples.inc; a rule whose pair of tests (broken: this rule
+ *            alone; kept: silence) exists is told from the tests' sources.
  * Errors     None.
  * Source     data/ddi/contract.md.
  */
@@ -46,8 +46,10 @@ struct rule {
 const struct rule *rule_get(enum rule_id id); /* not of RULE_NONE */
 enum rule_id rule_find(const char *id);       /* "PB-004", case ignored; RULE_NONE: there is none */
 const char *rule_side_name(enum rule_side side); /* "os", "driver" */
-/* A rule of the system's half for what it asks, and of the driver's for what its packets then do: memory that
-   does not hold what was asked for is the driver's fault. */
+/*
+ * A rule of the system's half for what it asks, and of the driver's for what its packets then do:
+ * memory that does not hold what was asked for is the driver's fault.
+ */
 bool rule_is_carried_out(enum rule_id id);
 const char *rule_basis_name(enum rule_basis basis);
 

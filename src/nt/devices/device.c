@@ -1,12 +1,13 @@
 /*
- * Devices and requests to them, as far as a display miniport needs them: that of the graphics kernel, through
- * which the WDK's static library registers a driver, those that a driver creates, the bus driver's, and
- * neighbours: devices of other drivers, which answer every request with what was sent.
+ * Devices and requests to them, as far as a display miniport needs them: that of the graphics
+ * kernel, through which the WDK's static library registers a driver, those that a driver creates,
+ * the bus driver's, and neighbours: devices of other drivers, which answer every request with what
+ * was sent.
  *
- * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an internal
- * device control request for the address of the function that registers, and calls that. The codes
- * are known from published drivers that register or filter the same way: 0x23003F for drivers of
- * Windows 7 and before, 0x230047 since Windows 8, 0x230043 for display-only drivers.
+ * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an
+ * internal device control request for the address of the function that registers, and calls that.
+ * The codes are known from published drivers that register or filter the same way: 0x23003F for
+ * drivers of Windows 7 and before, 0x230047 since Windows 8, 0x230043 for display-only drivers.
  */
 #include "nt/machine/boundary.h"
 #include "nt/exports.h"
@@ -354,7 +355,10 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
     return &request->irp;
 }
 
-/* What a bus driver answers of Plug and Play: configuration space. Other requests it leaves as they are. */
+/*
+ * What a bus driver answers of Plug and Play: configuration space. Other requests it leaves as they
+ * are.
+ */
 static NTSTATUS serve_bus(struct nt *nt, struct request *request)
 {
     const IO_STACK_LOCATION *location = &request->location;
@@ -394,7 +398,9 @@ static NTSTATUS give_registrar(struct nt *nt, struct request *request)
     return STATUS_SUCCESS;
 }
 
-/* What was sent comes back, as a buffered request does that nobody writes to, but for the answer. */
+/*
+ * What was sent comes back, as a buffered request does that nobody writes to, but for the answer.
+ */
 static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
 {
     const IO_STACK_LOCATION *location = &request->location;

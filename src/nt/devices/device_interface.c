@@ -1,6 +1,6 @@
 /*
- * Device interfaces: what a driver offers by the GUID of a class. Nobody opens them here; that their state
- * is right, and that none is left enabled, is watched.
+ * Device interfaces: what a driver offers by the GUID of a class. Nobody opens them here; that
+ * their state is right, and that none is left enabled, is watched.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"

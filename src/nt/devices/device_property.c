@@ -1,5 +1,6 @@
 /*
- * Properties of the device: what Plug and Play knows of the modelled board, and what the driver keeps with it.
+ * Properties of the device: what Plug and Play knows of the modelled board, and what the driver
+ * keeps with it.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -18,7 +19,7 @@ void nt_set_hardware_id(struct nt *nt, const char *id)
     nt->hardware_id = id;
 }
 
-/* ---- What the bus knows --------------------------------------------------------------------------- */
+/* ---- What the bus knows ---------------------------------------------------------------------- */
 
 #define TEXT_CHARACTERS 512u
 
@@ -179,7 +180,7 @@ NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
     return STATUS_SUCCESS;
 }
 
-/* ---- What the driver keeps ------------------------------------------------------------------------ */
+/* ---- What the driver keeps ------------------------------------------------------------------- */
 
 struct property {
     struct list link;

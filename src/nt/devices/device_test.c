@@ -122,7 +122,7 @@ static void drivers_have_devices_and_links(void **state)
     assert_non_null(nt_physical_device(kernel->nt)->DriverObject->MajorFunction[IRP_MJ_PNP]);
 }
 
-/* ---- Requests to a device of the driver's own ------------------------------------------------------- */
+/* ---- Requests to a device of the driver's own ------------------------------------------------ */
 
 #define DOUBLE_IT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_ANY_ACCESS)
 #define WAIT      CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_NEITHER, FILE_ANY_ACCESS)

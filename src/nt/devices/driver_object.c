@@ -1,9 +1,10 @@
 /*
  * Driver objects: that of the driver, and that of the bus driver whose device the driver sits on.
  *
- * DriverEntry finds the object as the I/O manager makes it: every request refused, no Unload. Registering with
- * the graphics kernel takes the driver over: its dispatch table, AddDevice and Unload are the graphics
- * kernel's from then on, whatever the driver has put there. What it puts there afterwards stands.
+ * DriverEntry finds the object as the I/O manager makes it: every request refused, no Unload.
+ * Registering with the graphics kernel takes the driver over: its dispatch table, AddDevice and
+ * Unload are the graphics kernel's from then on, whatever the driver has put there. What it puts
+ * there afterwards stands.
  */
 #include "nt/machine/boundary.h"
 #include "nt/exports.h"
@@ -16,7 +17,10 @@
 
 #define IO_TYPE_DRIVER 4
 
-/* What the I/O manager puts where a driver serves nothing, and the graphics kernel for devices not its own. */
+/*
+ * What the I/O manager puts where a driver serves nothing, and the graphics kernel for devices not
+ * its own.
+ */
 static NTSTATUS NTAPI refuse_request(PDEVICE_OBJECT device, PIRP irp)
 {
     irp->IoStatus.Status = STATUS_INVALID_DEVICE_REQUEST;

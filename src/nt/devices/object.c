@@ -58,7 +58,7 @@ void nt_object_dereference(struct nt *nt, struct nt_object *object)
     object->type->destroy(nt, object);
 }
 
-/* ---- Handles -------------------------------------------------------------------------------------- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 static struct nt_handle *slot_of(struct nt *nt, HANDLE handle)
 {
@@ -112,7 +112,7 @@ struct nt_object *nt_handle_find(struct nt *nt, HANDLE handle, const struct nt_o
     return slot->object;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 NTSTATUS NTAPI ZwClose(HANDLE Handle)
 {

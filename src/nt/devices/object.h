@@ -1,11 +1,11 @@
 /*
  * Object: what has references, and handles that stand for it.
  *
- * Place      nt, private. Threads, events with handles, keys of the registry: whoever makes one embeds
- *            a struct nt_object.
+ * Place      nt, private. Threads, events with handles, keys of the registry: whoever makes one
+ *            embeds a struct nt_object.
  * Model      An object lives until its last reference is given up. A handle is one; a pointer that
- *            ObReferenceObjectByHandle() gave is another. What drivers hold is the address of its body,
- *            which may be anything of the maker's, and the object is found by it.
+ *            ObReferenceObjectByHandle() gave is another. What drivers hold is the address of its
+ *            body, which may be anything of the maker's, and the object is found by it.
  * Ownership  The maker's memory; destroy() gives it back.
  * Errors     NTSTATUS as the services that they serve.
  */
@@ -45,7 +45,10 @@ void nt_object_dereference(struct nt *nt, struct nt_object *object);
 /* A handle, which holds a reference of its own. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS nt_handle_create(struct nt *nt, struct nt_object *object, HANDLE *out_handle);
 
-/* What the handle stands for, without a reference. NULL: nothing, or not an object of this type (NULL: any). */
+/*
+ * What the handle stands for, without a reference. NULL: nothing, or not an object of this type
+ * (NULL: any).
+ */
 struct nt_object *nt_handle_find(struct nt *nt, HANDLE handle, const struct nt_object_type *type);
 
 void nt_objects_init(struct nt *nt);

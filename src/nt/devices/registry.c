@@ -453,8 +453,8 @@ NTSTATUS NTAPI ZwDeleteValueKey(HANDLE Handle, PUNICODE_STRING Name)
 }
 
 /*
- * What a query gives: a head of fixed size, then up to two parts. A buffer without room for the head takes
- * nothing; one without room for the rest takes what fits.
+ * What a query gives: a head of fixed size, then up to two parts. A buffer without room for the
+ * head takes nothing; one without room for the rest takes what fits.
  */
 struct answer {
     UCHAR *out;

@@ -3,8 +3,8 @@
  *
  * Place      nt, private.
  * Model      A tree in memory, one for each run: it begins with the keys that every system has, the
- *            service of the driver and what the installation of a display device leaves, and it ends
- *            with the run. Names compare without case; a path goes from the root.
+ *            service of the driver and what the installation of a display device leaves, and it
+ *            ends with the run. Names compare without case; a path goes from the root.
  * Ownership  The kernel's, with all keys and values.
  * Errors     NTSTATUS as the services.
  */

@@ -77,8 +77,8 @@ static NTSTATUS store_string(UNICODE_STRING *to, const void *data, ULONG bytes)
 }
 
 /*
- * Other data: 4 bytes and less as they are. For more, the first LONG of the buffer says how much room there is;
- * negative: the data alone, else behind its size and type.
+ * Other data: 4 bytes and less as they are. For more, the first LONG of the buffer says how much
+ * room there is; negative: the data alone, else behind its size and type.
  */
 static NTSTATUS store_direct(void *to, ULONG type, const void *data, ULONG bytes)
 {

@@ -261,7 +261,7 @@ VOID NTAPI ExReleaseResourceAndLeaveCriticalRegion(PERESOURCE Resource)
     KeLeaveCriticalRegion();
 }
 
-/* ---- Rundown protection: 1 running down or over, 2 for each who is protected ------------------- */
+/* ---- Rundown protection: 1 running down or over, 2 for each who is protected ----------------- */
 
 #define RUNDOWN_ACTIVE 1u
 #define RUNDOWN_USER   2u

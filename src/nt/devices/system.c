@@ -1,6 +1,7 @@
 /*
- * The system around the driver: Windows 11 24H2, one processor, the system process, nobody who traces, and no
- * files. Trace providers register and write without effect, as they do while no session listens.
+ * The system around the driver: Windows 11 24H2, one processor, the system process, nobody who
+ * traces, and no files. Trace providers register and write without effect, as they do while no
+ * session listens.
  */
 #include "nt/machine/boundary.h"
 #include "nt/machine/exception.h"

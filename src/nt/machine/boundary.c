@@ -1,8 +1,9 @@
 /*
  * Boundary: two stacks for each thread, and the code that passes from one to the other.
  *
- * What is the same for all is one processor: the bench has one thread of the host, and what runs on it
- * is found without an argument, because the code below is reached from code that has none to give.
+ * What is the same for all is one processor: the bench has one thread of the host, and what runs on
+ * it is found without an argument, because the code below is reached from code that has none to
+ * give.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, REG_RIP */
 #include "nt/machine/boundary.h"
@@ -129,8 +130,8 @@ void boundary_report_lost(uint64_t number) __attribute__((visibility("hidden"), 
 __asm__(
     ".text\n"
     /*
-     * From a stack of the bench to the kernel stack. r10: the function of the image. What the image has
-     * to preserve is set to one value, which is there again when it returns.
+     * From a stack of the bench to the kernel stack. r10: the function of the image. What the image
+     * has to preserve is set to one value, which is there again when it returns.
      */
     ".hidden boundary_enter\n.globl boundary_enter\n.type boundary_enter, @function\n"
     "boundary_enter:\n"
@@ -199,7 +200,10 @@ __asm__(
     "  jmp 3b\n"
     ".size boundary_enter, . - boundary_enter\n"
 
-    /* From the kernel stack to the bench's, above what is in use there. r10: the function of the bench. */
+    /*
+     * From the kernel stack to the bench's, above what is in use there. r10: the function of the
+     * bench.
+     */
     ".hidden boundary_leave\n.globl boundary_leave\n.type boundary_leave, @function\n"
     "boundary_leave:\n"
     "  movq %rsp, %rax\n"
@@ -300,7 +304,7 @@ void boundary_report_lost(uint64_t number)
         alive->lost(alive->lost_context, (unsigned)number);
 }
 
-/* ---- Stacks --------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
 #define KERNEL_MAPPING (PAGE_BYTES + BOUNDARY_KERNEL_STACK + 2 * PAGE_BYTES)
 #define BENCH_MAPPING  (PAGE_BYTES + BENCH_STACK)
@@ -323,7 +327,10 @@ static uint64_t kernel_stack_end(const struct boundary_thread *thread)
     return (uint64_t)(uintptr_t)thread->kernel_stack + PAGE_BYTES + BOUNDARY_KERNEL_STACK;
 }
 
-/* Where the first call of the thread into the image finds the stack: a thread of the driver's has all of it. */
+/*
+ * Where the first call of the thread into the image finds the stack: a thread of the driver's has
+ * all of it.
+ */
 static uint64_t first_kernel_sp(const struct boundary_thread *thread)
 {
     bool calls_ddis = thread == &thread->boundary->first;
@@ -416,7 +423,7 @@ bool boundary_is_on_bench_stack(const struct boundary *boundary, uint64_t addres
                                : is_on_first_stack(boundary, address);
 }
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /* What the sanitizer has to know of a switch. */
 static void before_switch(struct boundary_thread *from, const struct boundary_thread *to)
@@ -473,7 +480,9 @@ struct boundary_thread *boundary_thread_create(struct boundary *boundary,
     thread->bench_bottom = thread->bench_stack + PAGE_BYTES;
     thread->bench_bytes = BENCH_STACK;
 #endif
-    /* What boundary_swap() takes from a stack: six registers, and where to. Aligned as in a call. */
+    /*
+     * What boundary_swap() takes from a stack: six registers, and where to. Aligned as in a call.
+     */
     top = (uint64_t *)(void *)(thread->bench_stack + BENCH_MAPPING - PAGE_BYTES);
     top[-1] = 0;
     top[-2] = (uint64_t)(uintptr_t)thread_main;
@@ -525,7 +534,7 @@ void boundary_switch(struct boundary_thread *to)
 }
 #endif
 
-/* ---- Who called ----------------------------------------------------------------------------------- */
+/* ---- Who called ------------------------------------------------------------------------------ */
 
 struct boundary_registers *boundary_caller(const struct boundary *boundary)
 {
@@ -594,7 +603,7 @@ void boundary_continue(struct boundary *boundary, const struct boundary_state *s
     boundary_load_all(state);
 }
 
-/* ---- Interrupts ----------------------------------------------------------------------------------- */
+/* ---- Interrupts ------------------------------------------------------------------------------ */
 
 static const int register_places[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                         REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
@@ -668,7 +677,10 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
 }
 #endif
 
-/* Behind a longjmp() from the stack of one thread to that of another, of which the sanitizer knows nothing. */
+/*
+ * Behind a longjmp() from the stack of one thread to that of another, of which the sanitizer knows
+ * nothing.
+ */
 static void after_jump(const struct boundary_thread *from, const struct boundary_thread *to)
 {
 #ifdef HAS_FIBERS
@@ -694,7 +706,7 @@ void boundary_abandon(struct boundary *boundary)
     boundary_processor = (struct processor){.kernel_sp = first_kernel_sp(&boundary->first)};
 }
 
-/* ---- Thunks --------------------------------------------------------------------------------------- */
+/* ---- Thunks ---------------------------------------------------------------------------------- */
 
 static struct slot *find_slot(const struct boundary *boundary, const void *function, uint32_t kind)
 {
@@ -777,7 +789,9 @@ static uint8_t *put_move(uint8_t *at, const char opcode[2], const void *value)
     return at + 10;
 }
 
-/* mov r10, function; mov r11, common; jmp r11; and of a closure, before the jump, mov rcx, context. */
+/*
+ * mov r10, function; mov r11, common; jmp r11; and of a closure, before the jump, mov rcx, context.
+ */
 static void *make_thunk(struct boundary *boundary, enum kind kind, const void *function,
                         const void *context)
 {
@@ -854,7 +868,7 @@ const void *boundary_target(const struct boundary *boundary, const void *thunk)
     return NULL;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 struct boundary *boundary_create(const struct base_services *services,
                                  void (*lost)(void *context, unsigned number), void *context)

@@ -3,24 +3,26 @@
  *
  * Place      nt. The host of an image makes its imports, its callbacks and the functions that it
  *            registers pass here; drivers that are linked in call the services directly.
- * Model      A thread of the driver has two stacks. On the kernel stack, which has the size of a real
- *            one and pages around it that nobody may touch, runs what is in the image; on the bench's
- *            stack all else. Of the thread that calls the driver's DDIs the kernel's own frames have
- *            taken BOUNDARY_KERNEL_FRAMES before the first of the driver. So a driver that needs too much stack is found out, and the bench never
- *            runs on what it left. Both grow and shrink together, like one:
+ * Model      A thread of the driver has two stacks. On the kernel stack, which has the size of a
+ *            real one and pages around it that nobody may touch, runs what is in the image; on the
+ *            bench's stack all else. Of the thread that calls the driver's DDIs the kernel's own
+ *            frames have taken BOUNDARY_KERNEL_FRAMES before the first of the driver. So a driver
+ *            that needs too much stack is found out, and the bench never runs on what it left. Both
+ *            grow and shrink together, like one:
  *
  *                bench: calls DxgkDdiX --entry--> driver: calls KeSetEvent --service--> bench: ...
  *
  *            boundary_entry() makes, of a function of the image, one that the bench may call;
  *            boundary_service(), of a function of the bench, one that the image may call. Both ends
- *            use the driver's calling convention. Up to BOUNDARY_ARGUMENTS arguments of 8 bytes pass.
+ *            use the driver's calling convention. Up to BOUNDARY_ARGUMENTS arguments of 8 bytes
+ *            pass.
  *
  *            A service can ask who called it: the registers that a function preserves, and where it
  *            returns to. That is where an exception that the service raises begins.
  *
  *            A driver that returns with other preserved registers than it was called with would
- *            break its caller in ways that nobody understands later: the boundary reports it, gives the
- *            caller its registers, and goes on.
+ *            break its caller in ways that nobody understands later: the boundary reports it, gives
+ *            the caller its registers, and goes on.
  * Ownership  The boundary owns what it makes; the functions behind outlive it.
  * Errors     NULL: no memory, or a host that is not x86-64.
  * Units      Bytes.
@@ -47,8 +49,8 @@
 struct boundary;
 
 /*
- * One at a time in a process. lost, which may be NULL, is called when the image has not preserved the
- * register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15, 16 MXCSR).
+ * One at a time in a process. lost, which may be NULL, is called when the image has not preserved
+ * the register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15, 16 MXCSR).
  */
 struct boundary *boundary_create(const struct base_services *services,
                                  void (*lost)(void *context, unsigned number), void *context);
@@ -65,12 +67,15 @@ void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void
 /* What boundary_entry() or boundary_service() made it of; NULL: neither did. */
 const void *boundary_target(const struct boundary *boundary, const void *thunk);
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /* A pair of stacks. The one that every boundary begins with uses the bench's own stack. */
 struct boundary_thread;
 
-/* It will run function(argument) on a stack of the bench when it is switched to; function never returns. */
+/*
+ * It will run function(argument) on a stack of the bench when it is switched to; function never
+ * returns.
+ */
 struct boundary_thread *boundary_thread_create(struct boundary *boundary,
                                                void (*function)(void *argument), void *argument);
 
@@ -79,10 +84,12 @@ void boundary_thread_destroy(struct boundary_thread *thread);
 
 struct boundary_thread *boundary_current_thread(const struct boundary *boundary);
 
-/* From a stack of the bench: goes on where the other one was. Returns when somebody switches back. */
+/*
+ * From a stack of the bench: goes on where the other one was. Returns when somebody switches back.
+ */
 void boundary_switch(struct boundary_thread *to);
 
-/* ---- Who called ----------------------------------------------------------------------------------- */
+/* ---- Who called ------------------------------------------------------------------------------ */
 
 /* What a call preserves, in the order of the registers' numbers. */
 struct boundary_registers {
@@ -111,7 +118,10 @@ static inline struct boundary_registers boundary_preserved(const uint64_t genera
     return registers;
 }
 
-/* In a service: the caller in the image, of the innermost call; NULL: none, the bench runs on its own. */
+/*
+ * In a service: the caller in the image, of the innermost call; NULL: none, the bench runs on its
+ * own.
+ */
 struct boundary_registers *boundary_caller(const struct boundary *boundary);
 
 /* One call out of the image that is under way, on the bench's stack. */
@@ -131,20 +141,26 @@ uint64_t boundary_argument(const struct boundary_call *call, unsigned index);
 /* The last one of the running thread; NULL: none. */
 struct boundary_call *boundary_innermost_call(const struct boundary *boundary);
 
-/* The innermost call has been abandoned for good: the one around it is the innermost. Not the last one. */
+/*
+ * The innermost call has been abandoned for good: the one around it is the innermost. Not the last
+ * one.
+ */
 void boundary_drop_call(struct boundary *boundary);
 
 /* Whether a function of the image that returns to this address returns to the bench. */
 bool boundary_is_return(uint64_t address);
 
 /*
- * In a service or where the innermost call has been abandoned: gives the calls up to the one with this
- * kernel stack pointer up, and goes on in the image with these registers and rax. Does not return.
+ * In a service or where the innermost call has been abandoned: gives the calls up to the one with
+ * this kernel stack pointer up, and goes on in the image with these registers and rax. Does not
+ * return.
  */
 void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
                      uint64_t rax) __attribute__((noreturn));
 
-/* All registers that a program has, the general ones by their numbers: rax, rcx, rdx, rbx, rsp... */
+/*
+ * All registers that a program has, the general ones by their numbers: rax, rcx, rdx, rbx, rsp...
+ */
 struct boundary_state {
     uint64_t general[16];
     uint64_t rip, flags;
@@ -157,32 +173,39 @@ void boundary_continue(struct boundary *boundary, const struct boundary_state *s
     __attribute__((noreturn));
 
 /*
- * Behind a longjmp() of the bench out of the driver: the first thread runs, on the bench's own stack,
- * and no call is under way.
+ * Behind a longjmp() of the bench out of the driver: the first thread runs, on the bench's own
+ * stack, and no call is under way.
  */
 void boundary_abandon(struct boundary *boundary);
 
-/* ---- For signal handlers -------------------------------------------------------------------------- */
+/* ---- For signal handlers --------------------------------------------------------------------- */
 
 /* Whether the address is on a kernel stack of the running thread, or on the pages around it. */
 bool boundary_is_on_stack(const struct boundary *boundary, uint64_t address);
 bool boundary_is_beyond_stack(const struct boundary *boundary, uint64_t address);
 
-/* Whether the bench can run with its stack pointer there: on the stack of a thread, or of signal handlers. */
+/*
+ * Whether the bench can run with its stack pointer there: on the stack of a thread, or of signal
+ * handlers.
+ */
 bool boundary_is_on_bench_stack(const struct boundary *boundary, uint64_t address);
 
 void boundary_state_of_signal(const void *signal, struct boundary_state *out);
 
 /*
- * When the signal's handler returns, goes on with function(call, data) on the bench's stack, as if the
- * image had called it where it was interrupted; the registers there are the caller's. data is copied to
- * that stack. The function never returns: it ends in boundary_continue(), boundary_resume() or outside.
+ * When the signal's handler returns, goes on with function(call, data) on the bench's stack, as if
+ * the image had called it where it was interrupted; the registers there are the caller's. data is
+ * copied to that stack. The function never returns: it ends in boundary_continue(),
+ * boundary_resume() or outside.
  */
 void boundary_interrupt(struct boundary *boundary, void *signal,
                         void (*function)(struct boundary_call *call, const void *data),
                         const void *data, size_t bytes);
 
-/* How deep kernel stacks have been, over all threads, with the kernel's own frames; by what was written to. */
+/*
+ * How deep kernel stacks have been, over all threads, with the kernel's own frames; by what was
+ * written to.
+ */
 size_t boundary_deepest_stack(const struct boundary *boundary);
 
 #endif

@@ -35,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 typedef uint64_t NTAPI sum_function(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                                     uint64_t f, uint64_t g, uint64_t h, uint64_t i, uint64_t j,
@@ -175,7 +175,7 @@ static void a_register_that_is_lost_is_told_and_given_back(void **state)
     assert_int_equal(mprotect(code, sizeof code, 1 | 2), 0);
 }
 
-/* ---- Going on elsewhere --------------------------------------------------------------------------- */
+/* ---- Going on elsewhere ---------------------------------------------------------------------- */
 
 typedef uint64_t NTAPI raise_function(uint64_t value);
 
@@ -227,7 +227,7 @@ static void what_is_abandoned_is_forgotten(void **state)
                     BOUNDARY_KERNEL_FRAMES + 4096);
 }
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static struct boundary_thread *main_thread, *workers[3];
 static char order[64];

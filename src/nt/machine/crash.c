@@ -14,7 +14,7 @@
 #define MOST_LINES  24u
 #define STATE_BYTES 4096u
 
-/* ---- Text ----------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 struct text {
     char *at;
@@ -80,7 +80,7 @@ const char *exception_name_status(NTSTATUS status)
     return "exception";
 }
 
-/* ---- Frames --------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 /* A recursion is told once. */
 static void add_repeats(struct text *text, unsigned *repeats)
@@ -175,7 +175,7 @@ static void add_registers(struct text *text, const struct boundary_state *state)
     add(text, "\n  rip=%" PRIx64 " flags=%" PRIx64, state->rip, state->flags);
 }
 
-/* ---- The end -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t bug_check,
                      const uint64_t parameters[4], const char *what)

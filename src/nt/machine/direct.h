@@ -2,9 +2,10 @@
  * Direct: what an image calls so often that it does not pass the boundary: memcpy and its like.
  *
  * Place      nt. Exported by runtime.c; known to exceptions.
- * Model      They run on the image's stack, are leaf functions, and touch memory only. So an address that
- *            a driver should not have passed faults in them as if they were a part of the image. What they
- *            do to registers is fixed: rsi is in r10, rdi in r11, and nothing is pushed.
+ * Model      They run on the image's stack, are leaf functions, and touch memory only. So an
+ *            address that a driver should not have passed faults in them as if they were a part of
+ *            the image. What they do to registers is fixed: rsi is in r10, rdi in r11, and nothing
+ *            is pushed.
  */
 #ifndef DRYDOCK_NT_DIRECT_H
 #define DRYDOCK_NT_DIRECT_H
@@ -15,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * Whether the address is in __chkstk, where it touches the stack: it has a convention of its own, and has
- * pushed two registers there.
+ * Whether the address is in __chkstk, where it touches the stack: it has a convention of its own,
+ * and has pushed two registers there.
  */
 bool direct_is_probe(uint64_t address);
 #define DIRECT_PROBE_PUSHED 16
@@ -27,7 +28,10 @@ void *NTAPI direct_move(void *destination, const void *source, SIZE_T bytes);
 void *NTAPI direct_set(void *destination, int fill, SIZE_T bytes);
 int NTAPI direct_compare(const void *first, const void *second, SIZE_T bytes);
 
-/* Writes to every page what is there. Services may call it: faults are those of who called the service. */
+/*
+ * Writes to every page what is there. Services may call it: faults are those of who called the
+ * service.
+ */
 void NTAPI direct_touch(volatile void *memory, SIZE_T bytes);
 
 /* Where the others lie. */

@@ -1,9 +1,9 @@
 /*
  * Walking the frames of an image, asking its handlers, unwinding.
  *
- * Everything here runs on the bench's stack, as a service of the image. The frames of the image stay where
- * they are on the kernel stack meanwhile, and the handlers run below them, until boundary_resume() goes on
- * in one of them and gives up what is below.
+ * Everything here runs on the bench's stack, as a service of the image. The frames of the image
+ * stay where they are on the kernel stack meanwhile, and the handlers run below them, until
+ * boundary_resume() goes on in one of them and gives up what is below.
  */
 #include "nt/machine/direct.h"
 #include "nt/machine/exception_internal.h"
@@ -20,7 +20,7 @@ typedef EXCEPTION_DISPOSITION NTAPI handler_function(EXCEPTION_RECORD *record, v
                                                      CONTEXT *context,
                                                      DISPATCHER_CONTEXT *dispatcher);
 
-/* ---- Contexts ------------------------------------------------------------------------------------- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
 void exception_context_of_state(const struct boundary_state *state, struct image_context *out)
 {
@@ -96,7 +96,7 @@ void exception_state_of_context(const CONTEXT *from, struct boundary_state *out)
     out->mxcsr = from->MxCsr & 0xffff;
 }
 
-/* ---- Frames --------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 static bool read_stack(void *context, uint64_t address, void *out, size_t size)
 {
@@ -192,7 +192,7 @@ static struct exception_walk begin_walk(const struct nt *nt, struct boundary_cal
     return (struct exception_walk){.nt = nt, .call = call, .context = *context};
 }
 
-/* ---- Handlers ------------------------------------------------------------------------------------- */
+/* ---- Handlers -------------------------------------------------------------------------------- */
 
 static void fill_dispatcher(const struct nt *nt, const struct exception_frame *frame,
                             CONTEXT *context, DISPATCHER_CONTEXT *out)
@@ -237,7 +237,7 @@ crash_of_handling(struct nt *nt, const struct image_context *at, NTSTATUS status
     exception_crash_unhandled(nt, &state, &record);
 }
 
-/* ---- The search ----------------------------------------------------------------------------------- */
+/* ---- The search ------------------------------------------------------------------------------ */
 
 /* Whether the exception's context is to be gone on with; false: nobody handles it. */
 static bool ask_handlers(struct nt *nt, struct boundary_call *call, EXCEPTION_RECORD *record,
@@ -326,7 +326,7 @@ void exception_raise_status(struct nt *nt, NTSTATUS status)
     exception_raise(nt, &record);
 }
 
-/* ---- Unwinding ------------------------------------------------------------------------------------ */
+/* ---- Unwinding ------------------------------------------------------------------------------- */
 
 VOID NTAPI RtlUnwindEx(PVOID TargetFrame, PVOID TargetIp, PEXCEPTION_RECORD ExceptionRecord,
                        PVOID ReturnValue, PCONTEXT ContextRecord,

@@ -1,20 +1,22 @@
 /*
  * Exceptions: raised by services and by the processor, handled by the tables of the driver's image.
  *
- * Place      nt. Over image/unwind.h (frames and handlers) and boundary.h (stacks). Services raise with
- *            exception_raise(); trap.c gives the faults. What a driver calls is in wdm/exception.h.
- * Model      An exception begins where the image called a service, or at the instruction that faulted.
- *            From there on, frame by frame, the handlers of the image are asked:
+ * Place      nt. Over image/unwind.h (frames and handlers) and boundary.h (stacks). Services raise
+ *            with exception_raise(); trap.c gives the faults. What a driver calls is in
+ *            wdm/exception.h.
+ * Model      An exception begins where the image called a service, or at the instruction that
+ *            faulted. From there on, frame by frame, the handlers of the image are asked:
  *
- *                image: Foo -> Bar -> ExRaiseStatus --service--> bench: Bar's handler? Foo's handler?
+ *                image: Foo -> Bar -> ExRaiseStatus --service--> bench: Bar's handler? Foo's
+ *                handler?
  *                                                                   |          |
  *                image:                                  handler <--entry--    ...
  *
- *            A handler is the image's; that of C calls __C_specific_handler, which is ours, asks the
- *            filters of __except, and unwinds with RtlUnwindEx, which runs every __finally up to the
- *            frame that handles and goes on there. An exception in a filter or in a __finally is
- *            looked for further out, behind what was asking. It does not pass a service that called
- *            the image back (a DPC, a comparison): there it is unhandled.
+ *            A handler is the image's; that of C calls __C_specific_handler, which is ours, asks
+ *            the filters of __except, and unwinds with RtlUnwindEx, which runs every __finally up
+ *            to the frame that handles and goes on there. An exception in a filter or in a
+ *            __finally is looked for further out, behind what was asking. It does not pass a
+ *            service that called the image back (a DPC, a comparison): there it is unhandled.
  *
  *            Faults become what Windows makes of them:
  *
@@ -28,22 +30,24 @@
  *                divide error, invalid opcode, int3, ...     their exceptions
  *
  *            A service that faults where an argument of the image led it faults for the image
- *            (service_fault.h): the same, but from DISPATCH_LEVEL on bug check 0xA, which also services
- *            make that raise the level themselves (KeSetEvent). Its exceptions begin where the image
- *            called it, and name the argument. In a callback of the graphics kernel (DxgkCb...) the
- *            handlers of the image are not asked.
+ *            (service_fault.h): the same, but from DISPATCH_LEVEL on bug check 0xA, which also
+ *            services make that raise the level themselves (KeSetEvent). Its exceptions begin where
+ *            the image called it, and name the argument. In a callback of the graphics kernel
+ *            (DxgkCb...) the handlers of the image are not asked.
  *
- *            Of any other fault in the bench's own code while it serves the image nothing is made: it
- *            stays the crash that it is, and the service and where the image was go to standard error.
+ *            Of any other fault in the bench's own code while it serves the image nothing is made:
+ *            it stays the crash that it is, and the service and where the image was go to standard
+ *            error.
  *
  *            What nobody handles is bug check 0x1E, in a thread of the driver 0x7E, and goes to
  *            nt_host.crash with the registers and the frames of the image.
  * Limits     Linked-in drivers have no tables: every exception of theirs is unhandled. A debugger's
- *            second chance, vectored handlers and x87 state: there are none. An integer division whose
- *            quotient is too large is STATUS_INTEGER_DIVIDE_BY_ZERO too: Linux does not tell them apart.
+ *            second chance, vectored handlers and x87 state: there are none. An integer division
+ *            whose quotient is too large is STATUS_INTEGER_DIVIDE_BY_ZERO too: Linux does not tell
+ *            them apart.
  * Errors     None: what cannot go on is a crash.
- * Source     Documentation of x64 exception handling, of the functions, and of bug checks 0xA, 0x1E, 0x50,
- *            0x7E, 0x7F, 0xBE, 0xD1 and 0xFC.
+ * Source     Documentation of x64 exception handling, of the functions, and of bug checks 0xA,
+ *            0x1E, 0x50, 0x7E, 0x7F, 0xBE, 0xD1 and 0xFC.
  */
 #ifndef DRYDOCK_NT_EXCEPTION_H
 #define DRYDOCK_NT_EXCEPTION_H
@@ -53,16 +57,16 @@
 #include <wdm.h>
 
 /*
- * Raises the exception where the image called the innermost service. Returns never: what handles it is
- * gone on with in the image, and so is the caller when a filter says EXCEPTION_CONTINUE_EXECUTION.
- * ExceptionAddress is filled in when it is NULL.
+ * Raises the exception where the image called the innermost service. Returns never: what handles it
+ * is gone on with in the image, and so is the caller when a filter says
+ * EXCEPTION_CONTINUE_EXECUTION. ExceptionAddress is filled in when it is NULL.
  */
 void exception_raise(struct nt *nt, EXCEPTION_RECORD *record) __attribute__((noreturn));
 void exception_raise_status(struct nt *nt, NTSTATUS status) __attribute__((noreturn));
 
 /*
- * In a signal handler: whether the fault is the image's; then it is dispatched when the handler returns.
- * info is a siginfo_t.
+ * In a signal handler: whether the fault is the image's; then it is dispatched when the handler
+ * returns. info is a siginfo_t.
  */
 bool exception_take_fault(struct nt *nt, int signal, const void *info, void *context);
 
@@ -70,8 +74,9 @@ bool exception_take_fault(struct nt *nt, int signal, const void *info, void *con
 void exception_take_fast_fail(struct nt *nt, void *context);
 
 /*
- * Where the image is, a line for each of its frames: from a signal's context, or, with NULL, from where it
- * called the innermost service. "" when it runs nothing. The length. Fit for signal handlers.
+ * Where the image is, a line for each of its frames: from a signal's context, or, with NULL, from
+ * where it called the innermost service. "" when it runs nothing. The length. Fit for signal
+ * handlers.
  */
 size_t exception_backtrace(const struct nt *nt, const void *signal_context, char *text,
                            size_t size);

@@ -1,9 +1,9 @@
 /*
  * What the files of exceptions share.
  *
- * Place      nt, private: exception.c walks, dispatches and unwinds; exception_scope.c handles for the
- *            compiler of C; exception_services.c has what drivers import; fault.c makes exceptions of
- *            signals; crash.c ends what nobody handled.
+ * Place      nt, private: exception.c walks, dispatches and unwinds; exception_scope.c handles for
+ *            the compiler of C; exception_services.c has what drivers import; fault.c makes
+ *            exceptions of signals; crash.c ends what nobody handled.
  */
 #ifndef DRYDOCK_NT_EXCEPTION_INTERNAL_H
 #define DRYDOCK_NT_EXCEPTION_INTERNAL_H
@@ -14,8 +14,8 @@
 #include "nt/nt_internal.h"
 
 /*
- * The note of a call that works on an exception: where the search goes on when an exception in what it
- * called in the image is not handled there.
+ * The note of a call that works on an exception: where the search goes on when an exception in what
+ * it called in the image is not handled there.
  */
 struct exception_note {
     struct image_context at;    /* the next frame */
@@ -67,7 +67,9 @@ void exception_raise_at(struct nt *nt, struct boundary_call *call, EXCEPTION_REC
 /* Whether the address is in a function that faults like one of the image's. */
 bool exception_is_direct(uint64_t address);
 
-/* Ends it. state, which may be NULL, is where the image was; "what" is a sentence without an end. */
+/*
+ * Ends it. state, which may be NULL, is where the image was; "what" is a sentence without an end.
+ */
 void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t bug_check,
                      const uint64_t parameters[4], const char *what) __attribute__((noreturn));
 void exception_crash_unhandled(struct nt *nt, const struct boundary_state *state,

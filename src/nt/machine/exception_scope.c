@@ -1,8 +1,8 @@
 /*
  * The handler of C: one for every function with __try, that reads the function's scopes.
  *
- * A scope is a range of instructions. Inner ones stand before outer ones. One with a jump target is an
- * __except: its filter says whether to go on there. One without is a __finally.
+ * A scope is a range of instructions. Inner ones stand before outer ones. One with a jump target is
+ * an __except: its filter says whether to go on there. One without is a __finally.
  */
 #include "nt/machine/exception_internal.h"
 
@@ -47,7 +47,10 @@ static bool covers(const struct scopes *scopes, ULONG index, uint64_t address)
            rva < scopes->table->ScopeRecord[index].EndAddress;
 }
 
-/* Whether the address is in a piece of the scope: one scope can have several, with the same handler. */
+/*
+ * Whether the address is in a piece of the scope: one scope can have several, with the same
+ * handler.
+ */
 static bool is_within(const struct scopes *scopes, ULONG index, uint64_t address)
 {
     for (ULONG i = index; i < scopes->count; i++) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- Raising -------------------------------------------------------------------------------------- */
+/* ---- Raising --------------------------------------------------------------------------------- */
 
 VOID NTAPI ExRaiseStatus(NTSTATUS Status)
 {
@@ -40,8 +40,8 @@ VOID NTAPI RtlRaiseException(PEXCEPTION_RECORD ExceptionRecord)
 }
 
 /*
- * Memory of the bench lies where addresses of users do; so a range is refused that would not be a user's on
- * Windows, and not one that is the kernel's here.
+ * Memory of the bench lies where addresses of users do; so a range is refused that would not be a
+ * user's on Windows, and not one that is the kernel's here.
  */
 #define USER_PROBE_ADDRESS UINT64_C(0x7fffffff0000)
 
@@ -74,7 +74,7 @@ VOID NTAPI ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULONG Alignment)
 #endif
 }
 
-/* ---- Unwinding ------------------------------------------------------------------------------------ */
+/* ---- Unwinding ------------------------------------------------------------------------------- */
 
 VOID NTAPI RtlUnwind(PVOID TargetFrame, PVOID TargetIp, PEXCEPTION_RECORD ExceptionRecord,
                      PVOID ReturnValue)
@@ -161,7 +161,9 @@ USHORT NTAPI RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture,
     return (USHORT)count;
 }
 
-/* rcx: where the caller's registers go, aligned to 16 as a CONTEXT is. On the caller's own stack. */
+/*
+ * rcx: where the caller's registers go, aligned to 16 as a CONTEXT is. On the caller's own stack.
+ */
 #if defined(__x86_64__)
 void nt_capture_context(void) __attribute__((visibility("hidden")));
 _Static_assert(offsetof(CONTEXT, Rax) == 0x78 && offsetof(CONTEXT, FltSave) == 0x100 &&
@@ -189,11 +191,14 @@ __asm__(
 /* clang-format on */
 #endif
 
-/* ---- C++ ------------------------------------------------------------------------------------------ */
+/* ---- C++ ------------------------------------------------------------------------------------- */
 
 #define CPP_EXCEPTION ((NTSTATUS)0xE06D7363)
 
-/* What the compiler makes of throw and catch: no kernel has it, and a driver that needs it was built wrong. */
+/*
+ * What the compiler makes of throw and catch: no kernel has it, and a driver that needs it was
+ * built wrong.
+ */
 static VOID NTAPI refuse_cplusplus(VOID)
 {
     struct nt *nt = nt_current();

@@ -39,7 +39,7 @@ static char sys_path[64], other_path[64];
 
 typedef NTSTATUS NTAPI entry_function(uint64_t number, uint64_t argument);
 
-/* ---- The driver ----------------------------------------------------------------------------------- */
+/* ---- The driver ------------------------------------------------------------------------------ */
 
 static bool has(const char *tool)
 {
@@ -84,7 +84,7 @@ static void read_file(const char *path, size_t *out_size)
     fclose(file);
 }
 
-/* ---- The kernel ----------------------------------------------------------------------------------- */
+/* ---- The kernel ------------------------------------------------------------------------------ */
 
 static void on_log(void *context, uint32_t component, uint32_t level, const char *text)
 {
@@ -228,7 +228,7 @@ static void assert_crashes(uint64_t number, uint64_t argument, uint32_t code, co
                  fixture.crash.bug_check, code, function, fixture.what, fixture.state);
 }
 
-/* ---- Software ------------------------------------------------------------------------------------- */
+/* ---- Software -------------------------------------------------------------------------------- */
 
 static void software_exceptions_are_handled_where_filters_say(void **state)
 {
@@ -275,7 +275,7 @@ static void filters_can_go_on_where_it_was(void **state)
     end(state);
 }
 
-/* ---- Faults --------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static void faults_are_exceptions(void **state)
 {
@@ -306,7 +306,7 @@ static void probes_raise_as_documented(void **state)
     end(state);
 }
 
-/* ---- Nobody handles ------------------------------------------------------------------------------- */
+/* ---- Nobody handles -------------------------------------------------------------------------- */
 
 static void what_nobody_handles_is_a_bug_check(void **state)
 {
@@ -360,7 +360,7 @@ static void an_exception_does_not_pass_who_called_back(void **state)
 
 static void threads_have_a_bug_check_of_their_own(void **state);
 
-/* ---- Services that are led astray ----------------------------------------------------------------- */
+/* ---- Services that are led astray ------------------------------------------------------------ */
 
 static void faults_of_services_are_exceptions_where_they_were_called(void **state)
 {
@@ -411,7 +411,7 @@ static void services_that_are_led_astray_name_the_argument(void **state)
     end(state);
 }
 
-/* ---- By hand, and the processor ------------------------------------------------------------------- */
+/* ---- By hand, and the processor -------------------------------------------------------------- */
 
 static void drivers_unwind_and_restore(void **state)
 {
@@ -470,7 +470,7 @@ static void modes_of_the_processor_end_with_the_call(void **state)
     end(state);
 }
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static struct boundary_thread *first;
 static uint64_t thread_number;
@@ -508,7 +508,7 @@ static void threads_have_a_bug_check_of_their_own(void **state)
     end(state);
 }
 
-/* ---- Guards of compilers -------------------------------------------------------------------------- */
+/* ---- Guards of compilers --------------------------------------------------------------------- */
 
 static uint64_t sum_of_bytes(uint64_t first, unsigned count)
 {

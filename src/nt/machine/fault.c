@@ -1,8 +1,8 @@
 /*
  * Faults: what the processor refuses to an image becomes an exception or a bug check.
  *
- * The signal's handler only looks whose fault it is, and notes it. What is made of it happens when the
- * handler has returned, on the bench's stack, like a service that the image called.
+ * The signal's handler only looks whose fault it is, and notes it. What is made of it happens when
+ * the handler has returned, on the bench's stack, like a service that the image called.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/machine/exception_internal.h"
@@ -47,7 +47,7 @@ static const char *verb_of(enum access access)
     return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes to" : "executes";
 }
 
-/* ---- Bug checks ----------------------------------------------------------------------------------- */
+/* ---- Bug checks ------------------------------------------------------------------------------ */
 
 /* "the driver reads 0x10": with what the address has to do with, and what it is. */
 static size_t describe_access(const struct fault *fault, const char *what, char *text, size_t size)
@@ -141,7 +141,7 @@ static void stop_if_fatal(const struct fault *fault)
              ", which nobody may touch");
 }
 
-/* ---- Exceptions ----------------------------------------------------------------------------------- */
+/* ---- Exceptions ------------------------------------------------------------------------------ */
 
 static void fill_page_fault(const struct fault *fault, EXCEPTION_RECORD *record)
 {
@@ -238,8 +238,8 @@ static void go_to_caller(struct fault *fault, const struct boundary_call *call)
 }
 
 /*
- * Handlers are not asked about faults in the graphics kernel's functions: what the bench keeps of a call
- * that is under way there is half done.
+ * Handlers are not asked about faults in the graphics kernel's functions: what the bench keeps of a
+ * call that is under way there is half done.
  */
 static void __attribute__((noreturn))
 raise_in_service(struct fault *fault, struct boundary_call *call, EXCEPTION_RECORD *record)
@@ -289,9 +289,11 @@ static void on_fault(struct boundary_call *call, const void *data)
     exception_dispatch(fault.nt, call, &record, &fault.state);
 }
 
-/* ---- Signals -------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
-/* The bench fails while it serves the image: whoever reads of it wants to know where the image was. */
+/*
+ * The bench fails while it serves the image: whoever reads of it wants to know where the image was.
+ */
 static void tell_caller(const struct fault *fault)
 {
     static char text[2600];
@@ -368,7 +370,7 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     return true;
 }
 
-/* ---- Fast fail ------------------------------------------------------------------------------------ */
+/* ---- Fast fail ------------------------------------------------------------------------------- */
 
 static const char *fast_fail_name(uint64_t code)
 {

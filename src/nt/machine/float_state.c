@@ -1,6 +1,6 @@
 /*
- * The processor's state of floating point. Nothing of the driver's runs between two of its instructions that
- * would have to be saved from; that the two calls belong together is watched.
+ * The processor's state of floating point. Nothing of the driver's runs between two of its
+ * instructions that would have to be saved from; that the two calls belong together is watched.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"

@@ -18,7 +18,7 @@
 #define NEAR_BYTES      (4 * KiB)  /* and behind a pointer in what it points to */
 #define WORDS_LOOKED_AT 64
 
-/* ---- Names ---------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *parameters;
@@ -57,8 +57,8 @@ static const char *name_of(const struct nt *nt, const void *function, bool *out_
 }
 
 /*
- * Services that look at their object with the dispatcher's lock held or interrupts off: there no exception
- * comes of a bad pointer, whatever the level of the caller.
+ * Services that look at their object with the dispatcher's lock held or interrupts off: there no
+ * exception comes of a bad pointer, whatever the level of the caller.
  */
 static KIRQL irql_of(const char *name)
 {
@@ -74,7 +74,7 @@ static KIRQL irql_of(const char *name)
     return PASSIVE_LEVEL;
 }
 
-/* ---- Arguments ------------------------------------------------------------------------------------ */
+/* ---- Arguments ------------------------------------------------------------------------------- */
 
 struct parameter {
     char name[48];
@@ -135,7 +135,10 @@ static bool says_how_much(const struct parameter *parameter)
     return false;
 }
 
-/* How much one of the other arguments may have asked for. What has to do with the pool is the driver's. */
+/*
+ * How much one of the other arguments may have asked for. What has to do with the pool is the
+ * driver's.
+ */
 static uint64_t reach_of(const struct nt *nt, const struct parameter *parameters, unsigned count,
                          uint64_t address)
 {

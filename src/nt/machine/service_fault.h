@@ -2,16 +2,19 @@
  * Service fault: a service of the bench reads or writes where an argument of the image led it.
  *
  * Place      nt, private to the files of exceptions. fault.c asks in a signal's handler.
- * Model      A service looks at no pointer before it uses it, as on Windows: there the fault in the middle
- *            of the kernel is the driver's, and so it is here when one of the arguments explains it:
+ * Model      A service looks at no pointer before it uses it, as on Windows: there the fault in the
+ *            middle of the kernel is the driver's, and so it is here when one of the arguments
+ *            explains it:
  *
- *                it is the address, or lies before it by less than 64 KiB or another argument's number
- *                what it points to has, in its first 512 bytes, a pointer that does
+ *                it is the address, or lies before it by less than 64 KiB or another argument's
+ *                number what it points to has, in its first 512 bytes, a pointer that does
  *
- *            A fault that no argument explains may be a mistake of the bench's, or what a driver that
- *            wrote over memory of the bench's has left: it stays the crash that it is, and says where.
- *            Names of parameters are those of include/wdk (scripts/service-parameters.awk).
- * Errors     None. Fit for signal handlers: memory is looked at by a system call, which cannot fault.
+ *            A fault that no argument explains may be a mistake of the bench's, or what a driver
+ *            that wrote over memory of the bench's has left: it stays the crash that it is, and
+ *            says where. Names of parameters are those of include/wdk
+ *            (scripts/service-parameters.awk).
+ * Errors     None. Fit for signal handlers: memory is looked at by a system call, which cannot
+ *            fault.
  */
 #ifndef DRYDOCK_NT_SERVICE_FAULT_H
 #define DRYDOCK_NT_SERVICE_FAULT_H
@@ -31,8 +34,8 @@ struct service_fault {
 };
 
 /*
- * In the service that the call is for, an access to this address faulted; UINT64_MAX: one that the processor
- * does not tell, because it is none.
+ * In the service that the call is for, an access to this address faulted; UINT64_MAX: one that the
+ * processor does not tell, because it is none.
  */
 void service_fault_explain(const struct nt *nt, const struct boundary_call *call, uint64_t address,
                            struct service_fault *out);

@@ -17,7 +17,10 @@
 #define TICK_100NS 156250u /* KeQueryTimeIncrement() */
 #define TRAP_FLAG  0x100
 
-/* By the numbers of IsProcessorFeaturePresent(): what every x64 processor has that Windows 11 runs on. */
+/*
+ * By the numbers of IsProcessorFeaturePresent(): what every x64 processor has that Windows 11 runs
+ * on.
+ */
 static const uint8_t features[] = {
     2,  /* PF_COMPARE_EXCHANGE_DOUBLE */
     3,  /* PF_MMX_INSTRUCTIONS_AVAILABLE */
@@ -105,7 +108,7 @@ static void fill(struct nt *nt)
     data->ActiveGroupCount = 1;
 }
 
-/* ---- The clock is looked at where time may pass ---------------------------------------------------- */
+/* ---- The clock is looked at where time may pass ---------------------------------------------- */
 
 struct look {
     struct nt *nt;
@@ -122,7 +125,7 @@ static void look(struct boundary_call *call, const void *data)
     boundary_continue(look->nt->boundary, &look->state);
 }
 
-/* ---- The instruction ------------------------------------------------------------------------------- */
+/* ---- The instruction ------------------------------------------------------------------------- */
 
 static const int places[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                              REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
@@ -133,7 +136,10 @@ static ZydisRegister whole(ZydisRegister name)
     return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
 }
 
-/* Whether the instruction uses its base register for nothing but the address, and what it leaves of it. */
+/*
+ * Whether the instruction uses its base register for nothing but the address, and what it leaves of
+ * it.
+ */
 static bool examine(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
                     ZydisRegister base, uint64_t *out_kept)
 {

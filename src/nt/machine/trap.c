@@ -1,6 +1,6 @@
 /*
- * The handlers run on the signal stack, in the middle of an instruction of the driver: nothing of the bench
- * is half done then, so they may call the device.
+ * The handlers run on the signal stack, in the middle of an instruction of the driver: nothing of
+ * the bench is half done then, so they may call the device.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/machine/trap.h"
@@ -50,7 +50,7 @@ static struct {
     uint64_t count;
 } trap;
 
-/* ---- Instructions --------------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 struct instruction {
     ZydisDecodedInstruction info;
@@ -75,7 +75,7 @@ static greg_t *register_of(ucontext_t *state, ZydisRegister name)
                : NULL;
 }
 
-/* ---- Registers of the device ---------------------------------------------------------------------- */
+/* ---- Registers of the device ----------------------------------------------------------------- */
 
 static bool is_register(const void *address)
 {
@@ -197,7 +197,7 @@ static void give_up_access(ucontext_t *state)
     trap.access.is_pending = false;
 }
 
-/* ---- What only a kernel may do -------------------------------------------------------------------- */
+/* ---- What only a kernel may do --------------------------------------------------------------- */
 
 static void report(const char *what, uint64_t rip)
 {
@@ -293,7 +293,7 @@ static bool emulate(ucontext_t *state)
     return true;
 }
 
-/* ---- Signals -------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static void pass_on(const struct sigaction *before, int signal, siginfo_t *info, void *context)
 {
@@ -342,7 +342,10 @@ static void on_trap(int signal, siginfo_t *info, void *context)
         pass_on(&trap.step.before, signal, info, context);
 }
 
-/* A driver has left the flag set that makes the processor check alignment: in a kernel it means nothing. */
+/*
+ * A driver has left the flag set that makes the processor check alignment: in a kernel it means
+ * nothing.
+ */
 static bool forget_alignment(const siginfo_t *info, ucontext_t *state)
 {
     greg_t *registers = state->uc_mcontext.gregs;

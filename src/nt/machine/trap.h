@@ -3,8 +3,8 @@
  *
  * Place      nt. Installed while a driver image is loaded.
  * Model      Four kinds of faults of a driver's instruction are answered here; of all others of an
- *            image exceptions are made (exception.h), and what is none of an image's goes to the handler
- *            that was there before.
+ *            image exceptions are made (exception.h), and what is none of an image's goes to the
+ *            handler that was there before.
  *
  *            Registers. A mapping of the device's BAR 0 is memory that must not be touched. An
  *            instruction that does, whatever it is, is decoded for what it reads and writes there;
@@ -23,10 +23,10 @@
  *            give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
  * Limits     One kernel a process. An access to registers costs two signals, some microseconds.
  *            The time stamp counter (rdtsc) is the host's, so a driver that decides by it is not
- *            deterministic. Linux can refuse it, but only to all code of the thread, and the C library's
- *            clocks, which the bench reads, would be refused too; switching at every crossing of the
- *            boundary would cost two system calls each time.
- *            An instruction that reaches a page of registers and another page at once is not answered.
+ *            deterministic. Linux can refuse it, but only to all code of the thread, and the C
+ *            library's clocks, which the bench reads, would be refused too; switching at every
+ *            crossing of the boundary would cost two system calls each time. An instruction that
+ *            reaches a page of registers and another page at once is not answered.
  * Source     Public architecture manuals; bug check 0x139's documentation.
  */
 #ifndef DRYDOCK_NT_TRAP_H

@@ -68,7 +68,10 @@ static bool is_driver(void *context, uint64_t address)
     return ((struct fixture *)context)->is_driver;
 }
 
-/* In the test itself: the test's runner has signal handlers of its own, anew for each part of a test. */
+/*
+ * In the test itself: the test's runner has signal handlers of its own, anew for each part of a
+ * test.
+ */
 static struct fixture *begin(void)
 {
     static struct fixture fixture;

@@ -1,13 +1,14 @@
 /*
  * Lookaside lists: entries of one size.
  *
- * How many entries a list keeps is the system's to decide: here none. So every entry is a block of the pool
- * while the driver has it and is freed when it is given back: who uses it afterwards, frees it twice or
- * writes too far meets what the pool has for that.
+ * How many entries a list keeps is the system's to decide: here none. So every entry is a block of
+ * the pool while the driver has it and is freed when it is given back: who uses it afterwards,
+ * frees it twice or writes too far meets what the pool has for that.
  *
- * Drivers built for Windows before 11 22H2 have the functions inlined: they pop the list's SLIST, find nothing,
- * call the function whose address lies in the list, and free by another one as the SLIST is as long as its
- * depth, which is 0. For them lists have the kernel's layout, and count what the kernel's count.
+ * Drivers built for Windows before 11 22H2 have the functions inlined: they pop the list's SLIST,
+ * find nothing, call the function whose address lies in the list, and free by another one as the
+ * SLIST is as long as its depth, which is 0. For them lists have the kernel's layout, and count
+ * what the kernel's count.
  */
 #include "nt/machine/boundary.h"
 #include "nt/exports.h"
@@ -142,7 +143,7 @@ void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes)
     }
 }
 
-/* ---- Initialisation ------------------------------------------------------------------------------- */
+/* ---- Initialisation -------------------------------------------------------------------------- */
 
 static PVOID NTAPI allocate_ex(POOL_TYPE type, SIZE_T bytes, ULONG tag, PLOOKASIDE_LIST_EX list)
 {
@@ -289,7 +290,7 @@ NTSTATUS NTAPI ExInitializeLookasideListEx(PLOOKASIDE_LIST_EX Lookaside,
     return STATUS_SUCCESS;
 }
 
-/* ---- Entries -------------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static PVOID allocate_entry(const char *service, void *memory, enum kind kind)
 {

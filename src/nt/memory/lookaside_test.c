@@ -232,7 +232,7 @@ static void lists_have_to_be_initialised_and_deleted(void **state)
     assert_int_equal(test.left_count, 1);
 }
 
-/* ---- What compilers inlined before Windows 11 22H2 --------------------------------------------------- */
+/* ---- What compilers inlined before Windows 11 22H2 ------------------------------------------- */
 
 struct inlined {
     SLIST_HEADER head;

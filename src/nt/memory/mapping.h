@@ -1,10 +1,12 @@
 /*
  * Mappings: kernel addresses that show pages of the machine.
  *
- * Place      nt, private. MDLs, device memory and contiguous memory are views of the machine's pages.
- * Model      A mapping shows a list of pages one behind the other, at addresses that are never used a second
- *            time (pages.h) unless the driver reserved them: who uses them when the mapping is gone, faults. Many pages are shown
- *            when they are touched. Registers have one address each, which is not the mapping's own.
+ * Place      nt, private. MDLs, device memory and contiguous memory are views of the machine's
+ *            pages.
+ * Model      A mapping shows a list of pages one behind the other, at addresses that are never used
+ *            a second time (pages.h) unless the driver reserved them: who uses them when the
+ *            mapping is gone, faults. Many pages are shown when they are touched. Registers have
+ *            one address each, which is not the mapping's own.
  * Ownership  The kernel's; nt_mappings_fini() ends those that the driver left.
  * Errors     NULL: the host has no memory or addresses, or nobody answers there.
  * Units      Bytes; a page frame number is a bus address divided by 4096.
@@ -48,8 +50,8 @@ struct nt_mapping *nt_mapping_at(const struct nt *nt, const void *address);
 struct nt_mapping *nt_mapping_around(const struct nt *nt, const void *address);
 
 /*
- * The page behind an address of the driver's: pool, a mapping, memory that the bench mapped for it. False:
- * none, or none that is known.
+ * The page behind an address of the driver's: pool, a mapping, memory that the bench mapped for it.
+ * False: none, or none that is known.
  */
 bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn);
 

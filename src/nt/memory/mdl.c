@@ -1,9 +1,10 @@
 /*
- * Memory descriptor lists, in the bytes that drivers look at: a head, then page frame numbers of the machine.
+ * Memory descriptor lists, in the bytes that drivers look at: a head, then page frame numbers of
+ * the machine.
  *
- * An MDL is a block of the nonpaged pool with the tag "Mdl ", so one that is never freed is a leak like any
- * other. Pages that were taken or locked by an MDL are remembered beside it: the driver may have written
- * over what it says.
+ * An MDL is a block of the nonpaged pool with the tag "Mdl ", so one that is never freed is a leak
+ * like any other. Pages that were taken or locked by an MDL are remembered beside it: the driver
+ * may have written over what it says.
  */
 #include "nt/exports.h"
 #include "nt/memory/mapping.h"
@@ -70,8 +71,8 @@ void nt_held_pages_fini(struct nt *nt)
 }
 
 /*
- * Windows does not look: the pages stay locked for ever, and when the process ends that they are of, that is
- * bug check 0x76.
+ * Windows does not look: the pages stay locked for ever, and when the process ends that they are
+ * of, that is bug check 0x76.
  */
 void nt_list_freed(struct nt *nt, const void *memory)
 {
@@ -274,8 +275,8 @@ static bool is_in_range(uint64_t pfn, uint64_t lowest, uint64_t highest)
 }
 
 /*
- * As many of count pages as lie in the range: pages are taken, and those elsewhere put aside until it is
- * done, so that what is free in the range is found. Returns how many; they stand first.
+ * As many of count pages as lie in the range: pages are taken, and those elsewhere put aside until
+ * it is done, so that what is free in the range is found. Returns how many; they stand first.
  */
 static uint64_t take_in_range(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
                               uint64_t *pfns, uint64_t room)
@@ -393,7 +394,10 @@ PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS Hi
     return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
 }
 
-/* The MDL stays, for ExFreePool(). A mapping that the driver forgot would show pages of somebody else. */
+/*
+ * The MDL stays, for ExFreePool(). A mapping that the driver forgot would show pages of somebody
+ * else.
+ */
 VOID NTAPI MmFreePagesFromMdl(PMDL Mdl)
 {
     struct nt *nt = nt_current();

@@ -169,7 +169,9 @@ VOID NTAPI MmUnmapIoSpace(PVOID Address, SIZE_T Bytes)
 
 /* ---- Where ---------------------------------------------------------------------------------- */
 
-/* 0 for an address that has no page, as documented for invalid ones; what we cannot tell is told. */
+/*
+ * 0 for an address that has no page, as documented for invalid ones; what we cannot tell is told.
+ */
 PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID Address)
 {
     struct nt *nt = nt_current();
@@ -187,8 +189,9 @@ PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID Address)
 }
 
 /*
- * Whether an access would be served: what the kernel has shown the driver, its image and its stacks. Of a driver that
- * is linked in, its own data are everywhere, and nothing but the lowest addresses is known to be none.
+ * Whether an access would be served: what the kernel has shown the driver, its image and its
+ * stacks. Of a driver that is linked in, its own data are everywhere, and nothing but the lowest
+ * addresses is known to be none.
  */
 BOOLEAN NTAPI MmIsAddressValid(PVOID Address)
 {

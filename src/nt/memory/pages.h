@@ -2,10 +2,10 @@
  * Pages: host addresses for what drivers allocate and map, each used once.
  *
  * Place      nt, private. Pool and mappings take their addresses here.
- * Model      One large range of addresses without access. A taken piece has a page before and behind it
- *            that nobody may touch, and is opened, or shown pages of the machine in its place. Closed
- *            again, its addresses are never taken a second time: a stale pointer faults, whenever it is
- *            used.
+ * Model      One large range of addresses without access. A taken piece has a page before and
+ *            behind it that nobody may touch, and is opened, or shown pages of the machine in its
+ *            place. Closed again, its addresses are never taken a second time: a stale pointer
+ *            faults, whenever it is used.
  * Ownership  The kernel's; nt_pages_fini() gives all of it back.
  * Errors     NULL and false: the host has no addresses, mappings or memory left.
  * Units      Pages of 4096 bytes.

@@ -2,11 +2,12 @@
  * Pool: memory by tag. Every block is on a list, and found by its address without looking at it,
  * so that a pointer that was never allocated, or freed before, is told from one that was.
  *
- * Blocks of a page and more, and all of a guarded or open pool, have pages of their own (pages.h). Guarded, a block
- * ends (or begins) at a page that nobody may touch, what its last page has room for besides is filled
- * with a pattern that must be there when it is freed, and it faults for whoever uses it afterwards.
- * Open, it is followed by memory, as mostly in a kernel's pool: who reads too far, reads zeros, and goes on.
- * The pages become pages of the machine when somebody asks for their physical address.
+ * Blocks of a page and more, and all of a guarded or open pool, have pages of their own (pages.h).
+ * Guarded, a block ends (or begins) at a page that nobody may touch, what its last page has room
+ * for besides is filled with a pattern that must be there when it is freed, and it faults for
+ * whoever uses it afterwards. Open, it is followed by memory, as mostly in a kernel's pool: who
+ * reads too far, reads zeros, and goes on. The pages become pages of the machine when somebody asks
+ * for their physical address.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -327,7 +328,10 @@ PVOID NTAPI ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfByt
     return ExAllocatePoolWithTag(PoolType, NumberOfBytes, Tag);
 }
 
-/* The system process has no quota; what is particular is that failure raises unless it is told not to. */
+/*
+ * The system process has no quota; what is particular is that failure raises unless it is told not
+ * to.
+ */
 PVOID NTAPI ExAllocatePoolWithQuotaTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 {
     bool raises = !(PoolType & POOL_QUOTA_FAIL_INSTEAD_OF_RAISE);

@@ -1,6 +1,6 @@
 /*
- * A kernel for tests of services: bug checks are caught, what is missing is remembered, and memory that is
- * left over fails the test.
+ * A kernel for tests of services: bug checks are caught, what is missing is remembered, and memory
+ * that is left over fails the test.
  *
  * Place  tests of nt.
  */

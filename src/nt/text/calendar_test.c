@@ -1,4 +1,7 @@
-/* The calendar, against days that are counted one after the other; ports; the first entry of an SLIST. */
+/*
+ * The calendar, against days that are counted one after the other; ports; the first entry of an
+ * SLIST.
+ */
 #include "nt/rig/test_kernel.h"
 
 #include <wdm.h>

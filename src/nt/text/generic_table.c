@@ -1,6 +1,7 @@
 /*
- * Generic tables. Both kinds are search trees that keep a heap order of their nodes' hashed addresses, and so
- * stay shallow whatever is inserted; which shape a tree has is nothing that a driver can see.
+ * Generic tables. Both kinds are search trees that keep a heap order of their nodes' hashed
+ * addresses, and so stay shallow whatever is inserted; which shape a tree has is nothing that a
+ * driver can see.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -73,7 +74,7 @@ static void *data_of(const struct table *table, struct node *node)
     return node ? (uint8_t *)node + table->header_bytes : NULL;
 }
 
-/* ---- The tree ------------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------- */
 
 static bool is_above(const struct node *first, const struct node *second)
 {
@@ -162,7 +163,7 @@ static struct node *previous_of(struct node *node)
     return node->parent;
 }
 
-/* ---- What tables do ------------------------------------------------------------------------------- */
+/* ---- What tables do -------------------------------------------------------------------------- */
 
 static RTL_GENERIC_COMPARE_RESULTS compare(const struct table *table, void *first, void *second)
 {
@@ -273,7 +274,7 @@ static void *element(const struct table *table, ULONG index)
     return data_of(table, node);
 }
 
-/* ---- Splay tables --------------------------------------------------------------------------------- */
+/* ---- Splay tables ---------------------------------------------------------------------------- */
 
 VOID NTAPI RtlInitializeGenericTable(PRTL_GENERIC_TABLE Table,
                                      PRTL_GENERIC_COMPARE_ROUTINE CompareRoutine,
@@ -361,7 +362,7 @@ BOOLEAN NTAPI RtlIsGenericTableEmpty(PRTL_GENERIC_TABLE Table)
     return Table->NumberGenericTableElements == 0;
 }
 
-/* ---- AVL tables ----------------------------------------------------------------------------------- */
+/* ---- AVL tables ------------------------------------------------------------------------------ */
 
 VOID NTAPI RtlInitializeGenericTableAvl(PRTL_AVL_TABLE Table,
                                         PRTL_AVL_COMPARE_ROUTINE CompareRoutine,

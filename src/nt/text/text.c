@@ -1,7 +1,7 @@
 /*
- * Functions of the C run time that the kernel exports, for strings of CHAR; those for strings of WCHAR are in
- * wide_text.c. Short ones run where they are called; what formats passes the boundary, because it
- * needs more stack than a driver expects to give.
+ * Functions of the C run time that the kernel exports, for strings of CHAR; those for strings of
+ * WCHAR are in wide_text.c. Short ones run where they are called; what formats passes the boundary,
+ * because it needs more stack than a driver expects to give.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -119,8 +119,8 @@ static char *NTAPI text_append_within(char *to, const char *from, SIZE_T most)
 }
 
 /*
- * The _s functions: what does not fit leaves an empty string and an error. The kernel has no handler
- * for invalid parameters to call.
+ * The _s functions: what does not fit leaves an empty string and an error. The kernel has no
+ * handler for invalid parameters to call.
  */
 static int NTAPI text_append_within_safely(char *to, SIZE_T room, const char *from, SIZE_T most)
 {

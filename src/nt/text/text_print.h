@@ -1,9 +1,10 @@
 /*
  * The C run time's functions that format, for one width of characters.
  *
- * Place      nt, private: included by text.c and wide_text.c, each of which has said what UNIT is (char,
- *            WCHAR) and which function NT_PRINT() is of format.c.
- * Source     Public documentation of sprintf, _snprintf, sprintf_s, _snprintf_s and their wide forms.
+ * Place      nt, private: included by text.c and wide_text.c, each of which has said what UNIT is
+ *            (char, WCHAR) and which function NT_PRINT() is of format.c.
+ * Source     Public documentation of sprintf, _snprintf, sprintf_s, _snprintf_s and their wide
+ *            forms.
  */
 static int NTAPI print_within(UNIT *out, SIZE_T room, const UNIT *format, nt_va_list arguments)
 {

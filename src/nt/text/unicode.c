@@ -1,6 +1,6 @@
 /*
- * Counted strings. Case is that of ASCII, Latin-1, Greek and Cyrillic letters, which is what the kernel's
- * table says of them too; an ANSI string is in code page 1252's ISO part, Latin-1.
+ * Counted strings. Case is that of ASCII, Latin-1, Greek and Cyrillic letters, which is what the
+ * kernel's table says of them too; an ANSI string is in code page 1252's ISO part, Latin-1.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"

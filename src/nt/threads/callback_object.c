@@ -1,5 +1,6 @@
 /*
- * Callback objects. They have names, and the driver's registrations in the order in which they were made.
+ * Callback objects. They have names, and the driver's registrations in the order in which they were
+ * made.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -177,7 +178,10 @@ static struct registration *registration_after(struct callback_object *callback,
     return NULL;
 }
 
-/* In the order of registration, at the caller's level. A function may undo its own registration, and others'. */
+/*
+ * In the order of registration, at the caller's level. A function may undo its own registration,
+ * and others'.
+ */
 VOID NTAPI ExNotifyCallback(PVOID CallbackObject, PVOID Argument1, PVOID Argument2)
 {
     struct nt *nt = nt_current();

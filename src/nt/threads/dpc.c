@@ -1,6 +1,6 @@
 /*
- * Deferred procedure calls. The queue is the bench's: what lies in the driver's memory is only what the
- * driver gave. One event of the machine runs all that are queued then, at DISPATCH_LEVEL.
+ * Deferred procedure calls. The queue is the bench's: what lies in the driver's memory is only what
+ * the driver gave. One event of the machine runs all that are queued then, at DISPATCH_LEVEL.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -131,7 +131,7 @@ bool nt_dpc_remove(struct nt *nt, const void *key)
     return true;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 VOID NTAPI KeInitializeDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine, PVOID DeferredContext)
 {
@@ -211,7 +211,7 @@ NTSTATUS NTAPI KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber
                : STATUS_SUCCESS;
 }
 
-/* ---- The end -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 const void *nt_dpc_in(struct nt *nt, const void *memory, uint64_t bytes)
 {

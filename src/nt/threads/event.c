@@ -10,7 +10,7 @@ _Static_assert(sizeof(struct nt_dispatcher) == sizeof(KEVENT), "as long as the k
 _Static_assert(sizeof(struct nt_semaphore) == sizeof(KSEMAPHORE), "as long as the kernel's");
 _Static_assert(sizeof(struct nt_mutex) == sizeof(KMUTEX), "as long as the kernel's");
 
-/* ---- Events --------------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 VOID NTAPI KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State)
 {
@@ -41,7 +41,10 @@ static LONG set_state(const char *service, PRKEVENT event, LONG state)
     return before;
 }
 
-/* Wait promises that a wait follows at once; it would keep the level, and then must be below DISPATCH_LEVEL. */
+/*
+ * Wait promises that a wait follows at once; it would keep the level, and then must be below
+ * DISPATCH_LEVEL.
+ */
 LONG NTAPI KeSetEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
     if (Wait)
@@ -79,7 +82,7 @@ LONG NTAPI KeReadStateEvent(PRKEVENT Event)
     return head ? head->state : 0;
 }
 
-/* ---- Events with handles -------------------------------------------------------------------------- */
+/* ---- Events with handles --------------------------------------------------------------------- */
 
 struct event_object {
     struct nt_dispatcher event; /* first: it is what drivers have the address of */
@@ -122,7 +125,7 @@ PKEVENT NTAPI IoCreateSynchronizationEvent(PUNICODE_STRING EventName, PHANDLE Ev
     return create_event("IoCreateSynchronizationEvent", EventHandle, SynchronizationEvent);
 }
 
-/* ---- Semaphores ----------------------------------------------------------------------------------- */
+/* ---- Semaphores ------------------------------------------------------------------------------ */
 
 VOID NTAPI KeInitializeSemaphore(PRKSEMAPHORE Semaphore, LONG Count, LONG Limit)
 {
@@ -169,7 +172,7 @@ LONG NTAPI KeReadStateSemaphore(PRKSEMAPHORE Semaphore)
     return ((struct nt_semaphore *)Semaphore)->head.state;
 }
 
-/* ---- Mutexes -------------------------------------------------------------------------------------- */
+/* ---- Mutexes --------------------------------------------------------------------------------- */
 
 VOID NTAPI KeInitializeMutex(PRKMUTEX Mutex, ULONG Level)
 {
@@ -214,7 +217,7 @@ LONG NTAPI KeReadStateMutex(PRKMUTEX Mutex)
     return 1 - (LONG)((struct nt_mutex *)Mutex)->depth;
 }
 
-/* ---- Waiting for them ----------------------------------------------------------------------------- */
+/* ---- Waiting for them ------------------------------------------------------------------------ */
 
 NTSTATUS NTAPI KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason,
                                      KPROCESSOR_MODE WaitMode, BOOLEAN Alertable,

@@ -4,7 +4,10 @@
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
 
-/* The first parameter of bug check 0x139; the others are a trap frame and a record, which there are not. */
+/*
+ * The first parameter of bug check 0x139; the others are a trap frame and a record, which there are
+ * not.
+ */
 #define FAST_FAIL_CORRUPT_LIST_ENTRY 3
 
 /* Whoever holds the lock was interrupted, and would never give it back. */
@@ -103,7 +106,7 @@ ULONG NTAPI ExInterlockedAddUlong(PULONG Addend, ULONG Increment, PKSPIN_LOCK Lo
     return before;
 }
 
-/* ---- SLISTs ----------------------------------------------------------------------------------- */
+/* ---- SLISTs ---------------------------------------------------------------------------------- */
 
 static PSLIST_ENTRY first_of(PSLIST_HEADER head)
 {

@@ -1,4 +1,7 @@
-/* Spin locks, fast and guarded mutexes, push locks, resources, rundown protection, interlocked lists. */
+/*
+ * Spin locks, fast and guarded mutexes, push locks, resources, rundown protection, interlocked
+ * lists.
+ */
 #include "nt/rig/test_threads.h"
 
 static KSPIN_LOCK spin;
@@ -27,7 +30,7 @@ static void crowd(PKSTART_ROUTINE start, void *context, int most)
     assert_no_misuse();
 }
 
-/* ---- Spin locks ----------------------------------------------------------------------------------- */
+/* ---- Spin locks ------------------------------------------------------------------------------ */
 
 static void spin_locks_of_all_kinds_keep_levels_and_counts(void **state)
 {
@@ -58,7 +61,7 @@ static void spin_locks_of_all_kinds_keep_levels_and_counts(void **state)
     assert_stops(NT_SPIN_LOCK_ALREADY_OWNED, KeAcquireSpinLockAtDpcLevel(&spin));
 }
 
-/* ---- Mutexes -------------------------------------------------------------------------------------- */
+/* ---- Mutexes --------------------------------------------------------------------------------- */
 
 static VOID NTAPI through_fast_mutex(PVOID context)
 {
@@ -120,7 +123,7 @@ static void regions_are_left_as_often_as_entered(void **state)
     assert_misuse("KeLeaveCriticalRegion");
 }
 
-/* ---- Readers and writers -------------------------------------------------------------------------- */
+/* ---- Readers and writers --------------------------------------------------------------------- */
 
 static VOID NTAPI write_push_lock(PVOID context)
 {
@@ -229,7 +232,7 @@ static void a_rundown_waits_for_all_who_are_protected(void **state)
     test_sleep_ms(1);
 }
 
-/* ---- Lists ---------------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 static void interlocked_lists_say_what_was_there(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Fast and guarded mutexes: one owner, no recursion. A fast mutex raises to APC_LEVEL while it is held, a
- * guarded one keeps its thread in a guarded region; in both no APC comes.
+ * Fast and guarded mutexes: one owner, no recursion. A fast mutex raises to APC_LEVEL while it is
+ * held, a guarded one keeps its thread in a guarded region; in both no APC comes.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"

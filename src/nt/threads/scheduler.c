@@ -42,7 +42,7 @@ struct nt_wait {
     struct machine_event timeout;
 };
 
-/* ---- Time and chance ------------------------------------------------------------------------------ */
+/* ---- Time and chance ------------------------------------------------------------------------- */
 
 uint64_t nt_now(const struct nt *nt)
 {
@@ -59,7 +59,7 @@ uint64_t nt_delay(struct nt *nt, uint64_t low_ns, uint64_t high_ns)
     return rng_between(&nt->scheduler.rng, low_ns, high_ns);
 }
 
-/* ---- Reports -------------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 void nt_misuse(struct nt *nt, const char *format, ...)
 {
@@ -163,7 +163,7 @@ static void describe_wait(struct nt *nt, const struct nt_wait *wait, char *text,
              place, (unsigned long long)wait->since_ns);
 }
 
-/* ---- Objects with a head -------------------------------------------------------------------------- */
+/* ---- Objects with a head --------------------------------------------------------------------- */
 
 void nt_dispatcher_init(void *object, enum nt_kind kind, int32_t state)
 {
@@ -260,7 +260,7 @@ static bool try_wait(struct nt_wait *wait)
     return wait->take ? try_locks(wait) : wait->is_all ? try_all(wait) : try_any(wait);
 }
 
-/* ---- Turns ---------------------------------------------------------------------------------------- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 bool nt_is_first_thread(const struct nt *nt)
 {
@@ -344,7 +344,7 @@ static void take_turn(void *context)
         give_turn(thread->nt, thread);
 }
 
-/* ---- The bench's own work ------------------------------------------------------------------------- */
+/* ---- The bench's own work -------------------------------------------------------------------- */
 
 bool nt_is_amid_call(const struct nt *nt)
 {
@@ -388,7 +388,7 @@ void nt_cancel_deferred(struct nt *nt, struct nt_deferred *deferred)
     deferred->is_queued = false;
 }
 
-/* ---- Waits ---------------------------------------------------------------------------------------- */
+/* ---- Waits ----------------------------------------------------------------------------------- */
 
 static void end_wait(struct nt_wait *wait)
 {
@@ -597,7 +597,7 @@ void nt_look_at_clock(struct nt *nt)
     scheduler->looked_ns = nt_now(nt);
 }
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static void destroy_thread(struct nt *nt, struct nt_object *object)
 {
@@ -693,7 +693,7 @@ void nt_thread_exit(struct nt *nt, NTSTATUS status)
         leave(nt);
 }
 
-/* ---- The end -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 void nt_stop_from_thread(struct nt *nt, uint32_t code, const uint64_t parameters[4])
 {

@@ -2,23 +2,23 @@
  * Scheduler: which thread of the driver runs, and what those that do not run wait for.
  *
  * Place      nt, private: what the files of services that wait stand on.
- * Model      The first thread is the one that calls the driver's functions: it plays the workload and
- *            lets the machine's events happen. Every other thread was made by the driver or serves its
- *            work items, and has stacks of its own (boundary.h).
+ * Model      The first thread is the one that calls the driver's functions: it plays the workload
+ *            and lets the machine's events happen. Every other thread was made by the driver or
+ *            serves its work items, and has stacks of its own (boundary.h).
  *
- *            One runs at a time. A thread that is ready gets its turn as an event of the machine, after
- *            a delay that the seed draws, and keeps it until it waits, stalls below DISPATCH_LEVEL, or
- *            ends. When the first thread waits, inside a call of the driver, it lets the machine's events
- *            happen until the wait is over: interrupts, DPCs, time-outs, turns of others. What the
- *            bench itself would do then (calling the driver for something else) is put off until the
- *            call has returned: nt_defer().
+ *            One runs at a time. A thread that is ready gets its turn as an event of the machine,
+ *            after a delay that the seed draws, and keeps it until it waits, stalls below
+ *            DISPATCH_LEVEL, or ends. When the first thread waits, inside a call of the driver, it
+ *            lets the machine's events happen until the wait is over: interrupts, DPCs, time-outs,
+ *            turns of others. What the bench itself would do then (calling the driver for something
+ *            else) is put off until the call has returned: nt_defer().
  *
- *            Waits are kept here and not in the driver's objects, which hold a state and a mark only: an
- *            object that is freed while somebody waits for it, or was never initialised, is told and
- *            breaks nothing of the bench.
+ *            Waits are kept here and not in the driver's objects, which hold a state and a mark
+ *            only: an object that is freed while somebody waits for it, or was never initialised,
+ *            is told and breaks nothing of the bench.
  *
- *            A wait of the first thread that nothing can end any more is a deadlock: the host is told, and
- *            the run ends. So is one without a time-out that has lasted NT_ENDLESS_NS.
+ *            A wait of the first thread that nothing can end any more is a deadlock: the host is
+ *            told, and the run ends. So is one without a time-out that has lasted NT_ENDLESS_NS.
  *
  *            An event that would run code of the driver asks the level first: while a driver stalls
  *            at a raised level, only what is above it happens.
@@ -35,7 +35,7 @@ struct boundary_thread;
 
 #define NT_ENDLESS_NS UINT64_C(600000000000)
 
-/* ---- What can be waited for ----------------------------------------------------------------------- */
+/* ---- What can be waited for ------------------------------------------------------------------ */
 
 enum nt_kind {
     NT_NOTIFICATION_EVENT = 1,
@@ -76,7 +76,10 @@ struct nt_semaphore {
 
 void nt_dispatcher_init(void *object, enum nt_kind kind, int32_t state);
 
-/* Whether it is one of these kinds, a mask of 1 << kind; otherwise it is told, with the service's name. */
+/*
+ * Whether it is one of these kinds, a mask of 1 << kind; otherwise it is told, with the service's
+ * name.
+ */
 bool nt_dispatcher_is(struct nt *nt, const char *service, const void *object, uint32_t kinds);
 
 #define NT_EVENTS (1u << NT_NOTIFICATION_EVENT | 1u << NT_SYNCHRONIZATION_EVENT)
@@ -87,7 +90,7 @@ bool nt_dispatcher_is(struct nt *nt, const char *service, const void *object, ui
 /* "the event at byte 16 of block 7 of the pool (tag 'abcd')". */
 void nt_describe(struct nt *nt, const char *what, const void *object, char *text, size_t size);
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 enum nt_thread_state { NT_READY, NT_RUNNING, NT_WAITING, NT_STALLING, NT_TERMINATED };
 
@@ -115,7 +118,10 @@ struct nt_thread {
 
 extern const struct nt_object_type nt_thread_type, nt_event_type, nt_file_type;
 
-/* Either start, the driver's, or bench_main. The object has one reference, the running thread's own. */
+/*
+ * Either start, the driver's, or bench_main. The object has one reference, the running thread's
+ * own.
+ */
 NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),
                           void *context, struct nt_thread **out_thread);
 
@@ -133,7 +139,7 @@ void nt_describe_thread(const struct nt_thread *thread, char *text, size_t size)
 /* "thread 2". */
 void nt_thread_name(const struct nt_thread *thread, char *text, size_t size);
 
-/* ---- Waiting -------------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Takes a lock for the thread if it can be had now. */
 typedef bool nt_take(struct nt_thread *thread, void *lock, uint64_t argument);
@@ -158,14 +164,17 @@ void nt_stall(struct nt *nt, uint64_t ns);
 /* Somebody looks at the clock: one who does nothing else must see it move. */
 void nt_look_at_clock(struct nt *nt);
 
-/* From now on. UINT64_MAX for NULL; relative times are negative; absolute ones that are past are now. */
+/*
+ * From now on. UINT64_MAX for NULL; relative times are negative; absolute ones that are past are
+ * now.
+ */
 uint64_t nt_timeout_ns(const struct nt *nt, const LARGE_INTEGER *timeout);
 
 uint64_t nt_now(const struct nt *nt);
 uint64_t nt_system_time(const struct nt *nt); /* 100 ns since 1601 */
 uint64_t nt_delay(struct nt *nt, uint64_t low_ns, uint64_t high_ns);
 
-/* ---- Rules ---------------------------------------------------------------------------------------- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* The service was called above the level that it is documented for: told. */
 void nt_require_irql(struct nt *nt, const char *service, KIRQL highest);
@@ -179,7 +188,7 @@ void nt_deadlock(struct nt *nt, const char *text) __attribute__((noreturn));
 void nt_stop_from_thread(struct nt *nt, uint32_t code, const uint64_t parameters[4]);
 void nt_crash_from_thread(struct nt *nt, const struct nt_crash *crash);
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct nt_scheduler {
     struct rng rng;
@@ -217,15 +226,18 @@ struct nt_scheduler {
 void nt_scheduler_init(struct nt *nt);
 void nt_scheduler_fini(struct nt *nt);
 
-/* ---- DPCs ----------------------------------------------------------------------------------------- */
+/* ---- DPCs ------------------------------------------------------------------------------------ */
 
-/* Queues the driver's routine with four arguments, for the object that key is. False: that is queued already. */
+/*
+ * Queues the driver's routine with four arguments, for the object that key is. False: that is
+ * queued already.
+ */
 bool nt_dpc_queue(struct nt *nt, const void *key, const void *routine, void *const arguments[4],
                   unsigned importance);
 bool nt_dpc_remove(struct nt *nt, const void *key);
 bool nt_dpc_insert(struct nt *nt, const char *service, PRKDPC dpc, void *first, void *second);
 
-/* ---- What the other files add --------------------------------------------------------------------- */
+/* ---- What the other files add ---------------------------------------------------------------- */
 
 void nt_timers_fini(struct nt *nt);
 void nt_dpcs_fini(struct nt *nt);

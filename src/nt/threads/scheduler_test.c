@@ -1,6 +1,6 @@
 #include "nt/rig/test_threads.h"
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static char order[256];
 static KEVENT go, done;
@@ -121,7 +121,7 @@ static void two_threads_answer_each_other(void **state)
     assert_int_equal(count, 100);
 }
 
-/* ---- Time ----------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static void a_wait_ends_when_its_time_is_over(void **state)
 {
@@ -193,7 +193,7 @@ static void who_only_looks_at_the_clock_sees_it_move(void **state)
     assert_true(looks > 100);
 }
 
-/* ---- What goes wrong ------------------------------------------------------------------------------ */
+/* ---- What goes wrong ------------------------------------------------------------------------- */
 
 static void a_wait_that_nothing_ends_is_a_deadlock(void **state)
 {
@@ -350,7 +350,7 @@ static void what_is_left_is_told(void **state)
     assert_string_equal(test.left, "a handle of a thread has not been closed");
 }
 
-/* ---- The bench's own work ------------------------------------------------------------------------- */
+/* ---- The bench's own work -------------------------------------------------------------------- */
 
 static struct nt_deferred deferred;
 static uint64_t deferred_ns;

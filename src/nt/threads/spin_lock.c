@@ -122,7 +122,7 @@ VOID NTAPI KeReleaseInStackQueuedSpinLockFromDpcLevel(PKLOCK_QUEUE_HANDLE LockHa
     KeReleaseSpinLockFromDpcLevel(LockHandle->LockQueue.Lock);
 }
 
-/* ---- Readers and a writer --------------------------------------------------------------------- */
+/* ---- Readers and a writer -------------------------------------------------------------------- */
 
 #define EXCLUSIVE ((LONG)0x80000000)
 

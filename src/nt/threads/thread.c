@@ -95,7 +95,7 @@ NTSTATUS NTAPI PsGetThreadExitStatus(PETHREAD Thread)
     return thread->state == NT_TERMINATED ? thread->exit_status : STATUS_PENDING;
 }
 
-/* ---- Priorities: kept, and asked for by nobody: turns are the seed's choice ----------------------- */
+/* ---- Priorities: kept, and asked for by nobody: turns are the seed's choice ------------------ */
 
 KPRIORITY NTAPI KeQueryPriorityThread(PKTHREAD Thread)
 {
@@ -133,7 +133,7 @@ LONG NTAPI KeSetBasePriorityThread(PKTHREAD Thread, LONG Increment)
     return before;
 }
 
-/* ---- Time ----------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 NTSTATUS NTAPI KeDelayExecutionThread(KPROCESSOR_MODE WaitMode, BOOLEAN Alertable,
                                       PLARGE_INTEGER Interval)
@@ -141,7 +141,7 @@ NTSTATUS NTAPI KeDelayExecutionThread(KPROCESSOR_MODE WaitMode, BOOLEAN Alertabl
     return nt_sleep_for(nt_current(), "KeDelayExecutionThread", Interval);
 }
 
-/* ---- Regions without APCs: there are none, so only the counts are kept ---------------------------- */
+/* ---- Regions without APCs: there are none, so only the counts are kept ----------------------- */
 
 static void leave_region(const char *service, int32_t *depth)
 {

@@ -1,5 +1,6 @@
 /*
- * Timers: the driver's KTIMER holds a state, the bench knows which are set. EX_TIMERs are the bench's.
+ * Timers: the driver's KTIMER holds a state, the bench knows which are set. EX_TIMERs are the
+ * bench's.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -119,7 +120,7 @@ static bool set_timer(struct nt *nt, void *timer, PKDPC dpc, struct _EX_TIMER *e
     return was_set;
 }
 
-/* ---- KTIMER --------------------------------------------------------------------------------------- */
+/* ---- KTIMER ---------------------------------------------------------------------------------- */
 
 VOID NTAPI KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type)
 {
@@ -183,7 +184,7 @@ BOOLEAN NTAPI KeReadStateTimer(PKTIMER Timer)
     return is_timer(nt, "KeReadStateTimer", Timer) && ((struct nt_dispatcher *)Timer)->state != 0;
 }
 
-/* ---- EX_TIMER ------------------------------------------------------------------------------------- */
+/* ---- EX_TIMER -------------------------------------------------------------------------------- */
 
 PEX_TIMER NTAPI ExAllocateTimer(PEXT_CALLBACK Callback, PVOID CallbackContext, ULONG Attributes)
 {
@@ -265,7 +266,7 @@ BOOLEAN NTAPI ExDeleteTimer(PEX_TIMER Timer, BOOLEAN Cancel, BOOLEAN Wait,
     return was_set;
 }
 
-/* ---- The end -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 const void *nt_timer_in(struct nt *nt, const void *memory, uint64_t bytes)
 {

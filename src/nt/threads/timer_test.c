@@ -24,7 +24,7 @@ static int setup(void **state)
     return test_setup(state);
 }
 
-/* ---- DPCs ----------------------------------------------------------------------------------------- */
+/* ---- DPCs ------------------------------------------------------------------------------------ */
 
 static void dpcs_run_in_order_once_and_soon(void **state)
 {
@@ -99,7 +99,7 @@ static void memory_with_a_dpc_or_timer_in_use_must_not_be_freed(void **state)
     ExFreePool(timer);
 }
 
-/* ---- Timers --------------------------------------------------------------------------------------- */
+/* ---- Timers ---------------------------------------------------------------------------------- */
 
 static void timers_expire_and_repeat(void **state)
 {
@@ -162,7 +162,7 @@ static void ex_timers_call_back_until_they_are_deleted(void **state)
     assert_misuse("ExSetTimer: there is no such timer");
 }
 
-/* ---- Work items ----------------------------------------------------------------------------------- */
+/* ---- Work items ------------------------------------------------------------------------------ */
 
 static VOID NTAPI note_work(PDEVICE_OBJECT device, PVOID context)
 {
@@ -251,7 +251,7 @@ static void a_work_item_that_misbehaves_stops_the_machine(void **state)
     assert_stops(NT_WORKER_INVALID, IoFreeWorkItem(item));
 }
 
-/* ---- Clocks --------------------------------------------------------------------------------------- */
+/* ---- Clocks ---------------------------------------------------------------------------------- */
 
 static ULONG_PTR NTAPI on_all(ULONG_PTR argument)
 {

@@ -1,6 +1,6 @@
 /*
- * Work items, served by threads of the bench that are made as they are needed. What is queued is the bench's
- * own copy: an item may be freed by its routine.
+ * Work items, served by threads of the bench that are made as they are needed. What is queued is
+ * the bench's own copy: an item may be freed by its routine.
  */
 #include "nt/exports.h"
 #include "nt/nt_internal.h"
@@ -40,7 +40,7 @@ struct worker {
     bool is_busy;
 };
 
-/* ---- Threads -------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /* The queue, for its worker: nothing is left when another one was faster. */
 static bool take_work(struct nt_thread *thread, void *queue, uint64_t argument)
@@ -107,7 +107,7 @@ static bool add_worker(struct nt *nt)
     return true;
 }
 
-/* ---- The queue ------------------------------------------------------------------------------------ */
+/* ---- The queue ------------------------------------------------------------------------------- */
 
 static bool is_queued(struct nt *nt, const void *key)
 {
@@ -150,7 +150,7 @@ VOID NTAPI ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType)
           WorkItem->Parameter, NULL, NULL);
 }
 
-/* ---- Items of a device ---------------------------------------------------------------------------- */
+/* ---- Items of a device ----------------------------------------------------------------------- */
 
 ULONG NTAPI IoSizeofWorkItem(VOID)
 {
@@ -245,7 +245,7 @@ VOID NTAPI IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX Wo
               Context, IoWorkItem);
 }
 
-/* ---- The end -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 const void *nt_work_in(struct nt *nt, const void *memory, uint64_t bytes)
 {

@@ -166,7 +166,10 @@ static NTSTATUS query_driver(struct caps_query *query)
     return set_told_nodes(query);
 }
 
-/* Windows gives a driver of WDDM 2.0 the structure up to its flags, without padding (docs/observed.md, O3). */
+/*
+ * Windows gives a driver of WDDM 2.0 the structure up to its flags, without padding
+ * (docs/observed.md, O3).
+ */
 static UINT physical_adapter_bytes(const struct caps_query *query)
 {
     if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_1))
@@ -404,7 +407,10 @@ bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_c
     return out_caps->is_virtual == (out_caps->has_gpummu || out_caps->has_iommu);
 }
 
-/* What the bench has no use for, and Windows asks all the same: whatever the driver answers is right. */
+/*
+ * What the bench has no use for, and Windows asks all the same: whatever the driver answers is
+ * right.
+ */
 static void ask_for_nothing(struct caps_query *query, DXGK_QUERYADAPTERINFOTYPE type)
 {
     UINT answer = 0;

@@ -86,8 +86,8 @@ struct vidmm_caps {
     uint32_t level_count;
     bool has_dual_pte; /* two tables to a level 1 entry; else one of 4 KiB or 64 KiB pages */
     bool has_64k_leaves;
-    bool
-        chooses_leaf_size; /* ... and one pointer to an entry of level 1, in a root that never grows */
+    bool chooses_leaf_size; /* ... and one pointer to an entry of level 1, in a root that never
+                               grows */
     bool has_large_pages, allows_unaligned_large_pages;
     uint32_t leaf_64k_bytes;                          /* LeafPageTableSizeFor64KPagesInBytes */
     bool root_is_resizable;                           /* levels[1] then says the most bits */
@@ -102,12 +102,18 @@ struct vidmm_caps {
 
 /* What Windows 11 does beside the queries of S-01 (docs/observed.md); NULL: nothing. */
 struct vidmm_caps_extra {
-    /* WDDM 1: called when *out_caps says what DRIVERCAPS did, and before the segments are asked for. */
+    /*
+     * WDDM 1: called when *out_caps says what DRIVERCAPS did, and before the segments are asked
+     * for.
+     */
     NTSTATUS (*before_segments)(void *context);
     void *context;
 };
 
-/* Fills *out_caps, or says in *failure why not. Of the platform the AGP window is told to the driver. */
+/*
+ * Fills *out_caps, or says in *failure why not. Of the platform the AGP window is told to the
+ * driver.
+ */
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
                           const struct vidmm_platform *platform,
                           const struct vidmm_caps_extra *extra, struct vidmm_caps *out_caps,

@@ -328,7 +328,10 @@ static bool is_64kb_multiple(const struct caps_query *query, const struct segmen
     return is_aligned(s->size, caps_page_bytes(s));
 }
 
-/* 0 is what drivers leave who know that it is Size in any case: they are started (the checker tells them). */
+/*
+ * 0 is what drivers leave who know that it is Size in any case: they are started (the checker tells
+ * them).
+ */
 static bool is_all_of_memory_committable(const struct caps_query *query,
                                          const struct segment_report *s, uint64_t *v)
 {

@@ -526,7 +526,10 @@ static void an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_a
     vidmm_caps_fini(base_services_libc(), &caps);
 }
 
-/* Asked by itself: what the flags say where they agree, nothing of models before 2.0, no answer, no guess. */
+/*
+ * Asked by itself: what the flags say where they agree, nothing of models before 2.0, no answer, no
+ * guess.
+ */
 static void the_model_is_told_by_the_caps_alone(void **state)
 {
     for (unsigned flags = 0; flags < 8; flags++) {

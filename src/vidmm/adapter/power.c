@@ -6,8 +6,9 @@
  *                dropped (PWR-011). Who is held or used keeps the place and is parked
  *     TABLES     page tables that the sleep does not keep are told of (NotifyEviction)
  *     OFF        after SetPowerState; nothing is built, nothing runs (PWR-007)
- *     ON         the paging process's tables are written anew, then all others, then what was parked
- *                enters; mappings of what was kept are written again. The rest comes back on demand
+ *     ON         the paging process's tables are written anew, then all others, then what was
+ *                parked enters; mappings of what was kept are written again. The rest comes back on
+ *                demand
  *
  * What a segment keeps is what its flags say for this kind of sleep (PWR-001..003); a segment that
  * hibernation keeps in part keeps what ends at or before SystemMemoryEndAddress (PWR-004, PWR-005;
@@ -20,7 +21,7 @@
 
 #define ADAPTER_ID UINT32_MAX /* DISPLAY_ADAPTER_HW_ID: not one of the adapter's children */
 
-/* ---- What is kept ----------------------------------------------------------------------------- */
+/* ---- What is kept ---------------------------------------------------------------------------- */
 
 /* How many bytes of the segment, from its start, outlive the sleep. */
 static uint64_t kept_bytes(const struct segment *segment, enum vidmm_sleep sleep)
@@ -76,7 +77,7 @@ static bool loses_tables(struct vidmm *vidmm, enum vidmm_sleep sleep)
     return false;
 }
 
-/* ---- Going down ------------------------------------------------------------------------------- */
+/* ---- Going down ------------------------------------------------------------------------------ */
 
 void power_end(struct vidmm *vidmm, enum power_state state, NTSTATUS status)
 {
@@ -247,7 +248,7 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
     return STATUS_SUCCESS;
 }
 
-/* ---- Coming back ------------------------------------------------------------------------------ */
+/* ---- Coming back ----------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_power_up(struct vidmm *vidmm)
 {

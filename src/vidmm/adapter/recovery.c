@@ -5,19 +5,21 @@
  * is decided at once, allocation by allocation (settle_allocation()), from where the content was:
  *
  *     RESIDENT in local memory      lost
- *     ENTERING local memory         still in the backing store; lost for its owner all the same when
- *                                   it had been told that it is there, and may have written to it
+ *     ENTERING local memory         still in the backing store; lost for its owner all the same
+ *                                   when it had been told that it is there, and may have written to
+ *                                   it
  *     LEAVING local memory          lost: nobody knows how much of it had arrived
  *     anywhere else                 nothing is lost
  *
- * Allocations that somebody holds or uses keep their place and enter it anew, from the backing store or by
- * a fill; the others are left where their content is and come back on demand. The jobs that had
- * not finished follow, asked again from their beginning. So the paging queue then holds, in order:
+ * Allocations that somebody holds or uses keep their place and enter it anew, from the backing
+ * store or by a fill; the others are left where their content is and come back on demand. The jobs
+ * that had not finished follow, asked again from their beginning. So the paging queue then holds,
+ * in order:
  *
  *     the clean-up      TRANSFER of size 0 or UNMAP of each place; built while the GPU is silent,
  *                       submitted after the restart
- *     the page tables   of each process, initialised and linked, with the entries of physical mappings;
- *                       those of the paging process have been written by the CPU before
+ *     the page tables   of each process, initialised and linked, with the entries of physical
+ *                       mappings; those of the paging process have been written by the CPU before
  *     the re-entries    with their mappings; rendering goes on when they have retired
  *     unfinished jobs   mappings, barriers
  *
@@ -28,7 +30,7 @@
 #include "vidmm/tables/null_context.h"
 #include "vidmm/work/submission.h"
 
-/* ---- Devices in error ------------------------------------------------------------------------- */
+/* ---- Devices in error ------------------------------------------------------------------------ */
 
 NTSTATUS device_refusal(const struct vidmm_device *device)
 {
@@ -71,7 +73,7 @@ void vidmm_device_clear_error(struct vidmm_device *device)
     device->is_in_error = !NT_SUCCESS(device->vidmm->refusal);
 }
 
-/* ---- Allocations ------------------------------------------------------------------------------ */
+/* ---- Allocations ----------------------------------------------------------------------------- */
 
 static bool is_in_local_memory(const struct vidmm_allocation *allocation)
 {
@@ -104,7 +106,9 @@ static void forget_content(struct vidmm_allocation *allocation)
     allocation->has_content = false;
 }
 
-/* Where the table at the top says. Its job, if it had one, is not with the paging queue any more. */
+/*
+ * Where the table at the top says. Its job, if it had one, is not with the paging queue any more.
+ */
 static void settle_allocation(struct vidmm_allocation *allocation)
 {
     struct recovery *recovery = &allocation->vidmm->recovery;
@@ -196,7 +200,7 @@ static void enter_again(struct vidmm_allocation *allocation)
     }
 }
 
-/* ---- The clean-up ----------------------------------------------------------------------------- */
+/* ---- The clean-up ---------------------------------------------------------------------------- */
 
 enum cleanup_phase { CLEANUP_PLACE, CLEANUP_APERTURE, CLEANUP_EVICTION, CLEANUP_NOTICE };
 
@@ -283,7 +287,7 @@ static void cleanup_finished(struct job *job)
 
 static const struct job_ops cleanup_ops = {cleanup_next, cleanup_finished, NULL};
 
-/* ---- Page tables ------------------------------------------------------------------------------ */
+/* ---- Page tables ----------------------------------------------------------------------------- */
 
 static enum job_step rebuild_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -320,7 +324,10 @@ static enum job_step rebuild_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
     return JOB_DONE;
 }
 
-/* The contexts are still kept from the GPU: they are told before what waits in them runs (PT-009, PT-010). */
+/*
+ * The contexts are still kept from the GPU: they are told before what waits in them runs (PT-009,
+ * PT-010).
+ */
 static void rebuild_finished(struct job *job)
 {
     space_set_root(container_of(job, struct address_space, rebuild_job));
@@ -328,7 +335,7 @@ static void rebuild_finished(struct job *job)
 
 static const struct job_ops rebuild_ops = {rebuild_next, rebuild_finished, NULL};
 
-/* ---- The end ---------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static enum job_step restored_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -375,7 +382,7 @@ static void rebuild_tables(struct vidmm *vidmm)
     }
 }
 
-/* ---- The paging queue after a reset ----------------------------------------------------------- */
+/* ---- The paging queue after a reset ---------------------------------------------------------- */
 
 void recovery_init(struct vidmm *vidmm)
 {
@@ -433,8 +440,9 @@ static void queue_unfinished(struct vidmm *vidmm)
 }
 
 /*
- * What was queued while the tables were gone (by allocations that went with a reset, by calls during a
- * sleep) is as what a reset aborts: the tables that are made anew are those of the end of it.
+ * What was queued while the tables were gone (by allocations that went with a reset, by calls
+ * during a sleep) is as what a reset aborts: the tables that are made anew are those of the end of
+ * it.
  */
 static void restart_queued(struct list *jobs)
 {
@@ -503,7 +511,7 @@ static void reset_adapter(struct vidmm *vidmm)
     queue_unfinished(vidmm);
 }
 
-/* ---- One engine ------------------------------------------------------------------------------- */
+/* ---- One engine ------------------------------------------------------------------------------ */
 
 /* False: it takes the whole adapter. */
 static bool reset_engines(struct vidmm *vidmm, unsigned node)
@@ -586,8 +594,9 @@ static void end_adapter(struct vidmm *vidmm, unsigned node)
 }
 
 /*
- * A reset is alone in the driver (TDR-002). When a call of the driver waits for an update, which may be
- * among what does not end, the wait ends, the call returns, and the next look finds the node as it is.
+ * A reset is alone in the driver (TDR-002). When a call of the driver waits for an update, which
+ * may be among what does not end, the wait ends, the call returns, and the next look finds the node
+ * as it is.
  */
 bool recovery_timed_out(void *context, unsigned node)
 {
@@ -609,7 +618,7 @@ bool recovery_timed_out(void *context, unsigned node)
     return true;
 }
 
-/* ---- The public side -------------------------------------------------------------------------- */
+/* ---- The public side ------------------------------------------------------------------------- */
 
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
 {

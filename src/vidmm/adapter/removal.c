@@ -9,9 +9,9 @@
  *     waits for fences      end at once                      end at once
  *     paging operations     built and run as always          never built again
  *
- * All that ends so ends with STATUS_DEVICE_REMOVED, and what is asked for from now on is refused with
- * it. Destroying goes on as always: its jobs run, and where the adapter has gone the paging queue
- * asks them for their operations, so that they come to their ends, and drops these.
+ * All that ends so ends with STATUS_DEVICE_REMOVED, and what is asked for from now on is refused
+ * with it. Destroying goes on as always: its jobs run, and where the adapter has gone the paging
+ * queue asks them for their operations, so that they come to their ends, and drops these.
  *
  * Source     DXGKDDI_NOTIFY_SURPRISE_REMOVAL, DXGK_SURPRISE_REMOVAL_TYPE; contract.md TDR-012.
  */

@@ -1,4 +1,7 @@
-/* Adapters that end with work outstanding: what ends, what is refused, what still goes to the driver. */
+/*
+ * Adapters that end with work outstanding: what ends, what is refused, what still goes to the
+ * driver.
+ */
 #include "vidmm/rig/test_rig_run.h"
 
 static void expect_refusals(struct rig *rig, struct rig_object *object)

@@ -6,8 +6,8 @@
  * the mapping is live and the allocation's own moves keep its entries (paging_virtual.c).
  *
  * Physical mappings own whole leaf tables' worth of address space, so that any pages within may be
- * mapped and unmapped in any order; nothing follows when whatever lies in those pages moves. What is to be
- * in their entries is recorded (physical_entries.c).
+ * mapped and unmapped in any order; nothing follows when whatever lies in those pages moves. What
+ * is to be in their entries is recorded (physical_entries.c).
  *
  * Source     contract.md PT-013..017, PT-024, PT-025, TLB-003, TLB-004; sequence S-13.
  */
@@ -39,7 +39,7 @@ static void release_range(struct address_space *space, uint64_t va, uint64_t byt
     (void)status;
 }
 
-/* ---- Making tables, as part of a job ------------------------------------------------------------- */
+/* ---- Making tables, as part of a job --------------------------------------------------------- */
 
 enum phase {
     PHASE_SHOW,
@@ -129,7 +129,7 @@ static enum job_step next_of_links(struct address_space *space, struct list *fre
     return JOB_DONE;
 }
 
-/* ---- Mappings of allocations --------------------------------------------------------------------------- */
+/* ---- Mappings of allocations ----------------------------------------------------------------- */
 
 static bool is_mapping(uint64_t owner)
 {
@@ -249,7 +249,7 @@ static void map_restarted(struct job *job)
 
 static const struct job_ops map_ops = {map_next, map_finished, map_restarted};
 
-/* ---- Unique driver protections -------------------------------------------------------------------------- */
+/* ---- Unique driver protections --------------------------------------------------------------- */
 
 /* PT-029: where one of two driver protections is unique, they are the same. */
 static bool is_protection_allowed(const struct vidmm_allocation *allocation, uint64_t first_page,
@@ -318,8 +318,8 @@ static bool can_be_in_4k_pages(const struct vidmm_allocation *allocation)
 }
 
 /*
- * PT-038; alignment is that of the address, of the allocation and of the part of it. Where there is no
- * way back to 64 KiB entries, only what can be nowhere else has them.
+ * PT-038; alignment is that of the address, of the allocation and of the part of it. Where there is
+ * no way back to 64 KiB entries, only what can be nowhere else has them.
  */
 static bool may_be_64k(const struct mapping *mapping)
 {
@@ -435,8 +435,8 @@ static NTSTATUS take_chosen(struct address_space *space, uint64_t va, uint64_t b
 }
 
 /*
- * The upper half: callers that choose addresses themselves mostly choose low ones. Not with a root that
- * would have to reach there.
+ * The upper half: callers that choose addresses themselves mostly choose low ones. Not with a root
+ * that would have to reach there.
  */
 static NTSTATUS take_any(struct address_space *space, uint64_t bytes, enum mapping_role role,
                          uint64_t owner, uint64_t *out_va)
@@ -611,7 +611,7 @@ NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_do
     return STATUS_SUCCESS;
 }
 
-/* ---- Physical mappings ---------------------------------------------------------------------------------- */
+/* ---- Physical mappings ----------------------------------------------------------------------- */
 
 struct physical_update {
     struct job job;

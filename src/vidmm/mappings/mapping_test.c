@@ -154,7 +154,10 @@ static void physical_mappings_are_made_replaced_and_unmapped(void **state)
     }
 }
 
-/* The tables of the first call wait until an allocation has left; the second call is not to overtake it. */
+/*
+ * The tables of the first call wait until an allocation has left; the second call is not to
+ * overtake it.
+ */
 static void physical_updates_count_in_the_order_of_the_calls(void **state)
 {
     for (unsigned unmaps = 0; unmaps < 2; unmaps++) {

@@ -1,10 +1,11 @@
 /*
  * Address ranges that the driver has for itself: whole entries of a root page table.
  *
- * Such an entry is written as invalid with all others when the table is initialised, and never again: the
- * driver may point it at tables of its own. So it is enough that nothing of the manager's, and no
- * client's, ever gets an address there. In a process of a client the range is taken from the others with
- * an owner of its own; the paging process, whose layout is fixed, has room below that.
+ * Such an entry is written as invalid with all others when the table is initialised, and never
+ * again: the driver may point it at tables of its own. So it is enough that nothing of the
+ * manager's, and no client's, ever gets an address there. In a process of a client the range is
+ * taken from the others with an owner of its own; the paging process, whose layout is fixed, has
+ * room below that.
  *
  * Source     contract.md PT-044, PT-045.
  */

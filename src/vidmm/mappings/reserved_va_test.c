@@ -1,4 +1,6 @@
-/* Ranges that the driver reserves while a process is created: where, whose, for how long. GpuMmu. */
+/*
+ * Ranges that the driver reserves while a process is created: where, whose, for how long. GpuMmu.
+ */
 #include "vidmm/rig/test_rig_run.h"
 
 #include <string.h>

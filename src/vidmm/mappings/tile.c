@@ -8,9 +8,9 @@
  *        Which pool a tile belongs to changes when that operation is generated: jobs run in order,
  *        so no move of a pool comes between.
  *
- *        The job runs on the companion of the context (companion.c), whose node is the driver's choice.
- *        Updates are carried out one at a time, first come first, when everything that was submitted
- *        before the update was asked for has retired.
+ *        The job runs on the companion of the context (companion.c), whose node is the driver's
+ *        choice. Updates are carried out one at a time, first come first, when everything that was
+ *        submitted before the update was asked for has retired.
  *
  * Source contract.md CPTE-001..007, PT-019; sequence S-25.
  */

@@ -1,11 +1,12 @@
 /*
  * AGP: an aperture of the bridge, not of the GPU.
  *
- * The bridge's GART driver, here the platform, maps system pages in the AGP window; the display driver
- * sees no operation 5 or 6 for them (BANK-008) and gets bus addresses in that window (BANK-007). The
- * bridge may still hold what the GPU wrote when the CPU wants to read it: before the CPU gets such an
- * allocation, the GPU writes to a scratch page of ours and reads from the allocation, and when
- * those have run everything written before them is in memory (PHYS-004, PHYS-005).
+ * The bridge's GART driver, here the platform, maps system pages in the AGP window; the display
+ * driver sees no operation 5 or 6 for them (BANK-008) and gets bus addresses in that window
+ * (BANK-007). The bridge may still hold what the GPU wrote when the CPU wants to read it: before
+ * the CPU gets such an allocation, the GPU writes to a scratch page of ours and reads from the
+ * allocation, and when those have run everything written before them is in memory (PHYS-004,
+ * PHYS-005).
  *
  * Source     contract.md BANK-006..008, PHYS-001..005.
  */

@@ -26,7 +26,7 @@ const char *allocation_state_name(enum allocation_state state)
     return names[state];
 }
 
-/* ---- Handles -------------------------------------------------------------------------------------- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 /* Handle h is slot h - 1; a free slot holds the next free handle, shifted, with bit 0 set. */
 static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *allocation)
@@ -79,7 +79,7 @@ struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_
     return (uintptr_t)allocation & 1 ? NULL : allocation;
 }
 
-/* ---- Creation ----------------------------------------------------------------------------------------- */
+/* ---- Creation -------------------------------------------------------------------------------- */
 
 static void prefer(struct vidmm_allocation *allocation, unsigned id)
 {
@@ -98,14 +98,16 @@ static void prefer(struct vidmm_allocation *allocation, unsigned id)
         vidmm->segments[id - 1].kind != SEGMENT_APERTURE)
         id = 0;
     /*
-     * Rows are aligned there, which takes a PitchAlignedSize; slots show pages of the backing store, which
-     * has no gaps between them (XFER-018).
+     * Rows are aligned there, which takes a PitchAlignedSize; slots show pages of the backing
+     * store, which has no gaps between them (XFER-018).
      */
     if (id && vidmm->segments[id - 1].caps->is_pitch_aligned &&
         (!allocation->pitched_pages || (vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS &&
                                         allocation->pitched_pages != allocation->page_count)))
         return;
-    /* Unswizzled ones must not be in an aperture (SWZ-008); the others could, and are not either. */
+    /*
+     * Unswizzled ones must not be in an aperture (SWZ-008); the others could, and are not either.
+     */
     if (allocation->is_swizzled && vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS)
         return;
     for (i = 0; i < allocation->preference_count; i++) {
@@ -316,7 +318,8 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     if (!NT_SUCCESS(status))
         return status;
     if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES)
-        return STATUS_NOT_SUPPORTED; /* neither an MDL nor TransferOffset could say where its end is */
+        return STATUS_NOT_SUPPORTED; /* neither an MDL nor TransferOffset could say where its end is
+                                      */
 
     open_info.hAllocation = allocation->handle;
     open_info.pPrivateDriverData = private_data;
@@ -461,7 +464,7 @@ bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation)
     return allocation_current(allocation)->state == ALLOCATION_RESIDENT;
 }
 
-/* ---- Backing store --------------------------------------------------------------------------------------- */
+/* ---- Backing store --------------------------------------------------------------------------- */
 
 static size_t mdl_bytes(uint64_t page_count)
 {
@@ -555,7 +558,7 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
     allocation->mdl = NULL;
 }
 
-/* ---- Holding and moving --------------------------------------------------------------------------------------- */
+/* ---- Holding and moving ---------------------------------------------------------------------- */
 
 bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
@@ -726,7 +729,7 @@ void allocation_left(struct job *job)
     allocation_bury_if_dead(allocation);
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 void allocation_doom(struct vidmm_allocation *allocation)
 {

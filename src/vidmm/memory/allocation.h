@@ -2,14 +2,14 @@
  * Allocation: its states and places, offers, sharing, moves, and what it counts for in budgets.
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
- * Files      allocation.c, allocation_flags.c, lock.c, rename.c, paging_physical.c, paging_virtual.c, aperture.c,
- *            notice.c, auxiliary_mmu.c, scratch_view.c, context_allocation.c, offer.c, sharing.c,
- *            move.c, budget.c.
+ * Files      allocation.c, allocation_flags.c, lock.c, rename.c, paging_physical.c,
+ *            paging_virtual.c, aperture.c, notice.c, auxiliary_mmu.c, scratch_view.c,
+ *            context_allocation.c, offer.c, sharing.c, move.c, budget.c.
  */
 #ifndef VIDMM_ALLOCATION_H
 #define VIDMM_ALLOCATION_H
 
-/* ---- Allocations (allocation.c) ------------------------------------------------------------------ */
+/* ---- Allocations (allocation.c) -------------------------------------------------------------- */
 
 enum allocation_state {
     ALLOCATION_EMPTY,    /* no content yet, no place      */
@@ -81,8 +81,8 @@ struct vidmm_allocation {
     bool is_noticed;             /* in the order of the paging queue: told to be resident */
 
     /*
-     * Instances of one allocation of the client's (rename.c). All have its handles; each has a place, a
-     * backing store and users of its own.
+     * Instances of one allocation of the client's (rename.c). All have its handles; each has a
+     * place, a backing store and users of its own.
      */
     struct vidmm_allocation *first;   /* which the client knows, and which outlives the others */
     struct vidmm_allocation *current; /* of the first: what the client's calls are about */
@@ -134,7 +134,10 @@ struct vidmm_allocation {
 
     uint32_t from_end;                      /* by segment id - 1: placed from the end of it */
     DXGK_SEGMENTBANKPREFERENCE hinted_bank; /* of the first preferred segment (BANK-004) */
-    /* PermanentSysMem: the backing store stays while it is in memory, and is good until it is written. */
+    /*
+     * PermanentSysMem: the backing store stays while it is in memory, and is good until it is
+     * written.
+     */
     bool is_permanent, is_dirty;
     bool uses_alternate_va;
     bool has_no_range; /* the driver can never show it through one (SWZ-003) */
@@ -180,7 +183,10 @@ static inline bool allocation_is_placed(const struct vidmm_allocation *allocatio
 {
     return allocation->segment != NULL;
 }
-/* Its rows have a pitch where it is, which only the driver knows; elsewhere it is packed (XFER-018). */
+/*
+ * Its rows have a pitch where it is, which only the driver knows; elsewhere it is packed
+ * (XFER-018).
+ */
 static inline bool allocation_is_pitched(const struct vidmm_allocation *allocation)
 {
     return allocation->segment &&
@@ -236,8 +242,9 @@ struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_
 bool allocations_bury(struct vidmm *vidmm);
 
 /*
- * What the driver's flags say (allocation_flags.c). STATUS_INVALID_PARAMETER and a driver error when they
- * contradict each other; STATUS_NOT_SUPPORTED for those that the manager does not know to follow.
+ * What the driver's flags say (allocation_flags.c). STATUS_INVALID_PARAMETER and a driver error
+ * when they contradict each other; STATUS_NOT_SUPPORTED for those that the manager does not know to
+ * follow.
  */
 NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
                                  const DXGK_ALLOCATIONINFO *info);
@@ -277,12 +284,17 @@ scratch_view_use context_allocation_init_view;
 unsigned context_allocations_count(const struct vidmm_context *context);
 void context_allocations_refer(const struct vidmm_context *context,
                                struct vidmm_reference *references);
-/* Calls of the driver that wait for an update return now (the update comes all the same). True: there were. */
+/*
+ * Calls of the driver that wait for an update return now (the update comes all the same). True:
+ * there were.
+ */
 bool context_updates_end_waits(struct vidmm *vidmm);
 /* What the driver has left in a list of context or device, when that goes. */
 void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 
-/* Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes. */
+/*
+ * Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes.
+ */
 void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
                          DXGKARG_BUILDPAGINGBUFFER *args);
 /* That operation is dropped, and was never shown to the driver. */
@@ -328,7 +340,7 @@ void allocation_died(struct job *job);
 /* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
 void allocation_bury_if_dead(struct vidmm_allocation *allocation);
 
-/* ---- Offers (offer.c) ----------------------------------------------------------------------------- */
+/* ---- Offers (offer.c) ------------------------------------------------------------------------ */
 
 /* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
 void allocation_drop(struct vidmm_allocation *allocation);
@@ -348,17 +360,20 @@ void offer_cancel(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
 
-/* ---- Renaming (rename.c) -------------------------------------------------------------------------- */
+/* ---- Renaming (rename.c) --------------------------------------------------------------------- */
 
 /*
- * Gives an allocation that work uses another instance, with a backing store and undefined content, and
- * dooms the one in force. NULL, and nothing has changed: it cannot be, or there is no memory.
+ * Gives an allocation that work uses another instance, with a backing store and undefined content,
+ * and dooms the one in force. NULL, and nothing has changed: it cannot be, or there is no memory.
  */
 struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation);
-/* One instance has no place and no pages any more. NULL: others are left; else the first, to be freed. */
+/*
+ * One instance has no place and no pages any more. NULL: others are left; else the first, to be
+ * freed.
+ */
 struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance);
 
-/* ---- Sharing (sharing.c) ---------------------------------------------------------------------------- */
+/* ---- Sharing (sharing.c) --------------------------------------------------------------------- */
 
 /* The driver's handle of the allocation in a device: of its opening, or else its owner's. */
 HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
@@ -366,11 +381,11 @@ HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
 void openings_close_of_allocation(struct vidmm_allocation *allocation);
 void openings_close_of_device(struct vidmm_device *device);
 
-/* ---- Moves (move.c) --------------------------------------------------------------------------------- */
+/* ---- Moves (move.c) -------------------------------------------------------------------------- */
 
 /*
- * Takes another place in the target for a resident allocation, which is its `other` until move_begin(),
- * or move_release_other() when nothing comes of it.
+ * Takes another place in the target for a resident allocation, which is its `other` until
+ * move_begin(), or move_release_other() when nothing comes of it.
  */
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target);
 void move_begin(struct vidmm_allocation *allocation);
@@ -379,11 +394,13 @@ void move_swap(struct vidmm_allocation *allocation);
 /* Releases the place that is not in force; nothing if there is none. */
 void move_release_other(struct vidmm_allocation *allocation);
 
-/* ---- Budgets (budget.c) ----------------------------------------------------------------------------- */
+/* ---- Budgets (budget.c) ---------------------------------------------------------------------- */
 
 void budget_init(struct vidmm_process *process);
 void budget_fini(struct vidmm_process *process);
-/* A placed allocation: it has come, is about to lose its place, may be evicted or not, is leaving. */
+/*
+ * A placed allocation: it has come, is about to lose its place, may be evicted or not, is leaving.
+ */
 void budget_placed(const struct vidmm_allocation *allocation, uint64_t bytes);
 void budget_unplaced(const struct vidmm_allocation *allocation, uint64_t bytes);
 void budget_idle(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_idle);

@@ -1,22 +1,24 @@
 /*
  * Flags of allocations: what they may say together, and which of them the manager goes by.
  *
- *     Overlay, Capture      pinned: once resident it leaves only for a sleep, a reset or its end, and it is
- *                           placed in the last 20 % of its segment (vidmm_config.pins_anywhere: where it fits)
- *     SynchronousPaging     before an operation on it is built, nothing but paging is with the GPU, and
- *                           nothing else gets there until the operation has retired (idle_updates.c)
- *     HistoryBuffer,        nothing: allocations lie in one segment as a whole whether they ask for it
- *     DisablePartial-       or not, and what the CPU wants comes to where it can reach it
+ *     Overlay, Capture      pinned: once resident it leaves only for a sleep, a reset or its end,
+ *                           and it is placed in the last 20 % of its segment
+ *                           (vidmm_config.pins_anywhere: where it fits)
+ *     SynchronousPaging     before an operation on it is built, nothing but paging is with the GPU,
+ *                           and nothing else gets there until the operation has retired
+ *                           (idle_updates.c)
+ *     HistoryBuffer,        nothing: allocations lie in one segment as a whole whether they ask
+ *     DisablePartial-       for it or not, and what the CPU wants comes to where it can reach it
  *     Residency, Restricted-
  *     ToSingleSegment, Cpu-
  *     VisibleOnDemand
- *     Protected, Hardware-  refused: the pages say what must not be set with them, and not what becomes
- *     Protected, Existing-  of their content when it is paged
+ *     Protected, Hardware-  refused: the pages say what must not be set with them, and not what
+ *     Protected, Existing-  becomes of their content when it is paged
  *     SysMem, ExistingKernel-
  *     SysMem
  *
- * The others are told of where they are used. Both shapes of the flags have the bits that are looked at
- * here in the same places, except where it says so.
+ * The others are told of where they are used. Both shapes of the flags have the bits that are
+ * looked at here in the same places, except where it says so.
  *
  * Source     contract.md ALLOC-004, ALLOC-009..011, ALLOC-014, ALLOC-015.
  */

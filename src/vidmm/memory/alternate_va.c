@@ -1,20 +1,20 @@
 /*
  * Swizzling ranges: how the CPU sees what lies in another order in memory (below WDDM 2.0).
  *
- * A lock that asks for it (VIDMM_LOCK_ACQUIRE_APERTURE), of an allocation in a memory segment that the
- * CPU can see, acquires one of the driver's ranges. The range outlives the lock, for the next one, until
- * the allocation leaves, or another one that is to be locked needs its number. Where the driver has no
- * range, the allocation leaves: in system memory it is linear.
+ * A lock that asks for it (VIDMM_LOCK_ACQUIRE_APERTURE), of an allocation in a memory segment that
+ * the CPU can see, acquires one of the driver's ranges. The range outlives the lock, for the next
+ * one, until the allocation leaves, or another one that is to be locked needs its number. Where the
+ * driver has no range, the allocation leaves: in system memory it is linear.
  *
  * With UseAlternateVA the address stays set up from the first lock on, wherever the allocation is:
- * when it leaves, SPECIAL_LOCK_TRANSFER takes the place of TRANSFER and the range is released behind
- * it; when it comes back, the same number is acquired again. The same holds for what a sleep takes out
- * while it is locked.
+ * when it leaves, SPECIAL_LOCK_TRANSFER takes the place of TRANSFER and the range is released
+ * behind it; when it comes back, the same number is acquired again. The same holds for what a sleep
+ * takes out while it is locked.
  *
- * Allocations that the driver marks Swizzled keep their order on the way out (SWZ-008). Only for the CPU
- * are they asked for in linear order (Unswizzle), and then Swizzle asks for theirs on the way back. What
- * was evicted in its own order comes back before the CPU may look at it. They are never mapped in
- * apertures.
+ * Allocations that the driver marks Swizzled keep their order on the way out (SWZ-008). Only for
+ * the CPU are they asked for in linear order (Unswizzle), and then Swizzle asks for theirs on the
+ * way back. What was evicted in its own order comes back before the CPU may look at it. They are
+ * never mapped in apertures.
  *
  * Source     contract.md SWZ-001..010, SLT-001..007, XFER-014, XFER-015; sequence S-19.
  */
@@ -148,7 +148,7 @@ void alternate_va_entered(struct vidmm_allocation *allocation)
         alternate_va_close(allocation);
 }
 
-/* ---- Transfers ---------------------------------------------------------------------------------------- */
+/* ---- Transfers ------------------------------------------------------------------------------- */
 
 void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
                             DXGK_TRANSFERFLAGS *flags)
@@ -190,7 +190,7 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
     return true;
 }
 
-/* ---- What was evicted in its own order ----------------------------------------------------------------- */
+/* ---- What was evicted in its own order ------------------------------------------------------- */
 
 static void fetched(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {

@@ -1,13 +1,14 @@
 /*
- * Apertures: the operations that show an allocation's backing store in slots, and take it off again.
+ * Apertures: the operations that show an allocation's backing store in slots, and take it off
+ * again.
  *
  * Up to WDDM 2.8 the pages come as an MDL (MAP_APERTURE_SEGMENT). A driver that opted in to
  * MAP_APERTURE_SEGMENT2 gets an address descriptor list instead, and nothing else (ADL-002): one
  * range where the pages ascend, as they always do where an IOMMU gives the device addresses of its
  * own, else an array. Unmapping is the same for both.
  *
- * config.aperture_piece_pages cuts a mapping into several operations: the list stays that of the whole
- * backing store, and AdlOffset or MdlOffset moves.
+ * config.aperture_piece_pages cuts a mapping into several operations: the list stays that of the
+ * whole backing store, and AdlOffset or MdlOffset moves.
  *
  * Source     contract.md APER-001..019, ADL-001..014; sequences S-12, S-21.
  */
@@ -112,7 +113,7 @@ bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment
     return true;
 }
 
-/* ---- What the driver's CPU side sees of it (ADL-011) ---------------------------------------------- */
+/* ---- What the driver's CPU side sees of it (ADL-011) ----------------------------------------- */
 
 NTSTATUS aperture_open_view(struct vidmm_allocation *allocation)
 {

@@ -2,10 +2,10 @@
  * CPU host aperture: how the CPU reaches pages of a memory segment that it does not see.
  *
  * The driver points slots of the aperture at pages of the segment when asked to; which slots, the
- * manager says and keeps account of (CHA-003). Page tables of the paging process hold a slot each for
- * as long as they live, a locked allocation one for each of its pages until it is unlocked. Pages are
- * those of the segment: of 64 KiB where it has Use64KBPages (CHA-002). Tables in one of them share its
- * slot.
+ * manager says and keeps account of (CHA-003). Page tables of the paging process hold a slot each
+ * for as long as they live, a locked allocation one for each of its pages until it is unlocked.
+ * Pages are those of the segment: of 64 KiB where it has Use64KBPages (CHA-002). Tables in one of
+ * them share its slot.
  *
  * While the adapter is in D3 nothing is mapped (CHA-005): all slots are unmapped before, and mapped
  * again to what they showed. Their owners do not notice, as the CPU does not touch them meanwhile.
@@ -232,7 +232,7 @@ void host_aperture_unmap_allocation(struct vidmm_allocation *allocation)
     allocation->host_slots = NULL;
 }
 
-/* ---- Sleep -------------------------------------------------------------------------------------- */
+/* ---- Sleep ----------------------------------------------------------------------------------- */
 
 /* Tells the driver of all slots that show something: to unmap them, or to map them as they were. */
 static void tell_all(struct vidmm *vidmm, struct segment *segment, bool is_map)

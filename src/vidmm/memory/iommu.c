@@ -1,12 +1,13 @@
 /*
  * The IoMmu model: the GPU goes by the process's own addresses, through the system's IOMMU.
  *
- * There is system memory only, no page table of ours and no UPDATE_PAGE_TABLE (RES-017). A process has
- * a PASID, which the driver learns when the process and its devices are created; mapping an
+ * There is system memory only, no page table of ours and no UPDATE_PAGE_TABLE (RES-017). A process
+ * has a PASID, which the driver learns when the process and its devices are created; mapping an
  * allocation shows its backing store at an address of the process, at once and for as long as the
  * mapping lives. So a backing store that is mapped never moves: residency asks nothing of the GPU,
- * and only what is AccessedPhysically (a primary, before it is displayed) is mapped in the aperture.
- * One that goes because it was offered is not shown any more; the next one is, at the same addresses.
+ * and only what is AccessedPhysically (a primary, before it is displayed) is mapped in the
+ * aperture. One that goes because it was offered is not shown any more; the next one is, at the
+ * same addresses.
  *
  * Source     contract.md RES-017, IOMMU-003, PT-001.
  */

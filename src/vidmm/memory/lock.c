@@ -1,11 +1,11 @@
 /*
  * Locks: the CPU's access to allocations.
  *
- * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can be
- * given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is packed for the
- * CPU only in its backing store (XFER-018). Otherwise it leaves for its backing store first,
- * and the caller asks again. A lock of what has no content yet makes the backing store. What work uses is
- * waited for, or with Discard renamed (rename.c).
+ * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can
+ * be given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is
+ * packed for the CPU only in its backing store (XFER-018). Otherwise it leaves for its backing
+ * store first, and the caller asks again. A lock of what has no content yet makes the backing
+ * store. What work uses is waited for, or with Discard renamed (rename.c).
  *
  * Source     contract.md ALLOC-012, ALLOC-013, ALLOC-022, SWZ-001, SWZ-009, CHA, XFER-018.
  */

@@ -2,19 +2,20 @@
  * Renaming: an allocation that is several, for a client that writes anew what the GPU still reads.
  *
  * A lock with Discard of an allocation that work uses gives another instance of it: a struct
- * vidmm_allocation with the handles of the first one and nothing else in common. The first is what the
- * client knows, and its `current` is what the client's calls are about; what has been submitted refers to
- * instances. The instance that was in force is doomed like an allocation that is destroyed while work uses
- * it: it goes, with DISCARD_CONTENT or UNMAP_APERTURE_SEGMENT, when that work has retired. The first has
- * then no place, and waits for the last.
+ * vidmm_allocation with the handles of the first one and nothing else in common. The first is what
+ * the client knows, and its `current` is what the client's calls are about; what has been submitted
+ * refers to instances. The instance that was in force is doomed like an allocation that is
+ * destroyed while work uses it: it goes, with DISCARD_CONTENT or UNMAP_APERTURE_SEGMENT, when that
+ * work has retired. The first has then no place, and waits for the last.
  *
  *     create            first = current
  *     rename            first -> doomed, second = current     two places of one hAllocation
  *     first is idle     first -> EMPTY (gone), second = current
  *     destroy           second -> doomed; behind it close, DxgkDdiDestroyAllocation
  *
- * The driver is neither asked nor told: the operations and lists that name its hAllocation say other places.
- * Instances are not kept for later, so a client that renames often makes its backing store anew each time.
+ * The driver is neither asked nor told: the operations and lists that name its hAllocation say
+ * other places. Instances are not kept for later, so a client that renames often makes its backing
+ * store anew each time.
  *
  * Source     contract.md ALLOC-022.
  */
@@ -34,7 +35,9 @@ const void *vidmm_paging_instance(const struct vidmm *vidmm)
     return !subject || subject == subject->first ? NULL : subject;
 }
 
-/* What is shown, shared or seen through a range has users that a second place would be hidden from. */
+/*
+ * What is shown, shared or seen through a range has users that a second place would be hidden from.
+ */
 static bool may_be_renamed(const struct vidmm_allocation *allocation)
 {
     const struct vidmm_allocation *first = allocation->first;

@@ -1,4 +1,6 @@
-/* Renaming: a lock with Discard of what work uses gives another instance, under the same handles. */
+/*
+ * Renaming: a lock with Discard of what work uses gives another instance, under the same handles.
+ */
 #include "vidmm/rig/test_rig_run.h"
 
 #define MOST_SEEN 16

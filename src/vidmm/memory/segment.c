@@ -196,7 +196,7 @@ uint64_t segment_free(const struct vidmm *vidmm, const struct segment *segment)
     return UINT64_MAX;
 }
 
-/* ---- Placement ------------------------------------------------------------------------------------ */
+/* ---- Placement ------------------------------------------------------------------------------- */
 
 static NTSTATUS take_request(struct segment *segment, const struct range_request *request,
                              uint64_t *out_offset)
@@ -229,9 +229,9 @@ static uint64_t pinned_start(const struct segment *segment,
 }
 
 /*
- * In one of the banks that the allocation would like, as they lie in the segment it prefers most; else
- * anywhere, from the end that it asks for. A bank is a hint: what does not fit into one goes elsewhere
- * (BANK-003 to BANK-005).
+ * In one of the banks that the allocation would like, as they lie in the segment it prefers most;
+ * else anywhere, from the end that it asks for. A bank is a hint: what does not fit into one goes
+ * elsewhere (BANK-003 to BANK-005).
  */
 static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation *allocation)
 {
@@ -532,7 +532,7 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
     allocation->eviction_aperture = NULL;
 }
 
-/* ---- Pages for page tables ---------------------------------------------------------------------------- */
+/* ---- Pages for page tables ------------------------------------------------------------------- */
 
 NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
                             uint64_t *out_page)
@@ -559,7 +559,7 @@ void segment_release_units(struct segment *segment, uint64_t first_page, uint64_
     segment->table_bytes -= PAGE_BYTES_OF(run.page_count);
 }
 
-/* ---- Who may be evicted --------------------------------------------------------------------------------- */
+/* ---- Who may be evicted ---------------------------------------------------------------------- */
 
 void segment_lru_add(struct vidmm_allocation *allocation)
 {

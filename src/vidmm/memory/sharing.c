@@ -1,9 +1,9 @@
 /*
  * Sharing: an allocation that other devices than its own have opened.
  *
- * The driver's allocation belongs to the adapter (ALLOC-017); each device that uses it has an opening
- * of its own, with a handle from DxgkDdiOpenAllocation, and the allocation lists of its packets carry
- * that handle. All openings are closed before DxgkDdiDestroyAllocation (ALLOC-018).
+ * The driver's allocation belongs to the adapter (ALLOC-017); each device that uses it has an
+ * opening of its own, with a handle from DxgkDdiOpenAllocation, and the allocation lists of its
+ * packets carry that handle. All openings are closed before DxgkDdiDestroyAllocation (ALLOC-018).
  *
  * Source     contract.md ALLOC-017 to ALLOC-019.
  */

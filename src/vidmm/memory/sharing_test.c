@@ -1,4 +1,6 @@
-/* Sharing: openings in other devices, and that they are closed before the allocation is destroyed. */
+/*
+ * Sharing: openings in other devices, and that they are closed before the allocation is destroyed.
+ */
 #include "vidmm/rig/test_rig_run.h"
 
 static struct {

@@ -2,24 +2,25 @@
  * Native fences: 64-bit values that the GPU keeps by itself, and the driver is told where.
  *
  * Storage    Blocks of two contiguous system pages, one of current values, one of monitored values,
- *            64 bytes a fence, so that no two fences share a line of anybody's cache. Both pages are
- *            mapped for the CPU as long as the block is there. A fence lives in the first slot that
- *            is free, and a block goes with its last fence.
+ *            64 bytes a fence, so that no two fences share a line of anybody's cache. Both pages
+ *            are mapped for the CPU as long as the block is there. A fence lives in the first slot
+ *            that is free, and a block goes with its last fence.
  * Telling    NOTIFY_FENCE_RESIDENCY, in the order of the paging queue, of every fence whose storage
- *            has come or is another one: when it is created, when it is moved by packing, and of all
- *            fences when the driver has lost what it knew (a reset, a sleep). A fence may be used when
- *            its first notice has retired.
- * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them is
- *            with the GPU: it has retired, and what comes is held until the driver knows. The old slots
- *            are given another value before they are free, so that a late write or read shows.
+ *            has come or is another one: when it is created, when it is moved by packing, and of
+ *            all fences when the driver has lost what it knew (a reset, a sleep). A fence may be
+ *            used when its first notice has retired.
+ * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them
+ *            is with the GPU: it has retired, and what comes is held until the driver knows. The
+ *            old slots are given another value before they are free, so that a late write or read
+ *            shows.
  *
- * Waiting    The monitored value of a fence is one less than the least value that somebody waits for on
- *            the CPU, and the largest there is when nobody does. The driver writes it
- *            (DxgkDdiUpdateMonitoredValues) whenever that changes, and the current value is looked at
- *            afterwards: what has been signalled before the GPU could see the new one is there then
- *            (FENCE-014), for the rest there is an interrupt, and the look is in the driver's next DPC.
- *            While fences are told of anew, or the adapter is not on, nobody looks: it is made up for at
- *            the end of that.
+ * Waiting    The monitored value of a fence is one less than the least value that somebody waits
+ *            for on the CPU, and the largest there is when nobody does. The driver writes it
+ *            (DxgkDdiUpdateMonitoredValues) whenever that changes, and the current value is looked
+ *            at afterwards: what has been signalled before the GPU could see the new one is there
+ *            then (FENCE-014), for the rest there is an interrupt, and the look is in the driver's
+ *            next DPC. While fences are told of anew, or the adapter is not on, nobody looks: it is
+ *            made up for at the end of that.
  *
  * Fences have one process: DxgkDdiOpenNativeFence is never called.
  *

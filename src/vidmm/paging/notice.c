@@ -1,15 +1,18 @@
 /*
  * Notices: paging operations that move nothing and tell the driver where things are.
  *
- * NOTIFY_RESIDENCY says once a commit, behind the operations that bring the content, at which physical
- * address an allocation is that is accessed physically, and once an eviction, before the first
- * operation that takes it away, that it goes. Destroying a resident allocation is an eviction, too.
+ * NOTIFY_RESIDENCY says once a commit, behind the operations that bring the content, at which
+ * physical address an allocation is that is accessed physically, and once an eviction, before the
+ * first operation that takes it away, that it goes. Destroying a resident allocation is an
+ * eviction, too.
  *
- * config.residency_part_pages has drivers of WDDM 3.2 told by NOTIFY_RESIDENCY2, part by part, instead.
+ * config.residency_part_pages has drivers of WDDM 3.2 told by NOTIFY_RESIDENCY2, part by part,
+ * instead.
  *
  * NOTIFY_ALLOC (WDDM 3.2) goes to drivers that keep content in caches of their own: before an
  * allocation leaves system memory or an aperture, for each address of its owners (IoMmuUnmap, while
- * the address is still good), and then chunk by chunk at an address in the paging process (Eviction).
+ * the address is still good), and then chunk by chunk at an address in the paging process
+ * (Eviction).
  *
  * Source     contract.md NTF-001..006, NTF-015..020; steps of S-05, S-07; sequence S-26.
  */

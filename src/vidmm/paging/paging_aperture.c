@@ -2,12 +2,13 @@
  * Paging buffers in an aperture segment, where PagingBufferSegmentId asks for one.
  *
  * The CPU writes them in system memory as ever; the GPU finds them behind slots, which
- * MAP_APERTURE_SEGMENT points at their pages before anything is built (APER-005: it names no allocation).
- * The driver has to do that itself, when it is called: commands for it could only run in a buffer that is
- * mapped already. Slots lose what they show with the power, and are pointed again when it is back.
+ * MAP_APERTURE_SEGMENT points at their pages before anything is built (APER-005: it names no
+ * allocation). The driver has to do that itself, when it is called: commands for it could only run
+ * in a buffer that is mapped already. Slots lose what they show with the power, and are pointed
+ * again when it is back.
  *
- * In the GpuMmu model the paging process maps the buffers like any other, and no slot is needed, which is what
- * Windows has been seen to do (docs/observed.md, O28).
+ * In the GpuMmu model the paging process maps the buffers like any other, and no slot is needed,
+ * which is what Windows has been seen to do (docs/observed.md, O28).
  *
  * Source     contract.md PB-018, APER-005, SUB-006; sequence S-01, step 6.
  */

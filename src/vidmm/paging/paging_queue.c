@@ -7,9 +7,9 @@
  * always starting on a page. A job ends in the submission that holds its last operation, or, when
  * that is empty, in the one before.
  *
- * What is built for a companion context is in buffers of its own and runs on another node. It is built
- * in its turn like everything else, whatever is still with the GPU; its submission waits, in the
- * scheduler, until the one in front of it has retired, and so does the first one behind it. So
+ * What is built for a companion context is in buffers of its own and runs on another node. It is
+ * built in its turn like everything else, whatever is still with the GPU; its submission waits, in
+ * the scheduler, until the one in front of it has retired, and so does the first one behind it. So
  * submissions run in the order of the queue on whatever nodes they are.
  *
  * Source     contract.md PB-001..031, XFER-011/012, DISC-004/005, PATCH-009; sequences S-09, S-10.
@@ -266,11 +266,11 @@ static void finish_jobs(struct list *jobs)
     }
 }
 
-/* ---- Submission ---------------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 /*
- * What empties the segments for a sleep is nobody's in the physical model, whose drivers are told the
- * node from WDDM 1.2 on; older ones could only guess it.
+ * What empties the segments for a sleep is nobody's in the physical model, whose drivers are told
+ * the node from WDDM 1.2 on; older ones could only guess it.
  */
 static HANDLE context_of_submission(const struct vidmm *vidmm)
 {
@@ -432,7 +432,7 @@ static const struct vidsch_packet_ops paging_packet_ops = {
     .retired = paging_retired,
 };
 
-/* ---- Building ----------------------------------------------------------------------------------------- */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 /* Makes a buffer current that has nothing in flight. False: all are busy. */
 static bool take_fresh_buffer(struct paging_queue *queue)

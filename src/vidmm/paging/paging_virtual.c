@@ -11,14 +11,14 @@
  *     notices of WDDM 3.2: leave and die from system memory and apertures begin with NOTIFY_ALLOC
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
- *     memory segment   move    its mappings are made invalid and flushed; chunk by chunk to the other
- *                              place; its mappings are made valid there
+ *     memory segment   move    its mappings are made invalid and flushed; chunk by chunk to the
+ *                              other place; its mappings are made valid there
  *     any         die, drop    its mappings are made invalid and flushed; UNMAP from the aperture
  *
  * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
- * invalid entries may be cached; the transfer or fill; entries invalid again; FLUSH_TLB. When tables
- * are written by the CPU the entries are left as they are (the transfer has not run yet) and the
- * flush comes before the transfer.
+ * invalid entries may be cached; the transfer or fill; entries invalid again; FLUSH_TLB. When
+ * tables are written by the CPU the entries are left as they are (the transfer has not run yet) and
+ * the flush comes before the transfer.
  *
  * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
  */
@@ -120,7 +120,7 @@ static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
     return true;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------------ */
+/* ---- Chunks ---------------------------------------------------------------------------------- */
 
 static bool writes_tables_at_once(const struct vidmm *vidmm)
 {
@@ -141,8 +141,8 @@ static bool chunk_is_64k(const struct vidmm_allocation *allocation)
 enum way { WAY_IN, WAY_OUT, WAY_MOVE };
 
 /*
- * Where the paging process sees the leaf table of the address, for drivers that ask for it (VX-006).
- * It sees those of scratch if it writes them by virtual address; 0: it does not.
+ * Where the paging process sees the leaf table of the address, for drivers that ask for it
+ * (VX-006). It sees those of scratch if it writes them by virtual address; 0: it does not.
  */
 static uint64_t leaf_table_va(struct vidmm *vidmm, uint64_t va, bool is_64k)
 {
@@ -311,7 +311,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
     }
 }
 
-/* ---- Generators ---------------------------------------------------------------------------------------- */
+/* ---- Generators ------------------------------------------------------------------------------ */
 
 static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {

@@ -1,10 +1,10 @@
 /*
  * Compaction: one piece of a segment for what has to be in one, by moving what lies in it.
  *
- * The last resort of a request (residency.c), GpuMmu only: nothing is pending in the manager, all that
- * may be evicted has been, and there is room, but in pieces, between allocations that are held and
- * page tables. Contexts are held while it goes on, so that what somebody holds may move too: to the
- * GPU it never was anywhere else.
+ * The last resort of a request (residency.c), GpuMmu only: nothing is pending in the manager, all
+ * that may be evicted has been, and there is room, but in pieces, between allocations that are held
+ * and page tables. Contexts are held while it goes on, so that what somebody holds may move too: to
+ * the GPU it never was anywhere else.
  *
  *     survey   each unit of the segment: free, movable or fixed
  *     window   the run of units without a fixed one that has the least to move
@@ -51,7 +51,7 @@ static NTSTATUS for_each_allocation(struct vidmm *vidmm,
     return STATUS_SUCCESS;
 }
 
-/* ---- Survey ----------------------------------------------------------------------------------- */
+/* ---- Survey ---------------------------------------------------------------------------------- */
 
 static void mark(struct compaction *compaction, uint64_t first_page, uint64_t page_count,
                  enum unit unit)
@@ -128,7 +128,7 @@ static void survey(struct compaction *compaction, struct vidmm *vidmm)
     mark_tables(compaction, vidmm);
 }
 
-/* ---- Window ----------------------------------------------------------------------------------- */
+/* ---- Window ---------------------------------------------------------------------------------- */
 
 /* The run of so many units, aligned, without a fixed one, that has the fewest to move. */
 static bool find_window(struct compaction *compaction, uint64_t count, uint64_t alignment)
@@ -191,7 +191,7 @@ bool compaction_closes(const struct compaction *compaction, const struct segment
            is_in_window(compaction, first_page, 1);
 }
 
-/* ---- Places ----------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static bool has_to_move(const struct compaction *compaction,
                         const struct vidmm_allocation *allocation)
@@ -264,7 +264,7 @@ static NTSTATUS begin_move(struct compaction *compaction, struct vidmm_allocatio
     return STATUS_SUCCESS;
 }
 
-/* ---- The whole -------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static enum job_step end_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {

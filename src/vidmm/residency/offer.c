@@ -1,11 +1,11 @@
 /*
  * Offer and reclaim: content that its owner can do without.
  *
- * An offered allocation stands on a list of victims that comes before all others, LOW, NORMAL, HIGH,
- * and its residency references are put aside. When room is needed it is dropped: nothing is copied,
- * the physical model says DISCARD_CONTENT, GpuMmu makes the mappings invalid. System pages of
- * offered allocations that are out are dropped when there is no system memory left; for that they
- * stand on a list of the manager.
+ * An offered allocation stands on a list of victims that comes before all others, LOW, NORMAL,
+ * HIGH, and its residency references are put aside. When room is needed it is dropped: nothing is
+ * copied, the physical model says DISCARD_CONTENT, GpuMmu makes the mappings invalid. System pages
+ * of offered allocations that are out are dropped when there is no system memory left; for that
+ * they stand on a list of the manager.
  *
  *     offered, resident   pressure on its segment     dropped
  *     offered, out        no system memory            dropped, at once
@@ -20,7 +20,7 @@
  */
 #include "vidmm/private.h"
 
-/* ---- Dropping --------------------------------------------------------------------------------- */
+/* ---- Dropping -------------------------------------------------------------------------------- */
 
 void allocation_drop(struct vidmm_allocation *allocation)
 {
@@ -82,7 +82,7 @@ bool offer_drop_backing(struct vidmm *vidmm)
     return false;
 }
 
-/* ---- Offering --------------------------------------------------------------------------------- */
+/* ---- Offering -------------------------------------------------------------------------------- */
 
 static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
 {
@@ -145,7 +145,7 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
     return STATUS_SUCCESS;
 }
 
-/* ---- Reclaiming ------------------------------------------------------------------------------- */
+/* ---- Reclaiming ------------------------------------------------------------------------------ */
 
 /* Off the lists of offered ones; its references stay aside. */
 static void withdraw(struct vidmm_allocation *allocation)

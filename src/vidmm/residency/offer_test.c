@@ -1,4 +1,6 @@
-/* Offer and reclaim: who is dropped and when, what comes back, references, priorities that change. */
+/*
+ * Offer and reclaim: who is dropped and when, what comes back, references, priorities that change.
+ */
 #include "vidmm/rig/test_rig_run.h"
 
 static void offer(struct rig *rig, struct rig_object *object, enum vidmm_offer_priority priority)

@@ -5,12 +5,12 @@
  * is resident stays, and places what is not, making room by evicting, least recently used first
  * and lowest priority class first (offered ones before all others), from the segment that the
  * allocation prefers. When all is
- * placed, a barrier job behind the page-ins ends the request: its last operation writes the value of
- * the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2 do
- * not know the operation, and the packet that retires ends it. A request that cannot be placed while
- * nothing else is pending in the whole manager has failed: no event will come that could help. By then
- * all that may be evicted has been; what is left to try, once for each request, is to start over: its
- * own allocations leave too, and the largest is placed first.
+ * placed, a barrier job behind the page-ins ends the request: its last operation writes the value
+ * of the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2
+ * do not know the operation, and the packet that retires ends it. A request that cannot be placed
+ * while nothing else is pending in the whole manager has failed: no event will come that could
+ * help. By then all that may be evicted has been; what is left to try, once for each request, is to
+ * start over: its own allocations leave too, and the largest is placed first.
  *
  * Work per reference is constant: a hold and two list operations. Nothing here walks what is
  * resident.
@@ -42,8 +42,8 @@ static enum job_step barrier_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 }
 
 /*
- * The device's fence follows: a request that failed has no batch to write its value, so the CPU does
- * once nothing of the device is pending that would still write a lower one.
+ * The device's fence follows: a request that failed has no batch to write its value, so the CPU
+ * does once nothing of the device is pending that would still write a lower one.
  */
 static void settle_fence(struct request *request, NTSTATUS status)
 {
@@ -202,7 +202,7 @@ void request_queue_first(struct request *request)
     list_push_front(&request->vidmm->requests, &request->link);
 }
 
-/* ---- Making room --------------------------------------------------------------------------------- */
+/* ---- Making room ----------------------------------------------------------------------------- */
 
 static struct vidmm_allocation *find_victim_among(struct segment *segment, unsigned first_class,
                                                   bool only_over_budget)
@@ -238,8 +238,8 @@ static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment 
 }
 
 /*
- * Something will retire and may release memory. What is destroyed, but in use by a submission whose own
- * request stands further behind, is not released before the first request has ended.
+ * Something will retire and may release memory. What is destroyed, but in use by a submission whose
+ * own request stands further behind, is not released before the first request has ended.
  */
 static bool is_more_to_come(const struct vidmm *vidmm)
 {
@@ -325,7 +325,7 @@ static uint64_t request_need(const struct request *request, const struct segment
     return need;
 }
 
-/* ---- Placing ------------------------------------------------------------------------------------------ */
+/* ---- Placing --------------------------------------------------------------------------------- */
 
 enum place_result { PLACED, PLACE_LATER, PLACE_FAILED };
 
@@ -544,7 +544,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
     *out_available = segment_free(request->vidmm, segment) + own + evictable_bytes(segment);
 }
 
-/* ---- Starting over ------------------------------------------------------------------------------------ */
+/* ---- Starting over --------------------------------------------------------------------------- */
 
 /* What has to be in one piece, the largest first; then the rest. */
 static bool goes_before(const struct vidmm_allocation *a, const struct vidmm_allocation *b)
@@ -572,8 +572,8 @@ static void sort_for_placing(struct request *request)
 }
 
 /*
- * Free memory may be in pieces around what the request itself has there. Gives up all it holds and has
- * what nobody else holds leave, to be placed anew, the largest first. False: nothing left.
+ * Free memory may be in pieces around what the request itself has there. Gives up all it holds and
+ * has what nobody else holds leave, to be placed anew, the largest first. False: nothing left.
  */
 static bool start_over(struct request *request)
 {
@@ -726,7 +726,7 @@ bool residency_run(struct vidmm *vidmm)
     return did_anything;
 }
 
-/* ---- The public side (GpuMmu) ---------------------------------------------------------------------------- */
+/* ---- The public side (GpuMmu) ---------------------------------------------------------------- */
 
 static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
                               struct vidmm_allocation *const *allocations, bool must_succeed,

@@ -1,9 +1,10 @@
 /*
  * Test rig: a manager on a fake driver, a fake GPU and a platform that accounts for every page.
  *
- * Place      vidmm, tests only. This file: types, memory, the platform. test_rig_gpu.h: what the GPU
- *            does with records. test_rig_build.h, test_rig_driver.h: the miniport at the bottom. test_rig_run.h: what
- *            tests call. Headers only, because every .c file here belongs to the library.
+ * Place      vidmm, tests only. This file: types, memory, the platform. test_rig_gpu.h: what the
+ *            GPU does with records. test_rig_build.h, test_rig_driver.h: the miniport at the
+ *            bottom. test_rig_run.h: what tests call. Headers only, because every .c file here
+ *            belongs to the library.
  * Model      Memory is pages of one 64-bit word: system pages and the pages of each segment. The
  *            driver turns an operation into records of a few words in the paging buffer and keeps
  *            the operation aside; the GPU reads the records back when the rig completes the packet,
@@ -356,7 +357,7 @@ static inline void rig_pin(struct rig_operation *operation, struct rig_page *pag
     page->pin_owner = owner;
 }
 
-/* ---- Platform ------------------------------------------------------------------------------------ */
+/* ---- Platform -------------------------------------------------------------------------------- */
 
 static inline bool rig_page_call_fails(struct rig *rig)
 {
@@ -487,7 +488,9 @@ static inline struct rig_block *rig_block_at(struct rig *rig, uint64_t address)
     return block;
 }
 
-/* What the GPU finds at an address of a segment: a slot shows the block's first page, or 0 it is. */
+/*
+ * What the GPU finds at an address of a segment: a slot shows the block's first page, or 0 it is.
+ */
 static inline struct rig_block *rig_block_behind(struct rig *rig, unsigned segment,
                                                  uint64_t address)
 {

@@ -213,7 +213,9 @@ static inline void rig_check_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBU
     rig->buffer_start = start;
     EXPECT(args->DmaBufferGpuVirtualAddress % PAGE_BYTES == 0);
     EXPECT(((const struct rig_context *)args->hSystemContext)->is_system);
-    /* Entries are copied on the companion of a context, everything that holds no job of one is not. */
+    /*
+     * Entries are copied on the companion of a context, everything that holds no job of one is not.
+     */
     EXPECT(args->Operation != DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
            args->hSystemContext != rig->system_context);
     EXPECT((args->pDmaBufferPrivateData != NULL) == (rig->config.private_bytes != 0));

@@ -1,8 +1,8 @@
 /*
  * Test rig, driver: the miniport at the bottom.
  *
- * Place  vidmm, tests only; see test_rig.h. Caps from struct rig_config, handles with counts, Render and
- *        Patch of the physical model, packets into queues; operations: test_rig_build.h.
+ * Place  vidmm, tests only; see test_rig.h. Caps from struct rig_config, handles with counts,
+ *        Render and Patch of the physical model, packets into queues; operations: test_rig_build.h.
  */
 #ifndef DRYDOCK_VIDMM_TEST_RIG_DRIVER_H
 #define DRYDOCK_VIDMM_TEST_RIG_DRIVER_H
@@ -11,7 +11,7 @@
 
 #define RIG_COMMAND_MAGIC UINT64_C(0x646e616d6d6f4321)
 
-/* ---- Caps ------------------------------------------------------------------------------------------ */
+/* ---- Caps ------------------------------------------------------------------------------------ */
 
 static inline ULONG rig_version(struct miniport *self)
 {
@@ -145,7 +145,7 @@ static inline NTSTATUS rig_query(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 /* The handle of a process or device is a block of its own, so that a use after the end is seen. */
 static inline NTSTATUS rig_create_handle(struct rig *rig, uint64_t *live, HANDLE *out)
@@ -338,7 +338,7 @@ static inline NTSTATUS rig_set_root(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
-/* ---- Submission ----------------------------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 static inline void rig_run_next(struct rig *rig, unsigned node);
 static inline void rig_tell(struct rig *rig);

@@ -44,7 +44,7 @@ static inline bool rig_is_system(const struct rig *rig, HANDLE process)
     return rig->system_context && rig->system_context->process == process;
 }
 
-/* ---- Translation ---------------------------------------------------------------------------------- */
+/* ---- Translation ----------------------------------------------------------------------------- */
 
 static inline DXGK_PTE rig_walk(struct rig *rig, D3DGPU_PHYSICAL_ADDRESS root, uint64_t va)
 {
@@ -118,7 +118,7 @@ static inline void rig_flush(struct rig *rig, const DXGK_BUILDPAGINGBUFFER_FLUSH
     }
 }
 
-/* ---- Page tables ------------------------------------------------------------------------------------- */
+/* ---- Page tables ----------------------------------------------------------------------------- */
 
 static inline struct rig_page *rig_table_page(struct rig *rig,
                                               const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
@@ -335,7 +335,7 @@ static inline void rig_run_copy(struct rig *rig, const DXGK_BUILDPAGINGBUFFER_CO
     }
 }
 
-/* ---- Moves, GpuMmu ---------------------------------------------------------------------------------------- */
+/* ---- Moves, GpuMmu --------------------------------------------------------------------------- */
 
 static inline struct rig_page *rig_scratch(struct rig *rig, uint64_t va)
 {
@@ -446,7 +446,7 @@ static inline void rig_accept_virtual_move(struct rig *rig, struct rig_operation
     }
 }
 
-/* ---- Moves, physical model ---------------------------------------------------------------------------------- */
+/* ---- Moves, physical model ------------------------------------------------------------------- */
 
 /* The page of one side of a TRANSFER; segment 0 is the MDL. */
 static inline struct rig_page *rig_side(struct rig *rig, const struct rig_operation *operation,
@@ -568,7 +568,7 @@ static inline void rig_accept_discard(struct rig *rig, struct rig_operation *ope
     }
 }
 
-/* ---- The aperture --------------------------------------------------------------------------------------------- */
+/* ---- The aperture ---------------------------------------------------------------------------- */
 
 static inline void rig_accept_map(struct rig *rig, struct rig_operation *operation)
 {
@@ -617,7 +617,7 @@ static inline void rig_accept_unmap(struct rig *rig, struct rig_operation *opera
     }
 }
 
-/* ---- Monitored fences ------------------------------------------------------------------------------------------- */
+/* ---- Monitored fences ------------------------------------------------------------------------ */
 
 /* Fences lie in memory that no allocation owns; the interrupt comes with the write. */
 static inline void rig_write_fence(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
@@ -638,7 +638,7 @@ static inline void rig_write_fence(struct rig *rig, const DXGKARG_BUILDPAGINGBUF
     vidmm_notify_interrupt(rig->vidmm, &data);
 }
 
-/* ---- Running a record ----------------------------------------------------------------------------------------- */
+/* ---- Running a record ------------------------------------------------------------------------ */
 
 static inline void rig_run_operation(struct rig *rig, struct rig_operation *operation,
                                      uint64_t first, uint64_t count)

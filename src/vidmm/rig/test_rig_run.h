@@ -8,7 +8,7 @@
 
 #include "vidmm/rig/test_rig_driver.h"
 
-/* ---- Completion --------------------------------------------------------------------------------------- */
+/* ---- Completion ------------------------------------------------------------------------------ */
 
 static inline void rig_run_step(struct rig *rig, struct rig_page *page, uint32_t number,
                                 uint32_t number_page, bool is_write, uint64_t value)
@@ -200,7 +200,7 @@ static inline void rig_hang(struct rig *rig)
     rig->expected_rules = "NTF-007"; /* nobody writes paging fences */
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static inline void rig_driver_error(void *context, const char *rule, const char *text)
 {
@@ -213,8 +213,8 @@ static inline void rig_driver_error(void *context, const char *rule, const char 
 }
 
 /*
- * It was offered and is dropped: zero is what it holds then, and no page is its own any more; in the
- * physical model from DISCARD_CONTENT on.
+ * It was offered and is dropped: zero is what it holds then, and no page is its own any more; in
+ * the physical model from DISCARD_CONTENT on.
  */
 static inline void rig_forget_content(struct rig *rig, struct rig_allocation *allocation)
 {
@@ -432,7 +432,7 @@ static inline void rig_free(struct rig *rig)
     free(rig);
 }
 
-/* ---- What clients do ---------------------------------------------------------------------------------------- */
+/* ---- What clients do ------------------------------------------------------------------------- */
 
 struct rig_object {
     struct vidmm_allocation *allocation; /* NULL: none */

@@ -3,13 +3,13 @@
  *
  * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
  * Files      page_table.c, table_memory.c, table_burial.c, table_eviction.c, table_move.c,
- *            table_fallback.c, idle_updates.c, root_change.c, paging_process.c, scratch_view.c, gpu_va.c,
- *            physical_entries.c, compaction.c.
+ *            table_fallback.c, idle_updates.c, root_change.c, paging_process.c, scratch_view.c,
+ *            gpu_va.c, physical_entries.c, compaction.c.
  */
 #ifndef VIDMM_ADDRESS_SPACE_H
 #define VIDMM_ADDRESS_SPACE_H
 
-/* ---- Page tables (page_table.c) ------------------------------------------------------------------- */
+/* ---- Page tables (page_table.c) -------------------------------------------------------------- */
 
 /* The memory that holds a table. */
 struct table_memory {
@@ -117,8 +117,8 @@ void page_table_op_link(struct address_space *space, struct page_table *table,
 void page_table_op_show(struct address_space *space, struct page_table *table,
                         DXGKARG_BUILDPAGINGBUFFER *args);
 /*
- * Points entries for [va, ...) at pages [first_page, ...) of the allocation, as far as one table and
- * page_count go; returns how many. from_backing: at its backing store, else at its placement.
+ * Points entries for [va, ...) at pages [first_page, ...) of the allocation, as far as one table
+ * and page_count go; returns how many. from_backing: at its backing store, else at its placement.
  * is_64k: in the 64 KiB table, if the range has not fallen back to 4 KiB (table_fallback.c); va and
  * pages are then multiples of 64 KiB.
  */
@@ -130,8 +130,8 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
                                     uint64_t first_page, uint64_t page_count, uint32_t protect,
                                     DXGKARG_BUILDPAGINGBUFFER *args);
 /*
- * Where the paging process sees the 4 KiB leaf entry of va (GPU_VIRTUAL): an address at a multiple of
- * 64 KiB (CPTE-002) and the index of the entry from there.
+ * Where the paging process sees the 4 KiB leaf entry of va (GPU_VIRTUAL): an address at a multiple
+ * of 64 KiB (CPTE-002) and the index of the entry from there.
  */
 void page_table_entry_address(struct address_space *space, uint64_t va,
                               D3DGPU_VIRTUAL_ADDRESS *out_address, UINT *out_index);
@@ -148,7 +148,7 @@ void page_table_op_clear(struct address_space *space, struct page_table *table,
                          DXGKARG_BUILDPAGINGBUFFER *args);
 void page_table_free_detached(struct address_space *space, struct page_table *table);
 
-/* ---- Tables that change only while nobody uses them (idle_updates.c) -------------------------------- */
+/* ---- Tables that change only while nobody uses them (idle_updates.c) ------------------------- */
 
 /* False: not yet; contexts are held, ask again. */
 bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
@@ -156,7 +156,7 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
 /* Everything that was built has retired. */
 void idle_updates_end(struct vidmm *vidmm);
 
-/* ---- Tables that go (table_burial.c) --------------------------------------------------------------- */
+/* ---- Tables that go (table_burial.c) --------------------------------------------------------- */
 
 struct table_burial {
     struct job job;
@@ -178,25 +178,28 @@ void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes)
  */
 void table_detach(struct page_table *table, struct list *tables);
 NTSTATUS table_burial_create(struct address_space *space, struct table_burial **out_burial);
-/* va, bytes: where its tables have translated; two zeros: anywhere. Without tables it is just freed. */
+/*
+ * va, bytes: where its tables have translated; two zeros: anywhere. Without tables it is just
+ * freed.
+ */
 void table_burial_begin(struct table_burial *burial, uint64_t va, uint64_t bytes);
 
-/* ---- Tables that leave, and come back (table_eviction.c) -------------------------------------------- */
+/* ---- Tables that leave, and come back (table_eviction.c) ------------------------------------- */
 
 /*
- * Nothing is pending in the manager: all tables of the segment that hold no valid entry, and could be
- * made again, leave. True: there were any.
+ * Nothing is pending in the manager: all tables of the segment that hold no valid entry, and could
+ * be made again, leave. True: there were any.
  */
 bool tables_evict(struct vidmm *vidmm, const struct segment *segment);
 /*
- * Makes the tables of the allocation's mappings that have left, behind what is queued, which may have
- * been its page-in. STATUS_GRAPHICS_NO_VIDEO_MEMORY: some are still missing; ask again.
+ * Makes the tables of the allocation's mappings that have left, behind what is queued, which may
+ * have been its page-in. STATUS_GRAPHICS_NO_VIDEO_MEMORY: some are still missing; ask again.
  */
 NTSTATUS tables_restore(struct vidmm_allocation *allocation);
 /* What the table holds is known: the manager could write it again. */
 bool table_is_reproducible(const struct address_space *space, const struct page_table *table);
 
-/* ---- Tables that get another place (table_move.c) ---------------------------------------------------- */
+/* ---- Tables that get another place (table_move.c) -------------------------------------------- */
 
 struct table_move {
     struct job job;
@@ -213,12 +216,14 @@ NTSTATUS table_move_create(struct address_space *space, struct page_table *table
 void table_move_begin(struct table_move *move);
 void table_move_abandon(struct table_move *move);
 
-/* ---- 64 KiB tables that become 4 KiB ones (table_fallback.c) ------------------------------------------ */
+/* ---- 64 KiB tables that become 4 KiB ones (table_fallback.c) --------------------------------- */
 
-/* Queues what puts the 4 KiB leaf, which is in the tree, in the place of the 64 KiB one beside it. */
+/*
+ * Queues what puts the 4 KiB leaf, which is in the tree, in the place of the 64 KiB one beside it.
+ */
 NTSTATUS table_fallback_begin(struct address_space *space, struct page_table *table);
 
-/* ---- Growing roots (root_change.c) ----------------------------------------------------------------- */
+/* ---- Growing roots (root_change.c) ----------------------------------------------------------- */
 
 /*
  * Makes the root of two levels reach end: a larger table, whose job moves the contexts over to it
@@ -228,7 +233,7 @@ NTSTATUS root_reserve(struct address_space *space, uint64_t end);
 /* Bytes of the root table for entry_count entries, and in *entry_count how many it will have. */
 NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_bytes);
 
-/* ---- Paging process (paging_process.c) ------------------------------------------------------------- */
+/* ---- Paging process (paging_process.c) ------------------------------------------------------- */
 
 /* Released slots of tables of 2^i pages; releasing never needs memory. */
 #define WINDOW_STACKS 20
@@ -278,9 +283,9 @@ NTSTATUS paging_process_set_root(struct vidmm *vidmm, HANDLE driver_context);
 void paging_process_fini(struct vidmm *vidmm);
 /*
  * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
- * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that. A used slot
- * has shown another table before, so what it is to show now needs a flush: the GPU may have cached it
- * with its neighbours at any time.
+ * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that. A used
+ * slot has shown another table before, so what it is to show now needs a flush: the GPU may have
+ * cached it with its neighbours at any time.
  */
 NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot,
                                   bool *out_is_used);
@@ -290,7 +295,7 @@ static inline uint64_t paging_process_slot_va(const struct paging_process *proce
     return process->window_va + ((uint64_t)slot << PAGE_SHIFT_BITS);
 }
 
-/* ---- Mappings (gpu_va.c) ------------------------------------------------------------------------------- */
+/* ---- Mappings (gpu_va.c) --------------------------------------------------------------------- */
 
 enum mapping_role {
     MAPPING_ORDINARY,
@@ -334,26 +339,31 @@ uint64_t mapping_unique_protection(const struct vidmm_allocation *allocation, ui
                                    uint64_t *page_count);
 /* Whether its entries are, or would now be, in 64 KiB tables. */
 bool mapping_is_64k(const struct mapping *mapping);
-/* The mapping that va lies in; *is_physical: physical pages that nobody remembers. NULL: neither. */
+/*
+ * The mapping that va lies in; *is_physical: physical pages that nobody remembers. NULL: neither.
+ */
 struct mapping *mapping_at(const struct address_space *space, uint64_t va, uint64_t *out_end,
                            bool *is_physical);
 /* Makes the tables again that have left. As page_tables_prepare(). */
 NTSTATUS mapping_restore_tables(struct mapping *mapping);
 /*
- * Addresses for mappings that no client knows of (tile.c): the uppermost eighth, or, under a root that
- * would have to reach there, the first ones. No client's range is there. False: there are no such
- * mappings.
+ * Addresses for mappings that no client knows of (tile.c): the uppermost eighth, or, under a root
+ * that would have to reach there, the first ones. No client's range is there. False: there are no
+ * such mappings.
  */
 bool mapping_privileged_range(const struct address_space *space, uint64_t *out_start,
                               uint64_t *out_end);
-/* Owner cookies of address ranges: they hold physical mappings, or are the driver's (reserved_va.c). */
+/*
+ * Owner cookies of address ranges: they hold physical mappings, or are the driver's
+ * (reserved_va.c).
+ */
 #define OWNER_PHYSICAL 1
 #define OWNER_RESERVED 2
 NTSTATUS range_result(enum range_status status);
 /* Frees a mapping whose entries are gone; its address range too. */
 void mapping_free(struct mapping *mapping);
 
-/* ---- What physical mappings left in the tables (physical_entries.c) -------------------------------- */
+/* ---- What physical mappings left in the tables (physical_entries.c) -------------------------- */
 
 /* All leaves of the range, which exist, get a record. STATUS_NO_MEMORY: not all have. */
 NTSTATUS physical_entries_make(struct address_space *space, uint64_t va, uint64_t bytes);
@@ -363,15 +373,15 @@ void physical_entries_set(struct address_space *space, uint64_t va, unsigned seg
 /* A job is queued that unmaps whatever physical mapping is there. */
 void physical_entries_clear(struct address_space *space, uint64_t va, uint64_t page_count);
 /*
- * Writes the table's next run of entries from *index on, and moves that behind it. False: there are no
- * more, and nothing is filled.
+ * Writes the table's next run of entries from *index on, and moves that behind it. False: there are
+ * no more, and nothing is filled.
  */
 bool physical_entries_op_next(struct address_space *space, const struct page_table *table,
                               uint64_t *index, DXGKARG_BUILDPAGINGBUFFER *args);
 /* Pages of local memory are mapped. It looks at all tables. */
 bool physical_entries_show_memory(struct address_space *space);
 
-/* ---- Compaction (compaction.c) ---------------------------------------------------------------------- */
+/* ---- Compaction (compaction.c) --------------------------------------------------------------- */
 
 struct compaction {
     bool is_under_way;
@@ -384,8 +394,8 @@ struct compaction {
     struct job end_job;
 };
 /*
- * Nothing is pending in the manager: begins to clear so many pages of the segment, in one piece. False:
- * it is of no use, or cannot be done.
+ * Nothing is pending in the manager: begins to clear so many pages of the segment, in one piece.
+ * False: it is of no use, or cannot be done.
  */
 bool compaction_begin(struct vidmm *vidmm, struct segment *segment, uint64_t page_count,
                       uint64_t alignment_pages);
@@ -393,14 +403,16 @@ bool compaction_begin(struct vidmm *vidmm, struct segment *segment, uint64_t pag
 bool compaction_closes(const struct compaction *compaction, const struct segment *segment,
                        uint64_t first_page);
 
-/* ---- Tiles (tile.c) ------------------------------------------------------------------------------------- */
+/* ---- Tiles (tile.c) -------------------------------------------------------------------------- */
 
 /* Starts the oldest update if its turn has come. True if it did anything. */
 bool tile_updates_run(struct vidmm *vidmm);
 
-/* ---- Companion contexts (companion.c) ------------------------------------------------------------- */
+/* ---- Companion contexts (companion.c) -------------------------------------------------------- */
 
-/* Makes the context's companion, unless it has one. The driver may refuse, or have named no node. */
+/*
+ * Makes the context's companion, unless it has one. The driver may refuse, or have named no node.
+ */
 NTSTATUS companion_create(struct vidmm_context *context);
 /* No update of the context is left. */
 void companion_destroy(struct vidmm_context *context);

@@ -1,11 +1,11 @@
 /*
  * Companion contexts: what copies of page table entries run on (S-25).
  *
- * Model  A context whose tiles are updated by copies has a companion, made with its first update, on the
- *        node that the driver named when it created the context (PagingCompanionNodeId). It is a system
- *        context of the paging process, whose window shows the tables of all processes: that is the
- *        privileged address space here (docs/contract-choices.md). The paging queue builds the
- *        operations of one job for it, and lets nothing else run meanwhile.
+ * Model  A context whose tiles are updated by copies has a companion, made with its first update,
+ *        on the node that the driver named when it created the context (PagingCompanionNodeId). It
+ *        is a system context of the paging process, whose window shows the tables of all processes:
+ *        that is the privileged address space here (docs/contract-choices.md). The paging queue
+ *        builds the operations of one job for it, and lets nothing else run meanwhile.
  *
  * Source contract.md CPTE-001, CPTE-007, PT-009; sequence S-25.
  */

@@ -4,13 +4,14 @@
  * The first kind are those of drivers whose page tables may not change while the GPU uses them
  * (PageTableUpdateRequireAddressSpaceIdle).
  *
- * The first operation on tables of a process, or on what is cached of them, holds the contexts of the
- * process and waits until they are quiet; they go on when everything that was built has retired.
- * The paging process is not concerned: its tables are used by the buffers that change them.
+ * The first operation on tables of a process, or on what is cached of them, holds the contexts of
+ * the process and waits until they are quiet; they go on when everything that was built has
+ * retired. The paging process is not concerned: its tables are used by the buffers that change
+ * them.
  *
- * The others are all that move an allocation with SynchronousPaging: in the same way they hold and wait
- * for the contexts of every process, and for switches to the null context, which are submissions as well
- * (ALLOC-015).
+ * The others are all that move an allocation with SynchronousPaging: in the same way they hold and
+ * wait for the contexts of every process, and for switches to the null context, which are
+ * submissions as well (ALLOC-015).
  *
  * Source     contract.md PT-036, TLB-003, ALLOC-015.
  */

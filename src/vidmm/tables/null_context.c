@@ -192,8 +192,8 @@ static const struct vidmm_allocation *taken_by(const struct job *job)
 }
 
 /*
- * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes back;
- * while contexts are held for what is being built, none of them runs.
+ * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes
+ * back; while contexts are held for what is being built, none of them runs.
  */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
 {

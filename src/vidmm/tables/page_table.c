@@ -41,7 +41,7 @@ static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t 
                       (page_table_entries(vidmm, level) - 1));
 }
 
-/* ---- The tree ----------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------- */
 
 static void destroy_table(struct address_space *space, struct page_table *table)
 {
@@ -62,7 +62,9 @@ static void destroy_table(struct address_space *space, struct page_table *table)
     base_free(vidmm->services, table, sizeof *table);
 }
 
-/* Places for children of a table: two for an entry of level 1 that has, or chooses from, two kinds. */
+/*
+ * Places for children of a table: two for an entry of level 1 that has, or chooses from, two kinds.
+ */
 static uint64_t child_count(const struct vidmm *vidmm, unsigned level, uint64_t entry_count)
 {
     return level == 1 && page_table_has_64k_leaves(vidmm) ? 2 * entry_count : entry_count;
@@ -174,8 +176,8 @@ static NTSTATUS prepare_child(struct address_space *space, struct page_table *ta
 }
 
 /*
- * The leaf of an entry with one pointer: a 64 KiB one where the range starts with it, and only until a 4
- * KiB one is needed (PT-040).
+ * The leaf of an entry with one pointer: a 64 KiB one where the range starts with it, and only
+ * until a 4 KiB one is needed (PT-040).
  */
 static NTSTATUS prepare_one_leaf(struct address_space *space, struct page_table *table, uint64_t va,
                                  unsigned kinds, struct list *fresh)
@@ -325,7 +327,7 @@ struct page_table *page_table_find_64k(const struct address_space *space, uint64
     return table->children[page_table_entries(vidmm, 1) + table_index(vidmm, 1, va)];
 }
 
-/* ---- Operations ------------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space *space,
                                                             const struct page_table *table,
@@ -405,8 +407,8 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
 #define LISTED_ENTRIES 16
 
 /*
- * As Windows has been seen to (docs/observed.md): by Repeat what lies before some entries, then what lies
- * behind them, then those.
+ * As Windows has been seen to (docs/observed.md): by Repeat what lies before some entries, then
+ * what lies behind them, then those.
  */
 bool page_table_op_initialise_part(struct address_space *space, struct page_table *table,
                                    DXGKARG_BUILDPAGINGBUFFER *args)
@@ -443,7 +445,10 @@ bool page_table_op_initialise_part(struct address_space *space, struct page_tabl
     return table->is_initialised;
 }
 
-/* What an entry above the leaf says of a child; invalid while there is none, or none that is linked. */
+/*
+ * What an entry above the leaf says of a child; invalid while there is none, or none that is
+ * linked.
+ */
 static void set_pointer(const struct vidmm *vidmm, DXGK_PTE *entry, const struct page_table *child)
 {
     memset(entry, 0, sizeof *entry);
@@ -588,9 +593,9 @@ static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
 }
 
 /*
- * PT-033, PT-034: one piece of the allocation fills the range of a whole leaf table. Not for an entry
- * of two words or of a root that grows, nor with a driver protection, which only leaf entries have
- * (PT-027); and not before the leaf is linked, for linking it would end the large page.
+ * PT-033, PT-034: one piece of the allocation fills the range of a whole leaf table. Not for an
+ * entry of two words or of a root that grows, nor with a driver protection, which only leaf entries
+ * have (PT-027); and not before the leaf is linked, for linking it would end the large page.
  */
 static bool can_be_large(const struct address_space *space, const struct page_table *leaf,
                          uint64_t va, struct vidmm_allocation *allocation, uint64_t first_page,

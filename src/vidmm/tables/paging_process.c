@@ -4,13 +4,15 @@
  * Its address space has a fixed layout (PT-043), by powers of two of what the GPU translates:
  *
  *     va_size / 16  monitored fences
- *     va_size / 8   paging buffers, one behind the other with a free page between, if they have addresses
+ *     va_size / 8   paging buffers, one behind the other with a free page between, if they have
+ *                   addresses
  *     va_size / 4   scratch: what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn
  *     va_size / 2   window: page tables of all processes, a page each (GPU_VIRTUAL only)
  *
  * Its tables are pinned and written by the CPU when they are created, without a buffer, whatever
  * the driver's update mode (PT-020, PB-026). Afterwards scratch and window entries are written like
- * all others; for GPU_VIRTUAL that is possible because its leaf tables are themselves in the window.
+ * all others; for GPU_VIRTUAL that is possible because its leaf tables are themselves in the
+ * window.
  *
  * Source     contract.md PT-020, PT-043, VX-001; sequence S-02.
  */
@@ -21,7 +23,9 @@
 /* Where leaf tables are small, scratch is no reason to have thousands of them. */
 #define SCRATCH_LEAVES 128
 
-/* With a root that can be of any size, addresses up to here are enough: a root never moves later. */
+/*
+ * With a root that can be of any size, addresses up to here are enough: a root never moves later.
+ */
 #define RESIZABLE_VA_BITS 36
 
 static uint64_t buffer_stride(const struct vidmm *vidmm)
@@ -93,7 +97,7 @@ static NTSTATUS build_tables(struct vidmm *vidmm, uint64_t va, uint64_t bytes, u
     return STATUS_SUCCESS;
 }
 
-/* ---- Window ---------------------------------------------------------------------------------------- */
+/* ---- Window ---------------------------------------------------------------------------------- */
 
 static NTSTATUS reserve_stack(struct vidmm *vidmm, struct window_stack *stack)
 {
@@ -223,7 +227,7 @@ static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
     return STATUS_SUCCESS;
 }
 
-/* ---- Scratch ----------------------------------------------------------------------------------------- */
+/* ---- Scratch --------------------------------------------------------------------------------- */
 
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm)
 {
@@ -274,7 +278,7 @@ bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *
     return true;
 }
 
-/* ---- Start and stop ------------------------------------------------------------------------------------ */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 static NTSTATUS map_buffers(struct vidmm *vidmm)
 {

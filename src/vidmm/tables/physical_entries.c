@@ -1,14 +1,14 @@
 /*
  * Physical entries: what mappings of physical pages have left in each leaf table.
  *
- * Nobody but the caller of vidmm_map_physical() knows why those pages are mapped there, so when a sleep
- * or a reset takes the page tables, the entries can be written again from a record only:
+ * Nobody but the caller of vidmm_map_physical() knows why those pages are mapped there, so when a
+ * sleep or a reset takes the page tables, the entries can be written again from a record only:
  *
  *     table->physical[i]    0, or   page : 54 | segment : 6 | protection : 3 | 1
  *
- * A leaf gets its record, one word for each entry, before the first job that writes physical entries to
- * it is queued. It is changed when a job is queued, not when that runs: a recovery writes what is to be in the
- * end, and jobs that had not finished come to the same behind it.
+ * A leaf gets its record, one word for each entry, before the first job that writes physical
+ * entries to it is queued. It is changed when a job is queued, not when that runs: a recovery
+ * writes what is to be in the end, and jobs that had not finished come to the same behind it.
  *
  * Source     contract.md PWR-009, PT-013; sequence S-16.
  */

@@ -1,15 +1,15 @@
 /*
  * Table burial: page tables that nothing needs any more.
  *
- * Three come here: tables whose whole range of addresses has become free, if the embedder wants them
- * back then (vidmm_config.frees_empty_tables), all tables of a process whose driver reports
- * ExplicitPageTableInvalidation, and tables that leave to make room (table_eviction.c). They leave the tree at once, so that a mapping made from now on makes
- * new ones; their memory is free when a job behind everything queued so far has retired:
+ * Three come here: tables whose whole range of addresses has become free, if the embedder wants
+ * them back then (vidmm_config.frees_empty_tables), all tables of a process whose driver reports
+ * ExplicitPageTableInvalidation, and tables that leave to make room (table_eviction.c). They leave
+ * the tree at once, so that a mapping made from now on makes new ones; their memory is free when a
+ * job behind everything queued so far has retired:
  *
  *     their entries in tables that stay are set invalid (PT-015)
- *     ExplicitPageTableInvalidation: all of their own entries too, with NotifyEviction, parents first;
- *     else, of those that leave to make room, NotifyEviction alone
- *     FLUSH_TLB of their range
+ *     ExplicitPageTableInvalidation: all of their own entries too, with NotifyEviction, parents
+ *     first; else, of those that leave to make room, NotifyEviction alone FLUSH_TLB of their range
  *
  * Source     contract.md PT-013, PT-015, PT-035, PT-037, TLB-003; sequence S-15.
  */

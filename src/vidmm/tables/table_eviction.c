@@ -1,13 +1,14 @@
 /*
  * Table eviction: page tables that leave local memory when others want it, and come back.
  *
- * A leaf may leave while none of its entries is valid: all that is mapped in its range is out itself,
- * or nothing is. What is left without children above it goes too; the root stays, for contexts name
- * it. Nothing is saved: a table comes back as a new one, initialised (InitialUpdate), when a request
- * has an allocation of its mappings placed, and the mapping's own job writes what is there by then.
+ * A leaf may leave while none of its entries is valid: all that is mapped in its range is out
+ * itself, or nothing is. What is left without children above it goes too; the root stays, for
+ * contexts name it. Nothing is saved: a table comes back as a new one, initialised (InitialUpdate),
+ * when a request has an allocation of its mappings placed, and the mapping's own job writes what is
+ * there by then.
  *
- * Not where entries are there whatever is resident: mappings of physical pages; and not where nobody
- * could write them again: tiles, whose entries are copies.
+ * Not where entries are there whatever is resident: mappings of physical pages; and not where
+ * nobody could write them again: tiles, whose entries are copies.
  *
  * Source     contract.md PT-012, PT-013, PT-015, PT-035, PT-037, TLB-003.
  */

@@ -1,11 +1,11 @@
 /*
  * Table fallback: a leaf table of 64 KiB pages gives way to one of 4 KiB pages.
  *
- * Where an entry of level 1 has one pointer (no DualPteSupported), its range is translated by 64 KiB
- * entries or by 4 KiB ones. A range starts with 64 KiB entries when the first mapping in it can be nowhere
- * but in 64 KiB pages; the first one that needs 4 KiB entries ends that, before its own tables are made.
- * There is no way back as long as the range has a table (PT-040). While this goes on the contexts of
- * the process are held, and have become quiet:
+ * Where an entry of level 1 has one pointer (no DualPteSupported), its range is translated by 64
+ * KiB entries or by 4 KiB ones. A range starts with 64 KiB entries when the first mapping in it can
+ * be nowhere but in 64 KiB pages; the first one that needs 4 KiB entries ends that, before its own
+ * tables are made. There is no way back as long as the range has a table (PT-040). While this goes
+ * on the contexts of the process are held, and have become quiet:
  *
  *     new table    shown in the window, set invalid throughout (InitialUpdate)
  *                  everything that is mapped in its range, by 4 KiB entries

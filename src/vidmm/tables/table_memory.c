@@ -1,5 +1,6 @@
 /*
- * Table memory: the pages that a page table lies in, and how the CPU and the paging process see them.
+ * Table memory: the pages that a page table lies in, and how the CPU and the paging process see
+ * them.
  *
  * Source     contract.md PT-005, PT-006, PT-012, PT-019, PT-020.
  */

@@ -1,8 +1,8 @@
 /*
  * Table moves: a page table gets another place in its segment, with what it says.
  *
- * The entries are not copied: the manager knows them (table_is_reproducible()), and writes them anew.
- * While a table moves the contexts of its process are held, and have become quiet:
+ * The entries are not copied: the manager knows them (table_is_reproducible()), and writes them
+ * anew. While a table moves the contexts of its process are held, and have become quiet:
  *
  *     new memory   shown in the window, set invalid throughout (InitialUpdate)
  *                  a leaf: the entries of what is mapped there, physical pages too, as they are

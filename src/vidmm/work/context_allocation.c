@@ -2,15 +2,16 @@
  * Context allocations: memory of the driver's own that belongs to a context or to a device.
  *
  * Life       The driver asks for one while it creates a context or device, through a callback, and
- *            destroys it the same way. It moves like any allocation, with two differences. Its first
- *            content comes from the driver: INIT_CONTEXT_RESOURCE, once, instead of a fill. And it
- *            is resident whenever the GPU may run the context: each submission first gets it
+ *            destroys it the same way. It moves like any allocation, with two differences. Its
+ *            first content comes from the driver: INIT_CONTEXT_RESOURCE, once, instead of a fill.
+ *            And it is resident whenever the GPU may run the context: each submission first gets it
  *            resident, holds it, and lets go when it retires.
- * Physical   The same, without addresses: the destination of the first content is a segment address,
- *            behind aperture slots where it is in an aperture, and nothing is mapped or updated.
- * Updates    Contents change between submissions through UPDATE_CONTEXT_ALLOCATION, at an address in
- *            the paging process that is good for that operation only, wherever the content is. While
- *            an update is queued the contexts of the process are held. GpuMmu only.
+ * Physical   The same, without addresses: the destination of the first content is a segment
+ *            address, behind aperture slots where it is in an aperture, and nothing is mapped or
+ *            updated.
+ * Updates    Contents change between submissions through UPDATE_CONTEXT_ALLOCATION, at an address
+ *            in the paging process that is good for that operation only, wherever the content is.
+ *            While an update is queued the contexts of the process are held. GpuMmu only.
  *
  * Source     contract.md CTX-001..014; sequence S-20.
  */
@@ -18,7 +19,7 @@
 
 #include <string.h>
 
-/* ---- Whose ------------------------------------------------------------------------------------------ */
+/* ---- Whose ----------------------------------------------------------------------------------- */
 
 /* Handles are what the manager told the driver: the address of the object. */
 static struct vidmm_device *find_device(const struct vidmm *vidmm, HANDLE handle)
@@ -63,7 +64,7 @@ static struct vidmm_allocation *find(const struct vidmm *vidmm, HANDLE handle)
                                                                                  : NULL;
 }
 
-/* ---- Create, destroy, map ------------------------------------------------------------------------------ */
+/* ---- Create, destroy, map -------------------------------------------------------------------- */
 
 /* What a driver says about an allocation, in the words of DxgkDdiCreateAllocation. */
 static void describe(const struct vidmm *vidmm, const DXGKARGCB_CREATECONTEXTALLOCATION *args,
@@ -93,7 +94,9 @@ static void describe(const struct vidmm *vidmm, const DXGKARGCB_CREATECONTEXTALL
     }
 }
 
-/* CpuVisible and Protected, and in apertures only: then the CPU sees it during the init (CTX-007). */
+/*
+ * CpuVisible and Protected, and in apertures only: then the CPU sees it during the init (CTX-007).
+ */
 static bool wants_cpu_address(const struct vidmm *vidmm,
                               const DXGKARGCB_CREATECONTEXTALLOCATION *args)
 {
@@ -213,12 +216,13 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
         (args->MaximumAddress && *out_va + bytes > args->MaximumAddress)) {
         vidmm_unmap_gpu_va(allocation->device->process, *out_va, NULL, NULL);
         *out_va = 0;
-        return STATUS_NOT_SUPPORTED; /* the manager does not search a range of the driver's choice */
+        return STATUS_NOT_SUPPORTED; /* the manager does not search a range of the driver's choice
+                                      */
     }
     return STATUS_SUCCESS;
 }
 
-/* ---- First content ------------------------------------------------------------------------------------ */
+/* ---- First content --------------------------------------------------------------------------- */
 
 static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -254,7 +258,7 @@ void context_allocation_init_view(struct scratch_view *view, DXGKARG_BUILDPAGING
     args->InitContextResource.Destination.GpuVirtualAddress = view->va;
 }
 
-/* ---- Updates ----------------------------------------------------------------------------------------------- */
+/* ---- Updates --------------------------------------------------------------------------------- */
 
 struct update {
     struct job job;
@@ -427,7 +431,7 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
     return STATUS_PENDING;
 }
 
-/* ---- Residency of what a submission runs in --------------------------------------------------------------- */
+/* ---- Residency of what a submission runs in -------------------------------------------------- */
 
 unsigned context_allocations_count(const struct vidmm_context *context)
 {

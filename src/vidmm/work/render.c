@@ -4,10 +4,10 @@
  * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
  * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
  * request brings its references in, DxgkDdiPatch gives it their addresses just before it goes to
- * the driver, and they stay where they are until it has retired. So do the driver's own allocations of
- * the context, which are in no list (CTX-003). If they do not fit together although
- * nothing else is in the way, the packet is cut at a split point of the driver's and both parts are
- * prepared one after the other, as often as that helps.
+ * the driver, and they stay where they are until it has retired. So do the driver's own allocations
+ * of the context, which are in no list (CTX-003). If they do not fit together although nothing else
+ * is in the way, the packet is cut at a split point of the driver's and both parts are prepared one
+ * after the other, as often as that helps.
  *
  * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
  */
@@ -41,7 +41,7 @@ struct render_call {
     struct list spare_requests;
 };
 
-/* ---- DMA buffers ---------------------------------------------------------------------------------------- */
+/* ---- DMA buffers ----------------------------------------------------------------------------- */
 
 static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
 {
@@ -127,7 +127,7 @@ static void unhold_part(struct submission *submission)
     }
 }
 
-/* ---- The end of a packet ---------------------------------------------------------------------------------- */
+/* ---- The end of a packet --------------------------------------------------------------------- */
 
 static void free_call(struct render_call *call)
 {
@@ -192,7 +192,7 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
     finish_submission(submission, status, 0, 0);
 }
 
-/* ---- Patch and submit --------------------------------------------------------------------------------------- */
+/* ---- Patch and submit ------------------------------------------------------------------------ */
 
 /* What a list entry says of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
 static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
@@ -301,9 +301,11 @@ static void fill_request(struct submission *submission, struct request *request)
     submission->request = request;
 }
 
-/* ---- Splitting ---------------------------------------------------------------------------------------------- */
+/* ---- Splitting ------------------------------------------------------------------------------- */
 
-/* The location, as near to the middle as can be, in front of which the part may be split; 0: none. */
+/*
+ * The location, as near to the middle as can be, in front of which the part may be split; 0: none.
+ */
 static uint32_t find_split(const struct submission *submission)
 {
     const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list + submission->patch_start;
@@ -375,9 +377,9 @@ static struct request *take_spare_request(struct render_call *call)
 }
 
 /*
- * Cuts the part in two at a split point that the driver gave (PATCH-012), each with a request of its
- * own for what it refers to. The submission has no request. NULL, and nothing has changed: there is
- * no such point.
+ * Cuts the part in two at a split point that the driver gave (PATCH-012), each with a request of
+ * its own for what it refers to. The submission has no request. NULL, and nothing has changed:
+ * there is no such point.
  */
 static struct submission *split(struct submission *submission)
 {
@@ -445,7 +447,7 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
     request_queue_first(submission->request);
 }
 
-/* ---- The call --------------------------------------------------------------------------------------------------- */
+/* ---- The call -------------------------------------------------------------------------------- */
 
 /* Locations must be of listed allocations, inside the buffer, behind split points that rise. */
 static bool check_locations(const struct submission *submission)

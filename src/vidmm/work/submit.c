@@ -11,7 +11,7 @@
 /* Address space below this stays free: null pointers fault. */
 #define FIRST_VA (64 * KiB)
 
-/* ---- Processes ----------------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process)
 {
@@ -106,7 +106,7 @@ bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segme
     return root != NULL;
 }
 
-/* ---- Devices --------------------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device)
 {
@@ -182,7 +182,7 @@ uint64_t submissions_retired(const struct vidmm *vidmm)
     return container_of(vidmm->submissions.next, struct submission, link)->sequence - 1;
 }
 
-/* ---- Contexts ---------------------------------------------------------------------------------------------- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
 /* What an aperture segment would show of a DMA buffer are pages of system memory, too. */
 static bool may_be_in_system_memory(const struct vidmm *vidmm, UINT set)
@@ -277,7 +277,9 @@ void vidmm_context_destroy(struct vidmm_context *context)
     dma_buffers_free(context);
     miniport_destroy_context(vidmm->miniport, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);
-    /* The driver destroys allocations from in the call, which may hold the contexts of the space. */
+    /*
+     * The driver destroys allocations from in the call, which may hold the contexts of the space.
+     */
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
     base_free(vidmm->services, context, sizeof *context);
@@ -298,7 +300,7 @@ NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t v
     return STATUS_SUCCESS;
 }
 
-/* ---- Submissions, both models --------------------------------------------------------------------------- */
+/* ---- Submissions, both models ---------------------------------------------------------------- */
 
 struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count)
@@ -370,7 +372,7 @@ void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_ref
     context->names_references = names_references;
 }
 
-/* ---- Submissions, GpuMmu ------------------------------------------------------------------------------------ */
+/* ---- Submissions, GpuMmu --------------------------------------------------------------------- */
 
 static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *miniport)
 {
@@ -431,7 +433,7 @@ static NTSTATUS set_root(struct vidmm_context *context)
     return status;
 }
 
-/* ---- The contexts of an address space ----------------------------------------------------------------------- */
+/* ---- The contexts of an address space -------------------------------------------------------- */
 
 /* The next context of the process's devices; NULL after the last. */
 static struct vidmm_context *next_context(const struct address_space *space,

@@ -1,6 +1,6 @@
 /*
- * The operations of a builder that name GPU virtual addresses: mappings, page-table entries, tiles, ranges that
- * are taken.
+ * The operations of a builder that name GPU virtual addresses: mappings, page-table entries, tiles,
+ * ranges that are taken.
  */
 #include "workload/build/builder.h"
 
@@ -9,8 +9,8 @@
 #include <inttypes.h>
 
 /*
- * The manager maps a tile pool a second time where it likes, which a pte line may name: a process has
- * lines of one kind only.
+ * The manager maps a tile pool a second time where it likes, which a pte line may name: a process
+ * has lines of one kind only.
  */
 static bool check_kind(struct workload_builder *builder, uint32_t process, bool is_tile)
 {

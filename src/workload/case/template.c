@@ -78,7 +78,9 @@ static const char *read_value(const char *text, size_t length, struct field *fie
            "seed";
 }
 
-/* The next field of the text, which goes behind it. False: the end, or *why says what was expected. */
+/*
+ * The next field of the text, which goes behind it. False: the end, or *why says what was expected.
+ */
 static bool next_field(const char **text, struct field *field, const char **why)
 {
     const char *colon;

@@ -4,7 +4,8 @@
  * Each tile of a square world has one texture, of a size that its place decides. The camera takes
  * one step of a random walk with momentum per frame; tiles within its radius are visible. A tile
  * that becomes visible without a texture is streamed: the CPU writes a staging buffer, the copy
- * context copies it into a new local allocation; the frame waits for that. A texture not seen for `keep` frames is freed.
+ * context copies it into a new local allocation; the frame waits for that. A texture not seen for
+ * `keep` frames is freed.
  *
  * A frame: constants written by the CPU (a ring of three), shadow pass, geometry passes of up to
  * 16 textures each into the g-buffer, lighting, post-processing into one of two back buffers.

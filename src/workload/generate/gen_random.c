@@ -205,8 +205,8 @@ static struct live *add_live(struct random *r, const struct workload_allocation_
 }
 
 /*
- * A page that stays where it is once it is resident, in the last fifth of its segment (ALLOC-014): few of
- * them, for nothing can make room of them.
+ * A page that stays where it is once it is resident, in the last fifth of its segment (ALLOC-014):
+ * few of them, for nothing can make room of them.
  */
 static void random_pinned(struct random *r)
 {
@@ -295,7 +295,10 @@ static void random_cpu_access(struct random *r, bool is_write)
     struct live *live = &r->live[below(r, r->live_count)];
     uint64_t offset, length;
 
-    /* A look sets the address up, which then stays (SLT-001): those that have one are looked at most. */
+    /*
+     * A look sets the address up, which then stays (SLT-001): those that have one are looked at
+     * most.
+     */
     for (uint32_t i = 0; i < r->live_count && !live->has_alternate_va; i++) {
         if (r->live[i].has_alternate_va && rng_chance(r->rng, 1, 4))
             live = &r->live[i];
@@ -347,8 +350,9 @@ static void order_access(struct random *r, struct live *live, uint32_t context, 
 }
 
 /*
- * The whole of it anew, behind a submission that reads it and, as often as not, has not ended. What is
- * beside a write with discard is undefined, and so nothing that the next reads would be checked by.
+ * The whole of it anew, behind a submission that reads it and, as often as not, has not ended. What
+ * is beside a write with discard is undefined, and so nothing that the next reads would be checked
+ * by.
  */
 static void random_discard(struct random *r)
 {
@@ -443,7 +447,10 @@ static void random_submit(struct random *r)
     submit_on(r, (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]));
 }
 
-/* Work on the whole of something of the device's; what is done with it next finds it in place, and in use. */
+/*
+ * Work on the whole of something of the device's; what is done with it next finds it in place, and
+ * in use.
+ */
 static void use_whole(struct random *r, uint32_t context, struct live *live)
 {
     order_access(r, live, context, true);
@@ -454,8 +461,8 @@ static void use_whole(struct random *r, uint32_t context, struct live *live)
 }
 
 /*
- * What is waited for has been submitted. No value is expected: after a reset it may be an older one,
- * and a wait for a lost signal is given up.
+ * What is waited for has been submitted. No value is expected: after a reset it may be an older
+ * one, and a wait for a lost signal is given up.
  */
 static void play_fence(struct random *r)
 {
@@ -570,7 +577,10 @@ static uint32_t random_protection(struct random *r)
     return rng_chance(r->rng, 1, 2) ? WORKLOAD_PROTECT_NO_EXECUTE : 0;
 }
 
-/* Half of what has no mapping of its own has the same unique protection wherever it is mapped (PT-029). */
+/*
+ * Half of what has no mapping of its own has the same unique protection wherever it is mapped
+ * (PT-029).
+ */
 static uint64_t driver_protection_of(const struct live *live, uint64_t otherwise)
 {
     return live->nomap && live->id % 2 ? UINT64_C(1) << 63 | live->id : otherwise;
@@ -671,8 +681,8 @@ static void random_tile(struct random *r)
 }
 
 /*
- * A pool that is in place is shown, and shown once more. Work on it in front and behind: what tiles show is told
- * by what the GPU finds there.
+ * A pool that is in place is shown, and shown once more. Work on it in front and behind: what tiles
+ * show is told by what the GPU finds there.
  */
 static void random_shown_tiles(struct random *r)
 {

@@ -261,7 +261,10 @@ static void the_main_case_is_what_the_generator_makes(void **state)
     workload_free(shipped);
 }
 
-/* The manager maps a pool with no driver protection, and would refuse it beside a unique one (PT-029). */
+/*
+ * The manager maps a pool with no driver protection, and would refuse it beside a unique one
+ * (PT-029).
+ */
 static void a_pool_has_no_unique_protection(void **state)
 {
     unsigned pools = 0, unique_mappings = 0;

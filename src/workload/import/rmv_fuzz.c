@@ -2,7 +2,8 @@
  * Fuzz target: any bytes as an RMV capture.
  *
  * With an even first byte the rest is the file. With an odd one the rest is the token stream of a
- * capture that is sound otherwise: a container is hard to guess, and the tokens are the larger part.
+ * capture that is sound otherwise: a container is hard to guess, and the tokens are the larger
+ * part.
  */
 #include "workload/import/import.h"
 

@@ -1,15 +1,16 @@
 /*
  * softcopy: a display miniport for a board with memory and no engine. It copies with the CPU.
  *
- * Model      WDDM 1.3, two nodes. Local memory is what BAR 1 shows, segment 1; segment 2 is an aperture that
- *            exists in software alone, as a table of slots. BuildPagingBuffer writes what is to be done
- *            as records of its own into the paging buffer; DxgkDdiSubmitCommand queues the buffer and a
- *            DPC; the DPC carries out one buffer a node and reports its fence.
+ * Model      WDDM 1.3, two nodes. Local memory is what BAR 1 shows, segment 1; segment 2 is an
+ *            aperture that exists in software alone, as a table of slots. BuildPagingBuffer writes
+ *            what is to be done as records of its own into the paging buffer; DxgkDdiSubmitCommand
+ *            queues the buffer and a DPC; the DPC carries out one buffer a node and reports its
+ *            fence.
  *
- *            System pages are reached through views of all system memory that StartDevice makes with
- *            DxgkCbMapMemory, so that the driver needs nothing but the graphics kernel. A board with 4 GiB or
- *            more behind BAR 1 is refused. Page lists are the
- *            kernel's only while it calls: their page numbers go into the records.
+ *            System pages are reached through views of all system memory that StartDevice makes
+ *            with DxgkCbMapMemory, so that the driver needs nothing but the graphics kernel. A
+ *            board with 4 GiB or more behind BAR 1 is refused. Page lists are the kernel's only
+ *            while it calls: their page numbers go into the records.
  * Data       An allocation's private data is what a run without GPU model gives by default:
  *            size:u64,flags:u32,index:u32. Commands are none, and what comes is not looked at.
  * Language   C11 and C++17 alike: `drydock new` makes a driver of its own out of it.
@@ -48,7 +49,7 @@
 #define FLAG_PREFER_APERTURE (1u << 4)
 #define FLAG_NO_APERTURE     (1u << 5)
 
-/* ---- What there is ---------------------------------------------------------------------------- */
+/* ---- What there is --------------------------------------------------------------------------- */
 
 enum command_kind { COMMAND_COPY, COMMAND_FILL, COMMAND_MAP, COMMAND_UNMAP, COMMAND_RENDER };
 
@@ -130,7 +131,7 @@ static void give_back(void *memory)
         ExFreePoolWithTag(memory, POOL_TAG);
 }
 
-/* ---- The engine ------------------------------------------------------------------------------- */
+/* ---- The engine ------------------------------------------------------------------------------ */
 
 static UCHAR *system_page(const struct softcopy *adapter, UINT64 pfn)
 {
@@ -405,7 +406,7 @@ static NTSTATUS NTAPI CollectDbgInfo(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Building --------------------------------------------------------------------------------- */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 /* A record with so many page numbers; NULL: it does not fit. */
 static struct command *begin_command(DXGKARG_BUILDPAGINGBUFFER *args, enum command_kind kind,
@@ -436,8 +437,8 @@ static UINT64 smaller_of(UINT64 a, UINT64 b)
 }
 
 /*
- * Behind the record: pDmaBuffer moves, DmaSize stays (PB-004, PB-007), so that what is left of it is
- * counted by who calls.
+ * Behind the record: pDmaBuffer moves, DmaSize stays (PB-004, PB-007), so that what is left of it
+ * is counted by who calls.
  */
 static void end_command(DXGKARG_BUILDPAGINGBUFFER *args, const struct command *command, UINT *room)
 {
@@ -579,8 +580,8 @@ static NTSTATUS NTAPI BuildPagingBuffer(IN_CONST_HANDLE hAdapter,
 }
 
 /*
- * A record with an address for every allocation of the list: that is how the kernel knows what must be
- * resident while it runs. The command itself is the client's, and means nothing here.
+ * A record with an address for every allocation of the list: that is how the kernel knows what must
+ * be resident while it runs. The command itself is the client's, and means nothing here.
  */
 static NTSTATUS NTAPI Render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
@@ -628,7 +629,7 @@ static NTSTATUS NTAPI Patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH ar
     return STATUS_SUCCESS;
 }
 
-/* ---- Objects ---------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 static NTSTATUS create_one(DXGK_ALLOCATIONINFO *info)
 {
@@ -806,7 +807,7 @@ static NTSTATUS NTAPI DestroyContext(IN_CONST_HANDLE hContext)
     return STATUS_SUCCESS;
 }
 
-/* ---- What the adapter says -------------------------------------------------------------------- */
+/* ---- What the adapter says ------------------------------------------------------------------- */
 
 static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -884,7 +885,7 @@ static NTSTATUS NTAPI GetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal
     return STATUS_SUCCESS;
 }
 
-/* ---- The adapter's life ----------------------------------------------------------------------- */
+/* ---- The adapter's life ---------------------------------------------------------------------- */
 
 static NTSTATUS NTAPI AddDevice(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
                                 OUT_PPVOID MiniportDeviceContext)

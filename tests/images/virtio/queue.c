@@ -26,7 +26,7 @@ void *take_contiguous(SIZE_T bytes)
     return block;
 }
 
-/* ---- The control queue ------------------------------------------------------------------------- */
+/* ---- The control queue ----------------------------------------------------------------------- */
 
 static UCHAR *common(const struct adapter *adapter, UINT offset)
 {
@@ -120,7 +120,7 @@ NTSTATUS create_resource(struct adapter *adapter, const struct allocation *alloc
     return ask_with(adapter, request, sizeof *request, RESOURCE_CREATE_3D);
 }
 
-/* ---- Ends -------------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 struct end_call {
     struct adapter *adapter;
@@ -159,7 +159,10 @@ static void synchronize(struct adapter *adapter, UINT fence, BOOLEAN is_completi
                                                 &result);
 }
 
-/* What has been given to the host cannot be taken back: a preemption is over when all of it has ended. */
+/*
+ * What has been given to the host cannot be taken back: a preemption is over when all of it has
+ * ended.
+ */
 void end_preemption(struct adapter *adapter)
 {
     if (!adapter->is_preempted || adapter->in_flight)
@@ -204,7 +207,9 @@ VOID NTAPI DpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
     adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
 }
 
-/* Message 0 is the configuration's: its events are cleared, and there is no display to follow them. */
+/*
+ * Message 0 is the configuration's: its events are cleared, and there is no display to follow them.
+ */
 BOOLEAN NTAPI InterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG MessageNumber)
 {
     struct adapter *adapter = (struct adapter *)MiniportDeviceContext;
@@ -219,7 +224,7 @@ BOOLEAN NTAPI InterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG Me
     return TRUE;
 }
 
-/* ---- The device -------------------------------------------------------------------------------- */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 static UINT config(const struct adapter *adapter, UINT offset, UINT bytes)
 {

@@ -1,19 +1,22 @@
 /*
- * virtio: a display miniport for a virtio-gpu device (examples/gpu/virtio_gpu.c). It manages one aperture.
+ * virtio: a display miniport for a virtio-gpu device (examples/gpu/virtio_gpu.c). It manages one
+ * aperture.
  *
- * Model      WDDM 1.3, one node, one aperture segment that exists in the kernel's books alone: an allocation
- *            is a resource of the host, and mapping it into the aperture gives the host the list of its pages
- *            (ATTACH_BACKING), unmapping takes it back (DETACH_BACKING). Both are told to the host while
- *            DxgkDdiBuildPagingBuffer runs, by its control queue, whose order is the order of all that the
- *            host does; paging buffers stay empty, as those of the open drivers viogpu3d and mali do.
+ * Model      WDDM 1.3, one node, one aperture segment that exists in the kernel's books alone: an
+ *            allocation is a resource of the host, and mapping it into the aperture gives the host
+ *            the list of its pages (ATTACH_BACKING), unmapping takes it back (DETACH_BACKING). Both
+ *            are told to the host while DxgkDdiBuildPagingBuffer runs, by its control queue, whose
+ *            order is the order of all that the host does; paging buffers stay empty, as those of
+ *            the open drivers viogpu3d and mali do.
  *
- *            queue.c is the device: requests stand in a list of the driver's (pending) until the ring has
- *            room, and the interrupt of the control queue asks for a DPC, which takes what has ended out of it.
+ *            queue.c is the device: requests stand in a list of the driver's (pending) until the
+ *            ring has room, and the interrupt of the control queue asks for a DPC, which takes what
+ *            has ended out of it.
  * Mistakes   VIRTIO_MISTAKE=1: MdlOffset is not looked at; 2: the host is not told of unmappings.
  * Data       Allocations and commands come as the model's client writes them: ten dwords of options
  *            and a size; a kind, a size and the host's command. Patch locations are the client's.
- * Source     Virtual I/O Device (VIRTIO) 1.2, chapters 2.7, 4.1 and 5.7; contract.md; rules are named where
- *            they are kept.
+ * Source     Virtual I/O Device (VIRTIO) 1.2, chapters 2.7, 4.1 and 5.7; contract.md; rules are
+ *            named where they are kept.
  */
 #include "virtio.h"
 
@@ -23,7 +26,7 @@
 
 EXTERN_C DRIVER_INITIALIZE DriverEntry;
 
-/* ---- Submissions ------------------------------------------------------------------------------- */
+/* ---- Submissions ----------------------------------------------------------------------------- */
 
 /* An empty one ends behind what the host has before it, like all others. */
 static NTSTATUS NTAPI SubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMAND args)
@@ -61,7 +64,10 @@ static NTSTATUS NTAPI QueryCurrentFence(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* The client's command is the host's but for what stands before it: DMA buffers are requests as they are. */
+/*
+ * The client's command is the host's but for what stands before it: DMA buffers are requests as
+ * they are.
+ */
 static NTSTATUS NTAPI Render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
     struct submit_header *submit = (struct submit_header *)args->pDmaBuffer;
@@ -98,7 +104,7 @@ static NTSTATUS NTAPI Patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH ar
     return STATUS_SUCCESS;
 }
 
-/* ---- Paging ------------------------------------------------------------------------------------ */
+/* ---- Paging ---------------------------------------------------------------------------------- */
 
 static void attach(struct adapter *adapter, const struct allocation *allocation)
 {
@@ -119,8 +125,9 @@ static void attach(struct adapter *adapter, const struct allocation *allocation)
 }
 
 /*
- * It may come in pieces, in the order of the allocation, and the host takes a backing as a whole. Of the list, the pages from
- * MdlOffset on (APER-002), which say nothing of where in the allocation they are: the aperture does.
+ * It may come in pieces, in the order of the allocation, and the host takes a backing as a whole.
+ * Of the list, the pages from MdlOffset on (APER-002), which say nothing of where in the allocation
+ * they are: the aperture does.
  */
 static void map(struct adapter *adapter, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -170,7 +177,7 @@ static NTSTATUS NTAPI BuildPagingBuffer(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS; /* PB-009: there is no other answer */
 }
 
-/* ---- Objects ----------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 static void destroy_one(struct allocation *allocation)
 {
@@ -339,7 +346,7 @@ static NTSTATUS NTAPI DestroyContext(IN_CONST_HANDLE hContext)
     return STATUS_SUCCESS;
 }
 
-/* ---- What the adapter says --------------------------------------------------------------------- */
+/* ---- What the adapter says ------------------------------------------------------------------- */
 
 static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -412,7 +419,7 @@ static NTSTATUS NTAPI GetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal
     return STATUS_SUCCESS;
 }
 
-/* ---- The adapter's life ------------------------------------------------------------------------- */
+/* ---- The adapter's life ---------------------------------------------------------------------- */
 
 static NTSTATUS NTAPI ResetFromTimeout(IN_CONST_HANDLE hAdapter)
 {

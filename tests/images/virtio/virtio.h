@@ -155,7 +155,9 @@ void give_back(void *memory);
 /* Zeroed; for MmFreeContiguousMemory(). */
 void *take_contiguous(SIZE_T bytes);
 
-/* A request that takes the block, which begins with a header; about one resource; that creates one. */
+/*
+ * A request that takes the block, which begins with a header; about one resource; that creates one.
+ */
 NTSTATUS ask_with(struct adapter *adapter, void *block, SIZE_T bytes, UINT type);
 NTSTATUS ask_about(struct adapter *adapter, UINT type, UINT id);
 NTSTATUS create_resource(struct adapter *adapter, const struct allocation *allocation);
@@ -166,7 +168,9 @@ void end_preemption(struct adapter *adapter);
 VOID NTAPI DpcRoutine(IN_CONST_PVOID MiniportDeviceContext);
 BOOLEAN NTAPI InterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG MessageNumber);
 
-/* The device, from its registers on; mapped and unmapped; with and without the host's part of it. */
+/*
+ * The device, from its registers on; mapped and unmapped; with and without the host's part of it.
+ */
 NTSTATUS device_open(struct adapter *adapter);
 void device_close(struct adapter *adapter);
 NTSTATUS device_begin(struct adapter *adapter);

@@ -1,13 +1,13 @@
 /*
  * Watcher: aperture segments (APER, ADL), as the operations name slots and as the GPU has them.
  *
- * The account changes when an operation is built, the GPU's slots when its packet runs. A few slots of
- * an operation are compared when its packet retires: the first, the last and some between; one that is
- * wrong then may be late (APER-014). All of them are compared when nothing is built and under way, and
- * at the end, where the GPU's slots must still be what they were (APER-013).
+ * The account changes when an operation is built, the GPU's slots when its packet runs. A few slots
+ * of an operation are compared when its packet retires: the first, the last and some between; one
+ * that is wrong then may be late (APER-014). All of them are compared when nothing is built and
+ * under way, and at the end, where the GPU's slots must still be what they were (APER-013).
  *
- * A reset or a sleep ends what is known: nothing is expected of a slot before it is named again, and
- * it may be unmapped once whatever it showed (APER-018).
+ * A reset or a sleep ends what is known: nothing is expected of a slot before it is named again,
+ * and it may be unmapped once whatever it showed (APER-018).
  */
 #include "check/watchers/aperture/check_aperture.h"
 

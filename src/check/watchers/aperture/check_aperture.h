@@ -1,6 +1,7 @@
 /*
- * Aperture: what the two files of the watcher share. check_aperture.c follows the slots and looks at
- * what the GPU has; check_aperture_request.c judges what the system asks, address lists for everybody.
+ * Aperture: what the two files of the watcher share. check_aperture.c follows the slots and looks
+ * at what the GPU has; check_aperture_request.c judges what the system asks, address lists for
+ * everybody.
  */
 #ifndef DRYDOCK_CHECK_APERTURE_H
 #define DRYDOCK_CHECK_APERTURE_H

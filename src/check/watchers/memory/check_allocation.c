@@ -1,9 +1,9 @@
 /*
- * Watcher: what a driver says of allocations when it creates them, how they are opened and closed, and
- * what becomes of them until they are destroyed (ALLOC).
+ * Watcher: what a driver says of allocations when it creates them, how they are opened and closed,
+ * and what becomes of them until they are destroyed (ALLOC).
  *
- * SynchronousPaging and what belongs to lists of packets is judged here too, since it follows from the
- * flags of one allocation.
+ * SynchronousPaging and what belongs to lists of packets is judged here too, since it follows from
+ * the flags of one allocation.
  */
 #include "check/check_watch.h"
 
@@ -382,7 +382,10 @@ static void check_transfer(struct check *check, const struct check_allocation *a
         (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER &&
          arg->SpecialLockTransfer.Flags.Unswizzle);
     bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
-    /* Behind a reset it is told of each allocation that it has left memory; nothing moves (XFER-016). */
+    /*
+     * Behind a reset it is told of each allocation that it has left memory; nothing moves
+     * (XFER-016).
+     */
     bool is_empty = arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize;
 
     if (effect == CHECK_EFFECT_OUT && !is_new && !is_for_cpu && !is_empty &&

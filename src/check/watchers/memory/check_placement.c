@@ -1,6 +1,6 @@
 /*
- * Watcher: where the system places things in segments (SEG, BANK-007, BANK-008), as the operations of
- * paging buffers say: addresses in the older ones, a segment and an offset in those of WDDM 2.
+ * Watcher: where the system places things in segments (SEG, BANK-007, BANK-008), as the operations
+ * of paging buffers say: addresses in the older ones, a segment and an offset in those of WDDM 2.
  */
 #include "check/check_watch.h"
 

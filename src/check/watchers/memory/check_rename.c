@@ -1,10 +1,11 @@
 /*
  * Renamed allocations (ALLOC-022): a lock with Discard may give another instance of what is in use.
  *
- * That the driver sees one hAllocation at several places is what renaming is. What can be broken is that it is
- * the same handle (no DxgkDdiCreateAllocation comes with such a lock), that there are no more instances than
- * MaximumRenamingListLength, and that drivers of WDDM 1 alone see it; each instance then ends like an
- * allocation (ALLOC-020, RES-012; DISC-001 is in check_transfer.c), and no two are in one place (RES-011).
+ * That the driver sees one hAllocation at several places is what renaming is. What can be broken is
+ * that it is the same handle (no DxgkDdiCreateAllocation comes with such a lock), that there are no
+ * more instances than MaximumRenamingListLength, and that drivers of WDDM 1 alone see it; each
+ * instance then ends like an allocation (ALLOC-020, RES-012; DISC-001 is in check_transfer.c), and
+ * no two are in one place (RES-011).
  */
 #include "check/check_watch.h"
 

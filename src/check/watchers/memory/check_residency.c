@@ -1,6 +1,6 @@
 /*
- * Watcher: what is resident when it is used, what becomes of requests and offers, and that nothing comes
- * to a place that is still in use (RES, OFFER).
+ * Watcher: what is resident when it is used, what becomes of requests and offers, and that nothing
+ * comes to a place that is still in use (RES, OFFER).
  *
  * Places are followed as packets are submitted, because operations are built ahead. In the physical
  * model they are ranges; by page tables an allocation is in many pieces, and the first page of each
@@ -364,8 +364,8 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
 /*
- * Another one in the same segment that was to go before, and could. What was under way when it was offered may
- * have been decided before.
+ * Another one in the same segment that was to go before, and could. What was under way when it was
+ * offered may have been decided before.
  */
 static const struct check_allocation *find_lower(const struct check_ledger *ledger,
                                                  const struct check_allocation *than)

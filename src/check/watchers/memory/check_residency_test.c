@@ -514,7 +514,10 @@ RULE_KEPT_IN(OFFER_001, RIG_PHYSICAL)
     drop_one_of_two(rig, true, false);
 }
 
-/* The one that was to go first was offered when paging was under way: what is built may have been decided before. */
+/*
+ * The one that was to go first was offered when paging was under way: what is built may have been
+ * decided before.
+ */
 static void an_offer_comes_too_late_for_what_is_under_way(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);

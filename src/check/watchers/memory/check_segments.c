@@ -2,8 +2,8 @@
  * Watcher: segments as the driver reports them (SEG, BANK), both passes of the query, and what
  * allocations say about them. Where things are placed is judged by check_placement.c.
  *
- * The ledger has the segments in one shape for all versions; what only older versions have (banks) is
- * read from the answer.
+ * The ledger has the segments in one shape for all versions; what only older versions have (banks)
+ * is read from the answer.
  */
 #include "check/check_watch.h"
 

@@ -1,6 +1,6 @@
 /*
- * Watcher: swizzling ranges, and the order of allocations that are marked Swizzled (SWZ). What the CPU
- * then reads is the oracle's to compare.
+ * Watcher: swizzling ranges, and the order of allocations that are marked Swizzled (SWZ). What the
+ * CPU then reads is the oracle's to compare.
  */
 #include "check/check_watch.h"
 
@@ -200,7 +200,8 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
     if (!is_swizzled(check, allocation) || ledger->is_operation_open)
         return;
     if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize)
-        return; /* a reset took it (XFER-016): in system memory it is in the order that it had there */
+        return; /* a reset took it (XFER-016): in system memory it is in the order that it had there
+                 */
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
     if (arg->Operation == DXGK_OPERATION_TRANSFER)
         flags = arg->Transfer.Flags;
@@ -280,7 +281,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (is_new(check)) /* from here on none may come */
             check_holds(check, RULE_SWZ_010, true);
         break;
-    case MINIPORT_DDI_ResetFromTimeout: /* ranges are the driver's registers: what is kept is unknown */
+    case MINIPORT_DDI_ResetFromTimeout: /* ranges are the driver's registers: what is kept is
+                                           unknown */
         for (unsigned i = 0; i < MAX_RANGES; i++)
             watch->ranges[i].is_known = watch->ranges[i].is_taken = false;
         break;

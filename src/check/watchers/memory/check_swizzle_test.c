@@ -243,7 +243,10 @@ RULE_KEPT_IN(SWZ_008, RIG_PHYSICAL)
     leave_and_return(rig, 0);
 }
 
-/* It was linear outside when it came in, and what a reset takes from the segment does not change that. */
+/*
+ * It was linear outside when it came in, and what a reset takes from the segment does not change
+ * that.
+ */
 static void what_a_reset_takes_comes_back_in_the_order_outside(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);

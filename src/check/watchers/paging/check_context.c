@@ -1,10 +1,10 @@
 /*
- * Watcher: context allocations, memory that a driver asks for with a callback and gives its first content
- * (CTX-001..012, CTX-014).
+ * Watcher: context allocations, memory that a driver asks for with a callback and gives its first
+ * content (CTX-001..012, CTX-014).
  *
- * That it is resident is judged when work of its context is submitted, by the operations built so far:
- * these are followed from its first content on, and again from the next one behind a reset or a sleep.
- * Which context the system means is known from the call in whose middle the driver asked.
+ * That it is resident is judged when work of its context is submitted, by the operations built so
+ * far: these are followed from its first content on, and again from the next one behind a reset or
+ * a sleep. Which context the system means is known from the call in whose middle the driver asked.
  */
 #include "check/check_watch.h"
 
@@ -104,8 +104,8 @@ static void on_destroy(struct context_watch *watch, HANDLE handle)
 }
 
 /*
- * CTX-011. A call in whose middle the driver asks may be one that the system cannot leave: there it waits
- * for nothing.
+ * CTX-011. A call in whose middle the driver asks may be one that the system cannot leave: there it
+ * waits for nothing.
  */
 static void on_updated(struct check *check, struct context_watch *watch,
                        const struct check_callback *callback)
@@ -325,8 +325,8 @@ static void forget_device(struct context_watch *watch, HANDLE device)
 /* ---- What the driver writes ------------------------------------------------------------------ */
 
 /*
- * CTX-006, CTX-010: what the bytes are to be only the driver knows, but without a command and without an
- * address for the CPU there are none.
+ * CTX-006, CTX-010: what the bytes are to be only the driver knows, but without a command and
+ * without an address for the CPU there are none.
  */
 static void check_content(struct check *check, const struct context_watch *watch,
                           const DXGKARG_BUILDPAGINGBUFFER *arg)

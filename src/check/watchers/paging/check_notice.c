@@ -143,8 +143,8 @@ static void note_unmapped(struct notice_watch *watch, const struct check_ledger 
 }
 
 /*
- * NTF-019: what a driver has the GPU do for the system does not touch the range once the IOMMU may have
- * forgotten it. What a client's work touches is the client's affair.
+ * NTF-019: what a driver has the GPU do for the system does not touch the range once the IOMMU may
+ * have forgotten it. What a client's work touches is the client's affair.
  */
 static void check_access(struct check *check, const struct notice_watch *watch,
                          const struct check_gpu_event *event)
@@ -269,8 +269,8 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
 }
 
 /*
- * NTF-007: when the operation has retired the value is there, and no other: no later one has been built
- * (the next before_signal() would have said so). And NTF-009: the system is told.
+ * NTF-007: when the operation has retired the value is there, and no other: no later one has been
+ * built (the next before_signal() would have said so). And NTF-009: the system is told.
  */
 static void check_written(struct check *check, struct notice_watch *watch,
                           const struct check_packet *packet)

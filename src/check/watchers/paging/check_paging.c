@@ -1,8 +1,8 @@
 /*
  * Watcher: how paging buffers are offered, filled and repeated (PB).
  *
- * Follows one stream: the buffer that is being built into, how far it is, and the operation that ran out
- * of it. What the driver writes around the buffer is seen by check_buffers.c.
+ * Follows one stream: the buffer that is being built into, how far it is, and the operation that
+ * ran out of it. What the driver writes around the buffer is seen by check_buffers.c.
  */
 #include "check/check_watch.h"
 
@@ -117,7 +117,10 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
     watch->size = (uint32_t)(at - watch->start) + arg->DmaSize;
 }
 
-/* After INSUFFICIENT: what was written is submitted, and the same operation goes on in a fresh buffer. */
+/*
+ * After INSUFFICIENT: what was written is submitted, and the same operation goes on in a fresh
+ * buffer.
+ */
 static void check_repeat(struct check *check, struct paging_watch *watch,
                          const DXGKARG_BUILDPAGINGBUFFER *arg)
 {

@@ -1,8 +1,9 @@
 /*
  * Watcher: transfers, fills and discards by physical address (XFER, FILL, DISC, PHYS, SLT).
  *
- * Follows where operations leave each allocation, the transfer that is under way, and which packets use
- * an allocation as far as a patched allocation list says so. What the bytes say is the oracle's.
+ * Follows where operations leave each allocation, the transfer that is under way, and which packets
+ * use an allocation as far as a patched allocation list says so. What the bytes say is the
+ * oracle's.
  *
  * A reset, a sleep or a removal begins a new epoch: what was known of places before is forgotten.
  */
@@ -172,8 +173,8 @@ static void note_user(const struct check_ledger *ledger, const struct transfer_w
 }
 
 /*
- * The list says by its addresses which allocations the packet uses. It may have more than are used: what
- * counts are those that patch locations of the submission name.
+ * The list says by its addresses which allocations the packet uses. It may have more than are used:
+ * what counts are those that patch locations of the submission name.
  */
 static void note_users(struct check *check, struct transfer_watch *watch, const DXGKARG_PATCH *arg)
 {
@@ -442,7 +443,9 @@ static void before_discard(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
                      (unsigned long long)movement->address);
 }
 
-/* Operations 3 and 4 go by a bus address; an allocation's memory is never written for the ordering. */
+/*
+ * Operations 3 and 4 go by a bus address; an allocation's memory is never written for the ordering.
+ */
 static void before_physical(struct check *check, const struct transfer_watch *watch,
                             const DXGKARG_BUILDPAGINGBUFFER *arg)
 {

@@ -279,7 +279,9 @@ static void a_transfer_that_a_reset_ended_is_not_pending(void **state)
     free(rig);
 }
 
-/* The engine is reset for a packet of a client: no part of the transfer was lost, and it goes on. */
+/*
+ * The engine is reset for a packet of a client: no part of the transfer was lost, and it goes on.
+ */
 static void a_transfer_that_a_reset_did_not_hit_goes_on(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);

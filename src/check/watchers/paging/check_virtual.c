@@ -1,8 +1,8 @@
 /*
  * Watcher: transfers and fills by virtual address (VX).
  *
- * Follows the chunks in which an allocation moves, and the last leaf entries of the paging process, which
- * say what stands behind the addresses of an operation. What the bytes say is the oracle's.
+ * Follows the chunks in which an allocation moves, and the last leaf entries of the paging process,
+ * which say what stands behind the addresses of an operation. What the bytes say is the oracle's.
  */
 #include "check/check_watch.h"
 
@@ -387,7 +387,10 @@ static const struct virtual_operation *find_operation(const struct virtual_watch
     return NULL;
 }
 
-/* The transfer of the packet that ends at most so many bytes below the address, NULL: there is none. */
+/*
+ * The transfer of the packet that ends at most so many bytes below the address, NULL: there is
+ * none.
+ */
 static const struct virtual_operation *find_overrun(const struct virtual_watch *watch,
                                                     const struct check_packet *packet, uint64_t va,
                                                     uint64_t *out_end)
@@ -420,10 +423,11 @@ static bool was_mapped(const struct virtual_operation *operation, uint64_t va)
 }
 
 /*
- * An address that does not translate. Where the manager's own addresses are the reason, it is VX-001, and
- * where it had asked for their entries, these are not what they should be (PT-017); a
- * driver that adds the offset in the allocation goes astray by as much, and one that moves more than
- * TransferSizeInBytes does so behind the end of the chunk (VX-003: chunks tile the allocation).
+ * An address that does not translate. Where the manager's own addresses are the reason, it is
+ * VX-001, and where it had asked for their entries, these are not what they should be (PT-017); a
+ * driver that adds the offset in the allocation goes astray by as much, and one that moves more
+ * than TransferSizeInBytes does so behind the end of the chunk (VX-003: chunks tile the
+ * allocation).
  */
 static void check_fault(struct check *check, const struct virtual_watch *watch,
                         const struct check_gpu_event *event)

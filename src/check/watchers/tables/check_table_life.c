@@ -1,11 +1,11 @@
 /*
- * Watcher: the life of page tables. They are initialised before anything leads to them, nothing leads
- * to them when their memory gets another use, and what leads to two kinds of them agrees (PT-013,
- * PT-015, PT-035, PT-037, PT-040, PT-042..045).
+ * Watcher: the life of page tables. They are initialised before anything leads to them, nothing
+ * leads to them when their memory gets another use, and what leads to two kinds of them agrees
+ * (PT-013, PT-015, PT-035, PT-037, PT-040, PT-042..045).
  *
- * An operation is judged against the account as it was before it. What 64 KiB and 4 KiB entries say of
- * the same addresses (PT-042) may contradict for as long as the batch is being built: such ranges are
- * remembered, and looked at again when it is submitted.
+ * An operation is judged against the account as it was before it. What 64 KiB and 4 KiB entries say
+ * of the same addresses (PT-042) may contradict for as long as the batch is being built: such
+ * ranges are remembered, and looked at again when it is submitted.
  */
 #include "check/check_watch.h"
 

@@ -13,7 +13,10 @@ RULE_KEPT(PT_013)
     rig_map(rig, RIG_VA, NULL, 1, 1);
 }
 
-/* In which order the pieces come is not said; what they leave out is missed by who goes through the table. */
+/*
+ * In which order the pieces come is not said; what they leave out is missed by who goes through the
+ * table.
+ */
 static void a_table_begun_in_pieces_is_whole_when_linked(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);

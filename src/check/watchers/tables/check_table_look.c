@@ -1,16 +1,18 @@
 /*
- * Watcher: what a driver made of page tables, seen in the memory that the GPU walks (PT-014, PT-016,
- * PT-017, PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and what it flushed (TLB-002,
- * TLB-005..007).
+ * Watcher: what a driver made of page tables, seen in the memory that the GPU walks (PT-014,
+ * PT-016, PT-017, PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and what it
+ * flushed (TLB-002, TLB-005..007).
  *
- * Of each operation the first and the last entry and two between are remembered as samples; of one that
- * leads to a table, two of that table as well. They are compared with the tables when the packet has
- * retired, and with CPU_VIRTUAL when the call returns. A sample is given up when a later operation has
- * changed what it is about, or the way to it, for the account is ahead of the GPU; and when it is about
- * a table that an operation is writing of which the GPU has a part, for the account is behind it then. After the first
- * operations only some are sampled, so that long runs stay as fast.
+ * Of each operation the first and the last entry and two between are remembered as samples; of one
+ * that leads to a table, two of that table as well. They are compared with the tables when the
+ * packet has retired, and with CPU_VIRTUAL when the call returns. A sample is given up when a later
+ * operation has changed what it is about, or the way to it, for the account is ahead of the GPU;
+ * and when it is about a table that an operation is writing of which the GPU has a part, for the
+ * account is behind it then. After the first operations only some are sampled, so that long runs
+ * stay as fast.
  *
- * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs suggests.
+ * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs
+ * suggests.
  */
 #include "check/check_watch.h"
 
@@ -510,7 +512,9 @@ static void after_flush(struct check *check, struct look_watch *watch,
     watch->flushes[watch->flush_count++] = flush;
 }
 
-/* What was to be written in front of flush number `first` or, from there on, of another one: is it? */
+/*
+ * What was to be written in front of flush number `first` or, from there on, of another one: is it?
+ */
 static void look_at_flushes(struct check *check, struct look_watch *watch, unsigned first,
                             unsigned end)
 {
@@ -537,8 +541,9 @@ static void look_at_flushes(struct check *check, struct look_watch *watch, unsig
 }
 
 /*
- * A GPU that tells of flushes and of nothing else may do more of them than it was asked for, at any time,
- * and one for several: each serves all that are under way, and the last of them is what counts.
+ * A GPU that tells of flushes and of nothing else may do more of them than it was asked for, at any
+ * time, and one for several: each serves all that are under way, and the last of them is what
+ * counts.
  */
 static void on_any_flush(struct check *check, struct look_watch *watch,
                          const struct check_gpu_event *event)
@@ -796,8 +801,8 @@ static void check_fault(struct check *check, const struct check_gpu_event *event
 }
 
 /*
- * A fault, or commands that are none: the entry of their page may be another than was asked for. Only where
- * all that was written to its table has been carried out.
+ * A fault, or commands that are none: the entry of their page may be another than was asked for.
+ * Only where all that was written to its table has been carried out.
  */
 static void look_at_fault(struct check *check, const struct look_watch *watch,
                           const struct check_gpu_event *event)

@@ -1,8 +1,8 @@
 #include "check/rig/test_tables.h"
 
 /*
- * The tables for RIG_VA as a GPU has them in memory, and a driver that writes them when the rig says so:
- * rightly, but for one mistake.
+ * The tables for RIG_VA as a GPU has them in memory, and a driver that writes them when the rig
+ * says so: rightly, but for one mistake.
  */
 enum mistake {
     NO_MISTAKE,
@@ -163,8 +163,9 @@ static NTSTATUS answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
 }
 
 /*
- * A mapping is built in part, and the GPU has carried that out when the packet in front of it, which made
- * the table and leads to it, is reported: its empty entries are not missed. Else they are.
+ * A mapping is built in part, and the GPU has carried that out when the packet in front of it,
+ * which made the table and leads to it, is reported: its empty entries are not missed. Else they
+ * are.
  */
 static void write_ahead(struct rig *rig, bool is_open)
 {
@@ -519,8 +520,8 @@ RULE_KEPT(TLB_006)
 }
 
 /*
- * A GPU that tells of flushes and of nothing else, and that flushes everything at any time: before the entry is
- * written, and behind it, or not.
+ * A GPU that tells of flushes and of nothing else, and that flushes everything at any time: before
+ * the entry is written, and behind it, or not.
  */
 static void flush_by_the_way(bool is_early, bool is_late, enum rule_id expected)
 {
@@ -592,8 +593,9 @@ static void protection_is_compared_where_entries_hold_it(void **state)
 }
 
 /*
- * Work of the context faults at an address whose entry is valid in memory, or is not; or the GPU cannot read
- * the commands that it finds where its buffer is mapped, whose entry has been lost since, or has not.
+ * Work of the context faults at an address whose entry is valid in memory, or is not; or the GPU
+ * cannot read the commands that it finds where its buffer is mapped, whose entry has been lost
+ * since, or has not.
  */
 static void fault_of(struct rig *rig, uint64_t va, bool is_of_commands, bool is_lost)
 {

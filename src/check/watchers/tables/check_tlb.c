@@ -1,11 +1,12 @@
 /*
- * Watcher: what is done so that the GPU uses page tables as they are: roots, idle address spaces, flushes
- * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001,
- * CPTE-004, CPTE-005, CPTE-007).
+ * Watcher: what is done so that the GPU uses page tables as they are: roots, idle address spaces,
+ * flushes (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001, CPTE-004, CPTE-005,
+ * CPTE-007).
  *
  * What has changed and has not been flushed is a short list of ranges (struct change). It is looked
  * at when an operation of the paging process uses one of these addresses, and when one of the pages
- * is mapped for another allocation. A list that is full forgets the oldest: then that is not judged.
+ * is mapped for another allocation. A list that is full forgets the oldest: then that is not
+ * judged.
  */
 #include "check/check_watch.h"
 
@@ -88,8 +89,8 @@ static void check_root(struct check *check, const struct check_packet *packet)
 }
 
 /*
- * Under way, as far as anybody can know: an interrupt may be lost, and the system learns otherwise that a
- * packet has run.
+ * Under way, as far as anybody can know: an interrupt may be lost, and the system learns otherwise
+ * that a packet has run.
  */
 static bool is_running(const struct check_packet *packet)
 {
@@ -175,7 +176,9 @@ static bool has_bytes(const struct list *built, uint64_t last)
     return false;
 }
 
-/* Something of the operations up to this one has not run. One that wrote nothing is in no packet. */
+/*
+ * Something of the operations up to this one has not run. One that wrote nothing is in no packet.
+ */
 static bool is_outstanding(const struct check_ledger *ledger, uint64_t last)
 {
     const struct check_packet *packet;
@@ -477,8 +480,8 @@ static void before_flush(struct check *check, struct tlb_watch *watch,
 /* ---- Copies of entries ----------------------------------------------------------------------- */
 
 /*
- * CPTE-001: a companion is a context of the paging process that is not the system context, on a node that
- * the driver named for some context. What it waits for is the system's business.
+ * CPTE-001: a companion is a context of the paging process that is not the system context, on a
+ * node that the driver named for some context. What it waits for is the system's business.
  */
 static void check_companion(struct check *check, const struct tlb_watch *watch, HANDLE handle)
 {
@@ -500,8 +503,8 @@ static void check_companion(struct check *check, const struct tlb_watch *watch, 
 }
 
 /*
- * CPTE-004: where the pool is mapped is a table. Entries of a pool that is not resident are invalid, and
- * copied as they are (docs/contract-choices.md).
+ * CPTE-004: where the pool is mapped is a table. Entries of a pool that is not resident are
+ * invalid, and copied as they are (docs/contract-choices.md).
  */
 static void before_copy(struct check *check,
                         const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copy)

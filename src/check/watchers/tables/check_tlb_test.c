@@ -379,8 +379,8 @@ RULE_KEPT(CPTE_004)
 }
 
 /*
- * Tables that a sleep kept are not known any more. A table that is made afterwards and gets entries from
- * them is one that nobody knows either: no fault of who copies on from there.
+ * Tables that a sleep kept are not known any more. A table that is made afterwards and gets entries
+ * from them is one that nobody knows either: no fault of who copies on from there.
  */
 static void entries_from_before_a_sleep_may_be_copied_on(void **state)
 {

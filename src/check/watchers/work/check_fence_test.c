@@ -152,7 +152,10 @@ static void a_preemption_that_is_never_reported_is_found_when_all_stands_still(v
     free(rig);
 }
 
-/* Nothing more happens: with a packet under way it is the driver's, else not, nor if the bench made it hang. */
+/*
+ * Nothing more happens: with a packet under way it is the driver's, else not, nor if the bench made
+ * it hang.
+ */
 static void a_packet_that_is_never_reported_is_found_when_all_stands_still(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -362,7 +365,10 @@ RULE_KEPT(FENCE_013)
     miniport_interrupt(rig->top, 0);
 }
 
-/* A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is told to. */
+/*
+ * A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is
+ * told to.
+ */
 static NTSTATUS name_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED};

@@ -1,9 +1,10 @@
 /*
- * Watcher: which calls may be made in the middle of which (the threading levels), and what passes the
- * IOMMU (IOMMU).
+ * Watcher: which calls may be made in the middle of which (the threading levels), and what passes
+ * the IOMMU (IOMMU).
  *
- * The bench has one thread: two calls are at the same time when one is made in the middle of the other. What
- * a completion sets going is called from the DPC that tells of it, which is of level zero.
+ * The bench has one thread: two calls are at the same time when one is made in the middle of the
+ * other. What a completion sets going is called from the DPC that tells of it, which is of level
+ * zero.
  */
 #include "check/check_watch.h"
 
@@ -256,7 +257,10 @@ static void after_query(struct check *check, struct level_watch *watch,
     check_caps(check, watch);
 }
 
-/* The pages that the device is shown are within its reach; the ends of the list are ADL-004's and ADL-005's. */
+/*
+ * The pages that the device is shown are within its reach; the ends of the list are ADL-004's and
+ * ADL-005's.
+ */
 static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const struct check_config *config = check_configuration(check);

@@ -1,8 +1,9 @@
 /*
  * Watcher: what Render makes, and what Patch makes of it (PATCH).
  *
- * Whose hardware takes which bits for an address is told by the bench (check_config.patched_address), so
- * that the bytes of a patched buffer are compared and not only seen to change.
+ * Whose hardware takes which bits for an address is told by the bench
+ * (check_config.patched_address), so that the bytes of a patched buffer are compared and not only
+ * seen to change.
  */
 #include "check/check_watch.h"
 
@@ -173,7 +174,9 @@ static void check_locations(struct check *check, const struct check_object *cont
     }
 }
 
-/* An address without a location is patched by nobody, and what it names may be nowhere in memory. */
+/*
+ * An address without a location is patched by nobody, and what it names may be nowhere in memory.
+ */
 static void check_all_listed(struct check *check, const struct check_object *context,
                              const void *buffer, uint64_t bytes, uint64_t count)
 {

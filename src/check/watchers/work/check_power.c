@@ -1,10 +1,10 @@
 /*
  * Watcher: what sleeps take, and what has to leave before and come back behind (PWR).
  *
- * Where allocations are is known from the operations of the physical model, which name segments; those of
- * the others name virtual addresses. What is left where a sleep does not keep it may have been destroyed
- * already, which no driver is told before its content is discarded: so it is a breach when it is used
- * after the sleep.
+ * Where allocations are is known from the operations of the physical model, which name segments;
+ * those of the others name virtual addresses. What is left where a sleep does not keep it may have
+ * been destroyed already, which no driver is told before its content is discarded: so it is a
+ * breach when it is used after the sleep.
  */
 #include "check/check_watch.h"
 

@@ -1,8 +1,8 @@
 /*
  * Watcher: what is submitted, and what becomes of it (SUB).
  *
- * What the GPU says stands behind what the driver says: it was handed each packet once, with the bytes
- * that were submitted.
+ * What the GPU says stands behind what the driver says: it was handed each packet once, with the
+ * bytes that were submitted.
  */
 #include "check/check_watch.h"
 
@@ -139,7 +139,9 @@ static const struct check_packet *pending_at(struct check *check, unsigned node,
     return NULL;
 }
 
-/* Nodes run beside each other: what a packet uses has arrived before it is patched and submitted. */
+/*
+ * Nodes run beside each other: what a packet uses has arrived before it is patched and submitted.
+ */
 static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 {
     const struct check_context *context = check_find_context(check_ledger(check), arg->hContext);
