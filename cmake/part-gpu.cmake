@@ -5,10 +5,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         target_link_libraries(gpu_${model} PRIVATE drydock_everything)
         set_target_properties(gpu_${model} PROPERTIES PREFIX "" OUTPUT_NAME ${model}
                                                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
-        add_dependencies(bench_gpu_plugin_test gpu_${model})
+        add_dependencies(bench_tests gpu_${model})
     endforeach()
-    add_dependencies(bench_driver_sdma_test gpu_sdma)
-    add_dependencies(bench_virtio_gpu_test gpu_virtio_gpu)
 
     # Models that are refused, or that a run has to survive.
     foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE CRASHING LATE HANGING STORMING BUSY)
@@ -18,12 +16,9 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         target_compile_definitions(gpu_odd_${name} PRIVATE ODD_${kind})
         set_target_properties(gpu_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
                                                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)
-        add_dependencies(bench_gpu_plugin_test gpu_odd_${name})
-        add_dependencies(bench_driver_sdma_test gpu_odd_${name})
+        add_dependencies(bench_tests gpu_odd_${name})
     endforeach()
-    foreach(test gpu_plugin_test driver_sdma_test virtio_gpu_test)
-        target_compile_definitions(bench_${test} PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
-    endforeach()
+    target_compile_definitions(bench_tests PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
 
     # The example of a driver with its model, as an image.
     add_test(NAME images/sdma COMMAND ${CMAKE_SOURCE_DIR}/tests/images/sdma.sh $<TARGET_FILE:drydock>

@@ -52,7 +52,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
 endif()
 
 # Tests that compile drivers with the program beside them.
-foreach(test nt_exception_test bench_driver_image_test)
+foreach(test nt_tests bench_tests)
     if(TARGET ${test} AND TARGET drydock)
         add_dependencies(${test} drydock)
     endif()

@@ -1,7 +1,7 @@
 /*
  * The smallest kernel under which the driver runs: for its tests.
  *
- * Place      refkmd, tests only. Included once by each *_test.c, whose DxgkInitialize it is.
+ * Place      refkmd, tests only. Included by each *_test.c; test_kernel.c has its DxgkInitialize.
  * Model      A machine with the modelled GPU, and the driver's table called directly at the IRQL
  *            that each DDI has. Interrupts come from the machine; what the driver reports is kept
  *            in a log. test_build() plays the memory manager of the paging buffer: fresh buffers of
@@ -76,15 +76,9 @@ struct test_kernel {
     int pass_count; /* of the last test_build() */
 };
 
-/* The one under test: DxgkInitialize and DxgkCbGetHandleData have no other way to find it. */
-static struct test_kernel *test_current;
-
-NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
-                              PDRIVER_INITIALIZATION_DATA DriverInitializationData)
-{
-    test_current->ddi = *DriverInitializationData;
-    return STATUS_SUCCESS;
-}
+/* The one under test: DxgkInitialize (test_kernel.c) and DxgkCbGetHandleData have no other way to
+ * find it. */
+extern struct test_kernel *test_current;
 
 /* ---- Callbacks ---------------------------------------------------------------------------- */
 

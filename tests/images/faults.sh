@@ -64,7 +64,7 @@ SetPowerState DescribeAllocation Unload"
 
 objects=
 for file in "$source"/src/refkmd/*.c; do
-    case $file in *_test.c) continue ;; esac
+    case $file in *_test.c | */test_*.c) continue ;; esac
     object=$work/$(basename "$file" .c).obj
     "$drydock" cc -c -DDxgkInitialize=FaultsInitialize -I"$source/include" -I"$source/src" "$file" \
         -o "$object" || exit 1

@@ -2,6 +2,8 @@
  * GPU models as shared objects: loaded or refused, and the two examples driven by register accesses
  * and packets through the machine.
  */
+/* The driver is part of this file; a program has several of them. */
+#define DriverEntry gpu_plugin_driver_entry
 #include "../tests/images/softcopy/softcopy.c"
 
 #include "bench/board/gpu_plugin.h"

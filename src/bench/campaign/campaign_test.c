@@ -291,14 +291,14 @@ static void a_campaign_survives_crashes_and_hangs(void **state)
             assert_non_null(strstr(text, "signal 11"));
             assert_non_null(strstr(text, "somewhere.c:1: assertion failed: true"));
             assert_non_null(strstr(record->detail, "before the end"));
-            assert_non_null(strstr(record->detail, "bench_campaign_test")); /* a frame */
+            assert_non_null(strstr(record->detail, "bench_tests")); /* a frame */
             assert_non_null(strstr(record->detail, "last calls:\n> DxgkDdiTheLastOne\n"));
         } else if (record->seed == 5) {
             assert_non_null(strstr(text, "exit status 7"));
         } else {
             assert_int_equal(record->seed, 7);
             assert_non_null(strstr(text, "no end within 0.3 s"));
-            assert_non_null(strstr(record->detail, "bench_campaign_test"));
+            assert_non_null(strstr(record->detail, "bench_tests"));
         }
         campaign_replay_command(record, replay, sizeof replay);
         assert_non_null(strstr(replay, "--seeds 1"));

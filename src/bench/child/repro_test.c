@@ -84,7 +84,7 @@ static void a_crash_is_a_finding_with_a_backtrace_and_the_last_calls(void **stat
 
     assert_int_equal(finding->kind, RUN_FINDING_CRASHED);
     assert_non_null(strstr(finding->text, "signal 6"));
-    assert_non_null(strstr(result->ending, "bench_repro_test")); /* a frame of this program */
+    assert_non_null(strstr(result->ending, "bench_tests")); /* a frame of this program */
     assert_non_null(strstr(result->ending, "last calls:\n"));
     assert_non_null(strstr(result->ending, "> DxgkDdiBuildPagingBuffer(TRANSFER) DmaSize="));
     assert_non_null(strstr(result->ending, "< DxgkDdiCreateAllocation"));
@@ -100,7 +100,7 @@ static void a_hang_is_a_finding_that_says_where(void **state)
 
     assert_int_equal(finding->kind, RUN_FINDING_HUNG);
     assert_non_null(strstr(finding->text, "no end within 0.3 s"));
-    assert_non_null(strstr(result->ending, "bench_repro_test"));
+    assert_non_null(strstr(result->ending, "bench_tests"));
     assert_non_null(strstr(result->ending, "> DxgkDdiBuildPagingBuffer(TRANSFER)"));
     test_finish(result);
     workload_free(workload);

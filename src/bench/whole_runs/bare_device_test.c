@@ -2,6 +2,8 @@
  * Runs without a GPU model, with a driver that copies in software (tests/images/softcopy), linked
  * in.
  */
+/* The driver is part of this file; a program has several of them. */
+#define DriverEntry bare_device_driver_entry
 #include "../tests/images/softcopy/softcopy.c"
 
 #include "base/bits.h"

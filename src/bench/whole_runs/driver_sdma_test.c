@@ -6,6 +6,8 @@
 static int mistake;
 #define SDMA_MISTAKE mistake
 
+/* The driver is part of this file; a program has several of them. */
+#define DriverEntry driver_sdma_driver_entry
 #include "../examples/driver-sdma/adapter.c"
 #include "../examples/driver-sdma/memory.c"
 #include "../examples/driver-sdma/paging.c"

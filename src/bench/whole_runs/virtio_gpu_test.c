@@ -6,6 +6,8 @@
 static int mistake;
 #define VIRTIO_MISTAKE mistake
 
+/* The driver is part of this file; a program has several of them. */
+#define DriverEntry virtio_gpu_driver_entry
 #include "../tests/images/virtio/queue.c"
 #include "../tests/images/virtio/virtio.c"
 
