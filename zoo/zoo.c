@@ -10,18 +10,6 @@ static const struct zoo_defect *const tables[] = {
     zoo_submit_defects,   zoo_caps_defects,     zoo_observed_defects,
 };
 
-NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
-                      DXGKARG_BUILDPAGINGBUFFER *as)
-{
-    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, as);
-
-    arg->pDmaBuffer = as->pDmaBuffer;
-    arg->DmaSize = as->DmaSize;
-    arg->pDmaBufferPrivateData = as->pDmaBufferPrivateData;
-    arg->MultipassOffset = as->MultipassOffset;
-    return status;
-}
-
 static NTSTATUS build_altered(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct zoo_layer *layer = zoo_layer_of(self);

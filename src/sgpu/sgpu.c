@@ -1,11 +1,11 @@
 /*
- * Registers, queues, interrupts and faults.
+ * Registers and queues.
  *
  * A node is one event at a time: the start of a submission or the end of a packet. Where a packet
  * ends the next one starts, in the same event, so what a packet did is visible to the next and to
  * nobody before.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 #include <string.h>
 
@@ -13,53 +13,6 @@
 #define DEFAULT_NODE_COUNT 2u
 
 static void start_next_submission(struct sgpu_node *node);
-
-/* ---- Interrupts and faults ------------------------------------------------------------------ */
-
-void sgpu_update_line(struct sgpu *gpu)
-{
-    machine_set_interrupt_line(gpu->machine, (gpu->irq_status & gpu->irq_enable) != 0);
-}
-
-void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits)
-{
-    gpu->irq_status |= bits;
-    sgpu_update_line(gpu);
-}
-
-static uint64_t packet_token(const struct sgpu_node *node)
-{
-    const struct sgpu_packet_render *packet = (const void *)node->packet;
-
-    if (node->packet_size < sizeof *packet || SGPU_PACKET_OPCODE(packet->header) != SGPU_OP_RENDER)
-        return 0;
-    return packet->token;
-}
-
-void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address)
-{
-    struct sgpu *gpu = node->gpu;
-    struct sgpu_fault fault = {
-        .node = node->index,
-        .fence = running_submission(node)->fence,
-        .kind = kind,
-        .address = address,
-        .packet_offset = node->offset,
-        .token = packet_token(node),
-    };
-
-    node->is_running = false;
-    node->is_faulted = true;
-    node->fault_fence = fault.fence;
-    node->fault_kind = kind;
-    node->fault_va = address;
-    gpu->statistics.faults++;
-    machine_digest_add(gpu->machine, (uint64_t)node->index << 32 | kind);
-    machine_digest_add(gpu->machine, address);
-    if (gpu->observer && gpu->observer->fault)
-        gpu->observer->fault(gpu->observer_context, &fault);
-    sgpu_raise_irq(gpu, SGPU_IRQ_FAULTED(node->index));
-}
 
 /* ---- Running submissions -------------------------------------------------------------------- */
 
@@ -567,11 +520,6 @@ void sgpu_destroy(struct sgpu *gpu)
     base_free_array(gpu->services, gpu->slots, gpu->slot_count, sizeof *gpu->slots);
     base_free_array(gpu->services, gpu->nodes, gpu->node_count, sizeof *gpu->nodes);
     base_free(gpu->services, gpu, sizeof *gpu);
-}
-
-struct machine *sgpu_machine(struct sgpu *gpu)
-{
-    return gpu->machine;
 }
 
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context)

@@ -47,8 +47,6 @@ struct sgpu_config {
 struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *config);
 void sgpu_destroy(struct sgpu *gpu);
 
-struct machine *sgpu_machine(struct sgpu *gpu);
-
 /* ---- Observing -------------------------------------------------------------------------------
  * Functions may be NULL. They are called in the order in which things happen, and change nothing.
  */

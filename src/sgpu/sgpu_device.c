@@ -1,7 +1,7 @@
 /*
  * The device as a whole: resets, power, and what a bench does to it.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 /* Local memory from first on is not what it was. */
 static void lose_local_memory(struct sgpu *gpu, uint64_t first)

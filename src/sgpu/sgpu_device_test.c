@@ -1,7 +1,7 @@
 /*
  * The device as a whole: preemption, hangs, lost interrupts, resets, power.
  */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 #define CONTROL(node) (SGPU_REG_NODE(node) + SGPU_NODE_CONTROL)
 

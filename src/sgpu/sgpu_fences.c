@@ -1,7 +1,7 @@
 /*
  * The fence unit: where fences are at home, and what signalling them does.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 bool sgpu_fence_home_is_well_formed(struct sgpu_node *node)
 {

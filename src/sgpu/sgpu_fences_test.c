@@ -1,7 +1,7 @@
 /*
  * The fence unit: homes, signals, and what it forgets.
  */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 static void signal_fence(struct rig *rig, uint32_t fence, uint64_t value)
 {

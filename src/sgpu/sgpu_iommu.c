@@ -3,7 +3,7 @@
  *
  * The device keeps no translation of the IOMMU: what is unmapped there is out of reach at once.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 bool sgpu_system_page(const struct sgpu *gpu, uint64_t page, uint64_t *out_page)
 {

@@ -2,7 +2,7 @@
  * System memory through the IOMMU: addresses of processes, logical addresses, and what nothing
  * answers.
  */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 #include "base/bits.h"
 

@@ -4,7 +4,7 @@
  * The cache decides what a forgotten flush does, so it forgets nothing on its own but by
  * replacement, and a flush drops exactly the pages of its range, never a neighbour by luck.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 #include "base/hash.h"
 

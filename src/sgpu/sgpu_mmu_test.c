@@ -1,5 +1,5 @@
 /* GPU: page tables, the translation cache and what a forgotten flush does, page-table packets. */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 #define VA UINT64_C(0x123456789000)
 

@@ -5,7 +5,7 @@
  * A packet is fetched whole when it starts, checked completely, and only then acts. The checks are
  * the manual's words; what they let through cannot hurt the model, whatever the bytes say.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* GPU: whatever bytes are submitted, it completes or faults; the same seed does the same. */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 #include "base/failing_services.h"
 

@@ -1,7 +1,7 @@
 /*
  * Context-save areas: loaded when a submission starts, stored when it ends.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 static struct sgpu_space save_space(const struct sgpu_submission *submission)
 {

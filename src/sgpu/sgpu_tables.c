@@ -3,7 +3,7 @@
  *
  * Nothing here is cached, and every walk reads what is in memory now.
  */
-#include "sgpu/sgpu_internal.h"
+#include "sgpu/sgpu_private.h"
 
 #include <string.h>
 

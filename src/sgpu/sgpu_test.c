@@ -1,5 +1,5 @@
 /* GPU: registers, queues, every packet in physical addresses, every fault, interrupts, timing. */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 static void registers_describe_the_board(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * Tiles: copies, renders and ranges of BAR 1 that change the order of pages.
  */
-#include "sgpu/sgpu_test_rig.h"
+#include "sgpu/test_rig.h"
 
 #define TAG 500
 

@@ -1,11 +1,13 @@
 /*
- * GPU model internals, shared by sgpu.c (registers and nodes), sgpu_packets.c (what packets do),
- * sgpu_mmu.c (addresses) and sgpu_tables.c (page tables).
+ * The GPU model, inside: its state, and the functions that its files have for each other.
  *
- * Place   sgpu. Nobody else includes this.
+ * Place   sgpu. Nobody else includes this header. From the bottom up: sgpu_fault.c (interrupts and
+ *         faults), sgpu_iommu.c, sgpu_tables.c and sgpu_mmu.c (addresses), sgpu_fences.c and
+ *         sgpu_save_area.c, sgpu_packets.c (the effects of packets), sgpu_device.c (power, resets)
+ * and sgpu.c (registers and queues).
  */
-#ifndef DRYDOCK_SGPU_SGPU_INTERNAL_H
-#define DRYDOCK_SGPU_SGPU_INTERNAL_H
+#ifndef DRYDOCK_SGPU_SGPU_PRIVATE_H
+#define DRYDOCK_SGPU_SGPU_PRIVATE_H
 
 #include "sgpu/sgpu.h"
 
@@ -171,15 +173,19 @@ static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
     return &node->queue[node->queue_head];
 }
 
-/* ---- sgpu.c --------------------------------------------------------------------------------- */
+/* ---- sgpu_fault.c --------------------------------------------------------------------------- */
 
-/* BAR 1 shows no range in another order. */
-void sgpu_forget_ranges(struct sgpu *gpu);
-
-/* Stop the node. */
+/* Stops the node and interrupts. */
 void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address);
 void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits);
+/* Sets the interrupt line by the bits that are raised and enabled. */
 void sgpu_update_line(struct sgpu *gpu);
+
+/* ---- sgpu.c --------------------------------------------------------------------------------- */
+
+/* Ends all swizzling ranges: BAR 1 shows local memory in its own order. */
+void sgpu_forget_ranges(struct sgpu *gpu);
+
 /* Drops the queue and whatever the node was doing. */
 void sgpu_reset_node(struct sgpu_node *node);
 
