@@ -2,6 +2,7 @@
 
 #include "bench/drivers/source_places.h"
 #include "bench/child/trial.h"
+#include "bench/drivers/drivers.h"
 #include "report/report.h"
 
 #include <inttypes.h>

@@ -29,7 +29,7 @@
 #define DRYDOCK_REPORT_FINDING_REPORT_H
 
 #include "bench/campaign/campaign.h"
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "check/report/finding.h"
 
 #include <jansson.h>

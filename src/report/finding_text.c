@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #include "base/hash.h"
+#include "bench/drivers/drivers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #ifndef DRYDOCK_REPORT_REPORT_H
 #define DRYDOCK_REPORT_REPORT_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "report/finding_report.h"
 
 #include <stdbool.h>

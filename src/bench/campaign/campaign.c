@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
+#include "bench/run/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

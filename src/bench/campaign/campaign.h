@@ -28,7 +28,7 @@
 #define DRYDOCK_BENCH_CAMPAIGN_H
 
 #include "base/rng.h"
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "workload/workload.h"
 
 #include <stdbool.h>

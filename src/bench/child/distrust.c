@@ -1,5 +1,6 @@
 #define _GNU_SOURCE /* process_vm_readv() */
 #include "bench/child/distrust.h"
+#include "bench/drivers/drivers.h"
 
 #include "base/bits.h"
 #include "check/rules/rules.h"

@@ -13,7 +13,7 @@
 #define DRYDOCK_BENCH_DISTRUST_H
 
 #include "bench/campaign/campaign.h"
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "bench/child/vigil.h"
 
 /* The pointer if it leads to a short text, else NULL. */

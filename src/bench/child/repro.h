@@ -13,7 +13,7 @@
 #ifndef DRYDOCK_BENCH_REPRO_H
 #define DRYDOCK_BENCH_REPRO_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "workload/shrink.h"
 
 struct repro {

@@ -8,6 +8,7 @@
 
 #include "bench/child/distrust.h"
 #include "bench/child/vigil.h"
+#include "bench/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

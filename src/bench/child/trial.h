@@ -15,7 +15,7 @@
 #ifndef DRYDOCK_BENCH_TRIAL_H
 #define DRYDOCK_BENCH_TRIAL_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 /* seconds: of wall time until it counts as hung; 0: no limit. */
 bool trial_execute(const struct run_config *config, const struct workload *workload, double seconds,

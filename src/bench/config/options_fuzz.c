@@ -4,7 +4,7 @@
  * written, too.
  */
 #include "bench/campaign/campaign.h"
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "bench/config/profile.h"
 
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
 
 #include "base/bits.h"
 

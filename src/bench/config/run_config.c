@@ -2,7 +2,7 @@
  * What a run is made of: names, defaults, and what follows from the workload. Options of cases:
  * run_options.c.
  */
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
 
 #include "base/bits.h"
 #include "bench/config/profile.h"
@@ -41,36 +41,6 @@ const char *run_update_mode_name(enum run_update_mode mode)
 unsigned run_update_mode_count(void)
 {
     return ARRAY_COUNT(update_mode_names);
-}
-
-/* The place of name in names, or count. */
-static size_t find_name(const char *const *names, size_t count, const char *name)
-{
-    size_t i = 0;
-
-    while (i < count && strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
-bool run_find_model(const char *name, enum run_model *out)
-{
-    size_t i = find_name(model_names, ARRAY_COUNT(model_names), name);
-
-    if (i == ARRAY_COUNT(model_names))
-        return false;
-    *out = (enum run_model)i;
-    return true;
-}
-
-bool run_find_update_mode(const char *name, enum run_update_mode *out)
-{
-    size_t i = find_name(update_mode_names, ARRAY_COUNT(update_mode_names), name);
-
-    if (i == ARRAY_COUNT(update_mode_names))
-        return false;
-    *out = (enum run_update_mode)i;
-    return true;
 }
 
 void run_config_defaults(struct run_config *out_config)

@@ -1,7 +1,7 @@
 /*
  * Run options: which option of a case is which member of struct run_config, in one table.
  *
- * Place      bench, beside run_config.c. Used by the functions of run.h that read and write
+ * Place      bench, beside run_config.c. Used by the functions of run_config.h that read and write
  *            options, and by the test that no member is without a row.
  * Model      A row is a member and its option, or a member and the reason why it has none. Both
  *            ways go by the table: a case's options over a configuration, and what of a
@@ -12,7 +12,7 @@
 #ifndef DRYDOCK_BENCH_RUN_OPTIONS_H
 #define DRYDOCK_BENCH_RUN_OPTIONS_H
 
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
 
 enum run_option_kind {
     RUN_OPTION_NUMBER,

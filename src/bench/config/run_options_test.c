@@ -113,7 +113,7 @@ static void expect_members(const char *header, const char *structure, const char
 
 static void every_member_has_an_option_or_a_reason(void **state)
 {
-    expect_members("run/run.h", "struct run_config {", "", 60);
+    expect_members("config/run_config.h", "struct run_config {", "", 60);
     expect_members("config/run_mmu.h", "struct run_mmu {", "mmu.", 7);
 }
 

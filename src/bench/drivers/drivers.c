@@ -103,3 +103,20 @@ bool run_find_driver(const char *name, struct run_driver *out_driver)
     }
     return driver_image_find(name, out_driver);
 }
+
+static void choose_gpu(struct run_config *config)
+{
+    struct run_driver driver;
+
+    /* A driver that is not there is told of when it is to be loaded. */
+    if (!config->gpu)
+        config->gpu =
+            run_find_driver(config->driver, &driver) ? run_driver_gpu(&driver) : RUN_GPU_DRYDOCK;
+}
+
+void run_config_complete(struct run_config *config, const struct workload *workload)
+{
+    run_config_resolve(config, workload);
+    run_config_choose_model(config);
+    choose_gpu(config);
+}

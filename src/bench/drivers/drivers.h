@@ -12,7 +12,7 @@
 #define DRYDOCK_BENCH_DRIVERS_H
 
 #include "base/services.h"
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
 #include "miniport/miniport.h"
 
 struct run_driver {
@@ -48,5 +48,14 @@ bool run_find_driver(const char *name, struct run_driver *out_driver);
 bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                       unsigned *out_wddm);
 bool run_driver_has_model(const struct run_driver *driver, enum run_model model);
+
+/* The reference driver's entry point of the model's level; NULL: it has none. 0 gives the level. */
+DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm);
+
+/* Without is_model_given: the model of the configuration if the driver has it, else its first. */
+void run_config_choose_model(struct run_config *config);
+
+/* run_config_resolve(), and the model and GPU of the driver: a run begins with this. */
+void run_config_complete(struct run_config *config, const struct workload *workload);
 
 #endif

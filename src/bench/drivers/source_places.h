@@ -15,7 +15,7 @@
 #define DRYDOCK_BENCH_SOURCE_PLACES_H
 
 #include "bench/campaign/campaign.h"
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 #include <stddef.h>
 

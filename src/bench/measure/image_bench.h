@@ -11,7 +11,7 @@
 #ifndef DRYDOCK_BENCH_IMAGE_BENCH_H
 #define DRYDOCK_BENCH_IMAGE_BENCH_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 struct image_bench_calls {
     double straight_ns, entry_ns, service_ns;

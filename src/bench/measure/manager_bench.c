@@ -1,4 +1,5 @@
 #include "bench/measure/manager_bench.h"
+#include "bench/run/run.h"
 
 #include "base/list.h"
 #include "base/rng.h"

@@ -10,7 +10,7 @@
 #ifndef DRYDOCK_BENCH_MANAGER_BENCH_H
 #define DRYDOCK_BENCH_MANAGER_BENCH_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 struct page_table_bench {
     uint64_t entries;

@@ -1,4 +1,5 @@
 #include "bench/measure/scaling_bench.h"
+#include "bench/run/run.h"
 
 #include "base/bits.h"
 #include "workload/generate/generate.h"

@@ -9,7 +9,7 @@
 #ifndef DRYDOCK_BENCH_SCALING_BENCH_H
 #define DRYDOCK_BENCH_SCALING_BENCH_H
 
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 struct scaling_bench {
     uint64_t operations;        /* of the workload */

@@ -34,7 +34,8 @@
 #ifndef DRYDOCK_BENCH_PLAYER_H
 #define DRYDOCK_BENCH_PLAYER_H
 
-#include "bench/run/run.h"
+#include "bench/config/run_config.h"
+#include "bench/run/run_result.h"
 
 #include "base/list.h"
 #include "check/check.h"

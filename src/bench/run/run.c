@@ -18,6 +18,7 @@
 #include "bench/board/bare_device.h"
 #include "bench/drivers/driver_image.h"
 #include "bench/drivers/drivers.h"
+#include "bench/run/run.h"
 #include "bench/run/run_private.h"
 
 #include "base/assert.h"
@@ -631,23 +632,6 @@ static void settle_outcome(struct run_result *result)
         if (result->finding_totals[i])
             result->outcome = RUN_FINDINGS;
     }
-}
-
-static void choose_gpu(struct run_config *config)
-{
-    struct run_driver driver;
-
-    /* A driver that is not there is told of when it is to be loaded. */
-    if (!config->gpu)
-        config->gpu =
-            run_find_driver(config->driver, &driver) ? run_driver_gpu(&driver) : RUN_GPU_DRYDOCK;
-}
-
-void run_config_complete(struct run_config *config, const struct workload *workload)
-{
-    run_config_resolve(config, workload);
-    run_config_choose_model(config);
-    choose_gpu(config);
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,

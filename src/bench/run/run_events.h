@@ -20,7 +20,7 @@
 #define DRYDOCK_BENCH_RUN_EVENTS_H
 
 #include "base/hash.h"
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 #include "bench/run/run_calls.h"
 #include "trace/trace.h"
 

@@ -1,4 +1,4 @@
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 #include "base/bits.h"
 

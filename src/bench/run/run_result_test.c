@@ -1,5 +1,5 @@
 /* What findings of a run are made of. */
-#include "bench/run/run.h"
+#include "bench/run/run_result.h"
 
 #include "base/bits.h"
 

@@ -1,0 +1,158 @@
+/*
+ * Result of a run: its outcome, counts, times, steps and findings.
+ *
+ * Place      bench. Filled by run, player and the parent of a child process; read by report, cli
+ *            and campaigns.
+ * Model
+ *            | outcome      | means                                                              |
+ *            | RUN_CLEAN    | played to the end; nothing to tell                                 |
+ *            | RUN_FINDINGS | played, or stopped by the GPU, with findings or failed submissions |
+ *            | RUN_REFUSED  | the adapter did not start or the machine is not possible           |
+ *            | RUN_BROKEN   | an error of ours: stuck with work pending, or something leaked     |
+ * Ownership  run_execute() fills a result that the caller ends with run_result_fini().
+ * Errors     The outcome and result->error, one line. A result is complete as far as it got.
+ * Units      Bytes and ns of the virtual clock; wall times are in seconds and say so.
+ */
+#ifndef DRYDOCK_BENCH_RUN_RESULT_H
+#define DRYDOCK_BENCH_RUN_RESULT_H
+
+#include "bench/config/run_config.h"
+#include "check/report/finding.h"
+#include "check/rules/rules.h"
+#include "sgpu/sgpu.h"
+#include "vidmm/vidmm.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum run_outcome { RUN_CLEAN, RUN_FINDINGS, RUN_REFUSED, RUN_BROKEN };
+
+const char *run_outcome_name(enum run_outcome outcome);
+
+#define RUN_OPERATION_COUNT 32
+#define RUN_MAX_SEGMENTS    4
+#define RUN_MAX_DDI         64
+#define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
+#define RUN_ENDING_BYTES    6144
+
+/* Between two `step` marks. */
+struct run_step {
+    const char *name; /* lent by the workload */
+    uint32_t line;
+    uint64_t start_ns, end_ns;
+    uint64_t reference_ns; /* the same step with room for everything; 0: not measured */
+    uint64_t moved_in_bytes, moved_out_bytes;
+    uint64_t evictions;
+    uint64_t submissions;
+    uint64_t kernel_ns; /* sum of the durations of its submissions */
+};
+
+enum run_finding_kind {
+    RUN_FINDING_CONTENT,     /* a byte that should be another */
+    RUN_FINDING_TRANSLATION, /* a page-table entry that should be another */
+    RUN_FINDING_DRIVER,      /* the driver broke a rule */
+    RUN_FINDING_MANAGER,     /* our memory manager did: a defect of ours */
+    RUN_FINDING_FAULT,       /* the GPU faulted */
+    RUN_FINDING_SUBMISSION,  /* a submission or request that could not be played */
+    RUN_FINDING_LEAK,        /* something left after everything was destroyed */
+    RUN_FINDING_CRASHED,     /* the process of the run ended in the middle (bench/child/trial.h) */
+    RUN_FINDING_HUNG,        /* it had to be ended */
+    RUN_FINDING_KIND_COUNT
+};
+const char *run_finding_kind_name(enum run_finding_kind kind);
+
+struct run_finding {
+    enum run_finding_kind kind;
+    char rule[16];              /* id of contract.md, or "" */
+    uint32_t line;              /* of the case; 0: none */
+    uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
+    uint64_t time_ns;
+    char text[FINDING_TEXT_BYTES];
+    struct finding_detail detail;
+};
+
+struct run_segment {
+    unsigned id;
+    bool is_aperture;
+    uint64_t size, peak_used;
+};
+
+struct run_result {
+    struct run_config config; /* resolved */
+    char case_name[128];
+    enum run_outcome outcome;
+    char error[512]; /* REFUSED and BROKEN */
+
+    uint64_t digest;
+    double wall_seconds;
+    double reference_wall_seconds;
+    double play_wall_seconds; /* of wall_seconds: from the first operation to the last */
+    uint64_t virtual_time_ns; /* from the first operation to the last */
+    uint64_t reference_ns;    /* the same with room for everything; 0: not measured */
+    uint64_t kernel_ns;       /* sum of durations, the floor of a serial context */
+    double slowdown;          /* virtual_time_ns / reference_ns, or / kernel_ns without reference */
+    bool is_slowdown_measured;
+
+    struct vidmm_statistics statistics;
+    struct sgpu_statistics gpu;
+    uint64_t link_to_device_bytes, link_from_device_bytes;
+    uint64_t evictions_by_reason[8];
+    const char *eviction_reasons[8]; /* string literals of the manager */
+    unsigned eviction_reason_count;
+
+    uint64_t pages_checked;
+    uint64_t mismatches;
+    uint64_t translations_checked; /* pages */
+    uint64_t translation_mismatches;
+    uint64_t page_table_lines_skipped; /* physical model: lines that only GpuMmu can play */
+
+    uint64_t submissions, failed_submissions, retried_submissions;
+    uint64_t aborted_submissions; /* with a GPU that was reset, or of a device in error */
+    uint64_t device_errors;       /* devices that were in error and were used again */
+    bool driver_heard_of_removal; /* DxgkDdiNotifySurpriseRemoval was called */
+    uint64_t lost_pages;          /* by resets: nothing is expected of them any more ... */
+    uint64_t lost_pages_read;     /* ... though they were read */
+    uint64_t operations_played;
+    uint64_t reclaims, reclaims_discarded; /* allocations; the latter had lost their content */
+    uint64_t no_memory_retries;            /* calls repeated after STATUS_NO_MEMORY */
+    bool has_failed_allocation;            /* config.fail_allocation was reached */
+    uint64_t interrupts;
+    uint64_t peak_process_bytes;
+
+    uint64_t ddi_calls[RUN_MAX_DDI];
+    const char *ddi_names[RUN_MAX_DDI];
+    unsigned ddi_count;
+
+    struct run_segment segments[RUN_MAX_SEGMENTS];
+    unsigned segment_count;
+
+    struct run_step *steps;
+    uint32_t step_count;
+
+    struct rule_counts rules; /* looked at and broken, by rule */
+
+    struct run_finding findings[RUN_MAX_FINDINGS];
+    uint32_t finding_count; /* kept */
+    uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
+
+    uint64_t events_written, events_dropped;
+
+    char
+        ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: what was written, a backtrace, the last calls */
+};
+
+void run_result_fini(struct run_result *result);
+
+/* Lines that explain it, each begun by "\n  ", go to its objects. */
+void run_detail_explain(struct finding_detail *detail, const char *lines);
+void run_result_explain(struct run_finding *finding, const char *lines);
+
+/* A text that begins with a call ("DxgkDdiPatch.pDmaBuffer is NULL") gives it to detail.where. */
+void run_result_place(struct run_finding *finding);
+
+/* Adds a finding: counted always, kept while there is room. */
+struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,
+                                      uint32_t line, uint64_t time_ns, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif
