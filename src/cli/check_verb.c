@@ -4,7 +4,6 @@
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
 #include "report/campaign_report.h"
-#include "workload/build/builder.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "workload/import/import.h"
+#include "workload/words.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 
 #include "report/report.h"
 #include "workload/generate/generate.h"
+#include "workload/summary.h"
 
 #include <inttypes.h>
 #include <jansson.h>

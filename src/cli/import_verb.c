@@ -2,6 +2,7 @@
 
 #include "report/report.h"
 #include "workload/import/import.h"
+#include "workload/summary.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Whole files in and out of memory; see file.h.
  */
 #include "workload/file.h"
-#include "workload/build/builder.h"
+#include "workload/owned.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -25,7 +25,4 @@ bool workload_file_write(const char *path, const char *data, size_t size,
 bool workload_unpack(const void *data, size_t size, size_t limit, const char *path, char **out,
                      size_t *out_size, struct workload_error *error);
 
-/* Parses into a builder, whose errors say what is wrong. False only when out of memory. */
-bool workload_parse_into(struct workload_builder *builder, const void *text, size_t size);
-
 #endif

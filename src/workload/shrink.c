@@ -3,6 +3,7 @@
  * of them gone, or with a line replaced; accepted, it is the array.
  */
 #include "workload/shrink.h"
+#include "workload/words.h"
 
 #include <ctype.h>
 #include <stdio.h>

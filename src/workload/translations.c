@@ -11,9 +11,10 @@
  *
  * The tail moves by memmove, which is cheap for the tens of thousands of runs of a capture.
  */
-#include "workload/build/builder.h"
 
 #include "base/bits.h"
+#include "workload/owned.h"
+#include "workload/translations.h"
 
 #include <stdlib.h>
 #include <string.h>

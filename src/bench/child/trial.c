@@ -9,6 +9,7 @@
 #include "bench/child/distrust.h"
 #include "bench/child/vigil.h"
 #include "bench/run/run.h"
+#include "workload/summary.h"
 
 #include <errno.h>
 #include <fcntl.h>

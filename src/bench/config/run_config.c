@@ -6,6 +6,8 @@
 
 #include "base/bits.h"
 #include "bench/config/profile.h"
+#include "workload/summary.h"
+#include "workload/words.h"
 
 #include <string.h>
 

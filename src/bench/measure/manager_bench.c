@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "miniport/miniport.h"
 #include "workload/generate/generate.h"
+#include "workload/summary.h"
 
 #include <drydock/sgpu.h>
 

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "miniport/miniport.h"
+#include "workload/words.h"
 
 #include <drydock/sgpu.h>
 

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "bench/board/gpu_plugin.h"
 #include "sgpu/sgpu.h"
+#include "workload/words.h"
 
 /* How often the manager is told the time, in parts of its time-out. */
 #define LOOKS_PER_TIMEOUT 8u

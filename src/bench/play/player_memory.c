@@ -4,6 +4,7 @@
 #include "bench/play/player_private.h"
 
 #include "base/assert.h"
+#include "workload/words.h"
 
 #include <drydock/sgpu.h>
 

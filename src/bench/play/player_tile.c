@@ -8,6 +8,7 @@
 #include "bench/play/player_private.h"
 
 #include "sgpu/sgpu.h"
+#include "workload/words.h"
 
 #define TILE_PAGES (VIDMM_TILE_BYTES / PAGE_BYTES)
 

@@ -11,6 +11,8 @@
 #include "bench/play/player_private.h"
 
 #include "base/assert.h"
+#include "workload/summary.h"
+#include "workload/translations.h"
 
 #include <drydock/sgpu.h>
 

@@ -28,6 +28,7 @@
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
+#include "workload/summary.h"
 
 #include <stdarg.h>
 #include <stdio.h>

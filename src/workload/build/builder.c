@@ -5,52 +5,15 @@
  * identifier is hashed once per mention. Arrays double; nothing that is added is removed, so the
  * first error can simply stop everything.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
+#include "workload/words.h"
 
-#include "base/assert.h"
 #include "base/bits.h"
 #include "base/hash.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-void workload_error_set(struct workload_error *error, const char *format, ...)
-{
-    va_list arguments;
-
-    if (!error)
-        return;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
-}
-
-bool workload_grow(const struct base_services *services, void *array, uint32_t *room,
-                   uint32_t count, uint32_t more, size_t element_size)
-{
-    void *old, *grown;
-    uint64_t wanted = (uint64_t)count + more;
-    uint64_t new_room = *room ? *room : 16;
-
-    if (wanted <= *room)
-        return true;
-    while (new_room < wanted)
-        new_room *= 2;
-    if (new_room > UINT32_MAX)
-        return false;
-    grown = base_alloc_array(services, (size_t)new_room, element_size);
-    if (!grown)
-        return false;
-    memcpy(&old, array, sizeof old);
-    if (count)
-        memcpy(grown, old, (size_t)count * element_size);
-    base_free_array(services, old, *room, element_size);
-    memcpy(array, &grown, sizeof grown);
-    *room = (uint32_t)new_room;
-    return true;
-}
 
 /* Errors ------------------------------------------------------------------------------------- */
 
@@ -92,62 +55,17 @@ void workload_builder_set_line(struct workload_builder *builder, uint32_t line)
 
 /* Life --------------------------------------------------------------------------------------- */
 
-static void free_owned(struct workload_owned *owned)
-{
-    const struct base_services *services = owned->services;
-
-    base_free_array(services, owned->options, owned->option_room, sizeof *owned->options);
-    base_free_array(services, owned->processes, owned->process_room, sizeof *owned->processes);
-    base_free_array(services, owned->devices, owned->device_room, sizeof *owned->devices);
-    base_free_array(services, owned->contexts, owned->context_room, sizeof *owned->contexts);
-    base_free_array(services, owned->allocations, owned->allocation_room,
-                    sizeof *owned->allocations);
-    base_free_array(services, owned->ops, owned->op_room, sizeof *owned->ops);
-    base_free_array(services, owned->refs, owned->ref_room, sizeof *owned->refs);
-    base_free_array(services, owned->strings, owned->string_room, 1);
-    base_free(services, owned->path, owned->path_bytes);
-    base_free(services, owned, sizeof *owned);
-}
-
-void workload_free(struct workload *workload)
-{
-    if (workload)
-        free_owned((struct workload_owned *)workload);
-}
-
 struct workload_builder *workload_builder_create_with(const struct base_services *services,
                                                       const char *path,
                                                       struct workload_error *error)
 {
-    struct workload_builder *builder;
-    struct workload_owned *owned;
-    size_t path_bytes = strlen(path) + 1;
+    struct workload_builder *builder = base_alloc(services, sizeof *builder);
 
-    builder = base_alloc(services, sizeof *builder);
-    if (!builder)
-        goto no_builder;
-    owned = base_alloc(services, sizeof *owned);
-    if (!owned)
-        goto free_builder;
-    owned->services = services;
-    builder->out = owned;
-    owned->path = base_alloc(services, path_bytes);
-    if (!owned->path)
-        goto free_owned;
-    owned->path_bytes = path_bytes;
-    memcpy(owned->path, path, path_bytes);
-    /* Offset 0 is the empty string. */
-    if (!workload_grow(services, &owned->strings, &owned->string_room, 0, 1, 1))
-        goto free_owned;
-    owned->strings[0] = '\0';
-    owned->view.string_bytes = 1;
-    return builder;
-
-free_owned:
-    free_owned(owned);
-free_builder:
+    if (builder)
+        builder->out = workload_owned_create(services, path);
+    if (builder && builder->out)
+        return builder;
     base_free(services, builder, sizeof *builder);
-no_builder:
     workload_error_set(error, "%.200s: out of memory", path);
     return NULL;
 }
@@ -174,7 +92,7 @@ void workload_builder_destroy(struct workload_builder *builder)
         return;
     owned = builder->out;
     free_builder(builder, owned->services);
-    free_owned(owned);
+    workload_owned_free(owned);
 }
 
 bool workload_builder_finish(struct workload_builder *builder, struct workload **out,
@@ -198,22 +116,6 @@ bool workload_builder_finish(struct workload_builder *builder, struct workload *
     *out = view;
     free_builder(builder, owned->services);
     return true;
-}
-
-void workload_owned_publish(struct workload_owned *owned)
-{
-    struct workload *view = &owned->view;
-
-    view->options = owned->options;
-    view->processes = owned->processes;
-    view->devices = owned->devices;
-    view->contexts = owned->contexts;
-    view->allocations = owned->allocations;
-    view->ops = owned->ops;
-    view->refs = owned->refs;
-    view->strings = owned->strings;
-    view->path = owned->path;
-    view->name = owned->strings + owned->title;
 }
 
 /* Names -------------------------------------------------------------------------------------- */
@@ -335,21 +237,6 @@ struct workload_name *workload_builder_intern(struct workload_builder *builder, 
 no_memory:
     workload_builder_fail_memory(builder);
     return NULL;
-}
-
-bool workload_is_identifier(const char *text, size_t length)
-{
-    if (length == 0 || length > WORKLOAD_MAX_NAME || (text[0] >= '0' && text[0] <= '9'))
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        bool is_inner = (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '/';
-
-        if (!is_letter && !(is_inner && i > 0))
-            return false;
-    }
-    return true;
 }
 
 /* An entry for a new object's name; NULL after an error. */

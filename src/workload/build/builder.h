@@ -1,156 +1,144 @@
 /*
- * Inside of a workload and its builder: shared by workload.c, builder.c and the case parser.
+ * Builder: the one way to make a workload. Parser, generators and importers all go through it, so
+ * all share its checks.
  *
- * Place      workload, private to the module.
- * Model      struct workload is a view; the arrays behind it grow in struct workload_owned. Every
- *            name and text is interned once: a name table entry says which allocation of that
- *            name is alive and which process, device and context it names.
+ * Place      workload. Whoever makes a workload; nobody else needs it.
+ * Model      Header calls (name, option, process, device, context) come before the first operation.
+ *            Each call checks what it is given and appends it.
+ * Ownership  workload_builder_create() gives a builder; workload_builder_finish() takes it, and
+ * gives the workload. Errors     Errors stick. The first one is kept, later calls do nothing (those
+ * that return an index return WORKLOAD_NONE), and workload_builder_finish() reports it: a producer
+ * need not look before.
  */
 #ifndef WORKLOAD_BUILDER_H
 #define WORKLOAD_BUILDER_H
 
-#include "base/services.h"
-#include "workload/case/template.h"
 #include "workload/workload.h"
 
-/*
- * Limits that keep every index in 32 bits, every sum of sizes in 64 bits and every printed line
- * below the parser's longest: a reference prints in at most 118 characters.
- */
-#define WORKLOAD_MAX_ALLOCATIONS (1u << 23)
-#define WORKLOAD_MAX_OPS         (1u << 30)
-#define WORKLOAD_MAX_REFS        (1u << 30)
-#define WORKLOAD_MAX_OP_REFS     8192u
-#define WORKLOAD_MAX_LINE        (1u << 20)
-#define WORKLOAD_MAX_TEXT        400u
-#define WORKLOAD_MAX_OBJECTS     4096u /* processes, devices, contexts: each */
-#define WORKLOAD_MAX_DURATION_NS 1000000000000000ull
-#define WORKLOAD_MAX_PAGE        (1ull << 40) /* 52 bits of physical address */
-#define WORKLOAD_MAX_PAGE_SHIFT  30
-#define WORKLOAD_MAX_STRINGS     (1u << 30)
+struct workload_builder;
 
-_Static_assert(WORKLOAD_MAX_ALLOCATIONS *WORKLOAD_MAX_ALLOCATION <= UINT64_MAX,
-               "the sum of all sizes fits");
-_Static_assert(WORKLOAD_MAX_OP_REFS * 118u + 256u <= WORKLOAD_MAX_LINE,
-               "the longest submit can be read back");
+struct workload_builder *workload_builder_create(const char *path, struct workload_error *error);
+void workload_builder_destroy(struct workload_builder *builder);
+/* Ends the builder, successful or not. */
+bool workload_builder_finish(struct workload_builder *builder, struct workload **out,
+                             struct workload_error *error);
 
-struct workload_owned {
-    struct workload view; /* first: workload_free() and workload_set_option() rely on it */
-    const struct base_services *services;
-    struct workload_option *options;
-    struct workload_process *processes;
-    struct workload_device *devices;
-    struct workload_context *contexts;
-    struct workload_allocation *allocations;
-    struct workload_op *ops;
-    struct workload_ref *refs;
-    char *strings;
-    char *path;
-    uint32_t option_room;
-    uint32_t process_room;
-    uint32_t device_room;
-    uint32_t context_room;
-    uint32_t allocation_room;
-    uint32_t op_room;
-    uint32_t ref_room;
-    uint32_t string_room;
-    size_t path_bytes;
-    uint32_t title; /* offset into strings */
-    uint64_t largest_submission_bytes;
-};
-
-/* What a name means at this point of the workload; WORKLOAD_NONE where nothing. */
-struct workload_name {
-    uint32_t text; /* offset into strings */
-    uint32_t length;
-    uint64_t hash;
-    uint32_t allocation; /* the live one */
-    uint32_t last_allocation;
-    uint32_t process;
-    uint32_t device;
-    uint32_t context;
-};
-
-struct workload_builder {
-    struct workload_owned *out;
-    struct workload_name *names;
-    uint32_t *slots;  /* open addressing: index + 1 into names; 0: empty */
-    uint32_t *stamps; /* per allocation: op_count + 1 when it was last referred to */
-    uint32_t name_count;
-    uint32_t name_room;
-    uint32_t slot_count; /* power of two, or 0 */
-    uint32_t stamp_room;
-    uint32_t line;
-    bool failed;
-    bool header_done;
-    bool is_off;          /* the power, since an operation said so */
-    uint64_t live_fences; /* by number */
-    uint32_t fence_processes[WORKLOAD_MAX_FENCES];
-    bool in_list;        /* an operation with references is open: its op is already counted */
-    uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
-    struct workload_error error;
-};
-
-struct workload_builder *workload_builder_create_with(const struct base_services *services,
-                                                      const char *path,
-                                                      struct workload_error *error);
-
-/* Points the view at the arrays, which may have moved. */
-void workload_owned_publish(struct workload_owned *owned);
-
-/* Appends a zeroed operation; NULL after an error. Ends the header. */
-struct workload_op *workload_builder_op(struct workload_builder *builder,
-                                        enum workload_op_kind kind, uint32_t object);
-void workload_builder_fail_memory(struct workload_builder *builder);
-
-/* ---- What operations have in common. False or NULL after an error. ---- */
-
-const char *workload_builder_name_of(const struct workload_builder *builder, uint32_t allocation);
-/* The allocation when it exists and lives, else NULL and an error. */
-struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
-                                                             uint32_t allocation);
-/* Completes size 0 and checks that the range lies in the allocation. */
-bool workload_builder_check_range(struct workload_builder *builder, uint32_t allocation,
-                                  uint64_t offset, uint64_t *size);
-bool workload_builder_check_process(struct workload_builder *builder, uint32_t process);
-/* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
-bool workload_builder_check_va(struct workload_builder *builder, uint64_t va, uint64_t size,
-                               uint64_t page);
-/* Appends to the open operation; the range is checked by the caller. */
-void workload_builder_add_ref(struct workload_builder *builder, const struct workload_ref *ref);
-
-/* Offset of the text in strings, interned. False after an error, then *out is 0. */
-bool workload_builder_text(struct workload_builder *builder, const char *what, const char *text,
-                           uint32_t *out);
-/* The entry of a name, made when it is new. NULL after an error. */
-struct workload_name *workload_builder_intern(struct workload_builder *builder, const char *text,
-                                              size_t length);
-
-/* NULL when nothing has that name. Lent until the next call that adds a name. */
-const struct workload_name *workload_builder_lookup(const struct workload_builder *builder,
-                                                    const char *text, size_t length);
-
-/* Declares the default process, device and context where none was declared. */
-bool workload_builder_end_header(struct workload_builder *builder);
-
-/* The same with names that need no terminator, for the parser. */
-uint32_t workload_builder_alloc_n(struct workload_builder *builder, const char *name, size_t length,
-                                  const struct workload_allocation_info *info);
-
-void workload_error_set(struct workload_error *error, const char *format, ...)
+/* Line of the source for messages and for the operations that follow; 0: none. */
+void workload_builder_set_line(struct workload_builder *builder, uint32_t line);
+bool workload_builder_failed(const struct workload_builder *builder);
+void workload_builder_fail(struct workload_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Room for one more element of an array; false when there is no memory. The array may move. */
-bool workload_grow(const struct base_services *services, void *array, uint32_t *room,
-                   uint32_t count, uint32_t more, size_t element_size);
+void workload_builder_name(struct workload_builder *builder, const char *title);
+void workload_builder_option(struct workload_builder *builder, const char *key, const char *value);
+uint32_t workload_builder_process(struct workload_builder *builder, const char *name);
+uint32_t workload_builder_device(struct workload_builder *builder, const char *name,
+                                 uint32_t process);
+uint32_t workload_builder_context(struct workload_builder *builder, const char *name,
+                                  uint32_t device, uint32_t node);
 
-/* Checks a value against the option table. */
-bool workload_check_option(const char *key, const char *value, struct workload_error *error);
-/* A value that was checked, as workloads keep it: itself, or written anew in room. */
-const char *workload_option_as_kept(const char *key, const char *value,
-                                    char room[WORKLOAD_MAX_TEMPLATE + 1]);
+void workload_builder_save_area(struct workload_builder *builder, uint32_t context,
+                                const struct workload_save_area *save);
 
-/* True for an identifier: a letter or '_', then letters, digits, '_', '.', '-', '/'. */
-bool workload_is_identifier(const char *text, size_t length);
+/* Zero is a sensible value for every field but size; device 0 is d0. va 0 or AUTO: automatic. */
+struct workload_allocation_info {
+    uint64_t size;
+    uint64_t align;
+    uint64_t va;
+    uint32_t device;
+    uint32_t priority; /* 0: normal */
+    uint32_t flags;
+    uint8_t segments[WORKLOAD_MAX_SEGMENTS];
+    uint8_t segment_count;
+};
+
+uint32_t workload_builder_alloc(struct workload_builder *builder, const char *name,
+                                const struct workload_allocation_info *info);
+/* The live allocation of that name, or WORKLOAD_NONE. Not an error. */
+uint32_t workload_builder_find(const struct workload_builder *builder, const char *name);
+void workload_builder_free(struct workload_builder *builder, uint32_t allocation);
+
+/* size 0: to the end of the allocation. */
+void workload_builder_write(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                            uint64_t size, uint64_t key);
+/* The write that was added last does away with the whole content first. */
+void workload_builder_discard(struct workload_builder *builder);
+void workload_builder_read(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                           uint64_t size);
+
+/* submit_begin, one ref per accessed range, submit_end: nothing else between. */
+void workload_builder_submit_begin(struct workload_builder *builder, uint32_t context,
+                                   uint64_t duration_ns);
+/* The submission that is open is not to run; it has no signal. */
+void workload_builder_null(struct workload_builder *builder);
+void workload_builder_ref(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
+                          uint64_t size, uint32_t access, uint64_t key);
+void workload_builder_submit_end(struct workload_builder *builder);
+
+void workload_builder_wait(struct workload_builder *builder, uint32_t context);
+/* device WORKLOAD_NONE: that of the first allocation. */
+void workload_builder_resident(struct workload_builder *builder, uint32_t device,
+                               const uint32_t *allocations, uint32_t count);
+void workload_builder_evict(struct workload_builder *builder, uint32_t device,
+                            const uint32_t *allocations, uint32_t count);
+/* Until it is reclaimed nothing but free may name it. priority: 0 low, 1 normal, 2 high. */
+void workload_builder_offer(struct workload_builder *builder, uint32_t device,
+                            const uint32_t *allocations, uint32_t count, uint32_t priority);
+void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
+                              const uint32_t *allocations, uint32_t count);
+void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
+                               uint32_t priority);
+void workload_builder_move(struct workload_builder *builder, uint32_t allocation,
+                           enum workload_segment segment);
+void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes);
+void workload_builder_step(struct workload_builder *builder, const char *name);
+
+void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
+                          uint64_t offset, uint64_t size, uint32_t protection,
+                          uint64_t driver_protection);
+void workload_builder_unmap(struct workload_builder *builder, uint32_t allocation, uint64_t va);
+void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
+                              enum workload_segment segment, uint64_t page, uint64_t page_count,
+                              uint32_t page_shift, uint32_t protection);
+/* Tiles: multiples of 64 KiB of the context's addresses; pool pages of 4 KiB. */
+void workload_builder_tile_map(struct workload_builder *builder, uint32_t context, uint32_t pool,
+                               uint64_t va, uint64_t page, uint64_t page_count);
+void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t context, uint64_t va,
+                                 uint64_t page_count);
+void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
+                                uint64_t to, uint64_t page_count);
+/*
+ * Native fences (builder_fence.c). A signal belongs to the submission that is open, behind its
+ * work.
+ */
+void workload_builder_fence_create(struct workload_builder *builder, uint32_t process,
+                                   uint64_t fence, uint64_t value);
+void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
+void workload_builder_fence_expect(struct workload_builder *builder, uint64_t fence,
+                                   uint64_t value);
+void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
+void workload_builder_pack_fences(struct workload_builder *builder);
+void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
+/* Pages that are nowhere: they read as zero. */
+void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
+                               uint64_t page_count);
+void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                uint64_t page_count);
+void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                 uint64_t size);
+void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                 uint64_t size);
+/* What happens to the GPU (builder_gpu.c). Between a power-down and `power on` only notes stand. */
+void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
+void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
+void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
+void workload_builder_reset(struct workload_builder *builder);
+void workload_builder_switch_domain(struct workload_builder *builder, uint64_t duration_ns);
+void workload_builder_power(struct workload_builder *builder, enum workload_power power);
+void workload_builder_stop(struct workload_builder *builder);
+void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns);
+void workload_builder_note(struct workload_builder *builder, const char *text);
+void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,
+                            uint64_t size, const char *text);
 
 #endif

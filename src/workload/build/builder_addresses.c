@@ -2,7 +2,7 @@
  * The operations of a builder that name GPU virtual addresses: mappings, page-table entries, tiles,
  * ranges that are taken.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
 
 #include "base/bits.h"
 

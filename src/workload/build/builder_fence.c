@@ -1,7 +1,7 @@
 /*
  * The builder's operations on native fences.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,8 @@
 /*
  * The operations of a builder: each checks what it names, then appends one struct workload_op.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 

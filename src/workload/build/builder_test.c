@@ -1,10 +1,14 @@
 /*
  * The builder, and what is computed from a finished workload, each against the plainest model.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
+#include "workload/case/case_parse.h"
 #include "workload/file.h"
 #include "workload/generate/generate.h"
 #include "workload/workload.h"
+#include "workload/summary.h"
+#include "workload/translations.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 #include "base/failing_services.h"

@@ -3,6 +3,7 @@
  * grammar.
  */
 #include "workload/case/case_parse.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 

@@ -3,6 +3,8 @@
  */
 #include "workload/file.h"
 #include "workload/workload.h"
+#include "workload/summary.h"
+#include "workload/translations.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
  */
 #include "workload/case/case_parse.h"
 #include "workload/file.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 

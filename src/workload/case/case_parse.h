@@ -12,7 +12,7 @@
 #ifndef WORKLOAD_CASE_PARSE_H
 #define WORKLOAD_CASE_PARSE_H
 
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
 
 #include <string.h>
 
@@ -83,6 +83,9 @@ struct directive {
     void (*item)(struct parser *parser, struct word word); /* lists: each further word */
     void (*handle)(struct parser *parser);
 };
+
+/* Parses into a builder, whose errors say what is wrong. False only when out of memory. */
+bool workload_parse_into(struct workload_builder *builder, const void *text, size_t size);
 
 /* NULL when no directive has that name. */
 const struct directive *case_find_directive(struct word word);

@@ -4,8 +4,9 @@
  * Numbers are written as people would: sizes and offsets with the largest suffix that divides
  * them, addresses, pages and keys in hexadecimal; attributes at their defaults are left out.
  */
-#include "workload/build/builder.h"
+#include "workload/build/builder_private.h"
 #include "workload/file.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 

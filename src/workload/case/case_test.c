@@ -4,9 +4,9 @@
  */
 #include "workload/case/template.h"
 #include "workload/workload.h"
-#include "workload/build/builder.h"
 #include "workload/file.h"
 #include "workload/generate/generate.h"
+#include "workload/build/builder_private.h"
 
 #include "base/bits.h"
 #include "base/rng.h"

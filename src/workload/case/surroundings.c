@@ -3,8 +3,9 @@
  */
 #include "workload/case/surroundings.h"
 
-#include "workload/build/builder.h"
 #include "workload/case/template.h"
+#include "workload/owned.h"
+#include "workload/words.h"
 
 #include <string.h>
 

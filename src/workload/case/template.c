@@ -2,9 +2,10 @@
  * Templates are read from their text each time: they are short, and few.
  */
 #include "workload/case/template.h"
+#include "workload/owned.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
-#include "workload/build/builder.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #define WORKLOAD_GEN_H
 
 #include "base/rng.h"
+#include "workload/build/builder.h"
 #include "workload/generate/generate.h"
 
 struct gen {

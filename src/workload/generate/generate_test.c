@@ -3,6 +3,7 @@
  * of the layer arithmetic.
  */
 #include "workload/generate/generate.h"
+#include "workload/summary.h"
 
 #include "base/bits.h"
 

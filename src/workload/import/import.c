@@ -5,6 +5,7 @@
 #include "workload/build/builder.h"
 #include "workload/file.h"
 #include "workload/import/import_formats.h"
+#include "workload/owned.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #ifndef WORKLOAD_IMPORT_FORMATS_H
 #define WORKLOAD_IMPORT_FORMATS_H
 
+#include "workload/build/builder.h"
 #include "workload/import/import.h"
 
 void workload_import_trace(struct workload_builder *builder, const char *text, size_t size,

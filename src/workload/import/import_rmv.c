@@ -14,9 +14,9 @@
  * keeps its page number. The capture writes address 0 for system pages that it does not know: each
  * such page gets a number of its own, counted up from behind the highest system page that it knows.
  */
-#include "workload/build/builder.h"
 #include "workload/import/import_formats.h"
 #include "workload/import/rmv.h"
+#include "workload/build/builder_private.h"
 
 #include "base/bits.h"
 #include "base/hash.h"

@@ -2,9 +2,11 @@
  * Importers: small files made here, damaged ones, and the facts known about the real traces, which
  * lie beside the project and are looked for there; without them those tests are skipped.
  */
-#include "workload/build/builder.h"
 #include "workload/import/import.h"
 #include "workload/import/import_formats.h"
+#include "workload/build/builder_private.h"
+#include "workload/summary.h"
+#include "workload/translations.h"
 
 #include "base/bits.h"
 #include "base/failing_services.h"

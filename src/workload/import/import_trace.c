@@ -13,8 +13,9 @@
  * Reading is one pass into two tables and a pool of references; nothing is played before all of
  * it is known to be sound.
  */
-#include "workload/build/builder.h"
 #include "workload/import/import_formats.h"
+#include "workload/build/builder_private.h"
+#include "workload/words.h"
 
 #include "base/bits.h"
 

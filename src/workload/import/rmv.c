@@ -2,8 +2,8 @@
  * Reading RMV captures; see rmv.h for the layout.
  */
 #include "workload/import/rmv.h"
-#include "workload/build/builder.h"
 #include "workload/file.h"
+#include "workload/owned.h"
 
 #include "base/bits.h"
 

@@ -1,0 +1,116 @@
+/*
+ * Inside of a workload and its builder: shared by workload.c, builder.c and the case parser.
+ *
+ * Place      workload, private to the module.
+ * Model      struct workload is a view; the arrays behind it grow in struct workload_owned. Every
+ *            name and text is interned once: a name table entry says which allocation of that
+ *            name is alive and which process, device and context it names.
+ */
+#ifndef WORKLOAD_BUILDER_PRIVATE_H
+#define WORKLOAD_BUILDER_PRIVATE_H
+
+#include "workload/build/builder.h"
+#include "workload/case/template.h"
+#include "workload/owned.h"
+
+/*
+ * Limits that keep every index in 32 bits, every sum of sizes in 64 bits and every printed line
+ * below the parser's longest: a reference prints in at most 118 characters.
+ */
+#define WORKLOAD_MAX_ALLOCATIONS (1u << 23)
+#define WORKLOAD_MAX_OPS         (1u << 30)
+#define WORKLOAD_MAX_REFS        (1u << 30)
+#define WORKLOAD_MAX_OP_REFS     8192u
+#define WORKLOAD_MAX_LINE        (1u << 20)
+#define WORKLOAD_MAX_TEXT        400u
+#define WORKLOAD_MAX_OBJECTS     4096u /* processes, devices, contexts: each */
+#define WORKLOAD_MAX_DURATION_NS 1000000000000000ull
+#define WORKLOAD_MAX_PAGE        (1ull << 40) /* 52 bits of physical address */
+#define WORKLOAD_MAX_PAGE_SHIFT  30
+#define WORKLOAD_MAX_STRINGS     (1u << 30)
+
+_Static_assert(WORKLOAD_MAX_ALLOCATIONS *WORKLOAD_MAX_ALLOCATION <= UINT64_MAX,
+               "the sum of all sizes fits");
+_Static_assert(WORKLOAD_MAX_OP_REFS * 118u + 256u <= WORKLOAD_MAX_LINE,
+               "the longest submit can be read back");
+
+/* What a name means at this point of the workload; WORKLOAD_NONE where nothing. */
+struct workload_name {
+    uint32_t text; /* offset into strings */
+    uint32_t length;
+    uint64_t hash;
+    uint32_t allocation; /* the live one */
+    uint32_t last_allocation;
+    uint32_t process;
+    uint32_t device;
+    uint32_t context;
+};
+
+struct workload_builder {
+    struct workload_owned *out;
+    struct workload_name *names;
+    uint32_t *slots;  /* open addressing: index + 1 into names; 0: empty */
+    uint32_t *stamps; /* per allocation: op_count + 1 when it was last referred to */
+    uint32_t name_count;
+    uint32_t name_room;
+    uint32_t slot_count; /* power of two, or 0 */
+    uint32_t stamp_room;
+    uint32_t line;
+    bool failed;
+    bool header_done;
+    bool is_off;          /* the power, since an operation said so */
+    uint64_t live_fences; /* by number */
+    uint32_t fence_processes[WORKLOAD_MAX_FENCES];
+    bool in_list;        /* an operation with references is open: its op is already counted */
+    uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
+    struct workload_error error;
+};
+
+struct workload_builder *workload_builder_create_with(const struct base_services *services,
+                                                      const char *path,
+                                                      struct workload_error *error);
+
+/* Appends a zeroed operation; NULL after an error. Ends the header. */
+struct workload_op *workload_builder_op(struct workload_builder *builder,
+                                        enum workload_op_kind kind, uint32_t object);
+void workload_builder_fail_memory(struct workload_builder *builder);
+
+/* ---- What operations have in common. False or NULL after an error. ---- */
+
+const char *workload_builder_name_of(const struct workload_builder *builder, uint32_t allocation);
+/* The allocation when it exists and lives, else NULL and an error. */
+struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
+                                                             uint32_t allocation);
+/* Completes size 0 and checks that the range lies in the allocation. */
+bool workload_builder_check_range(struct workload_builder *builder, uint32_t allocation,
+                                  uint64_t offset, uint64_t *size);
+bool workload_builder_check_process(struct workload_builder *builder, uint32_t process);
+/* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
+bool workload_builder_check_va(struct workload_builder *builder, uint64_t va, uint64_t size,
+                               uint64_t page);
+/* Appends to the open operation; the range is checked by the caller. */
+void workload_builder_add_ref(struct workload_builder *builder, const struct workload_ref *ref);
+
+/* Offset of the text in strings, interned. False after an error, then *out is 0. */
+bool workload_builder_text(struct workload_builder *builder, const char *what, const char *text,
+                           uint32_t *out);
+/* The entry of a name, made when it is new. NULL after an error. */
+struct workload_name *workload_builder_intern(struct workload_builder *builder, const char *text,
+                                              size_t length);
+
+/* NULL when nothing has that name. Lent until the next call that adds a name. */
+const struct workload_name *workload_builder_lookup(const struct workload_builder *builder,
+                                                    const char *text, size_t length);
+
+/* Declares the default process, device and context where none was declared. */
+bool workload_builder_end_header(struct workload_builder *builder);
+
+/* The same with names that need no terminator, for the parser. */
+uint32_t workload_builder_alloc_n(struct workload_builder *builder, const char *name, size_t length,
+                                  const struct workload_allocation_info *info);
+
+/* A value that was checked, as workloads keep it: itself, or written anew in room. */
+const char *workload_option_as_kept(const char *key, const char *value,
+                                    char room[WORKLOAD_MAX_TEMPLATE + 1]);
+
+#endif
