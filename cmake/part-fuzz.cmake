@@ -1,5 +1,5 @@
 # Fuzz targets: src/<module>/.../<x>_fuzz.c, built with clang's libFuzzer by the preset "fuzz".
-# Run one with: build/fuzz/fuzz_<module>_<x> -max_total_time=60 CORPUS_DIR
+# A file rig/test_<x>.c is built with it. Run one with: build/fuzz/fuzz_<module>_<x> -max_total_time=60 CORPUS_DIR
 # What one has found, and a few good files, are in tests/corpus/<module>_<x>; the tests of every other
 # preset play them.
 option(DRYDOCK_FUZZ "Build the fuzz targets (needs clang)" OFF)
@@ -13,17 +13,19 @@ foreach(fuzzer ${fuzzers})
     string(REGEX REPLACE "^${CMAKE_SOURCE_DIR}/src/([a-z]+)/.*" "\\1" module ${fuzzer})
     string(REPLACE "_fuzz" "" stem ${stem})
     set(target ${module}_${stem})
+    get_filename_component(folder ${fuzzer} DIRECTORY)
+    file(GLOB rig CONFIGURE_DEPENDS ${folder}/rig/test_${stem}.c)
     set(corpus ${CMAKE_SOURCE_DIR}/tests/corpus/${target})
     if(NOT TARGET drydock_${module})
         continue()
     endif()
     if(DRYDOCK_FUZZ)
-        add_executable(fuzz_${target} ${fuzzer})
+        add_executable(fuzz_${target} ${fuzzer} ${rig})
         target_link_libraries(fuzz_${target} PRIVATE drydock_everything drydock_${module})
         # The linked-in driver calls back into the bench, which stands before it.
         target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer LINKER:-u,DxgkInitialize)
     elseif(DRYDOCK_TESTS)
-        add_executable(corpus_${target} ${fuzzer} ${CMAKE_SOURCE_DIR}/tests/corpus/replay.c)
+        add_executable(corpus_${target} ${fuzzer} ${rig} ${CMAKE_SOURCE_DIR}/tests/corpus/replay.c)
         target_link_libraries(corpus_${target} PRIVATE drydock_everything drydock_${module})
         target_link_options(corpus_${target} PRIVATE LINKER:-u,DxgkInitialize)
         add_test(NAME corpus/${target} COMMAND corpus_${target} ${corpus})

@@ -100,8 +100,10 @@ struct image_export {
 /* By name, case counts. */
 bool image_find_export(const struct image *image, const char *name, struct image_export *out);
 
-/* What is lawful but should be known, one sentence each: sections that can be written and executed,
- * a symbol table that could not be read. The text is lent until visit returns. */
+/*
+ * Remarks on lawful oddities, a sentence each: sections that can be written and executed, a symbol
+ * table that could not be read. The text is lent until visit returns.
+ */
 void image_for_each_remark(const struct image *image,
                            void (*visit)(void *context, const char *text), void *context);
 
@@ -156,7 +158,7 @@ struct image_function {
  */
 bool image_function_at(const struct image *image, uint64_t address, struct image_function *out);
 
-/* Where that entry lies in the loaded image's own table; 0: none does. */
+/* The address of that entry in the loaded image's own table; 0: no entry covers address. */
 uint64_t image_function_entry_at(const struct image *image, uint64_t address);
 
 enum image_symbol_kind {

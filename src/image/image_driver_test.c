@@ -6,7 +6,10 @@
 #include <cmocka.h>
 
 #include "image/image.h"
-#include "image/test_driver.h"
+#include "image/rig/test_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define COOKIE UINT64_C(0x0000feedc0ffee11)
 

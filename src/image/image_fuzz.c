@@ -6,10 +6,11 @@
  * larger part. What opens is loaded and asked about everything; its code does not run.
  */
 #include "image/image.h"
-#include "image/test_image.h"
+#include "image/rig/test_image.h"
 #include "image/unwind.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

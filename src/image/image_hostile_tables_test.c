@@ -1,5 +1,5 @@
 /* Images whose imports, exports or function tables lie. */
-#include "image/test_hostile.h"
+#include "image/rig/test_hostile.h"
 
 static const struct hostile import_cases[] = {
     {"descriptors in the last bytes",

@@ -1,5 +1,5 @@
 /* Images whose headers, sections, directories, relocations or load configuration lie. */
-#include "image/test_hostile.h"
+#include "image/rig/test_hostile.h"
 
 static const struct hostile header_cases[] = {
     {"nothing but MZ", "DOS header: the file ends at 0x2", 2, {{0}}},

@@ -1,9 +1,10 @@
 /*
- * Inside of the image module: what image_open() keeps, and how tables are read.
+ * Inside of the image module: the state of an open image, and how tables are read.
  *
- * Place      image, private.
- * Model      One file for each table of the format. Each has a function that judges the table,
- *            given what was judged before it: headers, then sections, then everything that is found
+ * Place      image, private. image.c opens, image_load.c maps, unwind.c steps; between them stand
+ *            the files of the tables, and below those image_bytes.c and image_query.c.
+ * Model      One file for each table of the format. Each has a function that judges the table and
+ *            relies on the tables before it: headers, then sections, then everything that is found
  *            by rva. Walkers (imports, relocations) judge while they walk, so judging, listing and
  *            applying are one piece of code.
  * Errors     Functions with an error parameter fill it and return false; image_refuse() does both.
@@ -36,7 +37,7 @@ struct image_directory {
     uint32_t rva, size; /* both 0 when the image has none */
 };
 
-/* Offsets in the image of what the load configuration names; 0: none. */
+/* Offsets in the image that the load configuration names; 0: none. */
 struct image_config {
     uint32_t cookie_rva;
     uint32_t check_rva[2];    /* of control flow guard, of extended flow guard */
@@ -92,6 +93,8 @@ static inline uint64_t read_u64(const uint8_t *at)
     return read_u32(at) | (uint64_t)read_u32(at + 4) << 32;
 }
 
+/* ---- Reading (image_bytes.c) ---------------------------------------------------------------- */
+
 /* Fills error if it is not NULL, and returns false. */
 __attribute__((format(printf, 2, 3))) bool image_refuse(struct image_error *error,
                                                         const char *format, ...);
@@ -100,12 +103,16 @@ __attribute__((format(printf, 2, 3))) bool image_refuse(struct image_error *erro
 const struct image_section *image_section_of(const struct image *image, uint64_t rva,
                                              uint64_t size);
 
-/* The file's bytes of [rva, rva + size), which lie in one section; NULL: they do not, or the file
- * holds less of that section. */
+/*
+ * The file's bytes of [rva, rva + size). NULL: the range does not lie in one section, or the file
+ * holds less of that section.
+ */
 const uint8_t *image_file_bytes(const struct image *image, uint64_t rva, uint64_t size);
 
-/* A name that ends inside of its section, prints and is neither empty nor longer than
- * IMAGE_MAX_NAME. NULL: *reason says what is wrong. */
+/*
+ * A name that ends inside of its section, prints and is neither empty nor longer than
+ * IMAGE_MAX_NAME. NULL: *reason says why there is no such name.
+ */
 const char *image_file_name(const struct image *image, uint64_t rva, const char **reason);
 
 /* ---- Judges, in the order in which image_open() calls them --------------------------------- */
@@ -160,14 +167,14 @@ struct image_unwind_info {
     uint8_t version, flags, prolog_bytes, slot_count, frame_register, frame_offset;
     const uint8_t *codes;         /* slot_count slots of two bytes, whole codes */
     uint32_t handler_rva;         /* 0: none */
-    uint32_t handler_data_rva;    /* what is behind it */
+    uint32_t handler_data_rva;    /* of the bytes behind handler_rva */
     struct image_function parent; /* when chained */
 };
 
 /* Reads and judges one UNWIND_INFO. */
 bool image_read_unwind_info(const struct image *image, uint32_t rva, struct image_unwind_info *out,
                             struct image_error *error);
-/* Slots of the code that begins at a slot; 0: there is no such code in this version. */
+/* Slots of the unwind code that begins there; 0: this version has no such code. */
 unsigned image_unwind_slots(unsigned version, const uint8_t *code);
 bool image_function_of_rva(const struct image *image, uint64_t rva, struct image_function *out);
 

@@ -1,7 +1,9 @@
 /* Damage at every byte of a good image, and images that ask for more than anybody needs. */
-#include "image/test_hostile.h"
+#include "image/rig/test_hostile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * Opens a copy of the exact size; loads what is accepted. False: refused, and the sentence is
@@ -18,7 +20,7 @@ static bool survives(const uint8_t *bytes, size_t size, const char *name)
     memcpy(copy, bytes, size);
     is_open = image_open(base_services_libc(), copy, size, &image, &error);
     if (is_open)
-        load_and_ask(image, name);
+        test_hostile_load_and_ask(image, name);
     else if (strlen(error.text) < 10 || !strpbrk(error.text, ":"))
         fail_msg("%s: '%s' names no structure", name, error.text);
     image_close(image);
@@ -104,7 +106,7 @@ static void assert_refused(uint8_t *big, size_t size, const char *message)
     struct image *image;
 
     if (image_open(base_services_libc(), big, size, &image, &error)) {
-        load_and_ask(image, "a big image");
+        test_hostile_load_and_ask(image, "a big image");
         image_close(image);
     }
     if (!message)
@@ -262,7 +264,7 @@ static void many_relocations_are_no_trouble(void **state)
 
 static void large_section_alignments_are_kept(void **state)
 {
-    struct image_load_options options = {any_address, NULL, 0x1234};
+    struct image_load_options options = {test_hostile_any_address, NULL, 0x1234};
     struct image_error error;
     struct test_image file;
     struct image *image;

@@ -6,11 +6,12 @@
 
 #include "base/failing_services.h"
 #include "image/image.h"
-#include "image/test_image.h"
+#include "image/rig/test_image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COOKIE UINT64_C(0x0000123456789abc)
 

@@ -2,9 +2,9 @@
  * Unwinding: from a place in a function of a loaded image to the place that called it.
  *
  * Place      image. For backtraces, and for dispatching exceptions.
- * Model      A context is what the caller of a function may rely on: rip, rsp and the registers
- *            that calls preserve. image_unwind_step() finds the function of rip in the image's
- *            function table and undoes what it has done so far:
+ * Model      A context holds rip, rsp and the registers that calls preserve: the caller of a
+ *            function may rely on these. image_unwind_step() finds the function of rip in the
+ * image's function table and undoes what it has done so far:
  *
  *                in the prolog     the codes whose instructions were executed
  *                in an epilog      the instructions that are left are followed; version 2 of the
@@ -57,16 +57,18 @@ enum image_frame_place {
 struct image_frame {
     enum image_frame_place place;
     struct image_function function; /* zero for a leaf */
-    uint64_t establisher;           /* what handlers are given as their frame */
-    /* Of the function, or of that to which it is chained. 0: there is none, or rip was not in the
-     * body, where handlers do not count. */
+    uint64_t establisher;           /* handlers get it as their frame */
+    /*
+     * The handler of the function, or of the function to which it is chained. 0: there is no
+     * handler, or rip was not in the body: handlers count nowhere else.
+     */
     uint32_t handler_rva;
     uint32_t handler_data_rva;
     bool handles_exceptions, handles_unwinding;
     bool is_machine_frame; /* the new rip is where an interrupt came, not behind a call */
 };
 
-/* Frame tells of the function in which the context was. */
+/* The frame describes the function that the context was in. */
 bool image_unwind_step(const struct image *image, struct image_context *context,
                        const struct image_memory *memory, struct image_frame *frame,
                        struct image_error *error);

@@ -12,11 +12,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "image/test_driver.h"
+#include "image/rig/test_driver.h"
 #include "image/unwind.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 #define MOST_FRAMES 32

@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "image/test_image.h"
+#include "image/rig/test_image.h"
 #include "image/unwind.h"
+
+#include <string.h>
 
 #define STACK UINT64_C(0x7000000)
 

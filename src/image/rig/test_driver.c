@@ -1,21 +1,10 @@
-/*
- * Drivers that tests have compiled: by clang and lld-link, and by mingw-w64, where they are
- * installed.
- *
- * Place      image, tests only.
- * Model      One source, with a flow of calls that is worth unwinding. Everything happens in a
- *            folder of its own under /tmp, which is removed when the bytes were read.
- */
-#ifndef IMAGE_TEST_DRIVER_H
-#define IMAGE_TEST_DRIVER_H
+#include "image/rig/test_driver.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char test_driver_source[] =
+static const char source[] =
     "typedef long long i64;\n"
     "typedef unsigned long long u64;\n"
     "__declspec(dllimport) i64 KernelAdd(i64 a, i64 b);\n"
@@ -71,34 +60,34 @@ static const char test_driver_source[] =
     "                 KernelLate(5));\n"
     "}\n";
 
-/* What DriverEntry() returns; KernelAdd() adds, KernelLate() multiplies by 100. */
-static inline int64_t test_driver_deepest(int64_t a)
+/* The functions of the source once more, for this process. */
+static int64_t deepest(int64_t a)
 {
     return a + 3 + a + 5 + a;
 }
 
-static inline int64_t test_driver_with_alloca(int64_t a)
+static int64_t with_alloca(int64_t a)
 {
-    return test_driver_deepest(a) + (char)a;
+    return deepest(a) + (char)a;
 }
 
-static inline int64_t test_driver_with_vectors(int64_t x, int64_t a)
+static int64_t with_vectors(int64_t x, int64_t a)
 {
     double z = (double)x * 2.5;
 
-    return (int64_t)((double)x * 1.5 + (double)test_driver_with_alloca(a) +
-                     z * (double)test_driver_with_alloca(a + 1) + (double)x);
+    return (int64_t)((double)x * 1.5 + (double)with_alloca(a) + z * (double)with_alloca(a + 1) +
+                     (double)x);
 }
 
-static inline int test_driver_result(int64_t a)
+int test_driver_result(int64_t a)
 {
-    int64_t first = test_driver_with_vectors(a, a + 1);
-    int64_t second = test_driver_with_vectors(a + 2, a + 3);
+    int64_t first = with_vectors(a, a + 1);
+    int64_t second = with_vectors(a + 2, a + 3);
 
     return (int)(first * (a + 4) + second * (a + 5) + a + a + 1 + a + 2 + a + 3 + 49 + 500);
 }
 
-static inline bool test_driver_has(const char *tool)
+static bool has(const char *tool)
 {
     char command[128];
 
@@ -106,19 +95,17 @@ static inline bool test_driver_has(const char *tool)
     return system(command) == 0;
 }
 
-static inline bool test_driver_has_clang(void)
+bool test_driver_has_clang(void)
 {
-    return test_driver_has("clang") && test_driver_has("lld-link") &&
-           test_driver_has("llvm-dlltool");
+    return has("clang") && has("lld-link") && has("llvm-dlltool");
 }
 
-static inline bool test_driver_has_mingw(void)
+bool test_driver_has_mingw(void)
 {
-    return test_driver_has("x86_64-w64-mingw32-gcc") &&
-           test_driver_has("x86_64-w64-mingw32-dlltool");
+    return has("x86_64-w64-mingw32-gcc") && has("x86_64-w64-mingw32-dlltool");
 }
 
-static inline bool test_driver_write(const char *folder, const char *name, const char *text)
+static bool write(const char *folder, const char *name, const char *text)
 {
     char path[128];
     FILE *file;
@@ -128,7 +115,7 @@ static inline bool test_driver_write(const char *folder, const char *name, const
     return file && fputs(text, file) >= 0 && fclose(file) == 0;
 }
 
-static inline uint8_t *test_driver_read(const char *folder, size_t *out_size)
+static uint8_t *read(const char *folder, size_t *out_size)
 {
     uint8_t *bytes = malloc(1 << 20);
     char path[128];
@@ -146,11 +133,7 @@ static inline uint8_t *test_driver_read(const char *folder, size_t *out_size)
     return bytes;
 }
 
-/*
- * The bytes of a driver, for free(); NULL: the tools failed, and have said why. The command makes
- * d.sys of d.c, k.def and l.def.
- */
-static inline uint8_t *test_driver_build(const char *command, size_t *out_size)
+uint8_t *test_driver_build(const char *command, size_t *out_size)
 {
     char folder[] = "/tmp/drydock-image-XXXXXX", line[1024];
     uint8_t *bytes = NULL;
@@ -159,30 +142,12 @@ static inline uint8_t *test_driver_build(const char *command, size_t *out_size)
     if (!mkdtemp(folder))
         return NULL;
     snprintf(line, sizeof line, "cd %s && %s", folder, command);
-    if (test_driver_write(folder, "d.c", test_driver_source) &&
-        test_driver_write(folder, "k.def", "LIBRARY kernel.sys\nEXPORTS\nKernelAdd\n") &&
-        test_driver_write(folder, "l.def", "LIBRARY late.sys\nEXPORTS\nKernelLate\n") &&
-        system(line) == 0)
-        bytes = test_driver_read(folder, out_size);
+    if (write(folder, "d.c", source) &&
+        write(folder, "k.def", "LIBRARY kernel.sys\nEXPORTS\nKernelAdd\n") &&
+        write(folder, "l.def", "LIBRARY late.sys\nEXPORTS\nKernelLate\n") && system(line) == 0)
+        bytes = read(folder, out_size);
     snprintf(line, sizeof line, "rm -rf %s", folder);
     if (system(line) != 0)
         fprintf(stderr, "%s is left\n", folder);
     return bytes;
 }
-
-/* Guarded, with a security cookie, delay imports and symbols. */
-#define TEST_DRIVER_CLANG                                                                          \
-    "llvm-dlltool -m i386:x86-64 -d k.def -l k.lib && "                                            \
-    "llvm-dlltool -m i386:x86-64 -d l.def -l l.lib && "                                            \
-    "clang --target=x86_64-pc-windows-msvc -DGUARDED -O1 -fno-builtin -Xclang -cfguard "           \
-    "-fstack-protector-all -c d.c -o d.obj && "                                                    \
-    "lld-link /driver /subsystem:native /entry:DriverEntry /nodefaultlib /guard:cf "               \
-    "/debug:symtab /delayload:late.sys /out:d.sys d.obj k.lib l.lib"
-
-#define TEST_DRIVER_MINGW                                                                          \
-    "x86_64-w64-mingw32-dlltool -d k.def -l k.lib && "                                             \
-    "x86_64-w64-mingw32-dlltool -d l.def -l l.lib && "                                             \
-    "x86_64-w64-mingw32-gcc -O1 -fno-builtin -nostdlib -o d.sys d.c k.lib l.lib "                  \
-    "-Wl,--subsystem,native,--entry,DriverEntry,--dynamicbase"
-
-#endif
