@@ -24,7 +24,7 @@ static bool broken(const char *what, uint64_t a, uint64_t b)
 
 static bool check_allocation(const struct vidmm_allocation *allocation, struct tally *tally)
 {
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
     bool is_moving =
         allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING;
     bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds &&
@@ -45,12 +45,15 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
         return broken("more locks than holds", allocation->lock_count, allocation->holds);
     if (!segment)
         return true;
+    if (allocation->place.bytes != segment_footprint(segment, allocation))
+        return broken("a place has not the bytes of its allocation", allocation->place.bytes,
+                      segment_footprint(segment, allocation));
     tally->used[segment->id] += segment_footprint(segment, allocation);
     tally->count[segment->id]++;
-    if (allocation->other.segment) { /* it moves: two places, and none is given up yet */
-        tally->used[allocation->other.segment->id] +=
-            segment_footprint(allocation->other.segment, allocation);
-        tally->count[allocation->other.segment->id]++;
+    if (allocation->other) { /* it moves: two places, and none is given up yet */
+        tally->used[allocation->other->segment->id] +=
+            segment_footprint(allocation->other->segment, allocation);
+        tally->count[allocation->other->segment->id]++;
     } else if (allocation->state == ALLOCATION_LEAVING || allocation->state == ALLOCATION_DYING)
         tally->leaving[segment->id] += segment_footprint(segment, allocation);
     else if (allocation->is_destroyed)
@@ -58,11 +61,12 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
     if (is_evictable)
         tally->evictable[segment->id]++;
     if (segment->kind == SEGMENT_PAGES) {
+        const struct placed_runs *runs = allocation->place.runs;
         uint64_t pages = 0;
         uint32_t i;
 
-        for (i = 0; i < allocation->run_count; i++)
-            pages += allocation->runs[i].page_count;
+        for (i = 0; i < runs->count; i++)
+            pages += runs->run[i].page_count;
         if (pages != segment_footprint(segment, allocation) / PAGE_BYTES)
             return broken("runs do not add up to the allocation", pages, allocation->page_count);
     }

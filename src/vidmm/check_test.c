@@ -14,7 +14,12 @@ static void change_state(struct vidmm_allocation *allocation)
 
 static void lose_place(struct vidmm_allocation *allocation)
 {
-    allocation->segment = NULL;
+    allocation->place.segment = NULL;
+}
+
+static void take_more_than_it_has(struct vidmm_allocation *allocation)
+{
+    allocation->place.bytes += PAGE_BYTES;
 }
 
 static void leave_lru(struct vidmm_allocation *allocation)
@@ -34,39 +39,39 @@ static void lock_without_hold(struct vidmm_allocation *allocation)
 
 static void use_more(struct vidmm_allocation *allocation)
 {
-    allocation->segment->used += PAGE_BYTES;
+    allocation->place.segment->used += PAGE_BYTES;
 }
 
 static void leave_more(struct vidmm_allocation *allocation)
 {
-    allocation->segment->leaving += PAGE_BYTES;
+    allocation->place.segment->leaving += PAGE_BYTES;
 }
 
 static void doom_more(struct vidmm_allocation *allocation)
 {
-    allocation->segment->doomed += PAGE_BYTES;
+    allocation->place.segment->doomed += PAGE_BYTES;
 }
 
 static void count_more(struct vidmm_allocation *allocation)
 {
-    allocation->segment->allocation_count++;
+    allocation->place.segment->allocation_count++;
 }
 
 static void lose_page_of_a_run(struct vidmm_allocation *allocation)
 {
-    allocation->runs[0].page_count--;
+    allocation->place.runs->run[0].page_count--;
 }
 
 static void put_stranger_on_lru(struct vidmm_allocation *allocation)
 {
     static struct list stranger;
 
-    list_push_back(&allocation->segment->lru[0], &stranger);
+    list_push_back(&allocation->place.segment->lru[0], &stranger);
 }
 
 static void count_free_pages_wrong(struct vidmm_allocation *allocation)
 {
-    allocation->segment->pages.free_count--;
+    allocation->place.segment->pages.free_count--;
 }
 
 static void count_ranges_wrong(struct vidmm_allocation *allocation)
@@ -102,6 +107,7 @@ static const struct breakage {
     {lose_place, "placement and state disagree"},
     {forget_backing, "backed without backing store"},
     {empty_with_content, "empty with content"},
+    {take_more_than_it_has, "a place has not the bytes of its allocation"},
     {leave_lru, "on the LRU list and evictable disagree"},
     {hold_behind_the_back, "on the LRU list and evictable disagree"},
     {lock_without_hold, "more locks than holds"},

@@ -124,10 +124,17 @@ NTSTATUS segments_init(struct vidmm *vidmm);
 void segments_fini(struct vidmm *vidmm);
 struct segment *segment_by_id(struct vidmm *vidmm, unsigned id); /* 0: system */
 
+struct placement;
+
 /*
- * Gives the allocation a place in the segment: fills its placement. Never evicts:
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY when it is full, STATUS_NO_MEMORY when the host is.
+ * Takes a place for the allocation in the segment. Never evicts: STATUS_GRAPHICS_NO_VIDEO_MEMORY
+ * when the segment is full, STATUS_NO_MEMORY when the host is; out_place is as it was then.
  */
+NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *allocation,
+                            struct placement *out_place);
+/* Gives a place back; its segment is NULL then. */
+void segment_release_place(struct vidmm_allocation *allocation, struct placement *place);
+/* The same of the place in force, which counts in the bytes that leave or are doomed. */
 NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation);
 
 /*

@@ -42,8 +42,8 @@ static uint64_t kept_bytes(const struct segment *segment, enum vidmm_sleep sleep
 
 static bool is_kept(struct vidmm_allocation *allocation, enum vidmm_sleep sleep)
 {
-    uint64_t kept = kept_bytes(allocation->segment, sleep);
-    uint64_t page_count = segment_page_count(allocation->segment, allocation);
+    uint64_t kept = kept_bytes(allocation->place.segment, sleep);
+    uint64_t page_count = segment_page_count(allocation->place.segment, allocation);
     uint64_t page = 0;
 
     if (kept == 0 || kept == UINT64_MAX)

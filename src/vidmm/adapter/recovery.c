@@ -77,8 +77,8 @@ void vidmm_device_clear_error(struct vidmm_device *device)
 
 static bool is_in_local_memory(const struct vidmm_allocation *allocation)
 {
-    return allocation->segment && (allocation->segment->kind == SEGMENT_CONTIGUOUS ||
-                                   allocation->segment->kind == SEGMENT_PAGES);
+    return allocation->place.segment && (allocation->place.segment->kind == SEGMENT_CONTIGUOUS ||
+                                         allocation->place.segment->kind == SEGMENT_PAGES);
 }
 
 static void lose_content(struct vidmm_allocation *allocation)
@@ -113,11 +113,11 @@ static void settle_allocation(struct vidmm_allocation *allocation)
 {
     struct recovery *recovery = &allocation->vidmm->recovery;
     bool is_settled = list_is_linked(&allocation->reset); /* by a reset that is being cleaned up */
-    bool was_moving = allocation->other.segment != NULL;
+    bool was_moving = allocation->other != NULL;
 
     allocation->entries_valid = false;
     allocation->walk = NULL;
-    if (!allocation->segment && allocation->state != ALLOCATION_DYING)
+    if (!allocation->place.segment && allocation->state != ALLOCATION_DYING)
         return;
     allocation->aperture_cursor = 0;
     list_remove(&allocation->dying);
@@ -181,7 +181,7 @@ static void enter_again(struct vidmm_allocation *allocation)
     struct vidmm *vidmm = allocation->vidmm;
     bool is_wanted = allocation->holds || !allocation_is_idle(allocation);
 
-    if (!allocation->segment)
+    if (!allocation->place.segment)
         return;
     if (allocation->state == ALLOCATION_RESIDENT && vidmm->recovery.maps_again) {
         if (allocation_is_dead(allocation))
@@ -191,7 +191,7 @@ static void enter_again(struct vidmm_allocation *allocation)
     } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
         list_remove(&allocation->dying);
         allocation->is_parked = false;
-        if (allocation->segment->kind == SEGMENT_APERTURE)
+        if (allocation->place.segment->kind == SEGMENT_APERTURE)
             aperture_open_view(allocation); /* unmapping closed it (ADL-011) */
         allocation_enter(allocation);
     } else if (allocation->state == ALLOCATION_BACKED) {
@@ -211,9 +211,9 @@ static void op_lost(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFF
 
     args->Operation = DXGK_OPERATION_TRANSFER;
     args->Transfer.hAllocation = allocation->driver_handle;
-    args->Transfer.Source.SegmentId = allocation->segment->id;
+    args->Transfer.Source.SegmentId = allocation->place.segment->id;
     args->Transfer.Source.SegmentAddress.QuadPart =
-        (LONGLONG)(allocation->segment->caps->base + offset);
+        (LONGLONG)(allocation->place.segment->caps->base + offset);
     args->Transfer.Flags.TransferStart = 1;
     args->Transfer.Flags.TransferEnd = 1;
 }
@@ -231,8 +231,9 @@ static bool clean_up(struct vidmm_allocation *allocation, struct job *job,
         }
         /* fall through */
     case CLEANUP_APERTURE:
-        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE &&
-            aperture_op_unmap(allocation, allocation->segment, allocation->offset, args))
+        if (allocation->place.segment && allocation->place.segment->kind == SEGMENT_APERTURE &&
+            aperture_op_unmap(allocation, allocation->place.segment, allocation->place.offset,
+                              args))
             return true;
         job->phase = CLEANUP_EVICTION;
         /* fall through */
@@ -267,7 +268,7 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
             allocation->vidmm->queue.subject = allocation;
             return JOB_OPERATION;
         }
-        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE &&
+        if (allocation->place.segment && allocation->place.segment->kind == SEGMENT_APERTURE &&
             (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_BACKED))
             aperture_open_view(allocation); /* for its next mapping; without, it does without */
         recovery->at = recovery->at->next;

@@ -202,7 +202,7 @@ static enum job_step map_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
             job->cursor += page_table_op_map(
                 space, mapping->va + PAGE_BYTES_OF(job->cursor), allocation,
                 mapping->first_page + job->cursor, mapping->page_count - job->cursor,
-                allocation->segment->kind != SEGMENT_PAGES, mapping_is_64k(mapping),
+                allocation->place.segment->kind != SEGMENT_PAGES, mapping_is_64k(mapping),
                 mapping->protect, mapping->driver_protection, args);
             return JOB_OPERATION;
         case PHASE_LINK:
@@ -302,7 +302,7 @@ static uint64_t mapping_alignment(const struct vidmm *vidmm, uint64_t bytes)
 
 bool mapping_is_64k(const struct mapping *mapping)
 {
-    const struct segment *segment = mapping->allocation->segment;
+    const struct segment *segment = mapping->allocation->place.segment;
 
     return mapping->may_be_64k && segment && segment->unit_pages == PAGES_64K;
 }

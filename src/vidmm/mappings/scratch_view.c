@@ -23,7 +23,8 @@ void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allo
     view->use = use;
     view->step = STEP_TAKE;
     view->done = 0;
-    view->is_of_backing = !allocation->segment || allocation->segment->kind != SEGMENT_PAGES ||
+    view->is_of_backing = !allocation->place.segment ||
+                          allocation->place.segment->kind != SEGMENT_PAGES ||
                           allocation->state == ALLOCATION_LEAVING;
 }
 

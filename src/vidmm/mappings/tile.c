@@ -140,7 +140,7 @@ static void op_write(struct tile_update *update, const struct tile *tile,
 
     if (tile->pool->entries_valid)
         page_table_op_map(space, tile->mapping->va, tile->pool, tile->first_page, PAGES_64K,
-                          tile->pool->segment->kind != SEGMENT_PAGES, false, 0, 0, args);
+                          tile->pool->place.segment->kind != SEGMENT_PAGES, false, 0, 0, args);
     else
         page_table_op_unmap(space, tile->mapping->va, PAGES_64K, false, tile->held->driver_handle,
                             tile->held_page, args);

@@ -52,7 +52,7 @@ NTSTATUS agp_map(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
 
-    return platform->map_agp(platform->context, allocation->offset, allocation->page_count,
+    return platform->map_agp(platform->context, allocation->place.offset, allocation->page_count,
                              allocation_backing_pages(allocation));
 }
 
@@ -60,25 +60,25 @@ void agp_unmap(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
 
-    platform->unmap_agp(platform->context, allocation->offset, allocation->page_count);
+    platform->unmap_agp(platform->context, allocation->place.offset, allocation->page_count);
 }
 
 bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
                   DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    uint64_t base = allocation->segment->caps->base;
+    uint64_t base = allocation->place.segment->caps->base;
 
     switch ((*step)++) {
     case 0:
         args->Operation = DXGK_OPERATION_WRITE_PHYSICAL;
-        args->WritePhysical.SegmentId = allocation->segment->id;
+        args->WritePhysical.SegmentId = allocation->place.segment->id;
         args->WritePhysical.PhysicalAddress.QuadPart =
-            (LONGLONG)(base + scratch_offset(allocation->segment));
+            (LONGLONG)(base + scratch_offset(allocation->place.segment));
         return true;
     case 1:
         args->Operation = DXGK_OPERATION_READ_PHYSICAL;
-        args->ReadPhysical.SegmentId = allocation->segment->id;
-        args->ReadPhysical.PhysicalAddress.QuadPart = (LONGLONG)(base + allocation->offset);
+        args->ReadPhysical.SegmentId = allocation->place.segment->id;
+        args->ReadPhysical.PhysicalAddress.QuadPart = (LONGLONG)(base + allocation->place.offset);
         return true;
     default:
         allocation->is_agp_dirty = false;
@@ -105,7 +105,7 @@ static const struct job_ops flush_ops = {flush_next, flush_finished, NULL};
 
 bool agp_flush(struct vidmm_allocation *allocation)
 {
-    if (allocation->segment != allocation->vidmm->agp || !allocation->segment)
+    if (allocation->place.segment != allocation->vidmm->agp || !allocation->place.segment)
         return false;
     if (!allocation->is_flushing) {
         if (!allocation->is_agp_dirty)

@@ -621,7 +621,7 @@ void allocation_entered(struct job *job)
     struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
 
-    if (segment_holds_content(allocation->segment)) {
+    if (segment_holds_content(allocation->place.segment)) {
         if (allocation->mdl)
             statistics->moved_in_bytes += bytes;
         else
@@ -644,13 +644,13 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     NTSTATUS status;
 
     ASSERT(allocation->state == ALLOCATION_RESIDENT);
-    if (segment_holds_content(allocation->segment) && !allocation->mdl) {
+    if (segment_holds_content(allocation->place.segment) && !allocation->mdl) {
         status = allocation_take_backing(allocation);
         if (!NT_SUCCESS(status))
             return status;
     }
     alternate_va_leaves(allocation, is_for_cpu);
-    if (!vidmm->caps.is_virtual && segment_holds_content(allocation->segment) &&
+    if (!vidmm->caps.is_virtual && segment_holds_content(allocation->place.segment) &&
         !allocation->has_range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
     if (!allocation->holds)
@@ -712,9 +712,9 @@ void allocation_left(struct job *job)
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
     struct vidmm_statistics *statistics = &allocation->vidmm->statistics;
 
-    if (segment_holds_content(allocation->segment) && allocation_is_clean(allocation))
+    if (segment_holds_content(allocation->place.segment) && allocation_is_clean(allocation))
         statistics->discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
-    else if (segment_holds_content(allocation->segment)) {
+    else if (segment_holds_content(allocation->place.segment)) {
         statistics->moved_out_bytes += PAGE_BYTES_OF(allocation->page_count);
         allocation->backing_is_linear = allocation->unswizzles;
     }
@@ -760,7 +760,7 @@ static void free_allocation(struct vidmm_allocation *allocation)
     while (!list_is_empty(&allocation->mappings))
         mapping_free(container_of(allocation->mappings.next, struct mapping, allocation_link));
     alternate_va_close(allocation);
-    if (allocation->segment)
+    if (allocation->place.segment)
         segment_unplace(allocation);
     allocation_release_backing(allocation);
     vidmm->doomed_count--;
@@ -778,7 +778,7 @@ void allocation_die(struct vidmm_allocation *allocation)
 {
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_remove(allocation);
-    if (allocation->segment && segment_holds_content(allocation->segment))
+    if (allocation->place.segment && segment_holds_content(allocation->place.segment))
         allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
     allocation->state = ALLOCATION_DYING;
     segment_set_departure(allocation, GOES);

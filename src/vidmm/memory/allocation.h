@@ -40,18 +40,22 @@ void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allo
                         uint64_t first_page, uint64_t page_count, scratch_view_use *use);
 enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
 
-struct run_position {
-    uint32_t run;
-    uint64_t first_page; /* of the allocation, that the run starts with */
+/* Pages of a SEGMENT_PAGES segment that an allocation lies in, in the order of the allocation. */
+struct placed_runs {
+    uint32_t count;
+    uint32_t at;      /* the last search for a page ended in this run */
+    uint64_t at_page; /* first page of the allocation that lies in run `at` */
+    struct page_run run[];
 };
 
-/* Where an allocation is: its fields of the same names. */
+/* A place of an allocation in a segment (segment.c). */
 struct placement {
-    struct segment *segment;
-    uint64_t offset;
-    struct page_run *runs;
-    uint32_t run_count;
-    struct run_position position;
+    struct segment *segment; /* NULL: no place, and the other members mean nothing */
+    union {
+        uint64_t offset;          /* CONTIGUOUS, APERTURE, AGP: bytes from the segment's start */
+        struct placed_runs *runs; /* PAGES */
+    };
+    uint64_t bytes; /* that the place takes of the segment */
 };
 
 struct vidmm_allocation {
@@ -103,15 +107,9 @@ struct vidmm_allocation {
     struct list openings;   /* in other devices (sharing.c) */
     struct list offered;    /* in vidmm->offered while it is BACKED */
 
-    /* Where: valid while segment is not NULL. */
-    struct segment *segment;
-    uint64_t offset;       /* CONTIGUOUS, APERTURE: bytes */
-    struct page_run *runs; /* PAGES */
-    uint32_t run_count;
-    struct run_position position;
-
-    /* While it moves (move.c): the place that is not in force. Its segment is NULL otherwise. */
-    struct placement other;
+    struct placement place;  /* the one in force */
+    struct placement *other; /* while the allocation moves (move.c): the place that is not in force.
+                                NULL: it does not move */
 
     /* Physical model: slots through which it leaves (EvictionSegmentSet); NULL: directly. */
     struct segment *eviction_aperture;
@@ -181,7 +179,7 @@ struct vidmm_allocation {
 
 static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
 {
-    return allocation->segment != NULL;
+    return allocation->place.segment != NULL;
 }
 /*
  * Its rows have a pitch where it is, which only the driver knows; elsewhere it is packed
@@ -189,8 +187,8 @@ static inline bool allocation_is_placed(const struct vidmm_allocation *allocatio
  */
 static inline bool allocation_is_pitched(const struct vidmm_allocation *allocation)
 {
-    return allocation->segment &&
-           segment_page_count(allocation->segment, allocation) != allocation->page_count;
+    return allocation->place.segment &&
+           segment_page_count(allocation->place.segment, allocation) != allocation->page_count;
 }
 /* The GPU could use it now, at all its addresses. */
 static inline bool allocation_is_usable(const struct vidmm_allocation *allocation)
@@ -398,13 +396,12 @@ void move_release_other(struct vidmm_allocation *allocation);
 
 void budget_init(struct vidmm_process *process);
 void budget_fini(struct vidmm_process *process);
-/*
- * A placed allocation: it has come, is about to lose its place, may be evicted or not, is leaving.
- */
-void budget_placed(const struct vidmm_allocation *allocation, uint64_t bytes);
-void budget_unplaced(const struct vidmm_allocation *allocation, uint64_t bytes);
-void budget_idle(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_idle);
-void budget_going(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_going);
+/* The allocation has taken the place, or gives it back. */
+void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place);
+void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place);
+/* The place in force may be evicted or not any more; it is on its way out or not any more. */
+void budget_idle(const struct vidmm_allocation *allocation, bool is_idle);
+void budget_going(const struct vidmm_allocation *allocation, bool is_going);
 /* Its process has more than its budget where it is. */
 bool budget_is_over(const struct vidmm_allocation *allocation);
 

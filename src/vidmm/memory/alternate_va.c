@@ -42,7 +42,7 @@ static void release(struct vidmm_allocation *allocation)
 static NTSTATUS acquire(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
     DXGKARG_ACQUIRESWIZZLINGRANGE args = {0};
     NTSTATUS status;
 
@@ -52,7 +52,7 @@ static NTSTATUS acquire(struct vidmm_allocation *allocation)
     args.SegmentId = segment->id;
     args.RangeSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
     args.CPUTranslatedAddress.QuadPart =
-        (LONGLONG)(segment->caps->cpu_address + allocation->offset);
+        (LONGLONG)(segment->caps->cpu_address + allocation->place.offset);
     status = miniport_acquire_swizzling_range(vidmm->miniport, NULL, &args);
     if (status == STATUS_SUCCESS) {
         allocation->range_is_acquired = true;
@@ -101,7 +101,7 @@ static bool take_range(struct vidmm *vidmm, unsigned *out_id)
 void alternate_va_open(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
     unsigned id, tries;
 
     if (allocation->has_no_range || allocation->has_range || !segment ||
@@ -143,8 +143,8 @@ void alternate_va_entered(struct vidmm_allocation *allocation)
 {
     if (!allocation->has_range)
         return;
-    if (allocation->segment->kind != SEGMENT_CONTIGUOUS ||
-        !allocation->segment->caps->is_cpu_visible || acquire(allocation) != STATUS_SUCCESS)
+    if (allocation->place.segment->kind != SEGMENT_CONTIGUOUS ||
+        !allocation->place.segment->caps->is_cpu_visible || acquire(allocation) != STATUS_SUCCESS)
         alternate_va_close(allocation);
 }
 
@@ -164,7 +164,7 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
                               DXGKARG_BUILDPAGINGBUFFER *args)
 {
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
-    LONGLONG address = (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+    LONGLONG address = (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
 
     if (allocation->job.cursor == bytes)
         return false;
@@ -174,10 +174,10 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
     args->SpecialLockTransfer.TransferSize = (SIZE_T)bytes;
     if (is_in) {
         args->SpecialLockTransfer.Source.pMdl = allocation->mdl;
-        args->SpecialLockTransfer.Destination.SegmentId = allocation->segment->id;
+        args->SpecialLockTransfer.Destination.SegmentId = allocation->place.segment->id;
         args->SpecialLockTransfer.Destination.SegmentAddress.QuadPart = address;
     } else {
-        args->SpecialLockTransfer.Source.SegmentId = allocation->segment->id;
+        args->SpecialLockTransfer.Source.SegmentId = allocation->place.segment->id;
         args->SpecialLockTransfer.Source.SegmentAddress.QuadPart = address;
         args->SpecialLockTransfer.Destination.pMdl = allocation->mdl;
     }

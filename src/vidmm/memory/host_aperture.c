@@ -152,20 +152,20 @@ static void unmap_pages(struct vidmm_allocation *allocation, uint64_t count)
 
     for (done = 0; done < count; done += part) {
         part = min_u64(count - done, BATCH);
-        unmap(allocation->vidmm, allocation->segment, allocation->host_slots + done, part);
+        unmap(allocation->vidmm, allocation->place.segment, allocation->host_slots + done, part);
     }
 }
 
 /* Slots that it needs: it begins with a page of the segment. */
 static uint64_t slot_count(const struct vidmm_allocation *allocation)
 {
-    return unit_count(allocation->segment, 0, allocation->page_count);
+    return unit_count(allocation->place.segment, 0, allocation->page_count);
 }
 
 static NTSTATUS map_pages(struct vidmm_allocation *allocation)
 {
     const uint64_t count = slot_count(allocation);
-    const uint64_t unit_pages = allocation->segment->unit_pages;
+    const uint64_t unit_pages = allocation->place.segment->unit_pages;
     uint64_t pages[BATCH];
     uint64_t done, part, i;
     NTSTATUS status;
@@ -175,7 +175,7 @@ static NTSTATUS map_pages(struct vidmm_allocation *allocation)
         for (i = 0; i < part; i++)
             pages[i] = segment_page_offset(allocation, (done + i) * unit_pages) /
                        PAGE_BYTES_OF(unit_pages);
-        status = map(allocation->vidmm, allocation->segment, allocation->driver_handle,
+        status = map(allocation->vidmm, allocation->place.segment, allocation->driver_handle,
                      allocation->host_slots + done, pages, part);
         if (!NT_SUCCESS(status)) {
             unmap_pages(allocation, done);
@@ -187,7 +187,7 @@ static NTSTATUS map_pages(struct vidmm_allocation *allocation)
 
 NTSTATUS host_aperture_map_allocation(struct vidmm_allocation *allocation)
 {
-    struct segment *segment = allocation->segment;
+    struct segment *segment = allocation->place.segment;
     const struct base_services *services = allocation->vidmm->services;
     uint64_t count = slot_count(allocation);
     uint64_t taken;
@@ -226,7 +226,7 @@ void host_aperture_unmap_allocation(struct vidmm_allocation *allocation)
         return;
     count = slot_count(allocation);
     unmap_pages(allocation, count);
-    release_slots(allocation->segment, allocation->host_slots, count);
+    release_slots(allocation->place.segment, allocation->host_slots, count);
     base_free_array(allocation->vidmm->services, allocation->host_slots, count,
                     sizeof *allocation->host_slots);
     allocation->host_slots = NULL;

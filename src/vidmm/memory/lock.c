@@ -26,7 +26,7 @@ static bool is_in_use(const struct vidmm_allocation *allocation)
 /* The CPU reaches the content where it is, or can be given a way there. */
 static bool make_reachable(struct vidmm_allocation *allocation)
 {
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
 
     if (!segment || !segment_holds_content(segment))
         return true;
@@ -40,7 +40,7 @@ static bool make_reachable(struct vidmm_allocation *allocation)
 /* The CPU sees the content in linear order where it is, or can be given a way to. */
 static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
 {
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
     bool needs_range = allocation->is_swizzled || (flags & VIDMM_LOCK_ACQUIRE_APERTURE);
 
     if (allocation->vidmm->caps.is_virtual || !segment_holds_content(segment))
@@ -128,15 +128,15 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_
     const struct vidmm_allocation *allocation = allocation_current(named);
 
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
-    if (!allocation->segment || !segment_holds_content(allocation->segment))
+    if (!allocation->place.segment || !segment_holds_content(allocation->place.segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
     if (allocation->range_is_acquired)
         return allocation->range_address + PAGE_BYTES_OF(page);
     if (allocation->host_slots)
         return host_aperture_address(
-                   allocation->segment,
-                   allocation->host_slots[page / allocation->segment->unit_pages]) +
-               PAGE_BYTES_OF(page % allocation->segment->unit_pages);
-    return allocation->segment->caps->cpu_address +
+                   allocation->place.segment,
+                   allocation->host_slots[page / allocation->place.segment->unit_pages]) +
+               PAGE_BYTES_OF(page % allocation->place.segment->unit_pages);
+    return allocation->place.segment->caps->cpu_address +
            segment_page_offset(allocation_current(named), page);
 }

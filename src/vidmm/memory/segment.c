@@ -233,7 +233,8 @@ static uint64_t pinned_start(const struct segment *segment,
  * else anywhere, from the end that it asks for. A bank is a hint: what does not fit into one goes
  * elsewhere (BANK-003 to BANK-005).
  */
-static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation *allocation)
+static NTSTATUS take_preferred(struct segment *segment, const struct vidmm_allocation *allocation,
+                               uint64_t *out_offset)
 {
     const DXGK_SEGMENTBANKPREFERENCE *hint = &allocation->hinted_bank;
     const unsigned banks[] = {hint->Bank0, hint->Bank1, hint->Bank2, hint->Bank3};
@@ -247,7 +248,7 @@ static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation 
     if (allocation->is_pinned) {
         request.window_low = pinned_start(segment, allocation);
         request.place = RANGE_HIGHEST;
-        return take_request(segment, &request, &allocation->offset);
+        return take_request(segment, &request, out_offset);
     }
     for (i = 0; is_first && i < ARRAY_COUNT(banks); i++) {
         if (!banks[i] || banks[i] > segment->caps->bank_count)
@@ -256,24 +257,29 @@ static NTSTATUS take_preferred(struct segment *segment, struct vidmm_allocation 
         request.window_high = min_u64(segment->caps->bank_ends[banks[i] - 1], segment->size);
         request.place = downward[i] ? RANGE_HIGHEST : RANGE_LOWEST;
         if (request.window_low < request.window_high &&
-            range_allocator_take(&segment->ranges, &request, &allocation->offset) == RANGE_OK)
+            range_allocator_take(&segment->ranges, &request, out_offset) == RANGE_OK)
             return STATUS_SUCCESS;
     }
     request.window_low = request.window_high = 0;
     request.place = allocation->from_end >> (segment->id - 1) & 1 ? RANGE_HIGHEST : RANGE_ANYWHERE;
-    return take_request(segment, &request, &allocation->offset);
+    return take_request(segment, &request, out_offset);
 }
 
-static NTSTATUS keep_runs(struct vidmm_allocation *allocation, const struct page_run *runs,
-                          size_t count)
+static size_t runs_bytes(size_t count)
 {
-    allocation->runs = base_alloc_array(allocation->vidmm->services, count, sizeof *runs);
-    if (!allocation->runs)
+    return sizeof(struct placed_runs) + count * sizeof(struct page_run);
+}
+
+static NTSTATUS keep_runs(const struct base_services *services, const struct page_run *runs,
+                          size_t count, struct placed_runs **out_runs)
+{
+    struct placed_runs *kept = base_alloc(services, runs_bytes(count));
+
+    if (!kept)
         return STATUS_NO_MEMORY;
-    memcpy(allocation->runs, runs, count * sizeof *runs);
-    allocation->run_count = (uint32_t)count;
-    allocation->position.run = 0;
-    allocation->position.first_page = 0;
+    memcpy(kept->run, runs, count * sizeof *runs);
+    kept->count = (uint32_t)count;
+    *out_runs = kept;
     return STATUS_SUCCESS;
 }
 
@@ -303,7 +309,8 @@ static void units_to_pages(const struct segment *segment, struct page_run *runs,
 }
 
 /* As few runs as there are; the number is not known before. */
-static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *allocation)
+static NTSTATUS take_pages(struct segment *segment, const struct vidmm_allocation *allocation,
+                           struct placed_runs **out_runs)
 {
     uint64_t units = div_round_up(allocation->page_count, segment->unit_pages);
     const struct base_services *services = allocation->vidmm->services;
@@ -326,8 +333,8 @@ static NTSTATUS take_pages(struct segment *segment, struct vidmm_allocation *all
             return STATUS_NO_MEMORY;
     }
     units_to_pages(segment, runs, taken == PAGE_OK ? count : 0);
-    status =
-        taken == PAGE_OK ? keep_runs(allocation, runs, count) : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    status = taken == PAGE_OK ? keep_runs(services, runs, count, out_runs)
+                              : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     if (taken == PAGE_OK && !NT_SUCCESS(status))
         release_runs(segment, runs, count);
     if (runs != few)
@@ -356,7 +363,8 @@ static bool take_highest(struct segment *segment, uint64_t first, uint64_t units
     return false;
 }
 
-static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *allocation)
+static NTSTATUS take_one_run(struct segment *segment, const struct vidmm_allocation *allocation,
+                             struct placed_runs **out_runs)
 {
     struct page_run run = {0, div_round_up(allocation->page_count, segment->unit_pages)};
     uint64_t alignment = div_round_up(allocation->alignment, unit_bytes(segment));
@@ -373,7 +381,7 @@ static NTSTATUS take_one_run(struct segment *segment, struct vidmm_allocation *a
     if (!is_taken)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     units_to_pages(segment, &run, 1);
-    status = keep_runs(allocation, &run, 1);
+    status = keep_runs(allocation->vidmm->services, &run, 1, out_runs);
     if (!NT_SUCCESS(status))
         release_runs(segment, &run, 1);
     return status;
@@ -385,12 +393,14 @@ bool segment_places_whole(const struct vidmm_allocation *allocation)
            allocation->is_primary || allocation->is_pinned;
 }
 
-NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation)
+NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *allocation,
+                            struct placement *out_place)
 {
+    struct placement place = {.segment = segment, .bytes = segment_footprint(segment, allocation)};
     NTSTATUS status = STATUS_SUCCESS;
 
-    ASSERT(!allocation->segment);
-    if (segment_footprint(segment, allocation) > left_of_limit(allocation->vidmm, segment))
+    ASSERT(!out_place->segment);
+    if (place.bytes > left_of_limit(allocation->vidmm, segment))
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
@@ -398,95 +408,105 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
-        status = take_preferred(segment, allocation);
+        status = take_preferred(segment, allocation, &place.offset);
         break;
     case SEGMENT_PAGES:
-        status = segment_places_whole(allocation) ? take_one_run(segment, allocation)
-                                                  : take_pages(segment, allocation);
+        status = segment_places_whole(allocation) ? take_one_run(segment, allocation, &place.runs)
+                                                  : take_pages(segment, allocation, &place.runs);
         break;
     }
     if (!NT_SUCCESS(status))
         return status;
-    allocation->segment = segment;
+    *out_place = place;
     if (segment->kind == SEGMENT_APERTURE)
-        allocation->vidmm->aperture_bytes += segment_footprint(segment, allocation);
-    segment->used += segment_footprint(segment, allocation);
+        allocation->vidmm->aperture_bytes += place.bytes;
+    segment->used += place.bytes;
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
-    budget_placed(allocation, segment_footprint(segment, allocation));
-    if (allocation->is_destroyed)
-        segment_set_departure(allocation, DOOMED);
+    budget_placed(allocation, out_place);
     return STATUS_SUCCESS;
+}
+
+NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation)
+{
+    NTSTATUS status = segment_take_place(segment, allocation, &allocation->place);
+
+    if (NT_SUCCESS(status) && allocation->is_destroyed)
+        segment_set_departure(allocation, DOOMED);
+    return status;
 }
 
 void segment_set_departure(struct vidmm_allocation *allocation, int departure)
 {
-    struct segment *segment = allocation->segment;
+    struct segment *segment = allocation->place.segment;
     uint64_t bytes;
 
     if (!segment)
         return;
-    bytes = segment_footprint(segment, allocation);
+    bytes = allocation->place.bytes;
     segment->doomed -= allocation->departure == DOOMED ? bytes : 0;
     segment->leaving -= allocation->departure == GOES ? bytes : 0;
     if ((allocation->departure == GOES) != (departure == GOES))
-        budget_going(allocation, bytes, departure == GOES);
+        budget_going(allocation, departure == GOES);
     allocation->departure = departure;
     segment->doomed += departure == DOOMED ? bytes : 0;
     segment->leaving += departure == GOES ? bytes : 0;
 }
 
-void segment_unplace(struct vidmm_allocation *allocation)
+void segment_release_place(struct vidmm_allocation *allocation, struct placement *place)
 {
-    struct segment *segment = allocation->segment;
+    struct segment *segment = place->segment;
     enum range_status status;
 
-    if (segment->kind == SEGMENT_AGP)
-        agp_unmap(allocation);
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
         break;
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
-        status = range_allocator_release(&segment->ranges, allocation->offset,
-                                         segment_footprint(segment, allocation));
+        status = range_allocator_release(&segment->ranges, place->offset, place->bytes);
         ASSERT(status == RANGE_OK);
         (void)status;
         break;
     case SEGMENT_PAGES:
-        release_runs(segment, allocation->runs, allocation->run_count);
-        base_free_array(allocation->vidmm->services, allocation->runs, allocation->run_count,
-                        sizeof *allocation->runs);
-        allocation->runs = NULL;
-        allocation->run_count = 0;
+        release_runs(segment, place->runs->run, place->runs->count);
+        base_free(allocation->vidmm->services, place->runs, runs_bytes(place->runs->count));
         break;
     }
-    segment_set_departure(allocation, STAYS);
     if (segment->kind == SEGMENT_APERTURE)
-        allocation->vidmm->aperture_bytes -= segment_footprint(segment, allocation);
-    segment->used -= segment_footprint(segment, allocation);
-    budget_unplaced(allocation, segment_footprint(segment, allocation));
+        allocation->vidmm->aperture_bytes -= place->bytes;
+    segment->used -= place->bytes;
+    budget_unplaced(allocation, place);
     segment->allocation_count--;
-    allocation->segment = NULL;
+    *place = (struct placement){0};
+}
+
+void segment_unplace(struct vidmm_allocation *allocation)
+{
+    if (allocation->place.segment->kind == SEGMENT_AGP)
+        agp_unmap(allocation);
+    segment_set_departure(allocation, STAYS);
+    segment_release_place(allocation, &allocation->place);
 }
 
 uint64_t segment_run(struct vidmm_allocation *allocation, uint64_t page, uint64_t *out_offset)
 {
-    struct run_position *at = &allocation->position;
+    const struct segment *segment = allocation->place.segment;
+    struct placed_runs *runs;
 
-    if (allocation->segment->kind != SEGMENT_PAGES) {
-        *out_offset = allocation->offset + PAGE_BYTES_OF(page);
-        return segment_page_count(allocation->segment, allocation) - page;
+    if (segment->kind != SEGMENT_PAGES) {
+        *out_offset = allocation->place.offset + PAGE_BYTES_OF(page);
+        return segment_page_count(segment, allocation) - page;
     }
     /* Pages are asked for in order: go on from where the last search ended. */
-    if (page < at->first_page || at->run >= allocation->run_count)
-        at->run = 0, at->first_page = 0;
-    while (page - at->first_page >= allocation->runs[at->run].page_count)
-        at->first_page += allocation->runs[at->run++].page_count;
-    page -= at->first_page;
-    *out_offset = PAGE_BYTES_OF(allocation->runs[at->run].first_page + page);
-    return allocation->runs[at->run].page_count - page;
+    runs = allocation->place.runs;
+    if (page < runs->at_page || runs->at >= runs->count)
+        runs->at = 0, runs->at_page = 0;
+    while (page - runs->at_page >= runs->run[runs->at].page_count)
+        runs->at_page += runs->run[runs->at++].page_count;
+    page -= runs->at_page;
+    *out_offset = PAGE_BYTES_OF(runs->run[runs->at].first_page + page);
+    return runs->run[runs->at].page_count - page;
 }
 
 uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page)
@@ -568,8 +588,8 @@ void segment_lru_add(struct vidmm_allocation *allocation)
 
     if (allocation->is_pinned)
         return;
-    list_push_back(&allocation->segment->lru[class], &allocation->lru);
-    budget_idle(allocation, segment_footprint(allocation->segment, allocation), true);
+    list_push_back(&allocation->place.segment->lru[class], &allocation->lru);
+    budget_idle(allocation, true);
 }
 
 void segment_lru_remove(struct vidmm_allocation *allocation)
@@ -577,5 +597,5 @@ void segment_lru_remove(struct vidmm_allocation *allocation)
     if (!list_is_linked(&allocation->lru))
         return;
     list_remove(&allocation->lru);
-    budget_idle(allocation, segment_footprint(allocation->segment, allocation), false);
+    budget_idle(allocation, false);
 }

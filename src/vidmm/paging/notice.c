@@ -21,10 +21,10 @@
 static D3DGPU_PHYSICAL_ADDRESS address_of(struct vidmm_allocation *allocation, uint64_t page)
 {
     return (D3DGPU_PHYSICAL_ADDRESS){
-        .SegmentId = allocation->segment->id,
-        .SegmentOffset = allocation->segment->kind == SEGMENT_PAGES
+        .SegmentId = allocation->place.segment->id,
+        .SegmentOffset = allocation->place.segment->kind == SEGMENT_PAGES
                              ? segment_page_offset(allocation, page)
-                             : allocation->offset + PAGE_BYTES_OF(page),
+                             : allocation->place.offset + PAGE_BYTES_OF(page),
     };
 }
 
@@ -50,7 +50,7 @@ static void tell_part(struct vidmm_allocation *allocation, bool is_resident,
     notice->SizeInPages = (UINT)count;
     notice->Resident = is_resident;
     if (is_resident) {
-        notice->SegmentId = (UINT16)allocation->segment->id;
+        notice->SegmentId = (UINT16)allocation->place.segment->id;
         notice->PhysicalAddress = address_of(allocation, first);
     }
     allocation->notice_cursor = is_last ? 0 : first + count;

@@ -31,7 +31,7 @@ static struct vidmm_allocation *job_allocation(struct job *job)
 
 static LONGLONG segment_address(const struct vidmm_allocation *allocation)
 {
-    return (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+    return (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
 }
 
 /* The part of the transfer at job->cursor; false behind the end. */
@@ -45,8 +45,8 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     if (allocation->has_range)
         return alternate_va_op_transfer(allocation, is_in, args);
     if (allocation->is_swizzled || allocation_is_pitched(allocation) ||
-        (allocation->other.segment &&
-         segment_page_count(allocation->other.segment, allocation) != allocation->page_count))
+        (allocation->other &&
+         segment_page_count(allocation->other->segment, allocation) != allocation->page_count))
         size = total - offset; /* which bytes a part of it is, only the driver knows */
     if (offset == total)
         return false;
@@ -57,10 +57,10 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     args->Transfer.MdlOffset = (UINT)(offset / PAGE_BYTES);
     if (is_in) {
         args->Transfer.Source.pMdl = allocation->mdl;
-        args->Transfer.Destination.SegmentId = allocation->segment->id;
+        args->Transfer.Destination.SegmentId = allocation->place.segment->id;
         args->Transfer.Destination.SegmentAddress.QuadPart = segment_address(allocation);
     } else {
-        args->Transfer.Source.SegmentId = allocation->segment->id;
+        args->Transfer.Source.SegmentId = allocation->place.segment->id;
         args->Transfer.Source.SegmentAddress.QuadPart = segment_address(allocation);
         args->Transfer.Destination.pMdl = allocation->mdl;
     }
@@ -77,9 +77,9 @@ static void fill(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER 
     args->Operation = DXGK_OPERATION_FILL;
     args->Fill.hAllocation = allocation->driver_handle;
     args->Fill.FillSize =
-        (SIZE_T)PAGE_BYTES_OF(segment_page_count(allocation->segment, allocation));
+        (SIZE_T)PAGE_BYTES_OF(segment_page_count(allocation->place.segment, allocation));
     args->Fill.FillPattern = allocation->vidmm->config.fill_pattern;
-    args->Fill.Destination.SegmentId = allocation->segment->id;
+    args->Fill.Destination.SegmentId = allocation->place.segment->id;
     args->Fill.Destination.SegmentAddress.QuadPart = segment_address(allocation);
 }
 
@@ -88,7 +88,7 @@ static void discard(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFF
     args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
     args->DiscardContent.hAllocation = allocation->driver_handle;
     args->DiscardContent.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
-    args->DiscardContent.SegmentId = allocation->segment->id;
+    args->DiscardContent.SegmentId = allocation->place.segment->id;
     args->DiscardContent.SegmentAddress.QuadPart = segment_address(allocation);
 }
 
@@ -98,12 +98,13 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 
     bool wants_image = allocation->is_for_context && !allocation->has_content;
 
-    if (allocation->segment->kind == SEGMENT_APERTURE && job->phase == 0) {
-        if (aperture_op_map(allocation, allocation->segment, allocation->offset, args))
+    if (allocation->place.segment->kind == SEGMENT_APERTURE && job->phase == 0) {
+        if (aperture_op_map(allocation, allocation->place.segment, allocation->place.offset, args))
             return JOB_OPERATION;
         job->phase = 1;
     }
-    if (allocation->segment->kind == SEGMENT_APERTURE || allocation->segment->kind == SEGMENT_AGP) {
+    if (allocation->place.segment->kind == SEGMENT_APERTURE ||
+        allocation->place.segment->kind == SEGMENT_AGP) {
         if (!wants_image || job->phase == 2)
             return JOB_DONE; /* it shows the backing store */
         job->phase = 2;
@@ -126,11 +127,12 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (allocation->segment->kind == SEGMENT_APERTURE)
-        return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
+    if (allocation->place.segment->kind == SEGMENT_APERTURE)
+        return aperture_op_unmap(allocation, allocation->place.segment, allocation->place.offset,
+                                 args)
                    ? JOB_OPERATION
                    : JOB_DONE;
-    if (allocation->segment->kind == SEGMENT_AGP)
+    if (allocation->place.segment->kind == SEGMENT_AGP)
         return allocation->is_agp_dirty && agp_op_flush(allocation, &job->phase, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
@@ -172,7 +174,7 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
-    const struct placement *target = &allocation->other;
+    const struct placement *target = allocation->other;
 
     if (!transfer(allocation, false, args))
         return JOB_DONE;
@@ -188,11 +190,13 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
-        return aperture_op_unmap(allocation, allocation->segment, allocation->offset, args)
+    if (allocation->place.segment && allocation->place.segment->kind == SEGMENT_APERTURE)
+        return aperture_op_unmap(allocation, allocation->place.segment, allocation->place.offset,
+                                 args)
                    ? JOB_OPERATION
                    : JOB_DONE;
-    if (!allocation->segment || allocation->segment->kind == SEGMENT_AGP || job->phase++)
+    if (!allocation->place.segment || allocation->place.segment->kind == SEGMENT_AGP ||
+        job->phase++)
         return JOB_DONE;
     discard(allocation, args);
     return JOB_OPERATION;

@@ -52,13 +52,13 @@ static struct vidmm_allocation *job_allocation(struct job *job)
 
 static bool is_in_memory_segment(const struct vidmm_allocation *allocation)
 {
-    return allocation->segment && allocation->segment->kind == SEGMENT_PAGES;
+    return allocation->place.segment && allocation->place.segment->kind == SEGMENT_PAGES;
 }
 
 /* It is resident in system memory, directly or through an aperture (NTF-017). */
 static bool shows_backing(const struct vidmm_allocation *allocation)
 {
-    return allocation->segment && allocation->segment->kind != SEGMENT_PAGES;
+    return allocation->place.segment && allocation->place.segment->kind != SEGMENT_PAGES;
 }
 
 /* The next mapping after this one (NULL: the first) whose tables are linked. */
@@ -133,7 +133,7 @@ static bool chunk_is_64k(const struct vidmm_allocation *allocation)
     const struct vidmm_caps *caps = &allocation->vidmm->caps;
 
     return caps->has_64k_leaves && caps->has_dual_pte &&
-           allocation->segment->unit_pages == PAGES_64K &&
+           allocation->place.segment->unit_pages == PAGES_64K &&
            is_aligned(allocation->job.cursor | allocation->chunk_pages, PAGES_64K);
 }
 
@@ -319,10 +319,10 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 
     if (job->phase == PHASE_START) {
         job->phase =
-            allocation->segment->kind == SEGMENT_APERTURE ? PHASE_APERTURE : PHASE_AUXILIARY;
+            allocation->place.segment->kind == SEGMENT_APERTURE ? PHASE_APERTURE : PHASE_AUXILIARY;
     }
     if (job->phase == PHASE_APERTURE) {
-        if (aperture_op_map(allocation, allocation->segment, allocation->offset, args))
+        if (aperture_op_map(allocation, allocation->place.segment, allocation->place.offset, args))
             return JOB_OPERATION;
         job->phase = PHASE_AUXILIARY;
     }
@@ -413,11 +413,12 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
         if (auxiliary_mmu_next(allocation, false, args))
             return JOB_OPERATION;
         job->phase = PHASE_CHUNK;
-        if (allocation->segment && allocation->segment->kind == SEGMENT_APERTURE)
+        if (allocation->place.segment && allocation->place.segment->kind == SEGMENT_APERTURE)
             job->phase = PHASE_APERTURE;
     }
     if (job->phase == PHASE_APERTURE) {
-        if (aperture_op_unmap(allocation, allocation->segment, allocation->offset, args))
+        if (aperture_op_unmap(allocation, allocation->place.segment, allocation->place.offset,
+                              args))
             return JOB_OPERATION;
         job->phase = PHASE_CHUNK;
     }

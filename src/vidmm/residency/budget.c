@@ -29,9 +29,10 @@ static enum vidmm_budget_group group_of(const struct segment *segment)
                : VIDMM_BUDGET_NON_LOCAL;
 }
 
-static struct budget *budget_of(const struct vidmm_allocation *allocation)
+static struct budget *budget_of(const struct vidmm_allocation *allocation,
+                                const struct placement *place)
 {
-    return &allocation->device->process->budgets[group_of(allocation->segment)];
+    return &allocation->device->process->budgets[group_of(place->segment)];
 }
 
 static uint64_t held(const struct budget *budget)
@@ -60,43 +61,47 @@ static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group g
     budget->is_asked = is_over;
 }
 
-void budget_placed(const struct vidmm_allocation *allocation, uint64_t bytes)
+void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place)
 {
-    budget_of(allocation)->used += bytes;
-    ask_to_trim(allocation->device->process, group_of(allocation->segment));
+    budget_of(allocation, place)->used += place->bytes;
+    ask_to_trim(allocation->device->process, group_of(place->segment));
 }
 
-void budget_unplaced(const struct vidmm_allocation *allocation, uint64_t bytes)
+void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place)
 {
-    ASSERT(budget_of(allocation)->used >= bytes); /* RES-015 */
-    budget_of(allocation)->used -= bytes;
+    struct budget *budget = budget_of(allocation, place);
+
+    ASSERT(budget->used >= place->bytes); /* RES-015 */
+    budget->used -= place->bytes;
 }
 
-void budget_idle(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_idle)
+void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
 {
-    struct budget *budget = budget_of(allocation);
+    const struct placement *place = &allocation->place;
+    struct budget *budget = budget_of(allocation, place);
 
-    ASSERT(is_idle || budget->idle >= bytes);
-    budget->idle = is_idle ? budget->idle + bytes : budget->idle - bytes;
+    ASSERT(is_idle || budget->idle >= place->bytes);
+    budget->idle = is_idle ? budget->idle + place->bytes : budget->idle - place->bytes;
     if (!is_idle)
-        ask_to_trim(allocation->device->process, group_of(allocation->segment));
+        ask_to_trim(allocation->device->process, group_of(place->segment));
     else if (held(budget) <= budget->limit)
         budget->is_asked = false;
 }
 
-void budget_going(const struct vidmm_allocation *allocation, uint64_t bytes, bool is_going)
+void budget_going(const struct vidmm_allocation *allocation, bool is_going)
 {
-    struct budget *budget = budget_of(allocation);
+    const struct placement *place = &allocation->place;
+    struct budget *budget = budget_of(allocation, place);
 
-    ASSERT(is_going || budget->going >= bytes);
-    budget->going = is_going ? budget->going + bytes : budget->going - bytes;
+    ASSERT(is_going || budget->going >= place->bytes);
+    budget->going = is_going ? budget->going + place->bytes : budget->going - place->bytes;
     if (held(budget) <= budget->limit)
         budget->is_asked = false; /* the next time that it is over is another one */
 }
 
 bool budget_is_over(const struct vidmm_allocation *allocation)
 {
-    const struct budget *budget = budget_of(allocation);
+    const struct budget *budget = budget_of(allocation, &allocation->place);
 
     return budget->used - budget->going > budget->limit;
 }
@@ -143,7 +148,7 @@ static uint64_t added(struct vidmm *vidmm, unsigned count,
     for (i = 0; i < count; i++) {
         struct vidmm_allocation *a = allocations[i];
         const struct segment *segment =
-            a->segment ? a->segment : segment_by_id(vidmm, a->preference[0]);
+            a->place.segment ? a->place.segment : segment_by_id(vidmm, a->preference[0]);
 
         if (a->holds || group_of(segment) != group)
             continue;

@@ -24,7 +24,7 @@ enum unit { UNIT_FREE, UNIT_MOVABLE, UNIT_FIXED };
 
 static bool is_movable(const struct vidmm_allocation *allocation, const struct segment *segment)
 {
-    return allocation->segment == segment && allocation->state == ALLOCATION_RESIDENT &&
+    return allocation->place.segment == segment && allocation->state == ALLOCATION_RESIDENT &&
            !allocation->lock_count && !allocation->is_for_context && !allocation->is_pinned &&
            !allocation->is_destroyed;
 }
@@ -65,13 +65,13 @@ static void mark(struct compaction *compaction, uint64_t first_page, uint64_t pa
 
 static NTSTATUS mark_allocation(struct compaction *compaction, struct vidmm_allocation *allocation)
 {
+    const struct placed_runs *runs = allocation->place.runs;
     uint32_t i;
 
     if (!is_movable(allocation, compaction->segment))
         return STATUS_SUCCESS;
-    for (i = 0; i < allocation->run_count; i++)
-        mark(compaction, allocation->runs[i].first_page, allocation->runs[i].page_count,
-             UNIT_MOVABLE);
+    for (i = 0; i < runs->count; i++)
+        mark(compaction, runs->run[i].first_page, runs->run[i].page_count, UNIT_MOVABLE);
     return STATUS_SUCCESS;
 }
 
@@ -196,13 +196,13 @@ bool compaction_closes(const struct compaction *compaction, const struct segment
 static bool has_to_move(const struct compaction *compaction,
                         const struct vidmm_allocation *allocation)
 {
+    const struct placed_runs *runs = allocation->place.runs;
     uint32_t i;
 
-    if (!is_movable(allocation, compaction->segment) || allocation->other.segment)
+    if (!is_movable(allocation, compaction->segment) || allocation->other)
         return false;
-    for (i = 0; i < allocation->run_count; i++) {
-        if (is_in_window(compaction, allocation->runs[i].first_page,
-                         allocation->runs[i].page_count))
+    for (i = 0; i < runs->count; i++) {
+        if (is_in_window(compaction, runs->run[i].first_page, runs->run[i].page_count))
             return true;
     }
     return false;
@@ -259,7 +259,7 @@ static NTSTATUS give_place_back(struct compaction *compaction, struct vidmm_allo
 
 static NTSTATUS begin_move(struct compaction *compaction, struct vidmm_allocation *allocation)
 {
-    if (allocation->state == ALLOCATION_RESIDENT && allocation->other.segment)
+    if (allocation->state == ALLOCATION_RESIDENT && allocation->other)
         move_begin(allocation);
     return STATUS_SUCCESS;
 }

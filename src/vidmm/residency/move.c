@@ -10,70 +10,48 @@
  *     GpuMmu     its mappings are made invalid and flushed; chunk by chunk through scratch, both
  *                sides in local memory; its mappings are made valid at the new place
  *
- * Which place an allocation has is what its fields say; the other one waits in `other`. The
- * generator of GpuMmu swaps the two for the destination side of a chunk, and for good before the
- * mappings are written again.
+ * `place` is the place in force; the other one waits in `other`. The generator of GpuMmu swaps the
+ * two for the destination side of a chunk, and for good before the mappings are written again.
  *
  * Source     contract.md XFER-019, RES-011; sequence S-11.
  */
 #include "vidmm/private.h"
 
-static struct placement take_out(struct vidmm_allocation *allocation)
-{
-    const struct placement place = {allocation->segment, allocation->offset, allocation->runs,
-                                    allocation->run_count, allocation->position};
-
-    allocation->segment = NULL;
-    allocation->runs = NULL;
-    allocation->run_count = 0;
-    return place;
-}
-
-static void put_in(struct vidmm_allocation *allocation, const struct placement *place)
-{
-    allocation->segment = place->segment;
-    allocation->offset = place->offset;
-    allocation->runs = place->runs;
-    allocation->run_count = place->run_count;
-    allocation->position = place->position;
-}
-
 void move_swap(struct vidmm_allocation *allocation)
 {
-    const struct placement place = take_out(allocation);
+    const struct placement place = allocation->place;
 
-    put_in(allocation, &allocation->other);
-    allocation->other = place;
+    allocation->place = *allocation->other;
+    *allocation->other = place;
 }
 
 void move_release_other(struct vidmm_allocation *allocation)
 {
-    struct placement place;
-
-    if (!allocation->other.segment)
+    if (!allocation->other)
         return;
-    place = take_out(allocation);
-    put_in(allocation, &allocation->other);
-    segment_unplace(allocation);
-    put_in(allocation, &place);
-    allocation->other = (struct placement){0};
+    segment_release_place(allocation, allocation->other);
+    base_free(allocation->vidmm->services, allocation->other, sizeof *allocation->other);
+    allocation->other = NULL;
 }
 
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target)
 {
+    const struct base_services *services = allocation->vidmm->services;
     bool is_idle = list_is_linked(&allocation->lru);
-    struct placement old;
+    struct placement *other = base_alloc(services, sizeof *other);
     NTSTATUS status;
 
+    if (!other)
+        return STATUS_NO_MEMORY;
     if (is_idle)
         segment_lru_remove(allocation);
-    old = take_out(allocation);
-    status = segment_place(target, allocation);
-    if (NT_SUCCESS(status))
-        allocation->other = take_out(allocation);
-    put_in(allocation, &old);
+    status = segment_take_place(target, allocation, other);
     if (is_idle)
         segment_lru_add(allocation);
+    if (NT_SUCCESS(status))
+        allocation->other = other;
+    else
+        base_free(services, other, sizeof *other);
     return status;
 }
 
@@ -114,16 +92,11 @@ static bool is_allowed_in(const struct vidmm_allocation *allocation, unsigned se
     return false;
 }
 
-static bool holds_content(const struct segment *segment)
-{
-    return segment->kind == SEGMENT_CONTIGUOUS || segment->kind == SEGMENT_PAGES;
-}
-
 /* Of two places in one segment: nearer to the start, or in fewer pieces. */
-static bool is_better(const struct placement *place, const struct vidmm_allocation *allocation)
+static bool is_better(const struct placement *place, const struct placement *other)
 {
-    return place->segment->kind == SEGMENT_PAGES ? place->run_count < allocation->run_count
-                                                 : place->offset < allocation->offset;
+    return place->segment->kind == SEGMENT_PAGES ? place->runs->count < other->runs->count
+                                                 : place->offset < other->offset;
 }
 
 NTSTATUS vidmm_move(struct vidmm_allocation *named, unsigned segment_id)
@@ -143,10 +116,11 @@ NTSTATUS vidmm_move(struct vidmm_allocation *named, unsigned segment_id)
     if (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING ||
         vidmm->power.state != POWER_ON)
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
-    if (allocation->state != ALLOCATION_RESIDENT || !holds_content(allocation->segment) ||
-        !holds_content(target) || !is_allowed_in(allocation, segment_id))
+    if (allocation->state != ALLOCATION_RESIDENT ||
+        !segment_holds_content(allocation->place.segment) || !segment_holds_content(target) ||
+        !is_allowed_in(allocation, segment_id))
         return STATUS_INVALID_PARAMETER;
-    if (target->unit_pages != allocation->segment->unit_pages)
+    if (target->unit_pages != allocation->place.segment->unit_pages)
         return STATUS_NOT_SUPPORTED; /* scratch would have to show pages of two sizes */
     if (allocation->holds || allocation->uses || !allocation_is_idle(allocation))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
@@ -157,7 +131,7 @@ NTSTATUS vidmm_move(struct vidmm_allocation *named, unsigned segment_id)
     status = move_take_place(allocation, target);
     if (!NT_SUCCESS(status))
         return status;
-    if (target == allocation->segment && !is_better(&allocation->other, allocation)) {
+    if (target == allocation->place.segment && !is_better(allocation->other, &allocation->place)) {
         move_release_other(allocation);
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     }
@@ -170,6 +144,6 @@ bool vidmm_allocation_segment(const struct vidmm_allocation *named, unsigned *ou
 {
     const struct vidmm_allocation *allocation = allocation_current(named);
 
-    *out_segment = allocation->segment ? allocation->segment->id : 0;
+    *out_segment = allocation->place.segment ? allocation->place.segment->id : 0;
     return allocation->state == ALLOCATION_RESIDENT;
 }

@@ -77,7 +77,7 @@ static void a_move_within_a_segment_goes_to_a_better_place_only(void **state)
     rig_drain(rig);
     assert_int_equal(vidmm_move(second.allocation, 1), STATUS_SUCCESS);
     rig_drain(rig);
-    assert_int_equal(second.allocation->offset, 0);
+    assert_int_equal(second.allocation->place.offset, 0);
     use(rig, &second);
     rig_destroy_object(rig, &second);
     rig_free(rig);

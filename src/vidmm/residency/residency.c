@@ -296,7 +296,7 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
 
         if (!victim)
             break;
-        footprint = segment_footprint(victim->segment, victim);
+        footprint = victim->place.bytes;
         if (victim->is_offered)
             allocation_drop(victim);
         else
@@ -537,7 +537,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
         if (allocation->preference[0] != segment->id)
             continue;
         needed += segment_footprint(segment, allocation);
-        if (allocation->segment == segment)
+        if (allocation->place.segment == segment)
             own += segment_footprint(segment, allocation);
     }
     *out_needed = needed;
@@ -589,7 +589,7 @@ static bool start_over(struct request *request)
         struct vidmm_allocation *allocation = request->allocations[i];
 
         if (allocation->state != ALLOCATION_RESIDENT || allocation->holds ||
-            allocation->segment->kind == SEGMENT_SYSTEM)
+            allocation->place.segment->kind == SEGMENT_SYSTEM)
             continue;
         if (NT_SUCCESS(allocation_leave(allocation, "fragmentation")))
             has_left = true;

@@ -21,8 +21,9 @@
 /* In the segment; what is accessed physically is one range there (CTX-014, ALLOC-016). */
 static uint64_t address_of_page(struct vidmm_allocation *allocation, uint64_t page)
 {
-    return allocation->segment->kind == SEGMENT_PAGES ? segment_page_offset(allocation, page)
-                                                      : allocation->offset + PAGE_BYTES_OF(page);
+    return allocation->place.segment->kind == SEGMENT_PAGES
+               ? segment_page_offset(allocation, page)
+               : allocation->place.offset + PAGE_BYTES_OF(page);
 }
 
 static bool wants_auxiliary_mmus(const struct vidmm_allocation *allocation)
@@ -30,7 +31,7 @@ static bool wants_auxiliary_mmus(const struct vidmm_allocation *allocation)
     const struct vidmm *vidmm = allocation->vidmm;
 
     return vidmm->config.auxiliary_mmus && allocation->is_accessed_physically &&
-           allocation->segment && allocation->segment->kind != SEGMENT_SYSTEM &&
+           allocation->place.segment && allocation->place.segment->kind != SEGMENT_SYSTEM &&
            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2;
 }
 
@@ -44,8 +45,8 @@ static void describe_part(struct vidmm_allocation *allocation, uint64_t first, u
     uint64_t base, run = 1;
 
     adl->PageCount = (UINT32)count;
-    if (allocation->segment->kind != SEGMENT_APERTURE) {
-        args->MmapMmu.SegmentId = (UINT16)allocation->segment->id;
+    if (allocation->place.segment->kind != SEGMENT_APERTURE) {
+        args->MmapMmu.SegmentId = (UINT16)allocation->place.segment->id;
         adl->Flags.Contiguous = 1;
         adl->BasePageNumber = address_of_page(allocation, first) / PAGE_BYTES;
         return;
@@ -77,7 +78,7 @@ bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
         return false;
     }
     allocation->job.cursor++;
-    address = allocation->segment->caps->base + address_of_page(allocation, first);
+    address = allocation->place.segment->caps->base + address_of_page(allocation, first);
     if (is_map) {
         args->Operation = DXGK_OPERATION_MAP_MMU;
         args->MmapMmu.hAllocation = allocation->driver_handle;

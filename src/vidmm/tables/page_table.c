@@ -624,7 +624,7 @@ static uint64_t map_large(struct address_space *space, struct page_table *leaf,
     leaf->is_shadowed = true;
     update->hAllocation = allocation->driver_handle;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
-    set_entry(entry, allocation->segment->id,
+    set_entry(entry, allocation->place.segment->id,
               segment_page_offset(allocation, first_page) / PAGE_BYTES);
     set_protection(space->vidmm, entry, protect);
     entry->LargePage = 1;
@@ -651,7 +651,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     update->hAllocation = allocation->driver_handle;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
     update->DriverProtection = driver_protection;
-    set_entry(&flags, from_backing ? 0 : allocation->segment->id, 0);
+    set_entry(&flags, from_backing ? 0 : allocation->place.segment->id, 0);
     set_protection(vidmm, &flags, protect);
     flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
     if (is_64k)

@@ -59,7 +59,7 @@ static bool next_entries(struct table_fallback *fallback, DXGKARG_BUILDPAGINGBUF
         fallback->va = va + PAGE_BYTES_OF(page_table_op_map(
                                 space, va, mapping->allocation, mapping->first_page + first,
                                 min_u64(mapping->page_count - first, (end - va) / PAGE_BYTES),
-                                mapping->allocation->segment->kind != SEGMENT_PAGES, false,
+                                mapping->allocation->place.segment->kind != SEGMENT_PAGES, false,
                                 mapping->protect, mapping->driver_protection, args));
         return true;
     }

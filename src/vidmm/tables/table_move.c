@@ -64,7 +64,7 @@ static bool op_entries(struct table_move *move, const struct mapping *mapping, u
     *va += PAGE_BYTES_OF(
         page_table_op_map(move->space, *va, allocation, mapping->first_page + done,
                           min_u64(mapping->page_count - done, (end - *va) / PAGE_BYTES),
-                          allocation->segment->kind != SEGMENT_PAGES, move->table->is_64k,
+                          allocation->place.segment->kind != SEGMENT_PAGES, move->table->is_64k,
                           mapping->protect, mapping->driver_protection, args));
     return true;
 }

@@ -226,7 +226,7 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
 
 static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    const struct segment *segment = allocation->segment;
+    const struct segment *segment = allocation->place.segment;
 
     args->Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE;
     args->InitContextResource.hAllocation =
@@ -243,7 +243,7 @@ static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILD
         (LONGLONG)(segment->caps->base +
                    (segment->kind == SEGMENT_PAGES
                         ? segment_page_offset((struct vidmm_allocation *)allocation, 0)
-                        : allocation->offset));
+                        : allocation->place.offset));
 }
 
 void context_allocation_op_init(const struct vidmm_allocation *allocation,

@@ -205,9 +205,9 @@ static void describe(const struct vidmm_device *device, const struct vidmm_refer
     entry->WriteOperation = reference->is_written;
     if (allocation->state != ALLOCATION_RESIDENT)
         return;
-    entry->SegmentId = allocation->segment->id;
+    entry->SegmentId = allocation->place.segment->id;
     entry->PhysicalAddress.QuadPart =
-        (LONGLONG)(allocation->segment->caps->base + allocation->offset);
+        (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
 }
 
 static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *miniport)
@@ -231,12 +231,12 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
         if (submission->references[i].is_written)
             submission->references[i].allocation->is_dirty = true;
         if (submission->references[i].is_written &&
-            submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+            submission->references[i].allocation->place.segment->kind == SEGMENT_AGP)
             submission->references[i].allocation->is_agp_dirty = true;
     }
     for (; i < submission->held_count; i++) { /* the GPU stores into it what only it knows */
         submission->references[i].allocation->is_dirty = true;
-        if (submission->references[i].allocation->segment->kind == SEGMENT_AGP)
+        if (submission->references[i].allocation->place.segment->kind == SEGMENT_AGP)
             submission->references[i].allocation->is_agp_dirty = true;
     }
     patch.hContext = context->driver_context;
