@@ -8,8 +8,10 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     endforeach()
 endif()
 
-# What the documents promise is there: every sequence, every contradiction and unknown of the contract.
+# What the documents promise is there: every sequence, every contradiction and unknown of the contract; and each
+# header compiles alone.
 if(DRYDOCK_TESTS)
     add_test(NAME docs/sequences COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-sequences.sh)
     add_test(NAME docs/choices COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-choices.sh)
+    add_test(NAME docs/headers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-headers.sh ${CMAKE_BINARY_DIR})
 endif()

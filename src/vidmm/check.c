@@ -1,7 +1,20 @@
 /*
  * The invariant walk: everything that must hold between two calls, checked against everything else.
  */
-#include "vidmm/private.h"
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/native_fence.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/page_allocator.h"
+#include "base/range_allocator.h"
+#include "vidsch/vidsch.h"
 
 #include <stdio.h>
 

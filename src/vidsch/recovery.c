@@ -10,7 +10,7 @@
  *
  * A reset of the engine does the same with what stood behind the packet that it aborted.
  */
-#include "vidsch/private.h"
+#include "vidsch/vidsch_private.h"
 
 #include <stdio.h>
 

@@ -22,7 +22,7 @@
  *            lawful in (reported, submitted]. The id of a packet that the driver refused may be
  *            reported or not (SUB-012): it stays lawful until a newer id is reported.
  */
-#include "vidsch/private.h"
+#include "vidsch/vidsch_private.h"
 
 #include <stdio.h>
 

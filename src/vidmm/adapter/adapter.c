@@ -6,10 +6,34 @@
  * are delivered it holds still, so that a request is never judged hopeless before the callbacks
  * that would have released memory have run.
  */
-#include "vidmm/tables/null_context.h"
-#include "vidmm/private.h"
+#include "vidmm/adapter/pump.h"
 
-#include <stdarg.h>
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/mappings/tile.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/iommu.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/paging/native_fence.h"
+#include "vidmm/paging/paging_aperture.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/tables/null_context.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -18,19 +42,6 @@
 #define DEFAULT_SCRATCH_BYTES        (256 * MiB)
 #define MAX_TRANSFER_BYTES           (1 * GiB)
 #define DEFAULT_TIMEOUT_WINDOW_NS    UINT64_C(60000000000) /* TdrLimitTime */
-
-void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-
-    if (!vidmm->config.events.driver_error)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    vidmm->config.events.driver_error(vidmm->config.events.context, rule, text);
-}
 
 void vidmm_pump(struct vidmm *vidmm)
 {

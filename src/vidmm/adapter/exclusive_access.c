@@ -8,7 +8,15 @@
  *
  * Source     contract.md IOMMU-001, IOMMU-002; DXGKDDI_BEGINEXCLUSIVEACCESS.
  */
-#include "vidmm/private.h"
+#include "vidmm/adapter/exclusive_access.h"
+
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "miniport/miniport.h"
+#include "vidsch/vidsch.h"
 
 NTSTATUS vidmm_begin_exclusive_access(struct vidmm *vidmm, vidmm_done done, void *context)
 {

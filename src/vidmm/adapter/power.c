@@ -16,8 +16,30 @@
  *
  * Source     contract.md PWR-001..011, PT-037; sequence S-16.
  */
+#include "vidmm/adapter/power.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/exclusive_access.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/host_aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_aperture.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/offer.h"
 #include "vidmm/tables/null_context.h"
-#include "vidmm/private.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "miniport/miniport.h"
+#include "vidsch/vidsch.h"
 
 #define ADAPTER_ID UINT32_MAX /* DISPLAY_ADAPTER_HW_ID: not one of the adapter's children */
 
@@ -124,7 +146,7 @@ static void for_each_allocation(struct vidmm *vidmm, bool (*function)(struct vid
     }
 }
 
-enum job_step power_farewell_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+static enum job_step farewell_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct address_space *space = container_of(job, struct address_space, rebuild_job);
     struct list *link = list_pop_front(&space->rebuilt);
@@ -139,7 +161,8 @@ static void farewell_finished(struct job *job)
 {
 }
 
-static const struct job_ops farewell_ops = {power_farewell_next, farewell_finished, NULL};
+static const struct job_ops farewell_ops = {
+    .kind = JOB_OF_RECOVERY, .next = farewell_next, .finished = farewell_finished};
 
 static void tell_of_tables(struct vidmm *vidmm)
 {

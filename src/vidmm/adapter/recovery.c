@@ -27,8 +27,36 @@
  *
  * Source     contract.md TDR-001..013, XFER-016, XFER-017, APER-018, PWR-009; sequence S-17.
  */
+#include "vidmm/adapter/recovery.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/removal.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/alternate_va.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/native_fence.h"
+#include "vidmm/paging/notice.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/move.h"
 #include "vidmm/tables/null_context.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/tables/physical_entries.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+#include "vidmm/work/context_allocation.h"
 #include "vidmm/work/submission.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "vidsch/vidsch.h"
 
 /* ---- Devices in error ------------------------------------------------------------------------ */
 
@@ -286,7 +314,8 @@ static void cleanup_finished(struct job *job)
         allocation_cleaned_up(container_of(link, struct vidmm_allocation, reset));
 }
 
-static const struct job_ops cleanup_ops = {cleanup_next, cleanup_finished, NULL};
+static const struct job_ops cleanup_ops = {
+    .kind = JOB_OF_RECOVERY, .next = cleanup_next, .finished = cleanup_finished};
 
 /* ---- Page tables ----------------------------------------------------------------------------- */
 
@@ -334,7 +363,8 @@ static void rebuild_finished(struct job *job)
     space_set_root(container_of(job, struct address_space, rebuild_job));
 }
 
-static const struct job_ops rebuild_ops = {rebuild_next, rebuild_finished, NULL};
+static const struct job_ops rebuild_ops = {
+    .kind = JOB_OF_RECOVERY, .next = rebuild_next, .finished = rebuild_finished};
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
@@ -352,7 +382,8 @@ static void restored_finished(struct job *job)
         vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
 }
 
-static const struct job_ops restored_ops = {restored_next, restored_finished, NULL};
+static const struct job_ops restored_ops = {
+    .kind = JOB_OF_RECOVERY, .next = restored_next, .finished = restored_finished};
 
 /* Content of pages that the manager knows by their numbers only is nowhere else (TDR-011). */
 static void lose_physical_pages(struct vidmm *vidmm)
@@ -401,16 +432,16 @@ void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
         struct job *job = container_of(link, struct job, link);
 
         if (job_is_of_allocation(job))
-            device_fail(container_of(job, struct vidmm_allocation, job)->device,
+            device_fail(allocation_of_job(job)->device,
                         "its allocation was in a paging buffer that did not end");
     }
     list_splice(&vidmm->recovery.unfinished, jobs);
 }
 
-static bool is_own_job(const struct job *job)
+/* From the state of an allocation, or from that of the whole adapter. */
+static bool is_made_anew(const struct job *job)
 {
-    return job->ops == &cleanup_ops || job->ops == &rebuild_ops || job->ops == &restored_ops ||
-           job->ops->next == power_farewell_next || job->ops->next == native_fences_restore_next;
+    return job_is_of_allocation(job) || job->ops->kind == JOB_OF_RECOVERY;
 }
 
 /*
@@ -425,7 +456,7 @@ static void sort_unfinished(struct list *unfinished)
         struct job *job = container_of(link, struct job, link);
 
         link = link->next;
-        if (job_is_of_allocation(job) || is_own_job(job))
+        if (is_made_anew(job))
             list_remove(&job->link);
         else if (job->ops->restarted)
             job->ops->restarted(job);
@@ -452,7 +483,7 @@ static void restart_queued(struct list *jobs)
     for (link = jobs->next; link != jobs; link = link->next) {
         struct job *job = container_of(link, struct job, link);
 
-        if (!job_is_of_allocation(job) && !is_own_job(job) && job->ops->restarted)
+        if (!is_made_anew(job) && job->ops->restarted)
             job->ops->restarted(job);
     }
 }

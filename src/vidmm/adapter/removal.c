@@ -15,7 +15,21 @@
  *
  * Source     DXGKDDI_NOTIFY_SURPRISE_REMOVAL, DXGK_SURPRISE_REMOVAL_TYPE; contract.md TDR-012.
  */
-#include "vidmm/private.h"
+#include "vidmm/adapter/removal.h"
+
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/paging/native_fence.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "miniport/miniport.h"
+#include "vidsch/vidsch.h"
 
 static void fail_devices(struct vidmm *vidmm, const char *reason)
 {

@@ -11,7 +11,30 @@
  *
  * Source     contract.md PT-013..017, PT-024, PT-025, TLB-003, TLB-004; sequence S-13.
  */
-#include "vidmm/private.h"
+#include "vidmm/mappings/gpu_va.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/iommu.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/tables/address_space.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/physical_entries.h"
+#include "vidmm/tables/table_burial.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 /* Of a root that grows: pools are not larger, and the root is small that reaches behind it. */
 #define LOW_PRIVILEGED_END (UINT64_C(2) << 30)
@@ -247,7 +270,8 @@ static void map_restarted(struct job *job)
     container_of(job, struct mapping, job)->at = NULL;
 }
 
-static const struct job_ops map_ops = {map_next, map_finished, map_restarted};
+static const struct job_ops map_ops = {
+    .next = map_next, .finished = map_finished, .restarted = map_restarted};
 
 /* ---- Unique driver protections --------------------------------------------------------------- */
 
@@ -584,7 +608,7 @@ static void unmap_finished(struct job *job)
         done(context, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops unmap_ops = {unmap_next, unmap_finished, NULL};
+static const struct job_ops unmap_ops = {.next = unmap_next, .finished = unmap_finished};
 
 NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
                             void *context)
@@ -720,7 +744,8 @@ static void physical_restarted(struct job *job)
     container_of(job, struct physical_update, job)->at = NULL;
 }
 
-static const struct job_ops physical_ops = {physical_next, physical_finished, physical_restarted};
+static const struct job_ops physical_ops = {
+    .next = physical_next, .finished = physical_finished, .restarted = physical_restarted};
 
 static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64_t page_count,
                               vidmm_done done, void *context, struct physical_update **out_update)

@@ -9,7 +9,17 @@
  *
  * Source     contract.md PT-044, PT-045.
  */
-#include "vidmm/private.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/tables/address_space.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/range_allocator.h"
 
 static bool breaks_rule(struct vidmm *vidmm, const char *what, uint64_t value, uint64_t unit)
 {

@@ -10,7 +10,15 @@
  *
  * Source     contract.md PT-043, VX-001; sequences S-20, S-26.
  */
-#include "vidmm/private.h"
+#include "vidmm/mappings/scratch_view.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm_private.h"
 
 enum step { STEP_TAKE, STEP_MAP, STEP_FLUSH, STEP_USE, STEP_HIDE, STEP_HIDE_FLUSH, STEP_END };
 

@@ -14,7 +14,24 @@
  *
  * Source contract.md CPTE-001..007, PT-019; sequence S-25.
  */
-#include "vidmm/private.h"
+#include "vidmm/mappings/tile.h"
+
+#include "vidmm/adapter/pump.h"
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #define MAX_QUEUED_UPDATES 128 /* of one context (CPTE-006) */
 
@@ -243,7 +260,7 @@ static void update_finished(struct job *job)
         update_end(update, STATUS_SUCCESS);
 }
 
-static const struct job_ops update_ops = {update_next, update_finished, NULL};
+static const struct job_ops update_ops = {.next = update_next, .finished = update_finished};
 
 /* ---- Getting ready -------------------------------------------------------------------------- */
 

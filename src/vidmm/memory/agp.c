@@ -10,7 +10,19 @@
  *
  * Source     contract.md BANK-006..008, PHYS-001..005.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/agp.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
 
 /* The scratch page is the window's last. */
 static uint64_t scratch_offset(const struct segment *segment)
@@ -101,7 +113,7 @@ static void flush_finished(struct job *job)
     allocation_unhold(allocation);
 }
 
-static const struct job_ops flush_ops = {flush_next, flush_finished, NULL};
+static const struct job_ops flush_ops = {.next = flush_next, .finished = flush_finished};
 
 bool agp_flush(struct vidmm_allocation *allocation)
 {

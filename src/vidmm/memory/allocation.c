@@ -12,7 +12,31 @@
  *
  * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/allocation.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/allocation_flags.h"
+#include "vidmm/memory/alternate_va.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/iommu.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/rename.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/memory/sharing.h"
+#include "vidmm/paging/paging_physical.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/paging/paging_virtual.h"
+#include "vidmm/residency/offer.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #include <string.h>
 

@@ -1,15 +1,24 @@
 /*
- * Allocation: its states and places, offers, sharing, moves, and what it counts for in budgets.
+ * Allocation: its states, its place, and what it counts for.
  *
- * Place      vidmm: part of private.h, which includes it where its types are known; not by itself.
- * Files      allocation.c, allocation_flags.c, lock.c, rename.c, paging_physical.c,
- *            paging_virtual.c, aperture.c, notice.c, auxiliary_mmu.c, scratch_view.c,
- *            context_allocation.c, offer.c, sharing.c, move.c, budget.c.
+ * Place      vidmm. The object that nearly every other file is about.
+ * Model      allocation.c draws the states. Entering, leaving and dying are jobs of the paging
+ *            queue; their ends publish the new state. place is where the allocation lies in a
+ *            segment, mdl its backing store in system memory; either may be missing.
+ * Ownership  The client's until vidmm_allocation_destroy(); a destroyed allocation goes when
+ *            nothing holds or uses it (allocations_bury()).
+ * Errors     STATUS_NO_MEMORY where a backing store is taken; state changes that have begun cannot
+ *            fail.
+ * Units      Pages of 4 KiB; offsets in bytes of the segment.
+ * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
  */
 #ifndef VIDMM_ALLOCATION_H
 #define VIDMM_ALLOCATION_H
 
-/* ---- Allocations (allocation.c) -------------------------------------------------------------- */
+#include "vidmm/mappings/scratch_view.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/vidmm.h"
 
 enum allocation_state {
     ALLOCATION_EMPTY,    /* no content yet, no place      */
@@ -20,25 +29,6 @@ enum allocation_state {
     ALLOCATION_DYING,    /* destroyed; last operations    */
 };
 const char *allocation_state_name(enum allocation_state state);
-
-/*
- * Part of an allocation in the paging process's scratch range, for one operation (scratch_view.c).
- */
-struct scratch_view;
-typedef void scratch_view_use(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
-struct scratch_view {
-    struct vidmm_allocation *allocation;
-    uint64_t first_page, page_count;
-    uint64_t va;   /* good from use() on, until the operations that follow it */
-    uint64_t done; /* pages, of the current step */
-    unsigned step;
-    bool is_of_backing;    /* else of the placement */
-    scratch_view_use *use; /* fills the operation */
-};
-/* Where the pages are is decided now: a job that is queued now sees what is queued before it. */
-void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allocation,
-                        uint64_t first_page, uint64_t page_count, scratch_view_use *use);
-enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);
 
 /* Pages of a SEGMENT_PAGES segment that an allocation lies in, in the order of the allocation. */
 struct placed_runs {
@@ -177,6 +167,8 @@ struct vidmm_allocation {
     struct list reset; /* in vidmm->recovery.allocations: where it was is to be cleaned up */
 };
 
+/* ---- What it is ------------------------------------------------------------------------------ */
+
 static inline bool allocation_is_placed(const struct vidmm_allocation *allocation)
 {
     return allocation->place.segment != NULL;
@@ -195,10 +187,6 @@ static inline bool allocation_is_usable(const struct vidmm_allocation *allocatio
 {
     return allocation->state == ALLOCATION_RESIDENT && !allocation->tables_left;
 }
-/* No work that the GPU has been given may still use it; holds are not looked at. */
-bool allocation_is_idle(const struct vidmm_allocation *allocation);
-NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
-void allocation_release_backing(struct vidmm_allocation *allocation);
 /* Its backing store holds what it holds itself, in a memory segment (ALLOC-012). */
 static inline bool allocation_is_clean(const struct vidmm_allocation *allocation)
 {
@@ -207,202 +195,78 @@ static inline bool allocation_is_clean(const struct vidmm_allocation *allocation
 
     return allocation->is_permanent && allocation->mdl && !allocation->is_dirty && is_in_order;
 }
-static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
-{
-    return (uint64_t *)(allocation->mdl + 1);
-}
-/* What the client's call on an allocation is about: itself, unless it has been renamed. */
-static inline struct vidmm_allocation *allocation_current(const struct vidmm_allocation *allocation)
-{
-    return allocation->first->current;
-}
-void allocation_hold(struct vidmm_allocation *allocation);
-void allocation_unhold(struct vidmm_allocation *allocation);
-/* A packet of the physical model refers to it, from the client's call to the packet's end. */
-void allocation_use(struct vidmm_allocation *allocation);
-void allocation_unuse(struct vidmm_allocation *allocation);
-
-/*
- * Starts paging in (state ENTERING; it is placed) or out (LEAVING; backing is there) or dropping
- * (DYING). The job's end publishes.
- */
-void allocation_enter(struct vidmm_allocation *allocation);
-NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason);
-/* Like allocation_leave(), so that the CPU can look at it: in linear order. */
-NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation);
-void allocation_die(struct vidmm_allocation *allocation);
-/* Nobody asks for it any more: it goes when nothing uses it. */
-void allocation_doom(struct vidmm_allocation *allocation);
-/* It is nowhere, in no list, and its own first and current instance. */
-void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device);
-struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
-/* Destroyed allocations that have become idle go. True if any did. */
-bool allocations_bury(struct vidmm *vidmm);
-
-/*
- * What the driver's flags say (allocation_flags.c). STATUS_INVALID_PARAMETER and a driver error
- * when they contradict each other; STATUS_NOT_SUPPORTED for those that the manager does not know to
- * follow.
- */
-NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
-                                 const DXGK_ALLOCATIONINFO *info);
-/* Whose device an aperture operation names: nobody's for the primary (APER-006). */
-static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation);
-
-/*
- * The next operation that maps the backing store at offset of the aperture, or takes it off; false,
- * and ready to begin anew, when all have been generated. The last call of the second, which comes
- * when the driver has seen the last unmap, ends the driver's view of the pages.
- */
-bool aperture_op_map(struct vidmm_allocation *allocation, const struct segment *aperture,
-                     uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
-bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment *aperture,
-                       uint64_t offset, DXGKARG_BUILDPAGINGBUFFER *args);
-/* MapApertureCpuVisible: the address that goes with the mapping. STATUS_NO_MEMORY. */
-NTSTATUS aperture_open_view(struct vidmm_allocation *allocation);
-void aperture_close_view(struct vidmm_allocation *allocation);
-
-/* What the device calls a system page: its number, or its logical page behind an IOMMU. */
-uint64_t device_page(const struct vidmm *vidmm, uint64_t page);
-
-/*
- * Gives an allocation of the driver's own for a context of the device; info is what
- * DxgkDdiCreateAllocation would have said. The driver is told nothing.
- */
-NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
-                                       struct vidmm_allocation **out_allocation);
-/*
- * Context allocations (context_allocation.c): INIT_CONTEXT_RESOURCE, at the address in the segment
- * alone, or shown to the paging process as well.
- */
-void context_allocation_op_init(const struct vidmm_allocation *allocation,
-                                DXGKARG_BUILDPAGINGBUFFER *args);
-scratch_view_use context_allocation_init_view;
-/* Those of the context and those that all contexts of its device share. */
-unsigned context_allocations_count(const struct vidmm_context *context);
-void context_allocations_refer(const struct vidmm_context *context,
-                               struct vidmm_reference *references);
-/*
- * Calls of the driver that wait for an update return now (the update comes all the same). True:
- * there were.
- */
-bool context_updates_end_waits(struct vidmm *vidmm);
-/* What the driver has left in a list of context or device, when that goes. */
-void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
-
-/*
- * Operations that tell (notice.c). The driver learns that the placed allocation is there, or goes.
- */
-void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
-                         DXGKARG_BUILDPAGINGBUFFER *args);
-/* That operation is dropped, and was never shown to the driver. */
-void notice_take_back(struct vidmm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *args);
-/* The driver has not been told all of it. */
-static inline bool notice_is_due(const struct vidmm_allocation *allocation)
-{
-    return allocation->wants_residency_notice &&
-           (!allocation->is_noticed || allocation->notice_cursor);
-}
-/* MAP_MMU and UNMAP_MMU, counted by job.cursor (auxiliary_mmu.c); false, and 0: no more. */
-bool auxiliary_mmu_next(struct vidmm_allocation *allocation, bool is_map,
-                        DXGKARG_BUILDPAGINGBUFFER *args);
-struct mapping;
-void notice_op_iommu_unmap(const struct mapping *mapping, DXGKARG_BUILDPAGINGBUFFER *args);
-/* Chunk by chunk through scratch; view.use is NULL and job.cursor 0 at first. */
-enum job_step notice_next_of_eviction(struct vidmm_allocation *allocation,
-                                      DXGKARG_BUILDPAGINGBUFFER *args);
-
-/* The generators for struct vidmm_allocation.job. */
-extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
-extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
-extern const struct job_ops physical_drop_ops, virtual_drop_ops;
-extern const struct job_ops physical_move_ops, virtual_move_ops;
-extern const struct job_ops virtual_map_again_ops;
+/* No work that the GPU has been given may still use it; holds are not looked at. */
+bool allocation_is_idle(const struct vidmm_allocation *allocation);
 /* It waits for its burial, and nothing that is queued uses it. */
 static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
 {
     return allocation->is_destroyed && !allocation->holds && !allocation->uses &&
            allocation_is_idle(allocation);
 }
+/* The allocation that the client's call is about: this one, unless it has been renamed. */
+static inline struct vidmm_allocation *allocation_current(const struct vidmm_allocation *allocation)
+{
+    return allocation->first->current;
+}
+static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
+{
+    return (uint64_t *)(allocation->mdl + 1);
+}
+struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
+
+/* The allocation whose job it is; NULL: it is of something else. */
+static inline struct vidmm_allocation *allocation_of_job(const struct job *job)
+{
+    return job_is_of_allocation(job) ? container_of(job, struct vidmm_allocation, job) : NULL;
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+/* It is nowhere, in no list, and its own first and current instance. */
+void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device);
+/*
+ * Gives an allocation of the driver's own for a context of the device; info is what
+ * DxgkDdiCreateAllocation would have said. The driver is told nothing.
+ */
+NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
+                                       struct vidmm_allocation **out_allocation);
+/* Nobody asks for it any more: it goes when nothing uses it. */
+void allocation_doom(struct vidmm_allocation *allocation);
+/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
+void allocation_bury_if_dead(struct vidmm_allocation *allocation);
+/* Destroyed allocations that have become idle go. True if any did. */
+bool allocations_bury(struct vidmm *vidmm);
+
+NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
+void allocation_release_backing(struct vidmm_allocation *allocation);
+
+void allocation_hold(struct vidmm_allocation *allocation);
+void allocation_unhold(struct vidmm_allocation *allocation);
+/* A packet of the physical model refers to it, from the client's call to the packet's end. */
+void allocation_use(struct vidmm_allocation *allocation);
+void allocation_unuse(struct vidmm_allocation *allocation);
+
+/* ---- Changes of state: they queue a job, whose end publishes --------------------------------- */
+
+/* It is placed; ENTERING. */
+void allocation_enter(struct vidmm_allocation *allocation);
+/* Its backing store is there, or can be taken; LEAVING. */
+NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason);
+/* Like allocation_leave(), so that the CPU can look at it: in linear order. */
+NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation);
 /* Like allocation_leave(), of an allocation that is held or used: it keeps its place. */
 NTSTATUS allocation_park(struct vidmm_allocation *allocation);
+/* Content is dropped; DYING. */
+void allocation_die(struct vidmm_allocation *allocation);
 /* Its page tables are new: writes the entries of all its mappings. State ENTERING meanwhile. */
 void allocation_map_again(struct vidmm_allocation *allocation);
-void allocation_mapped_again(struct job *job);
-void allocation_moved(struct job *job);
 /* Out of its place after a reset, whatever state the job that was lost had left it in. */
 void allocation_cleaned_up(struct vidmm_allocation *allocation);
+
+/* The ends of these jobs, for the tables of operations of the generators. */
 void allocation_entered(struct job *job);
 void allocation_left(struct job *job);
 void allocation_died(struct job *job);
-/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
-void allocation_bury_if_dead(struct vidmm_allocation *allocation);
-
-/* ---- Offers (offer.c) ------------------------------------------------------------------------ */
-
-/* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
-void allocation_drop(struct vidmm_allocation *allocation);
-void allocation_dropped(struct job *job);
-static inline bool job_is_of_allocation(const struct job *job)
-{
-    return job->ops->finished == allocation_entered || job->ops->finished == allocation_left ||
-           job->ops->finished == allocation_died || job->ops->finished == allocation_dropped ||
-           job->ops->finished == allocation_mapped_again || job->ops->finished == allocation_moved;
-}
-/* An offered allocation has become BACKED: its system pages may be dropped. */
-void offer_enlist(struct vidmm_allocation *allocation);
-/* Releases the system pages of one offered allocation that is out; false: there is none. */
-bool offer_drop_backing(struct vidmm *vidmm);
-/* It is destroyed: no offer any more, all references as before. */
-void offer_cancel(struct vidmm_allocation *allocation);
-/* A reclaim's request has ended, which held the allocation once. */
-void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
-
-/* ---- Renaming (rename.c) --------------------------------------------------------------------- */
-
-/*
- * Gives an allocation that work uses another instance, with a backing store and undefined content,
- * and dooms the one in force. NULL, and nothing has changed: it cannot be, or there is no memory.
- */
-struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation);
-/*
- * One instance has no place and no pages any more. NULL: others are left; else the first, to be
- * freed.
- */
-struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance);
-
-/* ---- Sharing (sharing.c) --------------------------------------------------------------------- */
-
-/* The driver's handle of the allocation in a device: of its opening, or else its owner's. */
-HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
-                            const struct vidmm_device *device);
-void openings_close_of_allocation(struct vidmm_allocation *allocation);
-void openings_close_of_device(struct vidmm_device *device);
-
-/* ---- Moves (move.c) -------------------------------------------------------------------------- */
-
-/*
- * Takes another place in the target for a resident allocation, which is its `other` until
- * move_begin(), or move_release_other() when nothing comes of it.
- */
-NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target);
-void move_begin(struct vidmm_allocation *allocation);
-/* The two places of a moving allocation change roles. */
-void move_swap(struct vidmm_allocation *allocation);
-/* Releases the place that is not in force; nothing if there is none. */
-void move_release_other(struct vidmm_allocation *allocation);
-
-/* ---- Budgets (budget.c) ---------------------------------------------------------------------- */
-
-void budget_init(struct vidmm_process *process);
-void budget_fini(struct vidmm_process *process);
-/* The allocation has taken the place, or gives it back. */
-void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place);
-void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place);
-/* The place in force may be evicted or not any more; it is on its way out or not any more. */
-void budget_idle(const struct vidmm_allocation *allocation, bool is_idle);
-void budget_going(const struct vidmm_allocation *allocation, bool is_going);
-/* Its process has more than its budget where it is. */
-bool budget_is_over(const struct vidmm_allocation *allocation);
+void allocation_mapped_again(struct job *job);
 
 #endif

@@ -22,7 +22,12 @@
  *
  * Source     contract.md ALLOC-004, ALLOC-009..011, ALLOC-014, ALLOC-015.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/allocation_flags.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
 
 static bool breaks(const struct vidmm_allocation *allocation, const char *rule, const char *text)
 {

@@ -18,7 +18,16 @@
  *
  * Source     contract.md SWZ-001..010, SLT-001..007, XFER-014, XFER-015; sequence S-19.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/alternate_va.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/vidmm_private.h"
 
 static void release(struct vidmm_allocation *allocation)
 {

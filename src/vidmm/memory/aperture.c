@@ -12,7 +12,17 @@
  *
  * Source     contract.md APER-001..019, ADL-001..014; sequences S-12, S-21.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/aperture.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
 
 uint64_t device_page(const struct vidmm *vidmm, uint64_t page)
 {

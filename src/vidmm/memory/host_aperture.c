@@ -12,7 +12,18 @@
  *
  * Source     contract.md CHA-001..005.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/host_aperture.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/page_allocator.h"
+#include "base/services.h"
 
 /* Slots that the driver is told of in one call. */
 #define BATCH 64u

@@ -11,7 +11,16 @@
  *
  * Source     contract.md RES-017, IOMMU-003, PT-001.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/iommu.h"
+
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/list.h"
 
 NTSTATUS iommu_check(const struct vidmm *vidmm)
 {

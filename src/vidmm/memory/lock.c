@@ -9,7 +9,21 @@
  *
  * Source     contract.md ALLOC-012, ALLOC-013, ALLOC-022, SWZ-001, SWZ-009, CHA, XFER-018.
  */
-#include "vidmm/private.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/agp.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/alternate_va.h"
+#include "vidmm/memory/host_aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/rename.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/list.h"
 
 /* Work that may use it has not retired. */
 static bool is_in_use(const struct vidmm_allocation *allocation)

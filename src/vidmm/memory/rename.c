@@ -19,7 +19,15 @@
  *
  * Source     contract.md ALLOC-022.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/rename.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
+#include "base/services.h"
 
 const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation)
 {

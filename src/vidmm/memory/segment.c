@@ -7,7 +7,22 @@
  *
  * Source     contract.md SEG-005, SEG-009, SEG-018..024, APER-017, ALLOC-014, ALLOC-016.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/segment.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/agp.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/host_aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/residency/budget.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/page_allocator.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 #include <string.h>
 

@@ -7,7 +7,15 @@
  *
  * Source     contract.md ALLOC-017 to ALLOC-019.
  */
-#include "vidmm/private.h"
+#include "vidmm/memory/sharing.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
+#include "base/services.h"
 
 #include <string.h>
 

@@ -11,7 +11,19 @@
  *
  * Source     contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/monitored_fence.h"
+
+#include "vidmm/memory/page_units.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "vidsch/vidsch.h"
 
 #define FENCE_PAGES UINT64_C(16)
 #define FENCE_COUNT (FENCE_PAGES * PAGE_BYTES / sizeof(uint64_t))

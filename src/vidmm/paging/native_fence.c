@@ -26,7 +26,23 @@
  *
  * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015; docs/contract-choices.md, C8.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/native_fence.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #include <string.h>
 
@@ -246,7 +262,7 @@ static void notice_finished(struct job *job)
     native_fences_rescan(vidmm);
 }
 
-static const struct job_ops notice_ops = {notice_next, notice_finished, NULL};
+static const struct job_ops notice_ops = {.next = notice_next, .finished = notice_finished};
 
 /* Gives a notice about so many fences, which are the caller's to fill in. */
 static NTSTATUS notice_create(struct vidmm *vidmm, unsigned count, vidmm_done done, void *context,
@@ -281,7 +297,7 @@ static void notice_queue(struct fence_notice *notice)
 
 /* ---- Telling of all of them again ----------------------------------------------------------- */
 
-enum job_step native_fences_restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+static enum job_step restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = container_of(job, struct vidmm, native_fences.restore_job);
     struct native_fences *fences = &vidmm->native_fences;
@@ -304,7 +320,8 @@ static void restore_finished(struct job *job)
     native_fences_rescan(vidmm); /* what an interrupt was lost of */
 }
 
-static const struct job_ops restore_ops = {native_fences_restore_next, restore_finished, NULL};
+static const struct job_ops restore_ops = {
+    .kind = JOB_OF_RECOVERY, .next = restore_next, .finished = restore_finished};
 
 void native_fences_restore(struct vidmm *vidmm)
 {

@@ -16,7 +16,18 @@
  *
  * Source     contract.md NTF-001..006, NTF-015..020; steps of S-05, S-07; sequence S-26.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/notice.h"
+
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/scratch_view.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
 
 static D3DGPU_PHYSICAL_ADDRESS address_of(struct vidmm_allocation *allocation, uint64_t page)
 {

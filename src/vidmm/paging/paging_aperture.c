@@ -12,7 +12,19 @@
  *
  * Source     contract.md PB-018, APER-005, SUB-006; sequence S-01, step 6.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/paging_aperture.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/bits.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 #include <stdio.h>
 

@@ -22,7 +22,23 @@
  *
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/paging_physical.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/agp.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/alternate_va.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/residency/move.h"
+#include "vidmm/residency/offer.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/context_allocation.h"
+
+#include "base/bits.h"
+#include "base/list.h"
 
 static struct vidmm_allocation *job_allocation(struct job *job)
 {
@@ -202,8 +218,13 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return JOB_OPERATION;
 }
 
-const struct job_ops physical_enter_ops = {enter_next, allocation_entered, NULL};
-const struct job_ops physical_leave_ops = {leave_next, allocation_left, NULL};
-const struct job_ops physical_die_ops = {die_next, allocation_died, NULL};
-const struct job_ops physical_move_ops = {move_next, allocation_moved, NULL};
-const struct job_ops physical_drop_ops = {die_next, allocation_dropped, NULL};
+const struct job_ops physical_enter_ops = {
+    .kind = JOB_ENTER, .next = enter_next, .finished = allocation_entered};
+const struct job_ops physical_leave_ops = {
+    .kind = JOB_LEAVE, .next = leave_next, .finished = allocation_left};
+const struct job_ops physical_die_ops = {
+    .kind = JOB_DIE, .next = die_next, .finished = allocation_died};
+const struct job_ops physical_move_ops = {
+    .kind = JOB_MOVE, .next = move_next, .finished = allocation_moved};
+const struct job_ops physical_drop_ops = {
+    .kind = JOB_DROP, .next = die_next, .finished = allocation_dropped};

@@ -14,8 +14,29 @@
  *
  * Source     contract.md PB-001..031, XFER-011/012, DISC-004/005, PATCH-009; sequences S-09, S-10.
  */
+#include "vidmm/paging/paging_queue.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/notice.h"
+#include "vidmm/paging/paging_aperture.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/idle_updates.h"
 #include "vidmm/tables/null_context.h"
-#include "vidmm/private.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
+#include "miniport/miniport.h"
+#include "vidsch/vidsch.h"
 
 #include <string.h>
 
@@ -684,8 +705,7 @@ bool paging_queue_run(struct vidmm *vidmm)
                 break;
 
             memset(&queue->operation, 0, sizeof queue->operation);
-            queue->subject =
-                job_is_of_allocation(job) ? container_of(job, struct vidmm_allocation, job) : NULL;
+            queue->subject = allocation_of_job(job);
             step = job->ops->next(job, &queue->operation);
             if (step == JOB_WAIT)
                 break;

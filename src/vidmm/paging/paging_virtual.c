@@ -22,7 +22,30 @@
  *
  * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
  */
-#include "vidmm/private.h"
+#include "vidmm/paging/paging_virtual.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/scratch_view.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/notice.h"
+#include "vidmm/paging/paging_physical.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/move.h"
+#include "vidmm/residency/offer.h"
+#include "vidmm/tables/auxiliary_mmu.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+#include "vidmm/work/context_allocation.h"
+
+#include "base/bits.h"
+#include "base/list.h"
 
 enum phase {
     PHASE_START,
@@ -471,11 +494,16 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
 }
 
-const struct job_ops virtual_move_ops = {move_next, allocation_moved, NULL};
-const struct job_ops virtual_enter_ops = {enter_next, allocation_entered, NULL};
-const struct job_ops virtual_leave_ops = {leave_next, allocation_left, NULL};
-const struct job_ops virtual_die_ops = {die_next, allocation_died, NULL};
-const struct job_ops virtual_drop_ops = {die_next, allocation_dropped, NULL};
+const struct job_ops virtual_move_ops = {
+    .kind = JOB_MOVE, .next = move_next, .finished = allocation_moved};
+const struct job_ops virtual_enter_ops = {
+    .kind = JOB_ENTER, .next = enter_next, .finished = allocation_entered};
+const struct job_ops virtual_leave_ops = {
+    .kind = JOB_LEAVE, .next = leave_next, .finished = allocation_left};
+const struct job_ops virtual_die_ops = {
+    .kind = JOB_DIE, .next = die_next, .finished = allocation_died};
+const struct job_ops virtual_drop_ops = {
+    .kind = JOB_DROP, .next = die_next, .finished = allocation_dropped};
 
 static enum job_step map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -488,4 +516,5 @@ static enum job_step map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *
     return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
 }
 
-const struct job_ops virtual_map_again_ops = {map_again_next, allocation_mapped_again, NULL};
+const struct job_ops virtual_map_again_ops = {
+    .kind = JOB_MAP_AGAIN, .next = map_again_next, .finished = allocation_mapped_again};

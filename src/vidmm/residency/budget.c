@@ -10,7 +10,17 @@
  *
  * Source     contract.md RES-004, RES-015, RES-016.
  */
-#include "vidmm/private.h"
+#include "vidmm/residency/budget.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
 
 static enum vidmm_budget_group group_of(const struct segment *segment)
 {

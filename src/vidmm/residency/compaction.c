@@ -18,7 +18,24 @@
  *
  * Source     contract.md PT-009, PT-043, XFER-019, RES-011, ALLOC-016.
  */
-#include "vidmm/private.h"
+#include "vidmm/residency/compaction.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/move.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_eviction.h"
+#include "vidmm/tables/table_move.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/page_allocator.h"
+#include "base/services.h"
 
 enum unit { UNIT_FREE, UNIT_MOVABLE, UNIT_FIXED };
 
@@ -294,7 +311,7 @@ static void end_finished(struct job *job)
     }
 }
 
-static const struct job_ops end_ops = {end_next, end_finished, NULL};
+static const struct job_ops end_ops = {.next = end_next, .finished = end_finished};
 
 static void begin_moves(struct compaction *compaction, struct vidmm *vidmm, struct list *moves)
 {

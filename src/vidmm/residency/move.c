@@ -15,7 +15,22 @@
  *
  * Source     contract.md XFER-019, RES-011; sequence S-11.
  */
-#include "vidmm/private.h"
+#include "vidmm/residency/move.h"
+
+#include "vidmm/adapter/power.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/alternate_va.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/paging_physical.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/paging/paging_virtual.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/list.h"
+#include "base/services.h"
 
 void move_swap(struct vidmm_allocation *allocation)
 {

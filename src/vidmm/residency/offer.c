@@ -18,7 +18,22 @@
  *
  * Source     contract.md OFFER-001..005, DISC-001; sequence S-18.
  */
-#include "vidmm/private.h"
+#include "vidmm/residency/offer.h"
+
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/paging_physical.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/paging/paging_virtual.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/list.h"
 
 /* ---- Dropping -------------------------------------------------------------------------------- */
 

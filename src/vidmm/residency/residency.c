@@ -17,7 +17,34 @@
  *
  * Source     contract.md RES-001..014; sequences S-03..S-07, S-12, S-22, S-23.
  */
-#include "vidmm/private.h"
+#include "vidmm/residency/residency.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/agp.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/budget.h"
+#include "vidmm/residency/compaction.h"
+#include "vidmm/residency/offer.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/segment_tables.h"
+#include "vidmm/tables/table_eviction.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
 
 /* How many entries of an LRU list are looked at before giving up: all but the first few of those
  * that are not idle yet went on the list after the last submission. */
@@ -127,7 +154,7 @@ static void barrier_finished(struct job *job)
     end_request(request, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops barrier_ops = {barrier_next, barrier_finished, NULL};
+static const struct job_ops barrier_ops = {.next = barrier_next, .finished = barrier_finished};
 
 NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
                         struct request **out_request)

@@ -14,7 +14,17 @@
  *
  * Source     contract.md NTF-012, NTF-013, ADL-004, ADL-005, ADL-008; docs/contract-choices.md, U9.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/auxiliary_mmu.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
 
 #define PART_PAGES UINT64_C(64)
 

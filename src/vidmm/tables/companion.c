@@ -9,7 +9,17 @@
  *
  * Source contract.md CPTE-001, CPTE-007, PT-009; sequence S-25.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/companion.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
+#include "vidsch/vidsch.h"
 
 NTSTATUS companion_create(struct vidmm_context *context)
 {

@@ -15,8 +15,14 @@
  *
  * Source     contract.md PT-036, TLB-003, ALLOC-015.
  */
+#include "vidmm/tables/idle_updates.h"
+
+#include "vidmm/memory/allocation.h"
 #include "vidmm/tables/null_context.h"
-#include "vidmm/private.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
 
 static struct vidmm_process *find_process(const struct vidmm *vidmm, HANDLE driver_process)
 {
@@ -55,10 +61,9 @@ static bool process_is_quiet(struct vidmm_process *process)
 
 static bool moves_synchronous_one(const struct job *job)
 {
-    return (job->ops == &physical_enter_ops || job->ops == &physical_leave_ops ||
-            job->ops == &physical_move_ops || job->ops == &physical_drop_ops ||
-            job->ops == &physical_die_ops) &&
-           container_of(job, struct vidmm_allocation, job)->is_synchronous;
+    const struct vidmm_allocation *allocation = allocation_of_job(job);
+
+    return allocation && allocation->is_synchronous;
 }
 
 bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,

@@ -1,6 +1,14 @@
 #include "vidmm/tables/null_context.h"
 
-#include "vidmm/private.h"
+#include "vidmm/adapter/power.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
 
 /* Of one node. */
 struct null_context {
@@ -181,14 +189,17 @@ void null_contexts_release(struct vidmm *vidmm)
     }
 }
 
-/* What the job takes away; NULL: nothing. */
+/* The allocation that the job takes away from its place; NULL: none. */
 static const struct vidmm_allocation *taken_by(const struct job *job)
 {
-    bool takes = job->ops == &physical_leave_ops || job->ops == &physical_move_ops ||
-                 job->ops == &physical_drop_ops || job->ops == &virtual_leave_ops ||
-                 job->ops == &virtual_move_ops || job->ops == &virtual_drop_ops;
-
-    return takes ? container_of(job, const struct vidmm_allocation, job) : NULL;
+    switch (job->ops->kind) {
+    case JOB_LEAVE:
+    case JOB_DROP:
+    case JOB_MOVE:
+        return allocation_of_job(job);
+    default:
+        return NULL;
+    }
 }
 
 /*

@@ -10,7 +10,24 @@
  *
  * Source     contract.md PT-009..034, TLB-001..004; sequences S-02, S-05, S-07, S-13.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/page_table.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/tables/root_change.h"
+#include "vidmm/tables/table_fallback.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #include <string.h>
 

@@ -16,7 +16,23 @@
  *
  * Source     contract.md PT-020, PT-043, VX-001; sequence S-02.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/paging_process.h"
+
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 #define CHUNK_BYTES (32 * MiB)
 

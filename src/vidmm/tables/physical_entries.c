@@ -12,7 +12,18 @@
  *
  * Source     contract.md PWR-009, PT-013; sequence S-16.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/physical_entries.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/tables/address_space.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/bits.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 #define IS_THERE     UINT64_C(1)
 #define PROTECT_AT   1

@@ -15,7 +15,23 @@
  *
  * Source     contract.md PT-007..011, PT-013, PT-015, PT-035.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/root_change.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
+#include "miniport/miniport.h"
 
 enum phase {
     PHASE_HOLD,
@@ -173,7 +189,8 @@ static void change_restarted(struct job *job)
     change->is_rebuilt = true;
 }
 
-static const struct job_ops change_ops = {change_next, change_finished, change_restarted};
+static const struct job_ops change_ops = {
+    .next = change_next, .finished = change_finished, .restarted = change_restarted};
 
 NTSTATUS root_reserve(struct address_space *space, uint64_t end)
 {

@@ -4,7 +4,18 @@
  * A segment of 64 KiB pages hands out nothing smaller, so the tables that are smaller share one:
  * each such unit has a bit for each of its pages, and goes back when none is taken.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/segment_tables.h"
+
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/residency/compaction.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #define ALL_PAGES ((1u << PAGES_64K) - 1)
 

@@ -13,7 +13,19 @@
  *
  * Source     contract.md PT-013, PT-015, PT-035, PT-037, TLB-003; sequence S-15.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/table_burial.h"
+
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
 
 enum phase {
     PHASE_UNLINK,
@@ -96,7 +108,8 @@ static void burial_restarted(struct job *job)
     container_of(job, struct table_burial, job)->is_moot = true;
 }
 
-static const struct job_ops burial_ops = {burial_next, burial_finished, burial_restarted};
+static const struct job_ops burial_ops = {
+    .next = burial_next, .finished = burial_finished, .restarted = burial_restarted};
 
 static void start(struct table_burial *burial, struct address_space *space, uint64_t va,
                   uint64_t bytes)

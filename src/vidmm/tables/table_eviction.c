@@ -12,7 +12,18 @@
  *
  * Source     contract.md PT-012, PT-013, PT-015, PT-035, PT-037, TLB-003.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/table_eviction.h"
+
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_burial.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/list.h"
 
 struct eviction {
     struct address_space *space;

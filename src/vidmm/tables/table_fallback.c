@@ -17,7 +17,21 @@
  *
  * Source     contract.md PT-013, PT-015, PT-035, PT-037, PT-038, PT-040, TLB-003; sequence S-14.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/table_fallback.h"
+
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 enum phase {
     PHASE_HOLD,
@@ -174,7 +188,8 @@ static void fallback_restarted(struct job *job)
     container_of(job, struct table_fallback, job)->is_rebuilt = true;
 }
 
-static const struct job_ops fallback_ops = {fallback_next, fallback_finished, fallback_restarted};
+static const struct job_ops fallback_ops = {
+    .next = fallback_next, .finished = fallback_finished, .restarted = fallback_restarted};
 
 NTSTATUS table_fallback_begin(struct address_space *space, struct page_table *table)
 {

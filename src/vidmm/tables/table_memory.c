@@ -4,7 +4,18 @@
  *
  * Source     contract.md PT-005, PT-006, PT-012, PT-019, PT-020.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/table_memory.h"
+
+#include "vidmm/memory/aperture.h"
+#include "vidmm/memory/host_aperture.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/tables/segment_tables.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/bits.h"
 
 static void *map_memory(struct vidmm *vidmm, struct table_memory *memory)
 {

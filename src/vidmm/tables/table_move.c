@@ -15,7 +15,24 @@
  *
  * Source     contract.md PT-009, PT-010, PT-013, PT-015, PT-033, PT-035, PT-037, TLB-003.
  */
-#include "vidmm/private.h"
+#include "vidmm/tables/table_move.h"
+
+#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/job.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/physical_entries.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 enum phase {
     PHASE_QUIET,
@@ -238,7 +255,8 @@ static void move_restarted(struct job *job)
     move->is_rebuilt = true;
 }
 
-static const struct job_ops move_ops = {move_next, move_finished, move_restarted};
+static const struct job_ops move_ops = {
+    .next = move_next, .finished = move_finished, .restarted = move_restarted};
 
 NTSTATUS table_move_create(struct address_space *space, struct page_table *table,
                            struct table_move **out_move)

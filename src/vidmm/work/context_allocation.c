@@ -15,7 +15,25 @@
  *
  * Source     contract.md CTX-001..014; sequence S-20.
  */
-#include "vidmm/work/submission.h"
+#include "vidmm/work/context_allocation.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/mappings/scratch_view.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/tables/paging_process.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
 
 #include <string.h>
 
@@ -345,7 +363,8 @@ static void update_restarted(struct job *job)
     begin_view(container_of(job, struct update, job));
 }
 
-static const struct job_ops update_ops = {update_next, update_finished, update_restarted};
+static const struct job_ops update_ops = {
+    .next = update_next, .finished = update_finished, .restarted = update_restarted};
 
 /* The allocation is held and has content somewhere. Its contexts wait until the update has run. */
 static void queue_update(struct update *update)

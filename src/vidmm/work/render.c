@@ -11,8 +11,28 @@
  *
  * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
  */
+#include "vidmm/work/render.h"
+
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/memory/sharing.h"
+#include "vidmm/residency/residency.h"
 #include "vidmm/tables/null_context.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
 #include "vidmm/work/submission.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
 
 #include <string.h>
 

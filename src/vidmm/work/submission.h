@@ -1,16 +1,19 @@
 /*
  * Submission: what a client has asked the GPU to run, from the call to its retirement.
  *
- * Place      vidmm: submit.c (GpuMmu) and render.c (physical) share it.
+ * Place      vidmm. submit.c (GpuMmu) and render.c (physical) share it.
  * Ownership  It belongs to the scheduler while it is queued; its retired function frees it.
  */
 #ifndef VIDMM_SUBMISSION_H
 #define VIDMM_SUBMISSION_H
 
-#include "vidmm/private.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/vidmm.h"
+#include "vidsch/vidsch.h"
 
 struct dma_buffer;
 struct render_call;
+struct vidmm_context;
 
 struct submission {
     struct vidsch_packet packet;
@@ -57,8 +60,5 @@ static inline bool status_means_reset(NTSTATUS status)
     return status == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE ||
            status == STATUS_GRAPHICS_ADAPTER_WAS_RESET;
 }
-
-/* Frees the context's DMA buffers; none is in use. */
-void dma_buffers_free(struct vidmm_context *context);
 
 #endif

@@ -3,8 +3,35 @@
  *
  * Source     contract.md PT-009, PT-010, SUB-011..014, RES-002; sequences S-15, S-23.
  */
-#include "vidmm/tables/null_context.h"
 #include "vidmm/work/submission.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/iommu.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/sharing.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/residency/budget.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/null_context.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_burial.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+#include "vidmm/work/context_allocation.h"
+#include "vidmm/work/render.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
 
 #include <string.h>
 

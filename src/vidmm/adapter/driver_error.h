@@ -1,0 +1,18 @@
+/*
+ * Driver errors: a rule of the contract that the driver has broken, told to the embedder.
+ *
+ * Place      vidmm. Uses nothing; used by whoever reads what the driver hands back.
+ */
+#ifndef VIDMM_DRIVER_ERROR_H
+#define VIDMM_DRIVER_ERROR_H
+
+struct vidmm;
+
+/* rule: its id ("PB-012"); the rest is a sentence with the numbers, as printf() takes it. */
+void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+#endif

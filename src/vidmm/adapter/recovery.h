@@ -1,0 +1,50 @@
+/*
+ * Recovery: nodes that do not answer, adapters that are reset, and building everything up again.
+ *
+ * Place      vidmm, above everything else. The scheduler's watchdog calls it; power.c restores by
+ *            it.
+ * Model      recovery.c.
+ * Errors     None: a recovery allocates nothing and cannot fail.
+ * Source     contract.md TDR-001..013, XFER-016, XFER-017, APER-018, PWR-009; sequence S-17.
+ */
+#ifndef VIDMM_RECOVERY_H
+#define VIDMM_RECOVERY_H
+
+#include "vidmm/paging/job.h"
+
+struct vidmm;
+struct vidmm_device;
+
+#define VIDMM_MAX_TIMEOUT_LIMIT 64
+
+struct recovery {
+    bool is_under_way;  /* packets that retire now with a failure have not run */
+    bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
+    bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
+    struct list unfinished;  /* jobs of such packets, in order */
+    struct list allocations; /* whose places are to be cleaned up */
+    struct list *at;         /* where the clean-up job is in them */
+    bool maps_again;         /* mappings of what is resident are to be written */
+    uint64_t now_ns;         /* of the watchdog's last look */
+    uint64_t time_outs[VIDMM_MAX_TIMEOUT_LIMIT]; /* when the last ones were, a ring */
+    struct job cleanup_job;
+    struct job restored_job;
+};
+
+void recovery_init(struct vidmm *vidmm);
+/*
+ * Builds up again what is gone: the page tables, if they were lost, what has kept its place without
+ * being there, and the mappings of what is there. Rendering goes on when that has retired.
+ */
+void recovery_restore(struct vidmm *vidmm, bool lost_tables);
+/* A node does not answer: resets it, or everything. False: not now, a call of the driver waits. */
+bool recovery_timed_out(void *context, unsigned node);
+/* Takes the jobs of a paging packet that a reset aborted. */
+void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
+
+/* What the device has queued will fail, what it submits is refused. */
+void device_fail(struct vidmm_device *device, const char *reason);
+/* Why nothing may be submitted to the device; STATUS_SUCCESS: it may. */
+NTSTATUS device_refusal(const struct vidmm_device *device);
+
+#endif

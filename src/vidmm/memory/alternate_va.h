@@ -1,0 +1,40 @@
+/*
+ * Alternate virtual addresses: swizzling ranges, through which the CPU sees an allocation that lies
+ * in another order in memory (below WDDM 2.0).
+ *
+ * Place      vidmm. Allocations tell it when they move; locks ask it for a range.
+ * Model      alternate_va.c. An allocation has at most one range, reserved while it is out and
+ *            acquired while it is resident.
+ * Source     contract.md SWZ-001..010, SLT-001..007, XFER-014, XFER-015; sequence S-19.
+ */
+#ifndef VIDMM_ALTERNATE_VA_H
+#define VIDMM_ALTERNATE_VA_H
+
+#include <stdbool.h>
+
+#include <ntddk.h>
+#include <d3dkmddi.h>
+
+struct vidmm_allocation;
+
+/* A range for a resident allocation that is being locked, if it wants one and there is one. */
+void alternate_va_open(struct vidmm_allocation *allocation);
+void alternate_va_close(struct vidmm_allocation *allocation);
+/* It starts to leave; is_for_cpu: because the CPU wants to look at it. */
+void alternate_va_leaves(struct vidmm_allocation *allocation, bool is_for_cpu);
+/* It has left its segment, or has come (back) to one. */
+void alternate_va_left(struct vidmm_allocation *allocation);
+void alternate_va_entered(struct vidmm_allocation *allocation);
+/* SPECIAL_LOCK_TRANSFER in the place of its transfer; false: that was all. */
+bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
+                              DXGKARG_BUILDPAGINGBUFFER *args);
+/* Which way the order of a Swizzled allocation changes between memory and its backing store. */
+void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
+                            DXGK_TRANSFERFLAGS *flags);
+/*
+ * It is BACKED in its own order and is wanted by the CPU: has it paged in.
+ * STATUS_GRAPHICS_ALLOCATION_BUSY, or why it cannot be.
+ */
+NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation);
+
+#endif

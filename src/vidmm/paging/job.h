@@ -1,0 +1,88 @@
+/*
+ * Job: a generator of paging operations, which is how all work reaches the paging queue.
+ *
+ * Place      vidmm. Embedded in the object that the work is for: an allocation, a mapping, a table
+ *            that moves. Only the paging queue calls it, and recovery.c after a reset.
+ * Model      Jobs run strictly in the order in which they were queued. The queue asks the first job
+ *            for its next operation until the job says JOB_DONE, and then asks the next job. So
+ *            what a generator sees of earlier jobs is what the GPU sees when the operation runs. A
+ *            job is finished when the packet that holds its last operation has retired.
+ *
+ *                request                 job                    operation
+ *                (residency.h)  queues   (allocation, mapping,  next() fills one
+ *                waits in line  ------>  table ...)  ------->   DXGKARG_BUILDPAGINGBUFFER
+ *                     ^                                              | the driver builds it
+ *                     | done()                                       v
+ *                barrier job                                    paging buffer
+ *                     ^ finished()                                   | one packet a submission
+ *                     |                                              v
+ *                retirement  <------ fence of the packet ------ scheduler and GPU
+ *
+ * Ownership  The job belongs to its object, which stays from paging_queue_add() to finished().
+ * Errors     A queued job cannot fail on our side: what it needs is reserved before it is queued.
+ */
+#ifndef VIDMM_JOB_H
+#define VIDMM_JOB_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ntddk.h>
+#include <d3dkmddi.h>
+
+struct companion;
+struct job;
+
+enum job_step {
+    JOB_OPERATION, /* *args holds the next operation */
+    JOB_WAIT,      /* nothing now: ask again when a paging buffer has retired */
+    JOB_DONE,      /* that was all */
+};
+
+/* Which job it is, for those who treat some of them alike. */
+enum job_kind {
+    JOB_OTHER,
+    /* struct vidmm_allocation.job, by what becomes of the allocation. */
+    JOB_ENTER,     /* it is paged in */
+    JOB_LEAVE,     /* it is paged out */
+    JOB_DROP,      /* it was offered, and goes without its content */
+    JOB_DIE,       /* it was destroyed */
+    JOB_MOVE,      /* it gets another place in local memory */
+    JOB_MAP_AGAIN, /* its tables are new: the entries of its mappings */
+    /* Each recovery makes these anew. */
+    JOB_OF_RECOVERY,
+};
+
+struct job_ops {
+    enum job_kind kind;
+    /*
+     * Fills operation and its member of the union; the rest of *args is the queue's. What args
+     * points to stays valid until the next call.
+     */
+    enum job_step (*next)(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+    /* Everything the job generated has retired. May free the job and queue others. */
+    void (*finished)(struct job *job);
+    /*
+     * What the job generated, if anything, is lost (the adapter was reset, or slept), tables are as
+     * new, and the job will be asked again from phase 0 and cursor 0 on: forget the rest. NULL:
+     * there is no rest.
+     */
+    void (*restarted)(struct job *job);
+};
+
+struct job {
+    const struct job_ops *ops;
+    struct list link; /* in the queue, then in the submission that holds its end */
+    unsigned phase;   /* generator state */
+    uint64_t cursor;
+    struct companion *companion; /* that its operations run on; NULL: the system context */
+};
+
+static inline bool job_is_of_allocation(const struct job *job)
+{
+    return job->ops->kind != JOB_OTHER && job->ops->kind != JOB_OF_RECOVERY;
+}
+
+#endif

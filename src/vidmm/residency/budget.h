@@ -1,0 +1,39 @@
+/*
+ * Budgets: how much memory of a group of segments a process should have resident.
+ *
+ * Place      vidmm. Segments report what is placed and what may be evicted; residency asks who is
+ *            over.
+ * Model      A budget is advice, not a wall (budget.c).
+ * Units      Bytes, of one process in one group of segments (enum vidmm_budget_group).
+ * Source     contract.md RES-004, RES-015, RES-016.
+ */
+#ifndef VIDMM_BUDGET_H
+#define VIDMM_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct placement;
+struct vidmm_allocation;
+struct vidmm_process;
+
+struct budget {
+    uint64_t limit; /* UINT64_MAX: none */
+    uint64_t used;  /* resident */
+    uint64_t idle;  /* of used: may be evicted */
+    uint64_t going; /* of used: on its way out */
+    bool is_asked;  /* to trim, since it got over its limit */
+};
+
+void budget_init(struct vidmm_process *process);
+void budget_fini(struct vidmm_process *process);
+/* The allocation has taken the place, or gives it back. */
+void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place);
+void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place);
+/* The place in force may be evicted or not any more; it is on its way out or not any more. */
+void budget_idle(const struct vidmm_allocation *allocation, bool is_idle);
+void budget_going(const struct vidmm_allocation *allocation, bool is_going);
+/* Its process has more than its budget where it is. */
+bool budget_is_over(const struct vidmm_allocation *allocation);
+
+#endif

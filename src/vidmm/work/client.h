@@ -1,0 +1,96 @@
+/*
+ * Clients: processes, devices and contexts.
+ *
+ * Place      vidmm. Made and destroyed by submit.c; the rest of the manager reads them.
+ * Model      A process has an address space and devices; a device has allocations, contexts and a
+ *            paging fence; a context submits to one node.
+ * Ownership  The client's, until vidmm_process_destroy() and its like; an object that still has
+ *            work goes when that has ended.
+ */
+#ifndef VIDMM_CLIENT_H
+#define VIDMM_CLIENT_H
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/residency/budget.h"
+#include "vidmm/tables/address_space.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/table_burial.h"
+
+struct dma_buffer;
+
+struct vidmm_process {
+    struct vidmm *vidmm;
+    struct address_space space;
+    struct budget budgets[2]; /* by enum vidmm_budget_group */
+    bool has_pasid;           /* IoMmu */
+    uint32_t pasid;
+    struct list devices;
+    struct list mappings;
+    struct table_burial burial;
+    struct list link;
+};
+
+struct vidmm_device {
+    bool is_in_error;  /* until its owner says otherwise, nothing more is submitted */
+    bool is_destroyed; /* and waits for the end of what the driver had for its contexts */
+    struct vidmm_process *process;
+    struct vidmm *vidmm;
+    HANDLE driver_device;
+    struct list contexts;
+    struct list allocations;
+    struct list openings;            /* of allocations of other devices (sharing.c) */
+    struct list context_allocations; /* of them, shared by all contexts */
+    unsigned submission_count;       /* not retired */
+    uint64_t requests_made;          /* last value of the device's paging fence that was promised */
+    struct monitored_fence paging_fence;
+    uint64_t fence_owed; /* value of requests that failed, until the CPU may write it */
+    unsigned pending_requests;
+    struct list link;
+};
+
+struct vidmm_context {
+    struct vidmm_device *device;
+    HANDLE driver_context;
+    DXGK_CONTEXTINFO info;
+    unsigned node;
+    struct vidsch_context *scheduler;
+    bool root_is_set;
+    bool is_null_rendering;
+    bool names_references;   /* in the list of patch locations that the client hands in */
+    struct list allocations; /* of the driver, for this context */
+    uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
+    struct dma_buffer *free_buffers;
+    unsigned tile_update_count; /* not done */
+    struct companion companion;
+    struct list link;
+};
+
+/* The end of vidmm_process_destroy(), when its tables need nothing more. */
+void process_free(struct vidmm_process *process);
+/* The end of vidmm_device_destroy(), when no allocation of the device is left. */
+void device_free_if_done(struct vidmm_device *device);
+
+/* The device that an aperture operation names: nobody's for the primary (APER-006). */
+static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation)
+{
+    return allocation->is_primary ? NULL : allocation->device->driver_device;
+}
+
+/*
+ * All submissions up to and including this one have retired. Whatever device made them: allocations
+ * are shared. None waits for memory, so that waiting for them always ends.
+ */
+uint64_t submissions_retired(const struct vidmm *vidmm);
+
+/*
+ * The contexts of an address space, together: held, they give the GPU nothing new, and quiet, the
+ * GPU has nothing of theirs. Holds are counted.
+ */
+void space_hold(struct address_space *space);
+void space_release(struct address_space *space);
+bool space_is_quiet(const struct address_space *space);
+/* Tells the driver where the root is now, for the contexts that it has told before. */
+void space_set_root(struct address_space *space);
+
+#endif

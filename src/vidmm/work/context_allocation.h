@@ -1,0 +1,37 @@
+/*
+ * Context allocations: memory of the driver's own that belongs to a context or to a device.
+ *
+ * Place      vidmm. Submissions hold them; generators fill them for the first time. The driver's
+ *            callbacks are in vidmm.h.
+ * Source     contract.md CTX-001..014; sequence S-20.
+ */
+#ifndef VIDMM_CONTEXT_ALLOCATION_H
+#define VIDMM_CONTEXT_ALLOCATION_H
+
+#include "vidmm/mappings/scratch_view.h"
+
+struct vidmm;
+struct vidmm_allocation;
+struct vidmm_context;
+struct vidmm_reference;
+
+/*
+ * INIT_CONTEXT_RESOURCE, at the address in the segment alone, or shown to the paging process as
+ * well.
+ */
+void context_allocation_op_init(const struct vidmm_allocation *allocation,
+                                DXGKARG_BUILDPAGINGBUFFER *args);
+scratch_view_use context_allocation_init_view;
+/* Those of the context and those that all contexts of its device share. */
+unsigned context_allocations_count(const struct vidmm_context *context);
+void context_allocations_refer(const struct vidmm_context *context,
+                               struct vidmm_reference *references);
+/*
+ * Calls of the driver that wait for an update return now (the update comes all the same). True:
+ * there were.
+ */
+bool context_updates_end_waits(struct vidmm *vidmm);
+/* What the driver has left in a list of context or device, when that goes. */
+void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
+
+#endif
