@@ -296,18 +296,18 @@ static void layer_destroy(struct miniport *self)
     base_free(layer->services, layer, sizeof *layer);
 }
 
-static struct coverage_layer *
-layer_create(struct coverage *coverage, const struct base_services *services, struct miniport *next)
+static struct coverage_layer *create(struct coverage *coverage,
+                                     const struct base_services *services, const char *name,
+                                     struct miniport *next)
 {
     struct coverage_layer *layer = base_alloc(services, sizeof *layer);
 
     if (!layer)
         return NULL;
-    memset(layer, 0, sizeof *layer);
     layer->services = services;
     layer->coverage = coverage;
     layer->ops = miniport_forward_ops;
-    layer->ops.name = "coverage";
+    layer->ops.name = name;
     layer->ops.destroy = layer_destroy;
     layer->miniport.ops = &layer->ops;
     layer->miniport.next = next;
@@ -318,7 +318,7 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
                                       const struct base_services *services, struct miniport *next,
                                       struct miniport **out_layer)
 {
-    struct coverage_layer *layer = layer_create(coverage, services, next);
+    struct coverage_layer *layer = create(coverage, services, "driver coverage", next);
 
     *out_layer = NULL;
     if (!layer)
@@ -338,7 +338,7 @@ NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
                                        const struct base_services *services, struct miniport *next,
                                        struct miniport **out_layer)
 {
-    struct coverage_layer *layer = layer_create(coverage, services, next);
+    struct coverage_layer *layer = create(coverage, services, "manager coverage", next);
 
     *out_layer = NULL;
     if (!layer)

@@ -3,13 +3,7 @@
  */
 #include "layers/busy.h"
 
-#include "base/list.h"
-
-struct busy_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
-};
+#include "layers/layer.h"
 
 static bool must_be_idle(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -33,28 +27,14 @@ static NTSTATUS busy_build_paging_buffer(struct miniport *self, HANDLE object,
     return miniport_forward_build_paging_buffer(self, object, arg);
 }
 
-static void busy_destroy(struct miniport *self)
+NTSTATUS busy_layer_create(const struct base_services *services, struct miniport *next,
+                           struct miniport **out_layer)
 {
-    struct busy_layer *layer = container_of(self, struct busy_layer, miniport);
+    struct layer *layer = layer_create(services, sizeof *layer, "busy", next);
 
-    base_free(layer->services, layer, sizeof *layer);
-}
-
-NTSTATUS miniport_busy_create(const struct base_services *services, struct miniport *next,
-                              struct miniport **out_layer)
-{
-    struct busy_layer *layer = base_alloc(services, sizeof *layer);
-
-    *out_layer = NULL;
+    *out_layer = layer ? &layer->miniport : NULL;
     if (!layer)
         return STATUS_NO_MEMORY;
-    layer->services = services;
-    layer->ops = miniport_forward_ops;
-    layer->ops.name = "busy";
-    layer->ops.destroy = busy_destroy;
     layer->ops.build_paging_buffer = busy_build_paging_buffer;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
     return STATUS_SUCCESS;
 }

@@ -1,4 +1,4 @@
-#include "layers/counts.h"
+#include "layers/lowered_size.h"
 #include "layers/deny.h"
 #include "layers/lend.h"
 #include "layers/probe.h"
@@ -75,8 +75,7 @@ static void the_driver_finds_its_pages_where_the_offset_says(void **state)
         DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
 
         init_seen(&seen);
-        assert_int_equal(miniport_lend_create(base_services_libc(), seed, &seen.miniport, &lend),
-                         0);
+        assert_int_equal(lend_layer_create(base_services_libc(), seed, &seen.miniport, &lend), 0);
         arg.Transfer.Source.SegmentId = 1;
         arg.Transfer.TransferSize = 3 * PAGE_BYTES;
         arg.Transfer.MdlOffset = 2;
@@ -113,7 +112,7 @@ static void a_probe_leaves_no_trace(void **state)
 
     init_seen(&seen);
     seen.moves = 64;
-    assert_int_equal(miniport_probe_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
+    assert_int_equal(probe_layer_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
     for (unsigned i = 0; i < 1000; i++) {
         DXGKARG_BUILDPAGINGBUFFER arg = {
             .Operation = DXGK_OPERATION_FILL, .pDmaBuffer = buffer, .DmaSize = sizeof buffer};
@@ -202,8 +201,8 @@ static struct miniport *raise_denied(struct denied *denied, unsigned kinds, uint
     denied->ops.destroy = see_nothing;
     denied->miniport.ops = &denied->ops;
     denied->kernel.ops = &granting_ops;
-    assert_int_equal(
-        miniport_deny_create(base_services_libc(), kinds, seed, &denied->miniport, &deny), 0);
+    assert_int_equal(deny_layer_create(base_services_libc(), kinds, seed, &denied->miniport, &deny),
+                     0);
     miniport_set_host(deny, &denied->kernel);
     return deny;
 }
@@ -224,7 +223,7 @@ static void the_first_start_fails_and_no_other(void **state)
         without_information += denied.asked == 0;
         assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
         assert_int_equal(denied.mapped, 1);
-        assert_int_equal(miniport_deny_count(deny), 1);
+        assert_int_equal(deny_layer_count(deny), 1);
         assert_int_equal(denied.host->ops->create_context_allocation(denied.host, NULL),
                          STATUS_SUCCESS);
         miniport_destroy(deny);
@@ -255,7 +254,7 @@ static void who_asks_again_gets_a_context_allocation(void **state)
         refused++;
     }
     assert_in_range(refused, 50, 1000 / DENY_GRACE);
-    assert_int_equal(miniport_deny_count(deny), refused);
+    assert_int_equal(deny_layer_count(deny), refused);
     assert_int_equal(denied.created + denied.updated, 1000 - refused);
     miniport_destroy(deny);
 }
@@ -275,7 +274,8 @@ static void what_was_written_is_counted(void **state)
 
         init_seen(&seen);
         seen.moves = moves[i];
-        assert_int_equal(miniport_counts_create(base_services_libc(), &seen.miniport, &counts), 0);
+        assert_int_equal(lowered_size_layer_create(base_services_libc(), &seen.miniport, &counts),
+                         0);
         assert_int_equal(miniport_build_paging_buffer(counts, NULL, &arg), STATUS_SUCCESS);
         assert_ptr_equal(arg.pDmaBuffer, buffer + moves[i]);
         assert_int_equal(arg.DmaSize, sizeof buffer - moves[i]);
@@ -294,7 +294,7 @@ static void no_probe_comes_before_a_repeat(void **state)
     unsigned in_front = 0;
 
     init_seen(&seen);
-    assert_int_equal(miniport_probe_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
+    assert_int_equal(probe_layer_create(base_services_libc(), 7, &seen.miniport, &probe), 0);
     for (unsigned i = 0; i < 1000; i++) {
         DXGKARG_BUILDPAGINGBUFFER arg = {
             .Operation = DXGK_OPERATION_FILL, .pDmaBuffer = buffer, .DmaSize = sizeof buffer};

@@ -3,14 +3,17 @@
  */
 #include "layers/instances.h"
 
-#include "base/list.h"
+#include "layers/layer.h"
 
 struct instance_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
+    struct layer layer;
     struct instances *instances;
 };
+
+static struct instances *instances_of(struct miniport *self)
+{
+    return ((struct instance_layer *)self)->instances;
+}
 
 static HANDLE *handle_in(DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -30,7 +33,7 @@ static HANDLE *handle_in(DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
-/* What another layer has put there meanwhile is its own. */
+/* A handle that another layer has put there meanwhile stays. */
 static void exchange(HANDLE *at, HANDLE from, HANDLE to)
 {
     if (at && *at == from)
@@ -39,7 +42,7 @@ static void exchange(HANDLE *at, HANDLE from, HANDLE to)
 
 static NTSTATUS build_above(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    struct instances *instances = container_of(self, struct instance_layer, miniport)->instances;
+    struct instances *instances = instances_of(self);
     HANDLE name = (HANDLE)instances->instance(instances->context);
     HANDLE *at = handle_in(arg);
     NTSTATUS status;
@@ -57,8 +60,7 @@ static NTSTATUS build_above(struct miniport *self, HANDLE object, DXGKARG_BUILDP
 
 static NTSTATUS build_below(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    const struct instances *instances =
-        container_of(self, struct instance_layer, miniport)->instances;
+    const struct instances *instances = instances_of(self);
     HANDLE name = instances->name, handle = instances->handle;
     NTSTATUS status;
 
@@ -70,41 +72,28 @@ static NTSTATUS build_below(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     return status;
 }
 
-static void destroy(struct miniport *self)
-{
-    struct instance_layer *layer = container_of(self, struct instance_layer, miniport);
-
-    base_free(layer->services, layer, sizeof *layer);
-}
-
 static NTSTATUS create(struct instances *instances, const struct base_services *services,
                        bool is_above, struct miniport *next, struct miniport **out_layer)
 {
-    struct instance_layer *layer = base_alloc(services, sizeof *layer);
+    struct instance_layer *side =
+        layer_create(services, sizeof *side, is_above ? "instances" : "one handle", next);
 
-    *out_layer = NULL;
-    if (!layer)
+    *out_layer = side ? &side->layer.miniport : NULL;
+    if (!side)
         return STATUS_NO_MEMORY;
-    layer->services = services;
-    layer->instances = instances;
-    layer->ops = miniport_forward_ops;
-    layer->ops.name = is_above ? "instances" : "one handle";
-    layer->ops.destroy = destroy;
-    layer->ops.build_paging_buffer = is_above ? build_above : build_below;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
+    side->instances = instances;
+    side->layer.ops.build_paging_buffer = is_above ? build_above : build_below;
     return STATUS_SUCCESS;
 }
 
-NTSTATUS instances_create_above(struct instances *instances, const struct base_services *services,
+NTSTATUS instances_layer_create(struct instances *instances, const struct base_services *services,
                                 struct miniport *next, struct miniport **out_layer)
 {
     return create(instances, services, true, next, out_layer);
 }
 
-NTSTATUS instances_create_below(struct instances *instances, const struct base_services *services,
-                                struct miniport *next, struct miniport **out_layer)
+NTSTATUS one_handle_layer_create(struct instances *instances, const struct base_services *services,
+                                 struct miniport *next, struct miniport **out_layer)
 {
     return create(instances, services, false, next, out_layer);
 }

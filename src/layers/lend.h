@@ -1,7 +1,7 @@
 /*
  * Lend: a layer that takes the driver's borrowed page lists at their word.
  *
- * Place      miniport. Stands right above the raw bottom, so that no other layer sees its copies.
+ * Place      layers. Below the layers that judge, so that they do not see its copies.
  * Model      The page lists of DxgkDdiBuildPagingBuffer (MDLs and address descriptor lists) belong
  *            to the kernel and are lent for the call. The driver is given a copy in which only the
  *            pages that the operation is about are real: what lies before the offset or behind the
@@ -18,8 +18,8 @@
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md XFER-004, APER-002, ADL-005, ADL-006, ADL-014.
  */
-#ifndef MINIPORT_LEND_H
-#define MINIPORT_LEND_H
+#ifndef DRYDOCK_LAYERS_LEND_H
+#define DRYDOCK_LAYERS_LEND_H
 
 #include "base/services.h"
 #include "miniport/miniport.h"
@@ -29,7 +29,7 @@
 #define LEND_MOST_BEFORE 7u
 
 /* seed 0: lists start where the kernel's do. */
-NTSTATUS miniport_lend_create(const struct base_services *services, uint64_t seed,
-                              struct miniport *next, struct miniport **out_layer);
+NTSTATUS lend_layer_create(const struct base_services *services, uint64_t seed,
+                           struct miniport *next, struct miniport **out_layer);
 
 #endif

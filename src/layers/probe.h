@@ -1,8 +1,8 @@
 /*
- * Probe: a layer that asks now and then what no driver can know.
+ * Probe: a layer that asks the driver now and then for an operation that no driver can know.
  *
- * Place      miniport. Above the layer that judges, so that the answers are judged; below the
- *            manager's own, which never hear of it.
+ * Place      layers. Right above the layer that judges, so that the answers are judged; the layers
+ *            above never hear of the question.
  * Model      Before some operations of DxgkDdiBuildPagingBuffer, never between a part and its
  *            repeat, the driver is called with an operation that does not exist (yet), the same
  *            buffer, and the rest of the structure zero. A lawful driver writes nothing and reports
@@ -12,15 +12,15 @@
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md PB-028.
  */
-#ifndef MINIPORT_PROBE_H
-#define MINIPORT_PROBE_H
+#ifndef DRYDOCK_LAYERS_PROBE_H
+#define DRYDOCK_LAYERS_PROBE_H
 
 #include "base/services.h"
 #include "miniport/miniport.h"
 
 #include <stdint.h>
 
-NTSTATUS miniport_probe_create(const struct base_services *services, uint64_t seed,
-                               struct miniport *next, struct miniport **out_layer);
+NTSTATUS probe_layer_create(const struct base_services *services, uint64_t seed,
+                            struct miniport *next, struct miniport **out_layer);
 
 #endif

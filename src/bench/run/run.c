@@ -4,10 +4,9 @@
  * What stands on what, and so the order of going up; down is the reverse:
  *
  *     machine, GPU                   the hardware
- *     kernel services, host          what the driver links against and is called from
  *     oracle                         told by player and GPU, looks through its layer
- *     driver > raw > [busy] > lend > check > levels > oracle > trace: the stack of miniports, the
- *     manager's end last
+ *     kernel services, host          what the driver links against and is called from
+ *     driver, layers                 the stack of miniports (run_stack.c)
  *     memory manager                 borrows the stack
  *     player                         borrows everything
  *
@@ -15,22 +14,18 @@
  * nobody else's, and a leak has an owner. If the run ends where nothing can be taken down in order
  * (the driver stopped the machine, or something hangs for good), both memories are given up whole.
  */
-#include "bench/board/bare_device.h"
 #include "bench/drivers/driver_image.h"
 #include "bench/drivers/drivers.h"
 #include "bench/run/run.h"
 #include "bench/run/run_private.h"
 
-#include "base/assert.h"
 #include "base/hash.h"
-#include "bench/config/run_mmu.h"
 #include "bench/child/vigil.h"
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
 #include "workload/summary.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +33,6 @@
 
 /* A longer run is not repeated unasked: its slowdown is told against the sum of durations. */
 #define REFERENCE_CALLS 200000u
-
-/* Allocations of the driver before the one that fails. */
-#define MOST_POOL_BEFORE_FAILURE 200u
 
 static double wall_now(void)
 {
@@ -77,61 +69,7 @@ static uint64_t peak_memory(void)
     return kilobytes * KiB;
 }
 
-bool run_refuse(struct run_assembly *run, const char *format, ...)
-{
-    va_list arguments;
-
-    run->result->outcome = RUN_REFUSED;
-    va_start(arguments, format);
-    vsnprintf(run->result->error, sizeof run->result->error, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-static bool broken(struct run_assembly *run, const char *text)
-{
-    if (run->result->outcome != RUN_BROKEN)
-        snprintf(run->result->error, sizeof run->result->error, "%s", text);
-    run->result->outcome = RUN_BROKEN;
-    return false;
-}
-
 /* ---- Going up -------------------------------------------------------------------------------- */
-
-static uint32_t straps_of(const struct run_config *config)
-{
-    static const uint32_t modes[] = {
-        [RUN_UPDATE_GPU_VIRTUAL] = SGPU_STRAP_UPDATE_GPU_VIRTUAL,
-        [RUN_UPDATE_GPU_PHYSICAL] = SGPU_STRAP_UPDATE_GPU_PHYSICAL,
-        [RUN_UPDATE_CPU] = SGPU_STRAP_UPDATE_CPU,
-    };
-
-    return modes[config->update_mode] << SGPU_STRAP_UPDATE_MODE_SHIFT |
-           (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0) |
-           run_mmu_straps(&config->mmu) |
-           (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
-                                                                       : 0) |
-           (config->tells_tables_in_transfer ? SGPU_STRAP_TABLES_IN_COPY : 0) |
-           (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
-           (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
-           (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
-           (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
-           (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
-           (config->evicts_through_aperture ? SGPU_STRAP_SLOW_LISTS : 0) |
-           (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
-           (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
-           (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);
-}
-
-_Static_assert(WORKLOAD_MAX_NODES == SGPU_MAX_NODES, "cases name no node that no GPU has");
-
-/* What drivers of WDDM 2 can keep the manager out of; the eighth keeps such ranges apart. */
-static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
-{
-    return config->model == RUN_GPUMMU
-               ? align_down(min_u64(bytes, config->local_bytes / 8), 64 * KiB)
-               : 0;
-}
 
 /* What the case asks of the manager that it would have to guess at. */
 static bool can_be_followed(struct run_assembly *run)
@@ -146,74 +84,6 @@ static bool can_be_followed(struct run_assembly *run)
                       flag);
 }
 
-static bool raise_hardware(struct run_assembly *run)
-{
-    const struct run_config *config = run->config;
-    struct sgpu_config gpu_config = {
-        .straps = straps_of(config),
-        .kept_bytes = config->preserve == RUN_PRESERVE_PART
-                          ? align_up(config->local_bytes / 4, PAGE_BYTES)
-                          : 0,
-        .node_count = config->node_count,
-        .traits = config->local_traits,
-        .protected_offset = align_down(config->local_bytes / 4, 64 * KiB),
-        .protected_bytes = reserved_bytes(config, config->protected_bytes),
-        .picture_offset = align_down(config->local_bytes / 4 * 3, 64 * KiB),
-        .picture_bytes = reserved_bytes(config, config->picture_bytes),
-        .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
-        /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
-        .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
-    };
-    struct machine_config machine_config;
-    struct workload_summary summary;
-    char why[GPU_PLUGIN_ERROR_BYTES];
-
-    workload_summarise(run->workload, &summary);
-    if (summary.peak_live_bytes > RUN_MAX_BYTES || config->ram_bytes > RUN_MAX_BYTES)
-        return run_refuse(run,
-                          "too much memory: %llu bytes are alive at the peak of the case, and the "
-                          "machine has %llu bytes of system memory (expected at most %llu each)",
-                          (unsigned long long)summary.peak_live_bytes,
-                          (unsigned long long)config->ram_bytes, (unsigned long long)RUN_MAX_BYTES);
-    run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
-    machine_config_defaults(&machine_config, config->seed);
-    machine_config.ram_bytes = config->ram_bytes;
-    machine_config.local_bytes = config->local_bytes;
-    machine_config.visible_bytes = config->visible_bytes;
-    machine_config.aperture_bytes = config->aperture_bytes;
-    machine_config.scatter = config->scatter;
-    machine_config.jitter_ns = config->jitter_ns;
-    if (config->link_bytes_per_second)
-        machine_config.pcie_bytes_per_second = config->link_bytes_per_second;
-    if (config->local_bytes_per_second)
-        machine_config.local_bytes_per_second = config->local_bytes_per_second;
-    run->machine = machine_create(&run->own.services, &machine_config);
-    if (!run->machine)
-        return run_refuse(
-            run,
-            "no machine with %llu bytes of system memory, %llu bytes of local memory "
-            "(%llu visible) and an aperture of %llu bytes",
-            (unsigned long long)config->ram_bytes, (unsigned long long)config->local_bytes,
-            (unsigned long long)config->visible_bytes, (unsigned long long)config->aperture_bytes);
-    if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
-        return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
-                          SGPU_MAX_NODES);
-    if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
-        return bare_registers_open(run->machine) || run_refuse(run, "no memory for the registers");
-    if (gpu_plugin_is_path(config->gpu))
-        return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
-               run_refuse(run, "%s", why);
-    if (strcmp(config->gpu, RUN_GPU_DRYDOCK) != 0)
-        return run_refuse(run,
-                          "there is no GPU '%s' (expected sgpu, none, or the path of a model: "
-                          "./mygpu.so)",
-                          config->gpu);
-    run->gpu = sgpu_create(run->machine, &gpu_config);
-    if (!run->gpu)
-        return run_refuse(run, "no memory for the GPU");
-    return true;
-}
-
 static bool raise_oracle(struct run_assembly *run)
 {
     struct workload_summary summary;
@@ -221,13 +91,6 @@ static bool raise_oracle(struct run_assembly *run)
     uint64_t total = 0;
     NTSTATUS status;
 
-    if (run->gpu)
-        sgpu_set_observer(run->gpu, run_tell_gpu(run->config->checks_content), run);
-    if (run->plugin) {
-        const struct gpu_plugin_observer observer = run_tell_plugin(run);
-
-        gpu_plugin_set_observer(run->plugin, &observer);
-    }
     if (!run->config->checks_content)
         return true;
     workload_summarise(run->workload, &summary);
@@ -235,83 +98,18 @@ static bool raise_oracle(struct run_assembly *run)
         total += align_up(run->workload->allocations[i].size, PAGE_BYTES);
     config = (struct oracle_config){
         .services = &run->own.services,
+        .context = run,
+        .report = run_report_content,
         .ram = machine_ram(run->machine),
         .local = machine_local(run->machine),
         .initial_pattern = run->config->fill_pattern,
         .expected_bytes = max_u64(min_u64(total, 4 * summary.peak_live_bytes) + GiB, GiB),
         .counts = &run->result->rules,
     };
-    run_tell_oracle(run, &config);
+    run_hardware_for_oracle(run, &config);
     status = oracle_create(&config, &run->oracle);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory to follow the content of the run");
-    return true;
-}
-
-static bool raise_manager(struct run_assembly *run)
-{
-    const struct run_config *config = run->config;
-    struct vidmm_failure failure = {0};
-    struct vidmm_config manager_config = {
-        .events = run_tell_manager(run),
-        .paging_buffer_count = config->paging_buffer_count,
-        .paging_buffer_bytes = config->paging_buffer_bytes,
-        .hardware_queue_depth = config->hardware_queue_depth,
-        .switches_to_null_context = config->switches_to_null_context,
-        .frees_empty_tables = config->mmu.frees_tables,
-        .local_limit = config->local_limit,
-        .fill_pattern = config->fill_pattern,
-        .transfer_bytes = config->transfer_piece_bytes,
-        .scratch_bytes = config->scratch_bytes,
-        .announces_idle = config->announces_idle,
-        .skips_patch_for_paging = config->skips_paging_patch,
-        .marks_paging_only = config->marks_paging_only,
-        .starts_as_observed = config->starts_as_observed,
-        .hides_buffer_address = config->hides_buffer_address,
-        .initialises_in_pieces = config->initialises_in_pieces,
-        .pages_in_patched_only = config->pages_in_patched_only,
-        .timeout_ns = config->timeout_ns,
-        .timeout_limit = config->timeout_limit,
-        .splits_dma_buffers = config->splits_dma_buffers,
-        .renames = config->renames,
-        .guarantees_one_buffer = config->guarantees_one_buffer,
-        .inits_contexts_by_driver_handle = config->inits_by_driver_handle,
-        .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
-        .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
-        .auxiliary_mmus = config->auxiliary_mmus,
-        .native_fences = config->native_fences,
-        .early = run->early,
-        .resets_whole_adapter = config->resets_whole_adapter,
-    };
-    NTSTATUS status;
-
-    if (config->hides_buffer_address && config->has_private_data && config->model == RUN_GPUMMU)
-        return run_refuse(run, "paging-address none leaves a driver nothing but the private data "
-                               "that it asks for, and private-data gives others");
-    platform_init(&run->platform, run->machine, &run->managers.services);
-    run->has_platform = true;
-    run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
-    if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
-        return run_refuse(run, "no memory for the IOMMU's logical addresses");
-    manager_config.platform = platform_get(&run->platform);
-    status = vidmm_create(run->top, &manager_config, &run->vidmm);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "no memory for the memory manager");
-    host_set_manager(&run->host, run->vidmm);
-    run->managers.fail_at = config->fail_allocation;
-    status = vidmm_start(run->vidmm, &failure);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
-                          failure.rule[0] ? ": " : "",
-                          failure.text[0] ? failure.text : "no reason was given",
-                          status == STATUS_NO_MEMORY                  ? " (no memory)"
-                          : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
-                                                                      : "");
-    run->is_manager_started = true;
-    if (config->faults & RUN_FAULT_POOL)
-        nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);
-    vidmm_paging_buffers(run->vidmm, &run->result->config.paging_buffer_count,
-                         &run->result->config.paging_buffer_bytes);
     return true;
 }
 
@@ -353,7 +151,7 @@ static void note_stop(struct run_assembly *run)
     case PLAYER_STUCK:
         run->is_driver_stuck = run->check && check_stands_still(run->check);
         if (!run->is_driver_stuck)
-            broken(run, text);
+            run_break(run, text);
         break;
     case PLAYER_ENDED:
         break; /* as it should: what is left is to go without a trace */
@@ -396,7 +194,7 @@ static void collect(struct run_assembly *run)
         result->mismatches = problems;
         result->finding_totals[RUN_FINDING_CONTENT] = problems;
         if (content->lost_operations)
-            broken(run, "the oracle ran out of memory and lost sight of operations");
+            run_break(run, "the oracle ran out of memory and lost sight of operations");
     }
     result->events_written = run->events.written;
     result->events_dropped = run->events.dropped;
@@ -430,62 +228,6 @@ static void play(struct run_assembly *run)
 
 /* ---- Going down ------------------------------------------------------------------------------ */
 
-static void report_leak_after(struct run_assembly *run, const char *after, const char *what,
-                              uint64_t count, uint64_t bytes)
-{
-    if (count)
-        run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
-                          "%llu %s (%llu bytes) are left after %s", (unsigned long long)count, what,
-                          (unsigned long long)bytes, after);
-}
-
-static void report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
-{
-    report_leak_after(run, "everything was destroyed", what, count, bytes);
-}
-
-static void report_leftover(void *context, const char *text)
-{
-    struct run_assembly *run = context;
-
-    run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine), "%s", text);
-}
-
-struct run_held run_what_driver_holds(const struct run_assembly *run)
-{
-    struct run_held held = {.blocks = nt_pool_live_blocks(run->nt),
-                            .block_bytes = nt_pool_live_bytes(run->nt)};
-
-    held.mappings = nt_mapping_count(run->nt, &held.mapping_bytes);
-    held.lists = nt_held_list_count(run->nt, &held.list_bytes);
-    return held;
-}
-
-/* What is there beyond what may be. */
-static void report_more(struct run_assembly *run, const char *after, const char *what,
-                        uint64_t count, uint64_t bytes, uint64_t kept, uint64_t kept_bytes)
-{
-    if (count > kept)
-        report_leak_after(run, after, what, count - kept,
-                          bytes > kept_bytes ? bytes - kept_bytes : 0);
-}
-
-void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded)
-{
-    const struct run_held now = run_what_driver_holds(run);
-    const struct run_held kept = is_unloaded ? (struct run_held){0} : run->entered;
-    uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
-
-    report_leak_after(run, after, "mappings of the driver's device", count, bytes);
-    report_more(run, after, "blocks of the driver's pool", now.blocks, now.block_bytes, kept.blocks,
-                kept.block_bytes);
-    report_more(run, after, "mappings of the driver's", now.mappings, now.mapping_bytes,
-                kept.mappings, kept.mapping_bytes);
-    report_more(run, after, "MDLs of the driver's with pages", now.lists, now.list_bytes,
-                kept.lists, kept.list_bytes);
-    nt_for_each_leftover(run->nt, report_leftover, run);
-}
-
 /*
  * Destroys what the player and the manager hold. False: it cannot, because something hangs. After a
  * fault that is no news: the engine stands still, and resetting it is not this bench's to do.
@@ -502,7 +244,7 @@ static bool lower_manager(struct run_assembly *run)
         if (run->is_manager_started && !player_take_down(run->player)) {
             if (stop != PLAYER_FAULTED && !run->is_driver_stuck) {
                 player_stop_reason(run->player, text);
-                broken(run, text);
+                run_break(run, text);
             }
             return false;
         }
@@ -518,11 +260,11 @@ static bool lower_manager(struct run_assembly *run)
         run->vidmm = NULL;
     }
     if (run->has_platform) {
-        report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
+        run_report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
         platform_fini(&run->platform);
         run->has_platform = false;
-        report_leak(run, "blocks of the memory manager", run->managers.live_blocks,
-                    run->managers.live_bytes);
+        run_report_leak(run, "blocks of the memory manager", run->managers.live_blocks,
+                        run->managers.live_bytes);
     }
     return true;
 }
@@ -534,7 +276,7 @@ static void lower_check(struct run_assembly *run, bool is_orderly)
     vigil_watch(NULL);
     check_end(run->check, is_orderly);
     if (!check_is_whole(run->check))
-        broken(run, "the checking layer ran out of memory and lost sight of calls");
+        run_break(run, "the checking layer ran out of memory and lost sight of calls");
     check_destroy(run->check);
     run->check = NULL;
 }
@@ -563,7 +305,7 @@ static void lower_driver(struct run_assembly *run)
     if (run->raw) {
         run->is_in_unload = true;
         if (!nt_unload_driver(run->nt, unload, run))
-            broken(run, "no memory to call the driver's Unload");
+            run_break(run, "no memory to call the driver's Unload");
         run->is_in_unload = false;
     }
     if (run->has_host) {
@@ -589,8 +331,8 @@ static void lower_hardware(struct run_assembly *run)
         sgpu_destroy(run->gpu);
     gpu_plugin_unload(run->plugin);
     if (run->machine) {
-        report_leak(run, "system pages", machine_allocated_pages(run->machine),
-                    machine_allocated_pages(run->machine) * PAGE_BYTES);
+        run_report_leak(run, "system pages", machine_allocated_pages(run->machine),
+                        machine_allocated_pages(run->machine) * PAGE_BYTES);
         machine_destroy(run->machine);
         run->machine = NULL;
     }
@@ -621,18 +363,9 @@ static void give_everything_up(struct run_assembly *run)
 
 static bool assemble(struct run_assembly *run)
 {
-    return can_be_followed(run) && raise_hardware(run) && raise_oracle(run) &&
-           run_raise_driver(run) && run_is_of_model(run) && raise_manager(run) && raise_player(run);
-}
-
-static void settle_outcome(struct run_result *result)
-{
-    if (result->outcome != RUN_CLEAN)
-        return;
-    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
-        if (result->finding_totals[i])
-            result->outcome = RUN_FINDINGS;
-    }
+    return can_be_followed(run) && run_raise_hardware(run) && raise_oracle(run) &&
+           run_raise_driver(run) && run_is_of_model(run) && run_raise_manager(run) &&
+           raise_player(run);
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,
@@ -671,7 +404,7 @@ static void execute_once(const struct run_config *config, const struct workload 
             lower_driver(run);
             lower_hardware(run);
             if (run->own.live_blocks)
-                broken(run, "blocks of the bench are left after the run");
+                run_break(run, "blocks of the bench are left after the run");
         } else {
             give_everything_up(run);
         }
@@ -687,12 +420,12 @@ static void execute_once(const struct run_config *config, const struct workload 
         give_everything_up(run);
     }
     if (run->has_events && !run_event_log_end(&run->events))
-        broken(run, "the list of calls could not be written");
+        run_break(run, "the list of calls could not be written");
     result->has_failed_allocation = run->managers.has_failed;
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
     free(run);
-    settle_outcome(result);
+    run_settle_outcome(result);
     result->wall_seconds = wall_now() - start;
     result->peak_process_bytes = peak_memory();
 }

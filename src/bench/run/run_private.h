@@ -3,10 +3,16 @@
  *
  * Place      bench, private.
  *
- *            | file         | what it does                                                    |
- *            | run.c        | the order of going up and down, the run, its digest             |
- *            | run_driver.c | raises the driver's side: kernel services, host, the miniports  |
- *            | run_tell.c   | hears what GPU, driver, layers and manager tell during the run  |
+ *            | file           | what it does                                                  |
+ *            | run.c          | the order of going up and down, the run, its digest           |
+ *            | run_hardware.c | raises machine and GPU; answers what others ask of them       |
+ *            | run_driver.c   | raises the driver: kernel services, host, DriverEntry, start  |
+ *            | run_stack.c    | the table of the layers between driver and manager            |
+ *            | run_model.c    | judges whether the driver is of the run's model               |
+ *            | run_manager.c  | raises the memory manager; hands on what it tells             |
+ *            | run_findings.c | makes findings of what others report of the driver            |
+ *            | run_leaks.c    | makes findings of what is left when something was taken down  |
+ *            | run_outcome.c  | refused, broken, or by its findings                           |
  *
  * Model      The members are set in the order of going up; what is not up yet is NULL or false.
  * Ownership  The assembly owns all that it points to but config, workload and result.
@@ -19,6 +25,7 @@
 #include "bench/board/host.h"
 #include "layers/instances.h"
 #include "bench/board/platform.h"
+#include "bench/drivers/drivers.h"
 #include "bench/play/player.h"
 #include "bench/config/run_config.h"
 #include "bench/run/run_result.h"
@@ -48,7 +55,8 @@ struct run_assembly {
     struct nt *nt;
     struct nt *previous_nt;
     char hardware_id[WORKLOAD_MAX_SURROUNDING_NAME + 1]; /* that the case gives the device */
-    struct driver_image *image;                          /* NULL: the driver is linked in */
+    struct run_driver driver;
+    struct driver_image *image; /* NULL: the driver is linked in */
     struct oracle *oracle;
     struct check *check;
     struct bench_host host;
@@ -74,39 +82,55 @@ struct run_assembly {
     bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */
 };
 
-/* The run cannot be: for this reason, and always false. */
+/* ---- run_outcome.c --------------------------------------------------------------------------- */
+
+/* The run cannot be played, for this reason. Always false. */
 bool run_refuse(struct run_assembly *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* An error of ours. The first text stays. */
+void run_break(struct run_assembly *run, const char *text);
+/* A run that is still clean has findings when any were counted. */
+void run_settle_outcome(struct run_result *result);
 
-/*
- * The driver, started, is of the run's model and has every function that it needs; else the run is
- * refused.
+/* ---- Going up: false has refused the run ------------------------------------------------------
  */
+
+bool run_raise_hardware(struct run_assembly *run);
+
+/* The driver, entered and started, and the stack of layers over it; run->top is its upper end. */
+bool run_raise_driver(struct run_assembly *run);
+
+/* The driver, started, is of the run's model and has every function that it needs. */
 bool run_is_of_model(struct run_assembly *run);
+
+bool run_raise_manager(struct run_assembly *run);
+
+/* ---- run_leaks.c ----------------------------------------------------------------------------- */
 
 struct run_held run_what_driver_holds(const struct run_assembly *run);
 
-/* The driver, linked in and started, and the stack of layers over it; run->top is its upper end. */
-bool run_raise_driver(struct run_assembly *run);
-
+/* count things, when everything was destroyed; none is no leak. */
+void run_report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes);
 /*
- * The driver's device has been removed, after what the text names: blocks of its pool and mappings
- * that are still there are leaks. is_unloaded: so is what DriverEntry took, which is else the
- * driver's to keep.
+ * The driver's device has been removed, after the event that the text names: blocks of its pool and
+ * mappings that are still there are leaks. is_unloaded: so is what DriverEntry took, which is else
+ * the driver's to keep.
  */
 void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
 
-/*
- * What others tell goes into the result, or on to who must know. These give the callbacks, to be
- * called with the assembly as their context; a configuration gets them and nothing else.
+/* ---- run_findings.c: each is called with the assembly as its context ---------------------------
  */
-struct nt_host run_tell_kernel(struct run_assembly *run);
-void run_tell_overwritten(void *context, enum miniport_ddi ddi, const char *member);
-struct vidmm_events run_tell_manager(struct run_assembly *run);
-void run_tell_oracle(struct run_assembly *run, struct oracle_config *config);
-void run_tell_check(struct run_assembly *run, struct check_config *config);
-struct instances run_tell_instances(struct run_assembly *run);
-const struct sgpu_observer *run_tell_gpu(bool follows_content);
-struct gpu_plugin_observer run_tell_plugin(struct run_assembly *run);
+
+struct nt_host run_kernel_host(struct run_assembly *run);
+void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member);
+void run_report_driver_error(void *context, const char *rule, const char *text);
+void run_report_rule(void *context, const struct finding *found);
+void run_report_content(void *context, const struct oracle_report *report);
+
+/* ---- run_hardware.c: the members of a configuration that ask about the hardware ----------------
+ */
+
+void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config);
+void run_hardware_for_check(struct run_assembly *run, struct check_config *config);
 
 #endif

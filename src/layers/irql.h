@@ -1,7 +1,7 @@
 /*
- * Levels: a layer that calls each DDI at the interrupt request level at which Windows does.
+ * IRQL: a layer that calls each DDI at the interrupt request level at which Windows does.
  *
- * Place      bench, above all layers that judge: what they see is what the driver is called at.
+ * Place      layers. Above the layers that judge: they see the level that the driver is called at.
  * Model      The memory manager is a library and knows no IRQL; it works when a DPC tells it that
  *            something was finished, as Windows works in a thread that the DPC wakes. So a DDI that
  *            is documented to run at PASSIVE_LEVEL runs there, and those of the scheduler at
@@ -12,14 +12,14 @@
  * Source     contract.md PB-030, SUB-001; the pages of DxgkDdiSubmitCommand,
  *            DxgkDdiSubmitCommandVirtual, DxgkDdiPreemptCommand and DxgkDdiQueryCurrentFence.
  */
-#ifndef DRYDOCK_BENCH_LEVELS_H
-#define DRYDOCK_BENCH_LEVELS_H
+#ifndef DRYDOCK_LAYERS_IRQL_H
+#define DRYDOCK_LAYERS_IRQL_H
 
 #include "base/services.h"
 #include "miniport/miniport.h"
 #include "nt/nt.h"
 
-NTSTATUS levels_create(const struct base_services *services, struct nt *nt, struct miniport *next,
-                       struct miniport **out_layer);
+NTSTATUS irql_layer_create(const struct base_services *services, struct nt *nt,
+                           struct miniport *next, struct miniport **out_layer);
 
 #endif

@@ -1,11 +1,12 @@
-#include "layers/levels.h"
+/*
+ * IRQL: the level of each DDI, set before the call and restored behind it.
+ */
+#include "layers/irql.h"
 
-#include <string.h>
+#include "layers/layer.h"
 
-struct levels_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
+struct irql_layer {
+    struct layer layer;
     struct nt *nt;
 };
 
@@ -26,7 +27,7 @@ static KIRQL level_of(enum miniport_ddi ddi)
 
 static struct nt *nt_of(struct miniport *self)
 {
-    return ((struct levels_layer *)self)->nt;
+    return ((struct irql_layer *)self)->nt;
 }
 
 #define X(function, ddi, argument)                                                                 \
@@ -52,33 +53,20 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
-static void levels_destroy(struct miniport *self)
+NTSTATUS irql_layer_create(const struct base_services *services, struct nt *nt,
+                           struct miniport *next, struct miniport **out_layer)
 {
-    base_free(((struct levels_layer *)self)->services, self, sizeof(struct levels_layer));
-}
+    struct irql_layer *irql = layer_create(services, sizeof *irql, "irql", next);
 
-NTSTATUS levels_create(const struct base_services *services, struct nt *nt, struct miniport *next,
-                       struct miniport **out_layer)
-{
-    struct levels_layer *layer = base_alloc(services, sizeof *layer);
-
-    *out_layer = NULL;
-    if (!layer)
+    *out_layer = irql ? &irql->layer.miniport : NULL;
+    if (!irql)
         return STATUS_NO_MEMORY;
-    memset(layer, 0, sizeof *layer);
-    layer->services = services;
-    layer->nt = nt;
-    layer->ops = miniport_forward_ops;
-    layer->ops.name = "levels";
-    layer->ops.destroy = levels_destroy;
-#define X(function, ddi, argument) layer->ops.function = at_level_##function;
+    irql->nt = nt;
+#define X(function, ddi, argument) irql->layer.ops.function = at_level_##function;
     MINIPORT_DDI_LIST(X)
 #undef X
-#define X(function, ddi) layer->ops.function = at_level_##function;
+#define X(function, ddi) irql->layer.ops.function = at_level_##function;
     MINIPORT_PLAIN_LIST(X)
 #undef X
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
     return STATUS_SUCCESS;
 }

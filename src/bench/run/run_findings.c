@@ -1,0 +1,225 @@
+/*
+ * Findings of a run: what the driver did, as the kernel services, the layers, the oracle and the
+ * memory manager report it, becomes a finding of the result.
+ */
+#include "bench/run/run_private.h"
+
+#include "bench/child/vigil.h"
+#include "miniport/raw.h"
+#include "nt/machine/exception.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *where_it_runs(const struct run_assembly *run)
+{
+    static char text[32];
+    const char *ddi = miniport_raw_running();
+    uint32_t thread = run->nt ? nt_running_thread(run->nt) : 0;
+
+    snprintf(text, sizeof text, "its thread %u", thread);
+    if (thread)
+        return text;
+    if (ddi)
+        return ddi;
+    if (run->is_in_entry)
+        return "DriverEntry";
+    return run->is_in_unload ? "DriverUnload" : "code of its own";
+}
+
+/* Frames of the image, if it is one, from where it called the bench. */
+static void explain_frames(const struct run_assembly *run, struct run_finding *finding)
+{
+    char frames[2048];
+
+    if (finding && run->nt && exception_backtrace(run->nt, NULL, frames, sizeof frames))
+        run_result_explain(finding, frames);
+}
+
+/* ---- The kernel services ----------------------------------------------------------------------
+ */
+
+static void __attribute__((noreturn)) stop_machine(struct run_assembly *run)
+{
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
+static struct run_finding *report_bug_check(struct run_assembly *run, enum run_finding_kind kind,
+                                            uint32_t code, const uint64_t parameters[4],
+                                            const char *what)
+{
+    const char *name = nt_bug_check_name(code);
+
+    return run_result_report(
+        run->result, kind, 0, machine_now(run->machine),
+        "the driver stopped the machine in %s: bug check 0x%x%s%s (0x%llx, 0x%llx, 0x%llx, "
+        "0x%llx)%s%s",
+        where_it_runs(run), code, name[0] ? " " : "", name, (unsigned long long)parameters[0],
+        (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+        (unsigned long long)parameters[3], what[0] ? ": " : "", what);
+}
+
+static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
+{
+    struct run_assembly *run = context;
+    struct run_finding *finding = report_bug_check(run, RUN_FINDING_DRIVER, code, parameters, "");
+
+    if (finding)
+        run_result_explain(finding, nt_stopped_at(run->nt));
+    stop_machine(run);
+}
+
+static void on_crash(void *context, const struct nt_crash *crash)
+{
+    struct run_assembly *run = context;
+    struct run_finding *finding = report_bug_check(run, RUN_FINDING_CRASHED, crash->bug_check,
+                                                   crash->parameters, crash->what);
+
+    if (finding)
+        run_result_explain(finding, crash->state);
+    stop_machine(run);
+}
+
+/* The guard pages of the checking layer, which tell a rule. */
+static bool owns_address(void *context, const void *address)
+{
+    struct run_assembly *run = context;
+    struct finding finding;
+
+    return run->check && check_explain_address(run->check, address, &finding);
+}
+
+/* What the driver calls an error it found in what it was asked to do, or in itself. */
+static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
+{
+    struct run_assembly *run = context;
+
+    if (component == DPFLTR_IHVVIDEO_ID && level == DPFLTR_ERROR_LEVEL)
+        run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                          "the driver prints: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void on_missing(void *context, const char *name)
+{
+    struct run_assembly *run = context;
+    bool is_display_only = strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0;
+
+    explain_frames(
+        run,
+        run_result_report(
+            run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+            "in %s the driver calls %s, which the bench does not have%s", where_it_runs(run), name,
+            is_display_only ? ": a display-only driver has no memory DDIs to check" : ""));
+}
+
+static void on_misuse(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    explain_frames(run,
+                   run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                     "in %s: %s", where_it_runs(run), text));
+}
+
+static void on_deadlock(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    explain_frames(run,
+                   run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                     "in %s: %s", where_it_runs(run), text));
+    stop_machine(run);
+}
+
+static bool runs_model(void *context)
+{
+    return vigil_runs_model();
+}
+
+struct nt_host run_kernel_host(struct run_assembly *run)
+{
+    return (struct nt_host){.context = run,
+                            .log = on_driver_log,
+                            .bug_check = on_bug_check,
+                            .missing = on_missing,
+                            .crash = on_crash,
+                            .owns_address = owns_address,
+                            .runs_foreign = runs_model,
+                            .misuse = on_misuse,
+                            .deadlock = on_deadlock};
+}
+
+/* ---- Layers, oracle and manager ---------------------------------------------------------------
+ */
+
+void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member)
+{
+    struct run_assembly *run = context;
+    struct run_finding *finding;
+
+    if (run->has_overwritten[ddi])
+        return;
+    run->has_overwritten[ddi] = true;
+    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                "%s%s%s: the driver has overwritten %s, which it may only read; "
+                                "the bench goes on with what was there",
+                                miniport_ddi_name(ddi), member[0] ? "." : "", member,
+                                member[0] ? "it" : "its argument structure");
+    if (finding)
+        run_result_place(finding);
+}
+
+/* What the checking layer has told already is not told again by the manager, which saw it too. */
+void run_report_driver_error(void *context, const char *rule, const char *text)
+{
+    struct run_assembly *run = context;
+    enum rule_id id = rule_find(rule);
+    struct run_finding *finding;
+
+    if (id != RULE_NONE && run->result->rules.broken[id])
+        return;
+    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine), "%s",
+                                text);
+    if (!finding)
+        return;
+    snprintf(finding->rule, sizeof finding->rule, "%s", rule);
+    run_result_place(finding);
+}
+
+/* A rule of our own side that is broken is a defect of ours, which fails the tests. */
+void run_report_rule(void *context, const struct finding *found)
+{
+    struct run_assembly *run = context;
+    const struct rule *rule = rule_get(found->rule);
+    enum run_finding_kind kind = found->is_carried_out        ? RUN_FINDING_CONTENT
+                                 : rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER
+                                                              : RUN_FINDING_DRIVER;
+    struct run_finding *finding =
+        run_result_report(run->result, kind, 0, machine_now(run->machine), "%s", found->text);
+
+    if (!finding)
+        return;
+    snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
+    finding->detail = found->detail;
+}
+
+void run_report_content(void *context, const struct oracle_report *report)
+{
+    struct run_assembly *run = context;
+    size_t line = strcspn(report->text, "\n");
+    struct run_finding *finding =
+        run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%.*s",
+                          (int)line, report->text);
+    struct finding_detail *detail = finding ? &finding->detail : NULL;
+
+    if (!detail)
+        return;
+    if (report->rule)
+        snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(report->rule)->id);
+    detail->event = report->event;
+    snprintf(detail->where, sizeof detail->where, "%s", report->where);
+    snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
+    snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
+    run_result_explain(finding, report->text + line);
+}

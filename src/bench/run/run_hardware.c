@@ -1,0 +1,501 @@
+/*
+ * The hardware of a run: machine and GPU go up, and what others hear and ask of them.
+ *
+ * The GPU tells the oracle what a client's work reads and writes, and the checking layer which
+ * submissions, fences, flushes and faults it had. The checking layer and the oracle ask what only a
+ * model of the GPU or the machine knows: where a page table leads, what an aperture slot shows.
+ */
+#include "bench/run/run_private.h"
+
+#include "base/bits.h"
+#include "bench/board/bare_device.h"
+#include "bench/board/run_tables.h"
+#include "bench/config/run_mmu.h"
+#include "workload/summary.h"
+
+#include <string.h>
+
+/* ---- Going up -------------------------------------------------------------------------------- */
+
+static uint32_t straps_of(const struct run_config *config)
+{
+    static const uint32_t modes[] = {
+        [RUN_UPDATE_GPU_VIRTUAL] = SGPU_STRAP_UPDATE_GPU_VIRTUAL,
+        [RUN_UPDATE_GPU_PHYSICAL] = SGPU_STRAP_UPDATE_GPU_PHYSICAL,
+        [RUN_UPDATE_CPU] = SGPU_STRAP_UPDATE_CPU,
+    };
+
+    return modes[config->update_mode] << SGPU_STRAP_UPDATE_MODE_SHIFT |
+           (config->has_tables_in_system_memory ? SGPU_STRAP_TABLES_IN_SYSTEM : 0) |
+           run_mmu_straps(&config->mmu) |
+           (config->has_host_aperture && config->model != RUN_PHYSICAL ? SGPU_STRAP_HOST_APERTURE
+                                                                       : 0) |
+           (config->tells_tables_in_transfer ? SGPU_STRAP_TABLES_IN_COPY : 0) |
+           (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
+           (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
+           (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
+           (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
+           (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
+           (config->evicts_through_aperture ? SGPU_STRAP_SLOW_LISTS : 0) |
+           (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
+           (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
+           (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);
+}
+
+_Static_assert(WORKLOAD_MAX_NODES == SGPU_MAX_NODES, "cases name no node that no GPU has");
+
+/* What drivers of WDDM 2 can keep the manager out of; the eighth keeps such ranges apart. */
+static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
+{
+    return config->model == RUN_GPUMMU
+               ? align_down(min_u64(bytes, config->local_bytes / 8), 64 * KiB)
+               : 0;
+}
+
+/* More memory than a run can follow is refused before anything is made. */
+static bool has_room(struct run_assembly *run)
+{
+    struct workload_summary summary;
+
+    workload_summarise(run->workload, &summary);
+    return (summary.peak_live_bytes <= RUN_MAX_BYTES && run->config->ram_bytes <= RUN_MAX_BYTES) ||
+           run_refuse(run,
+                      "too much memory: %llu bytes are alive at the peak of the case, and the "
+                      "machine has %llu bytes of system memory (expected at most %llu each)",
+                      (unsigned long long)summary.peak_live_bytes,
+                      (unsigned long long)run->config->ram_bytes,
+                      (unsigned long long)RUN_MAX_BYTES);
+}
+
+static bool raise_machine(struct run_assembly *run)
+{
+    const struct run_config *config = run->config;
+    struct machine_config machine_config;
+
+    machine_config_defaults(&machine_config, config->seed);
+    machine_config.ram_bytes = config->ram_bytes;
+    machine_config.local_bytes = config->local_bytes;
+    machine_config.visible_bytes = config->visible_bytes;
+    machine_config.aperture_bytes = config->aperture_bytes;
+    machine_config.scatter = config->scatter;
+    machine_config.jitter_ns = config->jitter_ns;
+    if (config->link_bytes_per_second)
+        machine_config.pcie_bytes_per_second = config->link_bytes_per_second;
+    if (config->local_bytes_per_second)
+        machine_config.local_bytes_per_second = config->local_bytes_per_second;
+    run->machine = machine_create(&run->own.services, &machine_config);
+    return run->machine ||
+           run_refuse(run,
+                      "no machine with %llu bytes of system memory, %llu bytes of local memory "
+                      "(%llu visible) and an aperture of %llu bytes",
+                      (unsigned long long)config->ram_bytes,
+                      (unsigned long long)config->local_bytes,
+                      (unsigned long long)config->visible_bytes,
+                      (unsigned long long)config->aperture_bytes);
+}
+
+static bool raise_drydock_gpu(struct run_assembly *run)
+{
+    const struct run_config *config = run->config;
+    struct sgpu_config gpu_config = {
+        .straps = straps_of(config),
+        .kept_bytes = config->preserve == RUN_PRESERVE_PART
+                          ? align_up(config->local_bytes / 4, PAGE_BYTES)
+                          : 0,
+        .node_count = config->node_count,
+        .traits = config->local_traits,
+        .protected_offset = align_down(config->local_bytes / 4, 64 * KiB),
+        .protected_bytes = reserved_bytes(config, config->protected_bytes),
+        .picture_offset = align_down(config->local_bytes / 4 * 3, 64 * KiB),
+        .picture_bytes = reserved_bytes(config, config->picture_bytes),
+        .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
+        /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
+        .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
+    };
+
+    run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
+    run->gpu = sgpu_create(run->machine, &gpu_config);
+    return run->gpu || run_refuse(run, "no memory for the GPU");
+}
+
+static bool raise_gpu(struct run_assembly *run)
+{
+    const struct run_config *config = run->config;
+    char why[GPU_PLUGIN_ERROR_BYTES];
+
+    if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
+        return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
+                          SGPU_MAX_NODES);
+    if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
+        return bare_registers_open(run->machine) || run_refuse(run, "no memory for the registers");
+    if (gpu_plugin_is_path(config->gpu))
+        return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
+               run_refuse(run, "%s", why);
+    if (strcmp(config->gpu, RUN_GPU_DRYDOCK) != 0)
+        return run_refuse(run,
+                          "there is no GPU '%s' (expected sgpu, none, or the path of a model: "
+                          "./mygpu.so)",
+                          config->gpu);
+    return raise_drydock_gpu(run);
+}
+
+/* ---- What the Drydock GPU tells ---------------------------------------------------------------
+ */
+
+static void on_render_begin(void *context, uint64_t token, uint32_t node)
+{
+    oracle_render_begin(((struct run_assembly *)context)->oracle, token, node);
+}
+
+static void on_render_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                           struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    oracle_render_read(((struct run_assembly *)context)->oracle, token, index, offset, store,
+                       address, bytes);
+}
+
+static void on_render_write(void *context, uint64_t token, uint32_t index, uint64_t offset,
+                            struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    oracle_render_write(((struct run_assembly *)context)->oracle, token, index, offset, store,
+                        address, bytes);
+}
+
+static void on_render_piece_end(void *context, uint64_t token)
+{
+    oracle_render_piece_end(((struct run_assembly *)context)->oracle, token);
+}
+
+static void on_render_end(void *context, uint64_t token)
+{
+    oracle_render_end(((struct run_assembly *)context)->oracle, token);
+}
+
+static void tell_check(struct run_assembly *run, const struct check_gpu_event *event)
+{
+    if (run->check)
+        check_gpu(run->check, event);
+}
+
+static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                                 uint32_t bytes)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                  .node = node,
+                                                  .fence = fence,
+                                                  .address = address,
+                                                  .bytes = bytes});
+}
+
+static void on_submission_done(void *context, uint32_t node, uint32_t fence)
+{
+    tell_check(context,
+               &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
+}
+
+static void on_system_reached(void *context)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_SYSTEM});
+}
+
+static void on_fence_passed(void *context, uint32_t node)
+{
+    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
+}
+
+static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start,
+                           uint64_t end)
+{
+    uint64_t address = root & ~(uint64_t)SGPU_ROOT_BITS_MASK;
+    bool is_system = address >= SGPU_PA_SYSTEM;
+
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_FLUSHED,
+                            .node = node,
+                            .address = is_system ? address - SGPU_PA_SYSTEM : address,
+                            .is_system = is_system,
+                            .start = start,
+                            .end = end,
+                        });
+}
+
+static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
+{
+    static const char *const kinds[] = {
+        [SGPU_FAULT_NONE] = "no fault",
+        [SGPU_FAULT_NOT_VALID] = "no valid translation",
+        [SGPU_FAULT_READ_ONLY] = "write to a read-only page",
+        [SGPU_FAULT_NO_EXECUTE] = "commands fetched from a no-execute page",
+        [SGPU_FAULT_BUS] = "nothing answers",
+        [SGPU_FAULT_PACKET] = "malformed packet",
+        [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
+        [SGPU_FAULT_NO_HOME] = "a fence without a home is signalled",
+    };
+    struct run_assembly *run = context;
+    uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;
+
+    run_result_report(run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
+                      "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
+                      fault->node, fault->fence, (unsigned long long)fault->packet_offset,
+                      fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
+                      (unsigned long long)fault->address);
+    tell_check(run,
+               &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
+                                         .node = fault->node,
+                                         .fence = fault->fence,
+                                         .address = fault->address,
+                                         .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
+    if (run->player)
+        player_note_fault(run->player);
+}
+
+static const struct sgpu_observer *gpu_observer(bool follows_content)
+{
+    static const struct sgpu_observer observer = {
+        .render_begin = on_render_begin,
+        .render_read = on_render_read,
+        .render_write = on_render_write,
+        .render_piece_end = on_render_piece_end,
+        .render_end = on_render_end,
+        .fault = on_gpu_fault,
+        .submission_queued = on_submission_queued,
+        .submission_done = on_submission_done,
+        .fence_passed = on_fence_passed,
+        .tlb_flushed = on_tlb_flushed,
+        .system_reached = on_system_reached,
+    };
+    static const struct sgpu_observer faults_only = {
+        .fault = on_gpu_fault,
+        .submission_queued = on_submission_queued,
+        .submission_done = on_submission_done,
+        .fence_passed = on_fence_passed,
+        .tlb_flushed = on_tlb_flushed,
+        .system_reached = on_system_reached,
+    };
+
+    return follows_content ? &observer : &faults_only;
+}
+
+/* ---- What another GPU model tells -------------------------------------------------------------
+ */
+
+static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                            const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine),
+                      "the GPU faulted on node %u, fence %u: %s at 0x%llx", node, fence, text,
+                      (unsigned long long)address);
+    if (run->player)
+        player_note_fault(run->player);
+}
+
+static void on_plugin_flushed(void *context, const struct drydock_gpu_place *root, uint64_t start,
+                              uint64_t end)
+{
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_FLUSHED,
+                            .address = root ? root->address : 0,
+                            .is_system = root && !root->is_local,
+                            .is_everywhere = !root,
+                            .start = start,
+                            .end = end,
+                        });
+}
+
+static void on_plugin_endless(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_refuse(run, "%s", text);
+    run->has_stopped_machine = true;
+    longjmp(run->bug_check, 1);
+}
+
+static struct gpu_plugin_observer plugin_observer(struct run_assembly *run)
+{
+    struct gpu_plugin_observer observer = {
+        .context = run,
+        .fault = on_plugin_fault,
+        .flushed = on_plugin_flushed,
+        .endless = on_plugin_endless,
+    };
+
+    if (run->config->checks_content) {
+        observer.begin = on_render_begin;
+        observer.read = on_render_read;
+        observer.write = on_render_write;
+        observer.end = on_render_end;
+    }
+    return observer;
+}
+
+static void watch_gpu(struct run_assembly *run)
+{
+    const struct gpu_plugin_observer observer = plugin_observer(run);
+
+    if (run->gpu)
+        sgpu_set_observer(run->gpu, gpu_observer(run->config->checks_content), run);
+    if (run->plugin)
+        gpu_plugin_set_observer(run->plugin, &observer);
+}
+
+/* ---- What the checking layer and the oracle ask ------------------------------------------------
+ */
+
+/* The Drydock GPU takes bus addresses; behind an AGP bridge the system's are marked. */
+static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
+                            uint64_t offset, bool is_pitched, uint64_t *out_bits)
+{
+    address = is_pitched ? SGPU_PITCHED(address, offset) | SGPU_PA_PITCHED : address + offset;
+    *out_bits = segment.Agp ? SGPU_PA_SYSTEM | address : address;
+    return true;
+}
+
+/* Of the Drydock GPU's packets. */
+static uint32_t count_references(void *context, const void *commands, uint64_t bytes)
+{
+    const char *next = commands;
+    uint32_t count = 0, header;
+
+    while (bytes >= sizeof header) {
+        const struct sgpu_packet_render *packet = (const struct sgpu_packet_render *)next;
+        uint64_t size;
+
+        memcpy(&header, next, sizeof header);
+        size = SGPU_PACKET_WORDS(header) * 4ull;
+        if (size < sizeof header || size > bytes)
+            break;
+        if (SGPU_PACKET_OPCODE(header) == SGPU_OP_RENDER && size >= sizeof *packet)
+            count += packet->ref_count;
+        next += size;
+        bytes -= size;
+    }
+    return count;
+}
+
+/* The RAM page behind what the device calls a system page. */
+static bool find_system_page(void *context, uint64_t page, uint64_t *out_page)
+{
+    struct machine_iommu *iommu = machine_iommu(((struct run_assembly *)context)->machine);
+
+    *out_page = page;
+    return !machine_iommu_is_remapping(iommu) ||
+           machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page);
+}
+
+/* The slot's number on the board; apertures of the driver's own making have none. */
+static bool find_slot(uint64_t base, uint64_t slot, uint64_t *out_slot)
+{
+    *out_slot = (base - SGPU_PA_APERTURE) / PAGE_BYTES + slot;
+    return base >= SGPU_PA_APERTURE;
+}
+
+static bool find_slot_page(void *context, uint64_t base, uint64_t slot, uint64_t *out_page)
+{
+    struct run_assembly *run = context;
+
+    *out_page = find_slot(base, slot, &slot) ? sgpu_aperture_page(run->gpu, slot) : SGPU_NO_PAGE;
+    return *out_page != SGPU_NO_PAGE;
+}
+
+static bool is_slot_coherent(void *context, uint64_t base, uint64_t slot)
+{
+    struct run_assembly *run = context;
+
+    return find_slot(base, slot, &slot) && sgpu_aperture_is_coherent(run->gpu, slot);
+}
+
+static bool read_device_page(void *context, uint64_t page, void *out, uint32_t bytes)
+{
+    struct run_assembly *run = context;
+
+    if (!find_system_page(run, page, &page) || !machine_page_is_allocated(run->machine, page))
+        return false;
+    page_store_read(machine_ram(run->machine), page * PAGE_BYTES, out, bytes);
+    return true;
+}
+
+static bool find_local_behind(void *context, uint64_t address, uint64_t *out_address)
+{
+    struct run_assembly *run = context;
+    struct machine_target target = {0};
+    bool is_found = machine_bus_find(run->machine, address, PAGE_BYTES, &target) &&
+                    target.kind == MACHINE_LOCAL;
+
+    *out_address = target.address;
+    return is_found;
+}
+
+static bool find_in_segment(void *context, const struct oracle_segment *segment, uint64_t offset,
+                            uint64_t bytes, struct page_store **out_store, uint64_t *out_address)
+{
+    const struct run_assembly *run = context;
+
+    return bare_device_resolve(run->bare, segment, offset, bytes, out_store, out_address);
+}
+
+static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,
+                        struct check_gpu_walk *out_walk)
+{
+    return run_tables_walk(((struct run_assembly *)context)->gpu, is_system, root, va, out_walk);
+}
+
+/* A model tells of leaves, whatever its tables look like. */
+static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t va,
+                        struct check_gpu_walk *out_walk)
+{
+    const struct run_assembly *run = context;
+    const struct drydock_gpu_place place = {.is_local = !is_system, .address = root};
+    struct drydock_gpu_translation translation = {0};
+
+    memset(out_walk, 0, sizeof *out_walk);
+    if (!gpu_plugin_translate(run->plugin, place, va, &translation))
+        return false;
+    out_walk->entries[0] = (struct check_gpu_entry){
+        .is_read = true,
+        .is_valid = translation.is_valid,
+        .is_system = !translation.at.is_local,
+        .is_zero = translation.is_zero,
+        .is_read_only = translation.is_read_only,
+        .is_no_execute = translation.is_no_execute,
+        .address = translation.at.address,
+        .protection = translation.protection & translation.protection_mask,
+        .protection_mask = translation.protection_mask,
+    };
+    return true;
+}
+
+void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config)
+{
+    config->system_page = run->config->remaps_dma ? find_system_page : NULL;
+    config->resolve = run->gpu ? NULL : find_in_segment;
+}
+
+void run_hardware_for_check(struct run_assembly *run, struct check_config *config)
+{
+    /* Only a model of the GPU knows these; without one, the rules behind them are not judged. */
+    if (run->gpu) {
+        config->patched_address = patched_address;
+        config->count_references = count_references;
+        config->walk = walk_tables;
+        config->slot_page = find_slot_page;
+        config->slot_is_coherent = is_slot_coherent;
+        config->bus_local = find_local_behind; /* else segments may lie in system memory, too */
+    }
+    if (run->plugin && gpu_plugin_model(run->plugin)->translate)
+        config->walk = walk_plugin;
+    config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
+    config->read_page = read_device_page;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+bool run_raise_hardware(struct run_assembly *run)
+{
+    if (!has_room(run) || !raise_machine(run) || !raise_gpu(run))
+        return false;
+    watch_gpu(run);
+    return true;
+}

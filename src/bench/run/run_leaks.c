@@ -1,0 +1,60 @@
+/*
+ * What is left when something has been taken down: of the driver, the manager and the machine.
+ */
+#include "bench/run/run_private.h"
+
+static void report_leak_after(struct run_assembly *run, const char *after, const char *what,
+                              uint64_t count, uint64_t bytes)
+{
+    if (count)
+        run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
+                          "%llu %s (%llu bytes) are left after %s", (unsigned long long)count, what,
+                          (unsigned long long)bytes, after);
+}
+
+void run_report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
+{
+    report_leak_after(run, "everything was destroyed", what, count, bytes);
+}
+
+static void report_leftover(void *context, const char *text)
+{
+    struct run_assembly *run = context;
+
+    run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine), "%s", text);
+}
+
+struct run_held run_what_driver_holds(const struct run_assembly *run)
+{
+    struct run_held held = {.blocks = nt_pool_live_blocks(run->nt),
+                            .block_bytes = nt_pool_live_bytes(run->nt)};
+
+    held.mappings = nt_mapping_count(run->nt, &held.mapping_bytes);
+    held.lists = nt_held_list_count(run->nt, &held.list_bytes);
+    return held;
+}
+
+/* What is there beyond what may be. */
+static void report_more(struct run_assembly *run, const char *after, const char *what,
+                        uint64_t count, uint64_t bytes, uint64_t kept, uint64_t kept_bytes)
+{
+    if (count > kept)
+        report_leak_after(run, after, what, count - kept,
+                          bytes > kept_bytes ? bytes - kept_bytes : 0);
+}
+
+void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded)
+{
+    const struct run_held now = run_what_driver_holds(run);
+    const struct run_held kept = is_unloaded ? (struct run_held){0} : run->entered;
+    uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
+
+    report_leak_after(run, after, "mappings of the driver's device", count, bytes);
+    report_more(run, after, "blocks of the driver's pool", now.blocks, now.block_bytes, kept.blocks,
+                kept.block_bytes);
+    report_more(run, after, "mappings of the driver's", now.mappings, now.mapping_bytes,
+                kept.mappings, kept.mapping_bytes);
+    report_more(run, after, "MDLs of the driver's with pages", now.lists, now.list_bytes,
+                kept.lists, kept.list_bytes);
+    nt_for_each_leftover(run->nt, report_leftover, run);
+}

@@ -1,0 +1,170 @@
+/*
+ * The memory manager of a run goes up; what it tells goes to the player, the checking layer, the
+ * oracle and the counts of the result.
+ */
+#include "bench/run/run_private.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+/* Allocations of the driver before the one that fails. */
+#define MOST_POOL_BEFORE_FAILURE 200u
+
+static void on_adapter_ended(void *context)
+{
+    struct run_assembly *run = context;
+
+    player_adapter_ended(run->player);
+}
+
+static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct run_assembly *run = context;
+
+    if (run->player)
+        player_note_fault(run->player);
+}
+
+static void on_evicted(void *context, struct vidmm_allocation *allocation, const char *reason)
+{
+    struct run_result *result = ((struct run_assembly *)context)->result;
+    unsigned i = 0;
+
+    while (i < result->eviction_reason_count && strcmp(result->eviction_reasons[i], reason) != 0)
+        i++;
+    if (i == ARRAY_COUNT(result->eviction_reasons))
+        return;
+    if (i == result->eviction_reason_count)
+        result->eviction_reasons[result->eviction_reason_count++] = reason;
+    result->evictions_by_reason[i]++;
+}
+
+static void on_content_lost(void *context, struct vidmm_allocation *allocation)
+{
+    struct run_assembly *run = context;
+    const void *name = allocation;
+
+    if (run->player)
+        player_note_lost(run->player, allocation);
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){
+                                     .kind = CHECK_CLIENT_LOST, .count = 1, .allocations = &name});
+}
+
+/* A process was asked to hold less: what it does about it is the case's business. */
+static void on_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+                    uint64_t bytes)
+{
+    struct run_assembly *run = context;
+
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){.kind = CHECK_CLIENT_TRIM,
+                                                              .device = process,
+                                                              .group = group,
+                                                              .bytes = bytes});
+}
+
+static void on_instance_ended(void *context, struct vidmm_allocation *allocation,
+                              const void *instance)
+{
+    struct run_assembly *run = context;
+    const void *name = allocation;
+
+    if (run->oracle && instance)
+        oracle_instance_ended(run->oracle, instance);
+    if (run->check)
+        check_client(run->check, &(struct check_client_event){.kind = CHECK_CLIENT_INSTANCE_ENDED,
+                                                              .count = 1,
+                                                              .allocations = &name,
+                                                              .instance = instance});
+}
+
+static struct vidmm_events manager_events(struct run_assembly *run)
+{
+    return (struct vidmm_events){
+        .context = run,
+        .driver_error = run_report_driver_error,
+        .adapter_ended = on_adapter_ended,
+        .page_fault = on_page_fault,
+        .evicted = on_evicted,
+        .content_lost = on_content_lost,
+        .trim = on_trim,
+        .instance_ended = on_instance_ended,
+    };
+}
+
+static struct vidmm_config manager_config(struct run_assembly *run)
+{
+    const struct run_config *config = run->config;
+
+    return (struct vidmm_config){
+        .events = manager_events(run),
+        .paging_buffer_count = config->paging_buffer_count,
+        .paging_buffer_bytes = config->paging_buffer_bytes,
+        .hardware_queue_depth = config->hardware_queue_depth,
+        .switches_to_null_context = config->switches_to_null_context,
+        .frees_empty_tables = config->mmu.frees_tables,
+        .local_limit = config->local_limit,
+        .fill_pattern = config->fill_pattern,
+        .transfer_bytes = config->transfer_piece_bytes,
+        .scratch_bytes = config->scratch_bytes,
+        .announces_idle = config->announces_idle,
+        .skips_patch_for_paging = config->skips_paging_patch,
+        .marks_paging_only = config->marks_paging_only,
+        .starts_as_observed = config->starts_as_observed,
+        .hides_buffer_address = config->hides_buffer_address,
+        .initialises_in_pieces = config->initialises_in_pieces,
+        .pages_in_patched_only = config->pages_in_patched_only,
+        .timeout_ns = config->timeout_ns,
+        .timeout_limit = config->timeout_limit,
+        .splits_dma_buffers = config->splits_dma_buffers,
+        .renames = config->renames,
+        .guarantees_one_buffer = config->guarantees_one_buffer,
+        .inits_contexts_by_driver_handle = config->inits_by_driver_handle,
+        .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
+        .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
+        .auxiliary_mmus = config->auxiliary_mmus,
+        .native_fences = config->native_fences,
+        .early = run->early,
+        .resets_whole_adapter = config->resets_whole_adapter,
+    };
+}
+
+bool run_raise_manager(struct run_assembly *run)
+{
+    const struct run_config *config = run->config;
+    struct vidmm_failure failure = {0};
+    struct vidmm_config vidmm_config = manager_config(run);
+    NTSTATUS status;
+
+    if (config->hides_buffer_address && config->has_private_data && config->model == RUN_GPUMMU)
+        return run_refuse(run, "paging-address none leaves a driver nothing but the private data "
+                               "that it asks for, and private-data gives others");
+    platform_init(&run->platform, run->machine, &run->managers.services);
+    run->has_platform = true;
+    run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
+    if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
+        return run_refuse(run, "no memory for the IOMMU's logical addresses");
+    vidmm_config.platform = platform_get(&run->platform);
+    status = vidmm_create(run->top, &vidmm_config, &run->vidmm);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "no memory for the memory manager");
+    host_set_manager(&run->host, run->vidmm);
+    run->managers.fail_at = config->fail_allocation;
+    status = vidmm_start(run->vidmm, &failure);
+    if (!NT_SUCCESS(status))
+        return run_refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
+                          failure.rule[0] ? ": " : "",
+                          failure.text[0] ? failure.text : "no reason was given",
+                          status == STATUS_NO_MEMORY                  ? " (no memory)"
+                          : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
+                                                                      : "");
+    run->is_manager_started = true;
+    if (config->faults & RUN_FAULT_POOL)
+        nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);
+    vidmm_paging_buffers(run->vidmm, &run->result->config.paging_buffer_count,
+                         &run->result->config.paging_buffer_bytes);
+    return true;
+}

@@ -1,0 +1,386 @@
+/*
+ * The stack of layers of a run. The table `layers` below is the one place that says which layers
+ * there are, in which order they stand and when a run has them.
+ */
+#include "bench/run/run_stack.h"
+
+#include "base/bits.h"
+#include "bench/board/bare_device.h"
+#include "bench/child/vigil.h"
+#include "bench/config/profile.h"
+#include "coverage/coverage.h"
+#include "layers/busy.h"
+#include "layers/deny.h"
+#include "layers/irql.h"
+#include "layers/lend.h"
+#include "layers/lowered_size.h"
+#include "layers/private_data.h"
+#include "layers/probe.h"
+#include "trace/trace.h"
+
+static const struct base_services *services_of(struct run_assembly *run)
+{
+    return &run->own.services;
+}
+
+/* ---- Right above the driver ------------------------------------------------------------------ */
+
+static bool has_no_gpu(const struct run_assembly *run)
+{
+    return !run->gpu;
+}
+
+static NTSTATUS create_board(struct run_assembly *run, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    NTSTATUS status = bare_device_create(services_of(run), run->machine, next, out_layer);
+
+    run->bare = *out_layer;
+    return status;
+}
+
+static bool is_wrapped(const struct run_assembly *run)
+{
+    return run->driver.wrap != NULL;
+}
+
+static NTSTATUS create_wrap(struct run_assembly *run, struct miniport *next,
+                            struct miniport **out_layer)
+{
+    return run->driver.wrap(&run->driver, services_of(run), next, out_layer);
+}
+
+static bool has_coverage(const struct run_assembly *run)
+{
+    return run->config->coverage != NULL;
+}
+
+static NTSTATUS create_driver_coverage(struct run_assembly *run, struct miniport *next,
+                                       struct miniport **out_layer)
+{
+    coverage_begin_run(run->config->coverage);
+    return coverage_driver_layer_create(run->config->coverage, services_of(run), next, out_layer);
+}
+
+/* ---- Other drivers than the one that is there ------------------------------------------------ */
+
+static bool lowers_size(const struct run_assembly *run)
+{
+    return run->config->lowers_dma_size;
+}
+
+static NTSTATUS create_lowered_size(struct run_assembly *run, struct miniport *next,
+                                    struct miniport **out_layer)
+{
+    return lowered_size_layer_create(services_of(run), next, out_layer);
+}
+
+static bool has_private_data(const struct run_assembly *run)
+{
+    return run->config->has_private_data;
+}
+
+static NTSTATUS create_private_data(struct run_assembly *run, struct miniport *next,
+                                    struct miniport **out_layer)
+{
+    return private_data_layer_create(services_of(run), run->config->private_data_bytes, next,
+                                     out_layer);
+}
+
+static bool is_busy(const struct run_assembly *run)
+{
+    return run->config->is_busy_until_idle;
+}
+
+static NTSTATUS create_busy(struct run_assembly *run, struct miniport *next,
+                            struct miniport **out_layer)
+{
+    return busy_layer_create(services_of(run), next, out_layer);
+}
+
+/*
+ * Whether what BuildPagingBuffer lends is good for the call alone. An image without a GPU model
+ * works with the CPU: it cannot but keep the address of its buffer until the work is done, because
+ * no submission tells it the address again.
+ */
+static bool is_lent_for_call(const struct run_assembly *run)
+{
+    const bool works_with_cpu = run->driver.image_path && !run->gpu && !run->plugin;
+
+    return run->config->lending == RUN_LENT_AUTO ? !works_with_cpu
+                                                 : run->config->lending != RUN_LENT_KEPT;
+}
+
+static NTSTATUS create_lend(struct run_assembly *run, struct miniport *next,
+                            struct miniport **out_layer)
+{
+    const uint64_t seed = run->config->faults & RUN_FAULT_PAGE_LISTS ? run->config->seed + 1 : 0;
+
+    return lend_layer_create(services_of(run), seed, next, out_layer);
+}
+
+/* ---- Layers that judge and record ------------------------------------------------------------ */
+
+static bool has_instances(const struct run_assembly *run)
+{
+    return run->config->renames;
+}
+
+static const void *paging_instance(void *context)
+{
+    const struct run_assembly *run = context;
+
+    return run->vidmm ? vidmm_paging_instance(run->vidmm) : NULL;
+}
+
+/* The lower one of two layers, which share run->instances. */
+static NTSTATUS create_one_handle(struct run_assembly *run, struct miniport *next,
+                                  struct miniport **out_layer)
+{
+    run->instances = (struct instances){.instance = paging_instance, .context = run};
+    return one_handle_layer_create(&run->instances, services_of(run), next, out_layer);
+}
+
+static bool checks_rules(const struct run_assembly *run)
+{
+    return run->config->checks_rules;
+}
+
+static unsigned driver_irql(void *context)
+{
+    return nt_irql(((struct run_assembly *)context)->nt);
+}
+
+static void stand_in(void *context, const void *copy, const void *buffer, size_t bytes)
+{
+    const struct run_assembly *run = context;
+
+    nt_stand_in(run->nt, copy, buffer, bytes);
+}
+
+static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    const struct run_profile *profile =
+        run_find_profile(run->config->profile ? run->config->profile : RUN_PROFILE_DEFAULT);
+    struct check_config config = {
+        .services = services_of(run),
+        .context = run,
+        .report = run_report_rule,
+        .irql = driver_irql,
+        .stands_in = stand_in,
+        .counts = &run->result->rules,
+        .profile = profile->check,
+        .guards_buffers = is_lent_for_call(run),
+        .enables_native_fences = run->config->native_fences != 0,
+        .guarantees_one_buffer = run->config->guarantees_one_buffer,
+        .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
+        .remaps_dma = run->config->remaps_dma,
+    };
+    NTSTATUS status;
+
+    *out_layer = NULL;
+    run_hardware_for_check(run, &config);
+    status = check_create(&config, &run->check);
+    if (NT_SUCCESS(status))
+        status = check_layer_create(run->check, next, out_layer);
+    if (NT_SUCCESS(status))
+        vigil_watch(run->check);
+    return status;
+}
+
+static bool probes(const struct run_assembly *run)
+{
+    return run->config->faults & RUN_FAULT_PROBES;
+}
+
+static NTSTATUS create_probe(struct run_assembly *run, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    return probe_layer_create(services_of(run), run->config->seed, next, out_layer);
+}
+
+static NTSTATUS create_irql(struct run_assembly *run, struct miniport *next,
+                            struct miniport **out_layer)
+{
+    return irql_layer_create(services_of(run), run->nt, next, out_layer);
+}
+
+static bool has_oracle(const struct run_assembly *run)
+{
+    return run->oracle != NULL;
+}
+
+static NTSTATUS create_oracle(struct run_assembly *run, struct miniport *next,
+                              struct miniport **out_layer)
+{
+    return oracle_layer_create(run->oracle, next, out_layer);
+}
+
+static NTSTATUS create_instances(struct run_assembly *run, struct miniport *next,
+                                 struct miniport **out_layer)
+{
+    return instances_layer_create(&run->instances, services_of(run), next, out_layer);
+}
+
+static NTSTATUS create_trace(struct run_assembly *run, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    const struct trace_sink sink = run_event_log_sink(&run->events);
+    NTSTATUS status = miniport_trace_create(services_of(run), next, out_layer);
+
+    run->trace = *out_layer;
+    if (NT_SUCCESS(status) &&
+        (run->config->hashes_calls || run->events.file || run->events.calls.file))
+        miniport_trace_set_sink(run->trace, &sink);
+    return status;
+}
+
+/* ---- Right below the manager ----------------------------------------------------------------- */
+
+static NTSTATUS create_manager_coverage(struct run_assembly *run, struct miniport *next,
+                                        struct miniport **out_layer)
+{
+    return coverage_manager_layer_create(run->config->coverage, services_of(run), next, out_layer);
+}
+
+static unsigned denied_kinds(const struct run_config *config)
+{
+    return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
+           (config->faults & RUN_FAULT_CONTEXT_ALLOCATIONS ? DENY_CONTEXT_ALLOCATIONS : 0);
+}
+
+static bool denies(const struct run_assembly *run)
+{
+    return denied_kinds(run->config) != 0;
+}
+
+static NTSTATUS create_deny(struct run_assembly *run, struct miniport *next,
+                            struct miniport **out_layer)
+{
+    NTSTATUS status = deny_layer_create(services_of(run), denied_kinds(run->config),
+                                        run->config->seed, next, out_layer);
+
+    run->deny = *out_layer;
+    return status;
+}
+
+static bool has_added_layer(const struct run_assembly *run)
+{
+    return run->config->add_layer != NULL;
+}
+
+static NTSTATUS create_added_layer(struct run_assembly *run, struct miniport *next,
+                                   struct miniport **out_layer)
+{
+    *out_layer = run->config->add_layer(run->config->layer_context, next);
+    return *out_layer ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static const struct run_layer layers[] = {
+    {.name = "bare device",
+     .when = "without the Drydock GPU",
+     .sentence = "learns the segments of the driver's own board; takes from memory what sleeps and "
+                 "resets take",
+     .is_in = has_no_gpu,
+     .create = create_board},
+    {.name = "zoo",
+     .when = "`--driver` names a defect of the zoo",
+     .sentence = "makes the reference driver a driver with one mistake",
+     .is_in = is_wrapped,
+     .create = create_wrap},
+    {.name = "driver coverage",
+     .when = "`drydock ops`",
+     .sentence = "watches which members of an operation the driver reads",
+     .is_in = has_coverage,
+     .create = create_driver_coverage},
+    {.name = "lowered size",
+     .when = "option `lowers-dma-size`",
+     .sentence = "plays a driver that lowers DmaSize by what it has written",
+     .is_in = lowers_size,
+     .create = create_lowered_size},
+    {.name = "private data",
+     .when = "option `private-data`",
+     .sentence = "declares another size of private data than the driver does",
+     .is_in = has_private_data,
+     .create = create_private_data},
+    {.name = "busy",
+     .when = "option `busy`",
+     .sentence = "plays a driver whose operations need the allocation to be idle",
+     .is_in = is_busy,
+     .create = create_busy},
+    {.name = "lend",
+     .when = "unless the driver may keep what it is lent",
+     .sentence = "gives the driver copies of page lists, which are poisoned behind the call",
+     .is_in = is_lent_for_call,
+     .create = create_lend},
+    {.name = "one handle",
+     .when = "allocations are renamed",
+     .sentence = "gives the driver the one handle of a renamed allocation again",
+     .is_in = has_instances,
+     .create = create_one_handle},
+    {.name = "check",
+     .when = "rules are checked",
+     .sentence = "judges every call by the rules",
+     .is_in = checks_rules,
+     .create = create_check},
+    {.name = "probe",
+     .when = "fault `probes`",
+     .sentence = "asks for operations that no driver knows",
+     .is_in = probes,
+     .create = create_probe},
+    {.name = "irql",
+     .when = "always",
+     .sentence = "calls each function at the interrupt request level at which Windows does",
+     .create = create_irql},
+    {.name = "oracle",
+     .when = "content is checked",
+     .sentence = "tells the oracle which bytes each paging buffer must move",
+     .is_in = has_oracle,
+     .create = create_oracle},
+    {.name = "instances",
+     .when = "allocations are renamed",
+     .sentence = "gives each instance of a renamed allocation a handle of its own",
+     .is_in = has_instances,
+     .create = create_instances},
+    {.name = "trace",
+     .when = "always",
+     .sentence = "counts, hashes and writes down every call and callback",
+     .create = create_trace},
+    {.name = "manager coverage",
+     .when = "`drydock ops`",
+     .sentence = "watches which members of a descriptor the manager reads",
+     .is_in = has_coverage,
+     .create = create_manager_coverage},
+    {.name = "deny",
+     .when = "faults `start`, `context-allocations`",
+     .sentence = "lets callbacks of the driver fail, as documented",
+     .is_in = denies,
+     .create = create_deny},
+    {.name = "added layer",
+     .when = "a test adds one",
+     .sentence = "is the test's own",
+     .is_in = has_added_layer,
+     .create = create_added_layer},
+};
+
+const struct run_layer *run_layer_at(unsigned index)
+{
+    return index < ARRAY_COUNT(layers) ? &layers[index] : NULL;
+}
+
+bool run_raise_stack(struct run_assembly *run)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(layers); i++) {
+        struct miniport *layer = NULL;
+
+        if (layers[i].is_in && !layers[i].is_in(run))
+            continue;
+        if (!NT_SUCCESS(layers[i].create(run, run->top, &layer)))
+            return run_refuse(run, "no memory for the layer '%s'", layers[i].name);
+        run->top = layer;
+    }
+    return true;
+}
