@@ -1,18 +1,3 @@
-# The members that `drydock ops` reports on, from the fact tables.
-if(DRYDOCK_BENCH AND TARGET drydock_coverage)
-    find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
-    set(members ${CMAKE_BINARY_DIR}/generated/ddi_members.inc)
-    add_custom_command(OUTPUT ${members}
-        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated
-        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/ddi-members.awk
-                ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv > ${members}
-        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/ddi-members.awk
-                ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv
-        VERBATIM)
-    target_sources(drydock_coverage PRIVATE ${members})
-    target_include_directories(drydock_coverage PRIVATE ${CMAKE_BINARY_DIR}/generated)
-endif()
-
 # No member is open: `drydock ops --check` over a set of cases that is enough to show it. The
 # first ones have operations that few cases have, so that calls of others need not be watched for long.
 # A member that comes open has to be closed by a case, here or, where one of these can be dropped, in its

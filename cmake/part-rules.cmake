@@ -1,5 +1,5 @@
 # The rule table of src/check/rules/rules.c, from the catalogue of the contract, the list of rules whose pair
-# of tests exists, from the tests, and the members of argument structures, from the fact tables.
+# of tests exists, from the tests.
 if(DRYDOCK_BENCH AND TARGET drydock_check)
     find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
     set(rule_table ${CMAKE_BINARY_DIR}/generated/rule_table.inc)
@@ -24,13 +24,6 @@ if(DRYDOCK_BENCH AND TARGET drydock_check)
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/rule-areas.awk ${CMAKE_SOURCE_DIR}/data/ddi/contract.md
                 ${rule_table}
         VERBATIM)
-    set(ddi_fields ${CMAKE_BINARY_DIR}/generated/ddi_fields.inc)
-    set(ddi_tables ${CMAKE_SOURCE_DIR}/data/ddi/enums.tsv ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv)
-    add_custom_command(OUTPUT ${ddi_fields}
-        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/ddi-fields.awk ${ddi_tables}
-                > ${ddi_fields}
-        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/ddi-fields.awk ${ddi_tables} ${rule_table}
-        VERBATIM)
-    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${rule_areas} ${ddi_fields})
+    target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${rule_areas})
     target_include_directories(drydock_check PUBLIC ${CMAKE_BINARY_DIR}/generated)
 endif()

@@ -1,5 +1,4 @@
-# Makes the tables of src/check/report/decode.c from data/ddi/enums.tsv and data/ddi/layout-x64.tsv (in
-# this order on the command line):
+# Makes the tables of src/check/report/decode.c from the fact tables (after ddi-layout.awk on the command line):
 #
 #   ENUMERATOR("group", value, "name")
 #   FIELD("structure", "name", offset, size, kind, bit, bits, wddm, "enumeration", when,
@@ -10,45 +9,6 @@
 # row and one for each bit-field behind it. A member that has the word at `when` to decide about it
 # (which paging operation, which interrupt, page list or address) is there if that word is_equal,
 # or is not, to the value.
-
-BEGIN { FS = "\t" }
-
-FNR == 1 { file++; next }
-
-file == 1 {
-    if ($2 == "NTSTATUS" && $3 in status_seen)
-        next
-    if ($2 == "NTSTATUS")
-        status_seen[$3] = 1
-    if ($3 ~ /^(0x[0-9A-Fa-f]+|[0-9]+)$/) {
-        is_enum[$2] = 1
-        printf "ENUMERATOR(\"%s\", %s, \"%s\")\n", $2, $3, $1
-        enumerator[$1] = $3
-    }
-    next
-}
-
-{
-    n = count[$1]++
-    if ($2 == "(sizeof)") {
-        is_struct[$1] = 1
-        structure[++structures] = $1
-        next
-    }
-    sub(/^DXGK_SEGMENTPREFERENCE$/, "D3DDDI_SEGMENTPREFERENCE", $3)
-    name[$1, n] = $2; type[$1, n] = $3; offset[$1, n] = $4; size[$1, n] = $5
-    bit[$1, n] = $6; width[$1, n] = $7; level[$1, n] = $8
-    place[$1, $2] = n
-    if ($6 != "")
-        has_bits[$1, $4] = 1
-}
-
-function wddm_of(text,    parts) {
-    if (text == "")
-        return 0
-    split(text, parts, ".")
-    return parts[1] * 10 + parts[2]
-}
 
 function kind_of(t, field) {
     if (t ~ /\*$/ || t ~ /^P(VOID|MDL)$/ || t ~ /^POBJECT/ || t ~ /^PDXGK/)
@@ -76,27 +36,23 @@ function row(s, full, at, bytes, kind, first_bit, bits, wddm, enumeration) {
            when_value
 }
 
-function condition(at, bytes, is_equal, value) {
-    when_at = at; when_size = bytes; when_is_equal = is_equal; when_value = value
-}
-
 function is_spelled_out(t) {
     return t in is_struct && t !~ /^(LARGE_INTEGER|PHYSICAL_ADDRESS)$/
 }
 
-# Members of structure s, seen from its start at base in the outer structure root.
-function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at, old_size,
-              old_equal, old_value) {
+# Members of structure s, which begins at base in the outer structure root. s lies in the structure
+# `outer`, which begins at outer_base, under the names that begin with `inside`.
+function emit(root, s, prefix, base, outer_level, outer, inside, outer_base,
+              i, full, l, old_at, old_size, old_equal, old_value) {
     for (i = 0; i < count[s]; i++) {
         if (is_left_out(s, i))
             continue
         if (bit[s, i] == "" && has_bits[s, offset[s, i]] && !(type[s, i] in is_struct))
             continue
         full = prefix name[s, i]
-        l = wddm_of(level[s, i])
-        l = l > outer_level ? l : outer_level
+        l = max_of(wddm_of(level[s, i]), outer_level)
         old_at = when_at; old_size = when_size; old_equal = when_is_equal; old_value = when_value
-        choose(s, i, base)
+        alternative(s, i, base, outer, inside, outer_base)
         if (bit[s, i] != "") {
             if (!((root, prefix, offset[s, i]) in word_told)) {
                 word_told[root, prefix, offset[s, i]] = 1
@@ -106,7 +62,7 @@ function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at,
             row(root, name[s, i], base + offset[s, i], size[s, i], "BIT", bit[s, i], width[s, i],
                 l, "")
         } else if (is_spelled_out(type[s, i])) {
-            emit(root, type[s, i], full ".", base + offset[s, i], l)
+            emit(root, type[s, i], full ".", base + offset[s, i], l, s, name[s, i] ".", base)
         } else {
             row(root, full, base + offset[s, i], size[s, i], kind_of(type[s, i], full), 0, 0, l,
                 type[s, i] in is_enum ? type[s, i] : "")
@@ -117,37 +73,13 @@ function emit(root, s, prefix, base, outer_level,    i, full, parent, l, old_at,
 
 # What is no member of its own, and all but one of the names for the same bytes.
 function is_left_out(s, i) {
-    if (name[s, i] == "" || type[s, i] == "struct" || type[s, i] == "union" ||
+    if (name[s, i] == "" || name[s, i] == "(sizeof)" || type[s, i] == "struct" || type[s, i] == "union" ||
         type[s, i] ~ /\[/ || name[s, i] ~ /(^|\.)(Reserved|Padding)[0-9]*$/)
         return 1
     if ((s, name[s, i]) in other_names)
         return 1
     return name[s, i] == "hDevice" && (s, "hContext") in place &&
            offset[s, place[s, "hContext"]] == offset[s, i]
-}
-
-# Alternatives of a member: a list of pages or an address, by the segment or the flag beside it;
-# three forms of the address of a page table, by the mode.
-function choose(s, i, base,    parent, sibling, inner, update) {
-    parent = name[s, i]
-    sub(/[^.]*$/, "", parent)
-    sibling = parent "SegmentId"
-    inner = substr(name[s, i], length(parent) + 1)
-    if (inner == "pMdl" || inner == "SegmentAddress") {
-        if ((s, sibling) in place && (s, parent "pMdl") in place)
-            condition(base + offset[s, place[s, sibling]], 4, inner == "pMdl", 0)
-    } else if (s == "DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2" && offset[s, i] == 24) {
-        condition(base + offset[s, place[s, sibling]], 2, inner == "Mdl", 0)
-    } else if (s == "DXGK_ADL" && offset[s, i] == offset[s, place[s, "Pages"]]) {
-        condition(base + offset[s, place[s, "Flags"]], 4, inner == "Pages", 0)
-    } else if (s == "DXGK_PAGETABLEUPDATEADDRESS") {
-        update = "DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE"
-        base += offset[update, place[update, "UpdateMode"]]
-        base -= offset[update, place[update, "PageTableAddress"]]
-        inner = inner == "CpuVirtual" ? "CPU_VIRTUAL" : inner == "GpuVirtual" ? "GPU_VIRTUAL" : \
-                "GPU_PHYSICAL"
-        condition(base, 4, 1, enumerator["DXGK_PAGETABLEUPDATE_" inner])
-    }
 }
 
 # A structure whose union is told by a word of it: the common members, then a group for each value.
@@ -165,9 +97,10 @@ function emit_choice(s, groups,    i, parts, g, start, end) {
             g = s "/" groups[parts[1]]
         }
         condition(0, 0, 1, 0)
-        choose(s, i, 0)
+        alternative(s, i, 0, "")
         if (is_spelled_out(type[s, i]))
-            emit(g, type[s, i], name[s, i] ".", offset[s, i], wddm_of(level[s, i]))
+            emit(g, type[s, i], name[s, i] ".", offset[s, i], wddm_of(level[s, i]), s,
+                 name[s, i] ".", 0)
         else
             row(g, name[s, i], offset[s, i], size[s, i], kind_of(type[s, i], name[s, i]), 0, 0,
                 wddm_of(level[s, i]), type[s, i] in is_enum ? type[s, i] : "")
@@ -175,13 +108,16 @@ function emit_choice(s, groups,    i, parts, g, start, end) {
 }
 
 END {
-    split("Transfer Fill DiscardContent ReadPhysical WritePhysical MapApertureSegment " \
-          "UnmapApertureSegment SpecialLockTransfer TransferVirtual FillVirtual " \
-          "InitContextResource UpdatePageTable FlushTlb UpdateContextAllocation " \
-          "CopyPageTableEntries NotifyResidency SignalMonitoredFence MapApertureSegment2 " \
-          "NotifyFenceResidency MmapMmu UnmapMmu NotifyResidency2 NotifyAllocation", order, " ")
-    for (i in order)
-        operations[order[i]] = i - 1
+    if (is_failed)
+        exit 1
+    for (i = 1; i <= enumerators; i++) {
+        if (enumerator_group[i] == "NTSTATUS" && enumerator[enumerator_name[i]] in status_seen)
+            continue
+        if (enumerator_group[i] == "NTSTATUS")
+            status_seen[enumerator[enumerator_name[i]]] = 1
+        printf "ENUMERATOR(\"%s\", %s, \"%s\")\n", enumerator_group[i],
+               enumerator[enumerator_name[i]], enumerator_name[i]
+    }
     interrupts["DmaCompleted"] = enumerator["DXGK_INTERRUPT_DMA_COMPLETED"]
     interrupts["DmaPreempted"] = enumerator["DXGK_INTERRUPT_DMA_PREEMPTED"]
     interrupts["DmaFaulted"] = enumerator["DXGK_INTERRUPT_DMA_FAULTED"]
@@ -212,11 +148,11 @@ END {
     for (i = 1; i <= structures; i++) {
         condition(0, 0, 1, 0)
         if (structure[i] == "DXGKARG_BUILDPAGINGBUFFER")
-            emit_choice(structure[i], operations)
+            emit_choice(structure[i], operation_of)
         else if (structure[i] == "DXGKARGCB_NOTIFY_INTERRUPT_DATA")
             emit_choice(structure[i], interrupts)
         else if (structure[i] ~ /^DXGKARG_/ || structure[i] in callbacks ||
                  structure[i] in elements)
-            emit(structure[i], structure[i], "", 0, 0)
+            emit(structure[i], structure[i], "", 0, 0, "", "", 0)
     }
 }

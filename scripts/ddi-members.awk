@@ -1,73 +1,71 @@
-# Makes the table of members that `drydock ops` reports on from data/ddi/layout-x64.tsv:
-# MEMBER(group, name, offset, size, first bit or -1, bits) for src/coverage/coverage_table.c.
-# Structures that lie in another one by value are spelled out; alternatives that name the same
-# bits as a whole (Value) are left out.
+# Makes the table of members that `drydock ops` reports on from the fact tables (after ddi-layout.awk on the
+# command line): MEMBER(group, name, offset, size, first bit or -1, bits, when, size of when, is_equal,
+# value) for src/coverage/coverage_table.c. Structures that lie in another one by value are spelled
+# out; alternatives that name the same bits as a whole (Value) are left out. A member that shares its
+# bytes with others is meant if the word at `when` is_equal, or is not, to the value.
 
-BEGIN {
-    FS = "\t"
-    split("Transfer Fill DiscardContent ReadPhysical WritePhysical MapApertureSegment " \
-          "UnmapApertureSegment SpecialLockTransfer TransferVirtual FillVirtual " \
-          "InitContextResource UpdatePageTable FlushTlb UpdateContextAllocation " \
-          "CopyPageTableEntries NotifyResidency SignalMonitoredFence MapApertureSegment2 " \
-          "NotifyFenceResidency MmapMmu UnmapMmu NotifyResidency2 NotifyAllocation", order, " ")
-    for (i in order)
-        operation[order[i]] = i - 1
-    is_leaf["LARGE_INTEGER"] = is_leaf["PHYSICAL_ADDRESS"] = 1
+function member(group, full, at, bytes, first_bit, bits) {
+    printf "MEMBER(%s, \"%s\", %d, %d, %d, %d, %d, %d, %d, %d)\n", group, full, at, bytes,
+           first_bit == "" ? -1 : first_bit, first_bit == "" ? 0 : bits, when_at, when_size,
+           when_is_equal, when_value
 }
 
-NR > 1 {
-    n = count[$1]++
-    if ($2 == "(sizeof)") {
-        is_struct[$1] = 1
-        next
-    }
-    name[$1, n] = $2; type[$1, n] = $3; offset[$1, n] = $4; size[$1, n] = $5
-    bit[$1, n] = $6; width[$1, n] = $7
-    if ($6 != "")
-        has_bits[$1, $4] = 1
+function is_leaf(t) {
+    return !(t in is_struct) || t ~ /^(LARGE_INTEGER|PHYSICAL_ADDRESS)$/
 }
 
-function emit(group, s, prefix, base,    i, full) {
+# Members of structure s, which begins at base; s lies in `outer`, which begins at outer_base, under
+# the names that begin with `inside`.
+function emit(group, s, prefix, base, outer, inside, outer_base,
+              i, old_at, old_size, old_equal, old_value) {
     for (i = 0; i < count[s]; i++) {
-        if (name[s, i] == "" || type[s, i] == "struct" || type[s, i] == "union")
+        if (name[s, i] == "" || name[s, i] == "(sizeof)" || type[s, i] == "struct" ||
+            type[s, i] == "union" || (bit[s, i] == "" && has_bits[s, offset[s, i]]))
             continue
-        if (bit[s, i] == "" && has_bits[s, offset[s, i]])
-            continue
-        full = prefix name[s, i]
-        if (type[s, i] in is_struct && !(type[s, i] in is_leaf)) {
-            emit(group, type[s, i], full ".", base + offset[s, i])
-        } else {
-            printf "MEMBER(%s, \"%s\", %d, %d, %d, %d)\n", group, full, base + offset[s, i],
-                   size[s, i], bit[s, i] == "" ? -1 : bit[s, i], bit[s, i] == "" ? 0 : width[s, i]
-        }
+        old_at = when_at; old_size = when_size; old_equal = when_is_equal; old_value = when_value
+        alternative(s, i, base, outer, inside, outer_base)
+        if (is_leaf(type[s, i]))
+            member(group, prefix name[s, i], base + offset[s, i], size[s, i], bit[s, i],
+                   width[s, i])
+        else
+            emit(group, type[s, i], prefix name[s, i] ".", base + offset[s, i], s,
+                 name[s, i] ".", base)
+        condition(old_at, old_size, old_equal, old_value)
     }
+}
+
+function emit_structure(group, s) {
+    condition(0, 0, 1, 0)
+    emit(group, s, "", 0, "", "", 0)
 }
 
 END {
+    if (is_failed)
+        exit 1
     s = "DXGKARG_BUILDPAGINGBUFFER"
     for (i = 0; i < count[s]; i++) {
         split(name[s, i], parts, ".")
-        if (name[s, i] == "" || parts[1] == "Reserved" || type[s, i] == "struct")
+        if (name[s, i] == "" || name[s, i] == "(sizeof)" || parts[1] == "Reserved" ||
+            type[s, i] == "struct")
             continue
-        if (!(parts[1] in operation)) {
-            printf "MEMBER(COVERAGE_BUILD, \"%s\", %d, %d, -1, 0)\n", name[s, i], offset[s, i],
-                   size[s, i]
-            continue
-        }
+        condition(0, 0, 1, 0)
+        alternative(s, i, 0, "")
         inner = substr(name[s, i], length(parts[1]) + 2)
-        if (type[s, i] in is_struct && !(type[s, i] in is_leaf))
-            emit(operation[parts[1]], type[s, i], inner == "" ? "" : inner ".", offset[s, i])
+        if (!(parts[1] in operation_of))
+            member("COVERAGE_BUILD", name[s, i], offset[s, i], size[s, i], "")
+        else if (is_leaf(type[s, i]))
+            member(operation_of[parts[1]], inner, offset[s, i], size[s, i], "")
         else
-            printf "MEMBER(%d, \"%s\", %d, %d, -1, 0)\n", operation[parts[1]], inner,
-                   offset[s, i], size[s, i]
+            emit(operation_of[parts[1]], type[s, i], inner == "" ? "" : inner ".", offset[s, i], s,
+                 name[s, i] ".", 0)
     }
-    emit("COVERAGE_PATCH", "DXGKARG_PATCH", "", 0)
-    emit("COVERAGE_ALLOCATION_LIST", "DXGK_ALLOCATIONLIST", "", 0)
-    emit("COVERAGE_PATCH_LOCATION_LIST", "D3DDDI_PATCHLOCATIONLIST", "", 0)
-    emit("COVERAGE_PTE", "DXGK_PTE", "", 0)
-    emit("COVERAGE_COPY_RANGE", "DXGK_BUILDPAGINGBUFFER_COPY_RANGE", "", 0)
-    emit("COVERAGE_FENCE_RESIDENCY", "DXGK_FENCE_RESIDENCY_INFO", "", 0)
-    emit("COVERAGE_SEGMENT", "DXGK_SEGMENTDESCRIPTOR", "", 0)
-    emit("COVERAGE_SEGMENT3", "DXGK_SEGMENTDESCRIPTOR3", "", 0)
-    emit("COVERAGE_SEGMENT4", "DXGK_SEGMENTDESCRIPTOR4", "", 0)
+    emit_structure("COVERAGE_PATCH", "DXGKARG_PATCH")
+    emit_structure("COVERAGE_ALLOCATION_LIST", "DXGK_ALLOCATIONLIST")
+    emit_structure("COVERAGE_PATCH_LOCATION_LIST", "D3DDDI_PATCHLOCATIONLIST")
+    emit_structure("COVERAGE_PTE", "DXGK_PTE")
+    emit_structure("COVERAGE_COPY_RANGE", "DXGK_BUILDPAGINGBUFFER_COPY_RANGE")
+    emit_structure("COVERAGE_FENCE_RESIDENCY", "DXGK_FENCE_RESIDENCY_INFO")
+    emit_structure("COVERAGE_SEGMENT", "DXGK_SEGMENTDESCRIPTOR")
+    emit_structure("COVERAGE_SEGMENT3", "DXGK_SEGMENTDESCRIPTOR3")
+    emit_structure("COVERAGE_SEGMENT4", "DXGK_SEGMENTDESCRIPTOR4")
 }

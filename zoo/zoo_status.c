@@ -3,6 +3,8 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include "miniport/operation.h"
+
 #define EVERY(layer, n) (++(layer)->calls % (n) == 0)
 
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -132,8 +134,8 @@ static NTSTATUS raise_level(struct miniport *self, HANDLE object, DXGKARG_BUILDP
 
 static NTSTATUS answer_unknown(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return arg->Operation >= MINIPORT_OPERATION_COUNT ? STATUS_INVALID_PARAMETER
-                                                      : build(self, object, arg);
+    return (unsigned)arg->Operation >= MINIPORT_OPERATION_COUNT ? STATUS_INVALID_PARAMETER
+                                                                : build(self, object, arg);
 }
 
 #define DEFECT(id_, models_, rules_, function, sentence_)                                          \

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "miniport/operation.h"
 #include "trace/trace.h"
 
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "coverage/coverage.h"
 #include "bench/drivers/drivers.h"
 #include "bench/run/run.h"
+#include "miniport/operation.h"
 #include "report/report.h"
 
 #include <dirent.h>

@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "coverage/access_watch.h"
+#include "miniport/operation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,15 @@ const char *coverage_group_name(unsigned group)
 {
     return group < MINIPORT_OPERATION_COUNT ? miniport_operation_name(group)
                                             : structure_names[group];
+}
+
+unsigned coverage_group_of(const char *structure)
+{
+    unsigned group = COVERAGE_BUILD;
+
+    while (strcmp(structure_names[group], structure) != 0)
+        group++;
+    return group;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -137,12 +147,13 @@ static bool has_shown_all(const struct coverage *coverage, unsigned group)
     if (group == COVERAGE_PATCH)
         return is_read(coverage, COVERAGE_ALLOCATION_LIST) &&
                is_read(coverage, COVERAGE_PATCH_LOCATION_LIST);
-    return is_read(coverage, COVERAGE_BUILD) &&
-           (group != DXGK_OPERATION_UPDATE_PAGE_TABLE || is_read(coverage, COVERAGE_PTE)) &&
-           (group != DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
-            is_read(coverage, COVERAGE_COPY_RANGE)) &&
-           (group != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY ||
-            is_read(coverage, COVERAGE_FENCE_RESIDENCY));
+    for (unsigned i = 0; i < MINIPORT_OPERATION_ARRAYS; i++) {
+        const char *type = miniport_operation(group)->arrays[i].type;
+
+        if (type && !is_read(coverage, coverage_group_of(type)))
+            return false;
+    }
+    return is_read(coverage, COVERAGE_BUILD);
 }
 
 bool coverage_takes_call(struct coverage *coverage, unsigned group)

@@ -7,7 +7,7 @@
  * Model      A group is what the members of one structure belong to: each paging operation's part
  *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_PATCH, the
  *            elements of the arrays that these point at, and the three segment descriptors. The
- *            members come from data/ddi/layout-x64.tsv when the program is built
+ *            members come from the fact tables in data/ddi when the program is built
  *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
@@ -32,6 +32,7 @@
 
 #include "base/services.h"
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 
 enum coverage_group {
     /* 0 to MINIPORT_OPERATION_COUNT - 1: the operations */
@@ -50,6 +51,9 @@ enum coverage_group {
 
 /* "TRANSFER", "DXGKARG_PATCH", "DXGK_SEGMENTDESCRIPTOR4" */
 const char *coverage_group_name(unsigned group);
+/* The group of a structure that is no operation's: COVERAGE_PTE for "DXGK_PTE". It must have one.
+ */
+unsigned coverage_group_of(const char *structure);
 
 struct coverage_member {
     unsigned group;
@@ -57,6 +61,13 @@ struct coverage_member {
     uint32_t offset, bytes;
     int first_bit; /* of the bytes; negative: the member is all of them */
     unsigned bits;
+    /*
+     * Of members that share their bytes this one is meant if the word at `when` is (or is not) the
+     * value; when_bytes 0: it shares them with none.
+     */
+    uint32_t when, when_bytes;
+    bool is_equal;
+    uint64_t when_value;
 };
 
 struct coverage_tally {

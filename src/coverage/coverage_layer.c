@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "coverage/access_watch.h"
 #include "coverage/coverage.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 
@@ -57,28 +58,13 @@ static void add_array(struct call *call, unsigned group, const void **pointer, s
 
 static void find_build_arrays(struct call *call, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    switch ((unsigned)args->Operation) {
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE: {
-        size_t count =
-            args->UpdatePageTable.Flags.Repeat ? 1 : args->UpdatePageTable.NumPageTableEntries;
+    for (unsigned i = 0; i < MINIPORT_OPERATION_ARRAYS; i++) {
+        struct miniport_array array = miniport_operation_array(args, i);
 
-        add_array(call, COVERAGE_PTE, (const void **)&args->UpdatePageTable.pPageTableEntries,
-                  count, sizeof(DXGK_PTE));
-        add_array(call, COVERAGE_PTE, (const void **)&args->UpdatePageTable.pPageTableEntries64KB,
-                  count, sizeof(DXGK_PTE));
-        break;
-    }
-    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
-        add_array(call, COVERAGE_COPY_RANGE, (const void **)&args->CopyPageTableEntries.pRanges,
-                  args->CopyPageTableEntries.NumRanges, sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE));
-        break;
-    case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
-        add_array(call, COVERAGE_FENCE_RESIDENCY,
-                  (const void **)&args->NotifyFenceResidency.FenceResidencyInfo,
-                  args->NotifyFenceResidency.NumFences, sizeof(DXGK_FENCE_RESIDENCY_INFO));
-        break;
-    default:
-        break;
+        if (array.elements)
+            add_array(call, coverage_group_of(array.members->type),
+                      (const void **)((uint8_t *)args + array.members->elements.offset),
+                      array.count, array.members->element_bytes);
     }
 }
 

@@ -11,8 +11,7 @@
 #include <string.h>
 
 const struct coverage_member coverage_members[] = {
-#define MEMBER(group, name, offset, bytes, first_bit, bits)                                        \
-    {group, name, offset, bytes, first_bit, bits},
+#define MEMBER(...) {__VA_ARGS__},
 #include "ddi_members.inc"
 #undef MEMBER
 };
@@ -21,32 +20,6 @@ const unsigned coverage_members_count = ARRAY_COUNT(coverage_members);
 /* ---- Alternatives ---------------------------------------------------------------------------- */
 
 typedef bool meaning(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around);
-
-#define OPERATION(name, expression)                                                                \
-    static bool name(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)               \
-    {                                                                                              \
-        const DXGKARG_BUILDPAGINGBUFFER *args = structure;                                         \
-        return expression;                                                                         \
-    }
-OPERATION(source_is_segment, args->Transfer.Source.SegmentId != 0)
-OPERATION(source_is_mdl, args->Transfer.Source.SegmentId == 0)
-OPERATION(destination_is_segment, args->Transfer.Destination.SegmentId != 0)
-OPERATION(destination_is_mdl, args->Transfer.Destination.SegmentId == 0)
-OPERATION(context_is_in_segment, args->InitContextResource.Destination.SegmentId != 0)
-OPERATION(context_is_in_mdl, args->InitContextResource.Destination.SegmentId == 0)
-OPERATION(table_is_cpu_virtual,
-          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
-OPERATION(table_is_gpu_virtual,
-          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
-OPERATION(table_is_gpu_physical,
-          args->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_PHYSICAL)
-OPERATION(adl2_is_contiguous, args->MapApertureSegment2.Adl.Flags.Contiguous)
-OPERATION(adl2_is_list, !args->MapApertureSegment2.Adl.Flags.Contiguous)
-OPERATION(mmu_adl_is_contiguous, args->MmapMmu.Adl.Flags.Contiguous)
-OPERATION(mmu_adl_is_list, !args->MmapMmu.Adl.Flags.Contiguous)
-OPERATION(notify2_is_segment, args->NotifyResidency2.SegmentId != 0)
-OPERATION(notify2_is_mdl, args->NotifyResidency2.SegmentId == 0)
-#undef OPERATION
 
 static bool never(const void *structure, const DXGKARG_BUILDPAGINGBUFFER *around)
 {
@@ -74,31 +47,15 @@ static bool segment_has_host_aperture(const void *structure,
     return ((const DXGK_SEGMENTDESCRIPTOR4 *)structure)->Flags.SupportsCpuHostAperture;
 }
 
-/* A name that ends in '.' stands for all members under it. */
+/*
+ * Alternatives that are not decided by a word of the same structure. A name that ends in '.' stands
+ * for all members under it.
+ */
 static const struct alternative {
     unsigned group;
     const char *name;
     meaning *is_meant;
 } alternatives[] = {
-    {DXGK_OPERATION_TRANSFER, "Source.SegmentAddress", source_is_segment},
-    {DXGK_OPERATION_TRANSFER, "Source.pMdl", source_is_mdl},
-    {DXGK_OPERATION_TRANSFER, "Destination.SegmentAddress", destination_is_segment},
-    {DXGK_OPERATION_TRANSFER, "Destination.pMdl", destination_is_mdl},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Source.SegmentAddress", source_is_segment},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Source.pMdl", source_is_mdl},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Destination.SegmentAddress", destination_is_segment},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Destination.pMdl", destination_is_mdl},
-    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.SegmentAddress", context_is_in_segment},
-    {DXGK_OPERATION_INIT_CONTEXT_RESOURCE, "Destination.pMdl", context_is_in_mdl},
-    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.CpuVirtual", table_is_cpu_virtual},
-    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.GpuPhysical.", table_is_gpu_physical},
-    {DXGK_OPERATION_UPDATE_PAGE_TABLE, "PageTableAddress.GpuVirtual", table_is_gpu_virtual},
-    {DXGK_OPERATION_MAP_APERTURE_SEGMENT2, "Adl.BasePageNumber", adl2_is_contiguous},
-    {DXGK_OPERATION_MAP_APERTURE_SEGMENT2, "Adl.Pages", adl2_is_list},
-    {DXGK_OPERATION_MAP_MMU, "Adl.BasePageNumber", mmu_adl_is_contiguous},
-    {DXGK_OPERATION_MAP_MMU, "Adl.Pages", mmu_adl_is_list},
-    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "PhysicalAddress.", notify2_is_segment},
-    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl", notify2_is_mdl},
     {COVERAGE_PTE, "PageAddress", entry_is_leaf},
     {COVERAGE_PTE, "PageTableAddress", entry_is_link},
     {COVERAGE_PATCH, "hDevice", never},
@@ -115,9 +72,20 @@ static bool name_is_under(const char *name, const char *pattern)
                                       : strcmp(name, pattern) == 0;
 }
 
+static uint64_t word_at(const void *structure, uint32_t offset, uint32_t bytes)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, (const uint8_t *)structure + offset, bytes);
+    return word;
+}
+
 bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
                               const DXGKARG_BUILDPAGINGBUFFER *around)
 {
+    if (member->when_bytes)
+        return (word_at(structure, member->when, member->when_bytes) == member->when_value) ==
+               member->is_equal;
     for (size_t i = 0; i < ARRAY_COUNT(alternatives); i++) {
         if (alternatives[i].group == member->group &&
             name_is_under(member->name, alternatives[i].name))

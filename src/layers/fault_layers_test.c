@@ -4,6 +4,7 @@
 #include "layers/probe.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -97,17 +97,6 @@ enum miniport_ddi {
 /* "DxgkDdiBuildPagingBuffer" */
 const char *miniport_ddi_name(enum miniport_ddi ddi);
 
-/* "DXGK_OPERATION_TRANSFER" without the prefix: "TRANSFER"; "?" for a value that has no name. */
-#define MINIPORT_OPERATION_COUNT 23 /* paging operations that have a public layout: 0 to 22 */
-const char *miniport_operation_name(unsigned operation);
-
-/*
- * How many buffers a driver may fill for one operation without a change of MultipassOffset.
- * Progress may be noted in private data alone; but more than so many for each page or entry, and it
- * goes round in circles.
- */
-uint64_t miniport_most_aimless(const DXGKARG_BUILDPAGINGBUFFER *arg);
-
 struct miniport_host;
 
 /* What DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace are about. */

@@ -1,4 +1,4 @@
-/* Miniport: the names against the fact tables, and a stack of forwards over a fake bottom. */
+/* Miniport: the names of the DDIs, and a stack of forwards over a fake bottom. */
 #include "miniport/miniport.h"
 
 #include "base/bits.h"
@@ -421,28 +421,6 @@ static void every_callback_reaches_the_top_unchanged(void **state)
 
 /* ---- Names ---- */
 
-static void operations_have_the_names_of_the_fact_table(void **state)
-{
-    FILE *file = fopen(DRYDOCK_SOURCE_DIR "/data/ddi/enums.tsv", "r");
-    unsigned count = 0;
-    char line[1024];
-
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
-        char name[64];
-        unsigned value;
-
-        if (sscanf(line, "DXGK_OPERATION_%63s\tDXGK_BUILDPAGINGBUFFER_OPERATION\t%u", name,
-                   &value) != 2)
-            continue;
-        assert_string_equal(miniport_operation_name(value), name);
-        count++;
-    }
-    fclose(file);
-    assert_int_equal(count, MINIPORT_OPERATION_COUNT);
-    assert_string_equal(miniport_operation_name(MINIPORT_OPERATION_COUNT), "?");
-}
-
 static void ddis_have_the_names_of_their_slots(void **state)
 {
     assert_string_equal(miniport_ddi_name(MINIPORT_DDI_BuildPagingBuffer),
@@ -462,7 +440,6 @@ int main(void)
         cmocka_unit_test(the_life_of_a_device_reaches_the_bottom),
         cmocka_unit_test(destroy_goes_down_the_stack_once),
         cmocka_unit_test(every_callback_reaches_the_top_unchanged),
-        cmocka_unit_test(operations_have_the_names_of_the_fact_table),
         cmocka_unit_test(ddis_have_the_names_of_their_slots),
     };
 

@@ -1,6 +1,7 @@
 #include "report/explain.h"
 
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 #include "report/finding_report.h"
 #include "report/report.h"
 #include "report/rules_report.h"

@@ -2,6 +2,7 @@
 #include "report/rules_report.h"
 
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 
 #include <jansson.h>
 #include <stdlib.h>

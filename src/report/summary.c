@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 #include "workload/summary.h"
 
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include "trace/trace.h"
 
 #include "base/list.h"
+#include "miniport/operation.h"
 #include "trace/trace_handles.h"
 
 #include <string.h>

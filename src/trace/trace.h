@@ -23,6 +23,7 @@
 
 #include "base/services.h"
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 
 /* The functions of struct miniport_host_ops, as X(function, name that the driver knows). */
 #define TRACE_CALLBACK_LIST(X)                                                                     \

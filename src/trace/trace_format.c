@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "miniport/operation.h"
 
 #include <inttypes.h>
 #include <string.h>

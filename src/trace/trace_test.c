@@ -1,6 +1,8 @@
 /* Trace: counting, handing on, and the lines, held to golden text. */
 #include "trace/trace_stage.h"
 
+#include "miniport/operation.h"
+
 /* ---- Counting and handing on ---- */
 
 /* A zeroed argument structure is lawful for every DDI here: no arrays, no pointers. */

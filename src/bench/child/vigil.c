@@ -6,6 +6,7 @@
 #include "bench/child/vigil.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 #include "miniport/raw.h"
 
 #include <execinfo.h>

@@ -3,6 +3,7 @@
  * either handle, and that the GPU finds an area that is not what it should be.
  */
 #include "bench/whole_runs/test_run.h"
+#include "miniport/operation.h"
 
 #define CASE "sequences/S-20-context-allocation-kinds.case"
 

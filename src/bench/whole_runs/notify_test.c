@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "bench/board/platform_remap.h"
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -8,6 +8,7 @@
 
 #include "check/report/decode.h"
 #include "check/report/finding.h"
+#include "miniport/operation.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
  * merge into one is judged as it is: by what is there now.
  */
 #include "check/oracle/oracle_internal.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 

@@ -36,6 +36,7 @@
 #include "base/list.h"
 #include "base/services.h"
 #include "miniport/miniport.h"
+#include "miniport/operation.h"
 #include "vidsch/vidsch.h"
 
 #include <string.h>
@@ -587,7 +588,7 @@ static enum build_result build(struct vidmm *vidmm)
                                          ? queue->aimless_repeats + 1
                                          : 0;
             queue->operation.MultipassOffset = args.MultipassOffset;
-            if (queue->aimless_repeats >= miniport_most_aimless(&queue->operation)) {
+            if (queue->aimless_repeats >= miniport_operation_most_aimless(&queue->operation)) {
                 vidmm_driver_error(
                     vidmm, "PB-014",
                     "DxgkDdiBuildPagingBuffer(%s): MultipassOffset stayed %u over %u "

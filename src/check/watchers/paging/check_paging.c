@@ -7,6 +7,7 @@
 #include "check/check_watch.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 
@@ -445,7 +446,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     watch->stalls = is_fresh && !has_moved ? watch->stalls + 1 : 0;
     watch->aimless =
         advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
-    if (watch->aimless >= miniport_most_aimless(was)) {
+    if (watch->aimless >= miniport_operation_most_aimless(was)) {
         check_holds(check, RULE_PB_014, false);
         check_report(check, RULE_PB_014, NULL, "MultipassOffset",
                      "stayed %u over %u buffers that were filled: the operation never ends",
