@@ -1,171 +1,10 @@
 /*
- * The loop: waiting, stopping, steps, and the life of a player.
+ * The top of the player: which function plays which operation, steps, and the life of a player.
  */
 #include "bench/play/player_private.h"
 
-#include "bench/board/gpu_plugin.h"
-
-#include "base/assert.h"
-#include "miniport/miniport.h"
-#include "workload/words.h"
-
-#include <drydock/sgpu.h>
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#define QUIET_EVENT_LIMIT   UINT64_C(2000000) /* events without progress: nothing will come of it */
-#define RESET_LIMIT         64u /* resets in one operation: what brings them on comes again after each */
 #define FIRST_TAG           (UINT64_C(1) << 40) /* above keys that people write in cases */
 #define PROGRESS_OPERATIONS 256u
-
-/* ---- Reporting ------------------------------------------------------------------------------- */
-
-struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
-{
-    const struct workload_op *op = player_op(player, op_index);
-    char text[400];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return run_result_report(player->result, RUN_FINDING_SUBMISSION, op->line,
-                             machine_now(player->machine), "%s", text);
-}
-
-bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
-{
-    va_list arguments;
-
-    if (player->stop != PLAYER_NOT_STOPPED)
-        return false;
-    player->stop = stop;
-    va_start(arguments, format);
-    vsnprintf(player->stop_text, sizeof player->stop_text, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-void player_note_fault(struct player *player)
-{
-    player->has_faulted = true;
-}
-
-void player_note_lost(struct player *player, const struct vidmm_allocation *allocation)
-{
-    for (uint32_t id = 0; player->oracle && id < player->workload->allocation_count; id++) {
-        if (player->allocations[id].handle == allocation)
-            oracle_reset_took(player->oracle, id);
-    }
-}
-
-enum player_stop player_stop_reason(const struct player *player, char text[512])
-{
-    memcpy(text, player->stop_text, sizeof player->stop_text);
-    return player->stop;
-}
-
-/* Nothing more will happen although something is pending: says what. */
-static bool stop_stuck(struct player *player, const char *why)
-{
-    const struct workload_op *op = NULL;
-    const char *name = "the end";
-    char preemption[64] = "";
-    unsigned waiting = 0;
-
-    if (player->op_index < player->workload->op_count) {
-        op = player_op(player, player->op_index);
-        name = workload_op_name(op->kind);
-    }
-    for (uint32_t i = 0; i < player->workload->context_count; i++)
-        waiting += player->contexts[i].count - player->contexts[i].running_count;
-    if (player->has_faulted) {
-        return player_stop_with(
-            player, PLAYER_FAULTED,
-            "the GPU stopped on a fault at operation %u (%s, line %u): %u submissions run, %u wait",
-            player->op_index, name, op ? op->line : 0, player->running_count, waiting);
-    }
-    for (unsigned i = 0; i < vidmm_node_count(player->vidmm); i++) {
-        if (vidmm_is_preempting(player->vidmm, i))
-            snprintf(preemption, sizeof preemption, "; node %u has not answered PreemptCommand", i);
-    }
-    return player_stop_with(
-        player, PLAYER_STUCK,
-        "%s at operation %u (%s, line %u), %llu ns: %u submissions run, %u wait, %u residency "
-        "requests and %u page-table requests are pending, and the memory manager is %s%s",
-        why, player->op_index, name, op ? op->line : 0,
-        (unsigned long long)machine_now(player->machine), player->running_count, waiting,
-        player->requesting_count, player->page_table_pending,
-        vidmm_is_idle(player->vidmm) ? "idle" : "not idle", preemption);
-}
-
-static uint64_t resets_of(const struct vidmm_statistics *statistics)
-{
-    return statistics->engine_resets + statistics->adapter_resets;
-}
-
-static void note_progress(struct player *player)
-{
-    player->quiet_events = 0;
-    if (player->config.plugin)
-        gpu_plugin_note_progress(player->config.plugin);
-}
-
-bool player_advance(struct player *player)
-{
-    const struct vidmm_statistics *statistics;
-    uint64_t progress;
-
-    if (player->stop != PLAYER_NOT_STOPPED)
-        return false;
-    if (player->needs_pump && !player->is_pumping) {
-        player->needs_pump = false;
-        note_progress(player);
-        player_pump(player);
-        return player->stop == PLAYER_NOT_STOPPED;
-    }
-    if (!machine_run_next(player->machine))
-        return stop_stuck(player, "nothing more happens");
-    player_preempt_when_due(player);
-    statistics = vidmm_statistics(player->vidmm);
-    progress = statistics->build_calls + statistics->paging_submissions;
-    if (progress != player->last_progress) {
-        player->last_progress = progress;
-        note_progress(player);
-    } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
-        return stop_stuck(player, "events go on without progress");
-    }
-    if (player->op_index != player->reset_op_index) {
-        player->reset_op_index = player->op_index;
-        player->resets_before_op = resets_of(statistics);
-    } else if (resets_of(statistics) - player->resets_before_op > RESET_LIMIT) {
-        return stop_stuck(player, "resets go on without progress");
-    }
-    return player->stop == PLAYER_NOT_STOPPED;
-}
-
-bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts)
-{
-    if (status != STATUS_NO_MEMORY || ++*attempts >= PLAYER_ATTEMPTS)
-        return false;
-    player->result->no_memory_retries++;
-    return true;
-}
-
-static bool wait_idle(struct player *player)
-{
-    for (uint32_t i = 0; i < player->workload->context_count; i++) {
-        if (!player_wait_context(player, &player->contexts[i]))
-            return false;
-    }
-    while (player->page_table_pending || player->needs_pump || !vidmm_is_idle(player->vidmm)) {
-        if (!player_advance(player))
-            return false;
-    }
-    return true;
-}
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
@@ -194,9 +33,9 @@ static bool play_step(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
 
-    if (!wait_idle(player))
+    if (!player_wait_idle(player))
         return false;
-    player_tell_budgets(player);
+    player_inform_budgets(player);
     step_end(player);
     step_begin(player, workload_string(player->workload, op->text), op->line);
     return true;
@@ -216,71 +55,53 @@ static bool play_wait(struct player *player, uint32_t op_index)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+/*
+ * Which function plays which operation. An operation without one does nothing by itself: notes,
+ * labels, and reservations, whose mappings are said by the pte lines.
+ */
+static bool (*const plays[WORKLOAD_OP_COUNT])(struct player *player, uint32_t op_index) = {
+    [WORKLOAD_OP_ALLOC] = player_play_alloc,
+    [WORKLOAD_OP_FREE] = player_play_free,
+    [WORKLOAD_OP_WRITE] = player_play_write,
+    [WORKLOAD_OP_READ] = player_play_read,
+    [WORKLOAD_OP_SUBMIT] = player_play_submit,
+    [WORKLOAD_OP_WAIT] = play_wait,
+    [WORKLOAD_OP_RESIDENT] = player_play_resident,
+    [WORKLOAD_OP_EVICT] = player_play_evict,
+    [WORKLOAD_OP_OFFER] = player_play_offer,
+    [WORKLOAD_OP_RECLAIM] = player_play_reclaim,
+    [WORKLOAD_OP_MOVE] = player_play_move,
+    [WORKLOAD_OP_BUDGET] = player_play_budget,
+    [WORKLOAD_OP_PRIORITY] = player_play_priority,
+    [WORKLOAD_OP_STEP] = play_step,
+    [WORKLOAD_OP_MAP] = player_play_map,
+    [WORKLOAD_OP_UNMAP] = player_play_unmap,
+    [WORKLOAD_OP_PTE_MAP] = player_play_page_table,
+    [WORKLOAD_OP_PTE_UNMAP] = player_play_page_table,
+    [WORKLOAD_OP_TILE_MAP] = player_play_tile,
+    [WORKLOAD_OP_TILE_UNMAP] = player_play_tile,
+    [WORKLOAD_OP_TILE_COPY] = player_play_tile,
+    [WORKLOAD_OP_FENCE_CREATE] = player_play_fence_create,
+    [WORKLOAD_OP_FENCE_DESTROY] = player_play_fence_destroy,
+    [WORKLOAD_OP_FENCE_EXPECT] = player_play_fence_expect,
+    [WORKLOAD_OP_FENCE_WAIT] = player_play_fence_wait,
+    [WORKLOAD_OP_PACK_FENCES] = player_play_pack_fences,
+    [WORKLOAD_OP_HANG] = player_play_hang,
+    [WORKLOAD_OP_PREEMPT] = player_play_preempt,
+    [WORKLOAD_OP_LOSE_INTERRUPT] = player_play_lose_interrupt,
+    [WORKLOAD_OP_RESET] = player_play_reset,
+    [WORKLOAD_OP_SWITCH_DOMAIN] = player_play_switch_domain,
+    [WORKLOAD_OP_POWER] = player_play_power,
+    [WORKLOAD_OP_STOP] = player_play_stop,
+    [WORKLOAD_OP_REMOVE] = player_play_remove,
+};
+
 static bool play_operation(struct player *player, uint32_t op_index)
 {
-    switch ((enum workload_op_kind)player_op(player, op_index)->kind) {
-    case WORKLOAD_OP_ALLOC:
-        return player_play_alloc(player, op_index);
-    case WORKLOAD_OP_FREE:
-        return player_play_free(player, op_index);
-    case WORKLOAD_OP_WRITE:
-        return player_play_access(player, op_index, true);
-    case WORKLOAD_OP_READ:
-        return player_play_access(player, op_index, false);
-    case WORKLOAD_OP_SUBMIT:
-        return player_submit(player, op_index);
-    case WORKLOAD_OP_WAIT:
-        return play_wait(player, op_index);
-    case WORKLOAD_OP_RESIDENT:
-        return player_play_resident(player, op_index);
-    case WORKLOAD_OP_EVICT:
-        return player_play_evict(player, op_index);
-    case WORKLOAD_OP_OFFER:
-        return player_play_offer(player, op_index);
-    case WORKLOAD_OP_RECLAIM:
-        return player_play_reclaim(player, op_index);
-    case WORKLOAD_OP_MOVE:
-        return player_play_move(player, op_index);
-    case WORKLOAD_OP_BUDGET:
-        return player_play_budget(player, op_index);
-    case WORKLOAD_OP_PRIORITY:
-        return player_play_priority(player, op_index);
-    case WORKLOAD_OP_STEP:
-        return play_step(player, op_index);
-    case WORKLOAD_OP_MAP:
-        return player_play_map(player, op_index);
-    case WORKLOAD_OP_UNMAP:
-        return player_play_unmap(player, op_index);
-    case WORKLOAD_OP_PTE_MAP:
-    case WORKLOAD_OP_PTE_UNMAP:
-        return player_play_page_table(player, op_index);
-    case WORKLOAD_OP_TILE_MAP:
-    case WORKLOAD_OP_TILE_UNMAP:
-    case WORKLOAD_OP_TILE_COPY:
-        return player_play_tile(player, op_index);
-    case WORKLOAD_OP_FENCE_CREATE:
-    case WORKLOAD_OP_FENCE_DESTROY:
-    case WORKLOAD_OP_FENCE_EXPECT:
-    case WORKLOAD_OP_FENCE_WAIT:
-    case WORKLOAD_OP_PACK_FENCES:
-        return player_play_fence(player, op_index);
-    case WORKLOAD_OP_HANG:
-    case WORKLOAD_OP_PREEMPT:
-    case WORKLOAD_OP_LOSE_INTERRUPT:
-    case WORKLOAD_OP_RESET:
-    case WORKLOAD_OP_SWITCH_DOMAIN:
-    case WORKLOAD_OP_POWER:
-    case WORKLOAD_OP_STOP:
-    case WORKLOAD_OP_REMOVE:
-        return player_play_gpu(player, op_index);
-    case WORKLOAD_OP_VM_RESERVE:
-    case WORKLOAD_OP_VM_RELEASE: /* what a reservation holds is said by the pte lines */
-    case WORKLOAD_OP_NOTE:
-    case WORKLOAD_OP_LABEL:
-    case WORKLOAD_OP_COUNT:
-        break;
-    }
-    return true;
+    bool (*play)(struct player * player, uint32_t op_index) =
+        plays[player_op(player, op_index)->kind];
+
+    return !play || play(player, op_index);
 }
 
 static bool tamper(struct player *player)
@@ -294,7 +115,7 @@ static bool tamper(struct player *player)
         .allocations = player->live_handles,
     };
 
-    if (!wait_idle(player))
+    if (!player_wait_idle(player))
         return false;
     player->config.run->tamper->fn(player->config.run->tamper->context, &live);
     return true;
@@ -323,8 +144,8 @@ static bool open_objects(struct player *player)
             status = vidmm_device_create(player->processes[workload->devices[i].process],
                                          &player->devices[i]);
         } while (player_should_repeat(player, status, &attempts));
-        player_tell(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
-                                                         .device = player->devices[i]});
+        player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
+                                                           .device = player->devices[i]});
         if (!NT_SUCCESS(status))
             return player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x", i,
                                     (unsigned)status);
@@ -375,7 +196,7 @@ bool player_play(struct player *player)
     /* A board that is pulled out asleep is not woken for it; any other is, as the end of a case. */
     if (!player->removal.is_scheduled && !player->late_removal.is_queued)
         player_wake(player);
-    if (!wait_idle(player))
+    if (!player_wait_idle(player))
         return false;
     while (player->removal.is_scheduled || player->late_removal.is_queued) {
         if (!player_advance(player))
@@ -391,6 +212,20 @@ bool player_play(struct player *player)
     if (run->progress)
         run->progress(run->progress_context, run_model_name(run->model), op_count, op_count);
     return player_check_translations(player);
+}
+
+void player_give_up(struct player *player)
+{
+    player->has_ended = player->stop == PLAYER_ENDED;
+    player->stop = PLAYER_NOT_STOPPED;
+    player->is_giving_up = true;
+    player->quiet_events = 0;
+    if (!player->has_ended) {
+        player_inform_hang(player, 0);
+        player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
+        vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);
+    }
+    player->needs_pump = true;
 }
 
 bool player_take_down(struct player *player)
@@ -413,28 +248,28 @@ bool player_take_down(struct player *player)
         if (!player_context_close(player, &player->contexts[i]))
             return false;
     }
-    if (!wait_idle(player))
+    if (!player_wait_idle(player))
         return false;
     for (uint32_t i = 0; i < workload->context_count; i++) {
         if (player->contexts[i].handle)
             vidmm_context_destroy(player->contexts[i].handle);
         player->contexts[i].handle = NULL;
     }
-    if (!wait_idle(player)) /* what the driver had for its contexts */
+    if (!player_wait_idle(player)) /* what the driver had for its contexts */
         return false;
     for (uint32_t i = 0; i < workload->device_count; i++) {
         if (player->devices[i])
             vidmm_device_destroy(player->devices[i]);
         player->devices[i] = NULL;
     }
-    if (!wait_idle(player)) /* ... and for all contexts of a device */
+    if (!player_wait_idle(player)) /* ... and for all contexts of a device */
         return false;
     for (uint32_t i = 0; i < workload->process_count; i++) {
         if (player->processes[i])
             vidmm_process_destroy(player->processes[i]);
         player->processes[i] = NULL;
     }
-    return wait_idle(player);
+    return player_wait_idle(player);
 }
 
 NTSTATUS player_create(const struct player_config *config, struct player **out_player)

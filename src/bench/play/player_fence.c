@@ -12,39 +12,6 @@
 _Static_assert(sizeof(struct sgpu_umd_native_fence) <= VIDMM_NATIVE_FENCE_DATA_BYTES,
                "what the driver says of a fence fits");
 
-static bool create(struct player *player, const struct workload_op *op)
-{
-    struct player_fence *fence = &player->fences[op->offset];
-    union {
-        uint8_t bytes[VIDMM_NATIVE_FENCE_DATA_BYTES];
-        struct sgpu_umd_native_fence fence;
-    } data;
-    unsigned attempts = 0;
-    NTSTATUS status;
-
-    for (;;) {
-        memset(&data, 0, sizeof data);
-        player->is_request_reported = false;
-        status = vidmm_native_fence_create(player->processes[op->object], op->value, data.bytes,
-                                           player_request_done, player, &fence->handle);
-        if (status == STATUS_DEVICE_BUSY) {
-            if (!player_advance(player))
-                return false;
-        } else if (!player_should_repeat(player, status, &attempts)) {
-            break;
-        }
-    }
-    if (status == STATUS_NOT_SUPPORTED)
-        return true;
-    if (!NT_SUCCESS(status)) {
-        player_report(player, player->op_index, "fence %llu was not created: status 0x%08x",
-                      (unsigned long long)op->offset, (unsigned)status);
-        return true;
-    }
-    fence->number = data.fence.fence;
-    return player_wait_request(player);
-}
-
 bool player_destroy_fence(struct player *player, uint64_t index)
 {
     struct player_fence *fence = &player->fences[index];
@@ -61,20 +28,6 @@ bool player_destroy_fence(struct player *player, uint64_t index)
     }
     fence->handle = NULL;
     return true;
-}
-
-static void expect(struct player *player, const struct workload_op *op)
-{
-    const struct player_fence *fence = &player->fences[op->offset];
-    uint64_t value;
-
-    if (!fence->handle)
-        return;
-    value = vidmm_native_fence_value(fence->handle);
-    if (value != op->value)
-        player_report(player, player->op_index, "fence %llu has the value %llu; expected %llu",
-                      (unsigned long long)op->offset, (unsigned long long)value,
-                      (unsigned long long)op->value);
 }
 
 static void wait_done(void *context, NTSTATUS status, uint64_t ignored, uint64_t ignored_too)
@@ -112,8 +65,59 @@ static bool give_up_wait(struct player *player, const struct workload_op *op)
     return true;
 }
 
-static bool wait_on_cpu(struct player *player, const struct workload_op *op)
+bool player_play_fence_create(struct player *player, uint32_t op_index)
 {
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_fence *fence = &player->fences[op->offset];
+    union {
+        uint8_t bytes[VIDMM_NATIVE_FENCE_DATA_BYTES];
+        struct sgpu_umd_native_fence fence;
+    } data;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    for (;;) {
+        memset(&data, 0, sizeof data);
+        player->is_request_reported = false;
+        status = vidmm_native_fence_create(player->processes[op->object], op->value, data.bytes,
+                                           player_request_done, player, &fence->handle);
+        if (status == STATUS_DEVICE_BUSY) {
+            if (!player_advance(player))
+                return false;
+        } else if (!player_should_repeat(player, status, &attempts)) {
+            break;
+        }
+    }
+    if (status == STATUS_NOT_SUPPORTED)
+        return true;
+    if (!NT_SUCCESS(status)) {
+        player_report(player, op_index, "fence %llu was not created: status 0x%08x",
+                      (unsigned long long)op->offset, (unsigned)status);
+        return true;
+    }
+    fence->number = data.fence.fence;
+    return player_wait_request(player);
+}
+
+bool player_play_fence_expect(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    const struct player_fence *fence = &player->fences[op->offset];
+    uint64_t value;
+
+    if (!fence->handle)
+        return true;
+    value = vidmm_native_fence_value(fence->handle);
+    if (value != op->value)
+        player_report(player, op_index, "fence %llu has the value %llu; expected %llu",
+                      (unsigned long long)op->offset, (unsigned long long)value,
+                      (unsigned long long)op->value);
+    return true;
+}
+
+bool player_play_fence_wait(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
     struct player_fence *fence = &player->fences[op->offset];
     unsigned attempts = 0;
     NTSTATUS status;
@@ -131,7 +135,7 @@ static bool wait_on_cpu(struct player *player, const struct workload_op *op)
         }
     }
     if (!NT_SUCCESS(status))
-        player_report(player, player->op_index, "fence %llu cannot be waited for: status 0x%08x",
+        player_report(player, op_index, "fence %llu cannot be waited for: status 0x%08x",
                       (unsigned long long)op->offset, (unsigned)status);
     if (status != STATUS_PENDING)
         return true;
@@ -142,7 +146,7 @@ static bool wait_on_cpu(struct player *player, const struct workload_op *op)
     return !fence->is_waiting || give_up_wait(player, op);
 }
 
-static bool pack(struct player *player)
+bool player_play_pack_fences(struct player *player, uint32_t op_index)
 {
     unsigned attempts = 0;
     NTSTATUS status;
@@ -160,39 +164,11 @@ static bool pack(struct player *player)
         }
     }
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
-        player_report(player, player->op_index, "fences were not packed: status 0x%08x",
-                      (unsigned)status);
+        player_report(player, op_index, "fences were not packed: status 0x%08x", (unsigned)status);
     return true;
 }
 
-bool player_play_fence(struct player *player, uint32_t op_index)
+bool player_play_fence_destroy(struct player *player, uint32_t op_index)
 {
-    const struct workload_op *op = player_op(player, op_index);
-
-    switch ((unsigned)op->kind) {
-    case WORKLOAD_OP_FENCE_CREATE:
-        return create(player, op);
-    case WORKLOAD_OP_FENCE_DESTROY:
-        return player_destroy_fence(player, op->offset);
-    case WORKLOAD_OP_FENCE_EXPECT:
-        expect(player, op);
-        return true;
-    case WORKLOAD_OP_FENCE_WAIT:
-        return wait_on_cpu(player, op);
-    default:
-        return pack(player);
-    }
-}
-
-uint64_t player_put_signal(const struct player *player, const struct workload_op *op, void *at)
-{
-    const struct player_fence *fence = op->offset ? &player->fences[op->offset - 1] : NULL;
-    struct sgpu_packet_fence_signal *packet = at;
-
-    if (!fence || !fence->handle || player_is_bare(player))
-        return 0;
-    packet->header = SGPU_PACKET_HEADER(SGPU_OP_FENCE_SIGNAL, sizeof *packet / 4);
-    packet->fence = fence->number;
-    packet->value = op->size;
-    return sizeof *packet;
+    return player_destroy_fence(player, player_op(player, op_index)->offset);
 }

@@ -33,12 +33,12 @@ static bool offer_one(struct player *player, uint32_t op_index, uint32_t id, boo
         if (!*out_goes_on)
             return false;
     }
-    player_tell(player,
-                &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
-                                             .count = 1,
-                                             .allocations = (const void *const *)&entry->handle,
-                                             .status = status,
-                                             .priority = (unsigned)op->value});
+    player_inform(player,
+                  &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
+                                               .count = 1,
+                                               .allocations = (const void *const *)&entry->handle,
+                                               .status = status,
+                                               .priority = (unsigned)op->value});
     if (!NT_SUCCESS(status))
         player_report(player, op_index, "offer %s failed with status 0x%08x",
                       workload_allocation_name(player->workload, id), (unsigned)status);
@@ -89,16 +89,16 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         player->is_request_reported = false;
         player_expect_request(player, player->devices[op->object], entry->handle, true);
         status = vidmm_reclaim(player->devices[op->object], 1, &entry->handle, &result,
-                               player_request_done, player, &player->request_told.fence);
-        player_tell(player,
-                    &(struct check_client_event){.kind = CHECK_CLIENT_RECLAIM,
+                               player_request_done, player, &player->request_event.fence);
+        player_inform(
+            player, &(struct check_client_event){.kind = CHECK_CLIENT_RECLAIM,
                                                  .count = 1,
                                                  .allocations = (const void *const *)&entry->handle,
                                                  .status = status,
-                                                 .fence = player->request_told.fence,
+                                                 .fence = player->request_event.fence,
                                                  .result = results[result]});
         if (status != STATUS_PENDING)
-            player->request_told.device = NULL;
+            player->request_event.device = NULL;
     } while (player_should_repeat(player, status, &attempts));
     if (NT_SUCCESS(status) && result == VIDMM_RECLAIM_NOT_COMMITTED) {
         player_report(player, op_index, "reclaim %s: there is no memory for it", name);
@@ -154,7 +154,7 @@ bool player_play_budget(struct player *player, uint32_t op_index)
     const struct workload_op *op = player_op(player, op_index);
 
     vidmm_set_budget(player->processes[op->object], VIDMM_BUDGET_LOCAL, op->value);
-    player_tell_budgets(player);
+    player_inform_budgets(player);
     return true;
 }
 

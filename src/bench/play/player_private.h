@@ -3,17 +3,31 @@
  *
  * Place      bench, private.
  *
- *            | file                  | what it does                                              |
- *            | player.c              | the loop: waiting, stopping, steps, life                  |
- *            | player_memory.c       | operations on allocations, mappings, pte lines; CPU access |
- *            | player_tile.c         | tile lines                                                 |
- *            | player_fence.c        | fence lines                                                |
- *            | player_submit.c       | the way of a submission                                   |
- *            | player_ring.c         | command buffers (GpuMmu)                                  |
- *            | player_bare.c         | private data and content without a GPU model               |
- *            | player_addresses.c    | addresses that the workload leaves free                   |
- *            | player_translations.c | page tables against the pte lines                         |
- *            | player_tell.c         | tells the checking layer what is asked of the manager     |
+ *            From the top down: a file calls those below it, and none above.
+ *
+ *            | file                  | what it does                                             |
+ *            | player.c              | which function plays which operation; steps, life        |
+ *            | player_translations.c | page tables against the pte lines, at the end            |
+ *            | player_memory.c       | alloc and free lines                                     |
+ *            | player_access.c       | read and write lines: the CPU                            |
+ *            | player_residency.c    | resident and evict lines                                 |
+ *            | player_offer.c        | offer, reclaim, priority, budget and move lines          |
+ *            | player_mapping.c      | map, unmap and pte lines                                 |
+ *            | player_tile.c         | tile lines                                               |
+ *            | player_fence.c        | fence lines                                              |
+ *            | player_gpu.c          | lines about the GPU: power, hangs, resets, its end       |
+ *            | player_submit.c       | submit lines                                             |
+ *            | player_context.c      | contexts and their rings, opened and closed              |
+ *            | player_wait.c         | waiting: player_advance()                                |
+ *            | player_pump.c         | the way of a submission                                  |
+ *            | player_commands.c     | commands, written and handed to the manager              |
+ *            | player_ring.c         | room in the ring of command buffers (GpuMmu)             |
+ *            | player_foreign.c      | private data and commands for another GPU's driver       |
+ *            | player_clock.c        | events that come by themselves: watchdog, preemptions    |
+ *            | player_objects.c      | allocations, mappings, requests                          |
+ *            | player_addresses.c    | addresses that the workload leaves free                  |
+ *            | player_inform.c       | informs the checking layer of what the client does       |
+ *            | player_report.c       | findings, and why the player stopped                     |
  */
 #ifndef DRYDOCK_BENCH_PLAYER_PRIVATE_H
 #define DRYDOCK_BENCH_PLAYER_PRIVATE_H
@@ -70,11 +84,11 @@ struct submission {
     uint32_t op_index;
     uint64_t token;
     unsigned attempts;
-    bool is_told;       /* to the oracle */
-    bool is_alone;      /* this try runs alone */
-    bool is_requesting; /* counted in player.requesting_count */
-    bool is_resident;   /* holds residency references */
-    bool is_reported;   /* the manager has called back */
+    bool is_known_to_oracle; /* to the oracle */
+    bool is_alone;           /* this try runs alone */
+    bool is_requesting;      /* counted in player.requesting_count */
+    bool is_resident;        /* holds residency references */
+    bool is_reported;        /* the manager has called back */
     NTSTATUS status;
     uint64_t needed, available;
     uint64_t paging_fence; /* of its request */
@@ -161,7 +175,7 @@ struct player {
     NTSTATUS request_status;
     uint64_t request_needed, request_available;
     /* The same, for the checking layer: who asked for what; device NULL: nothing is to be told. */
-    struct check_client_event request_told;
+    struct check_client_event request_event;
     const void *request_name;
 
     struct machine_event watchdog;
@@ -177,160 +191,164 @@ struct player {
     struct vidmm_statistics step_start;
 };
 
-/* ---- player.c -------------------------------------------------------------------------------- */
-
-/*
- * Lets something happen: acts on what was called back, else runs one event. False: stopped (the
- * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
- */
-bool player_advance(struct player *player);
-bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* True, and counted, when a call that failed so should be repeated. */
-bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts);
-
 static inline const struct workload_op *player_op(const struct player *player, uint32_t op_index)
 {
     return &player->workload->ops[op_index];
 }
 
-/* A finding about an operation: "FILE:LINE: text". */
-struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Fresh names for the content of a range. */
-uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
-
-/* Gives a mapping of the allocation in the process that holds the range, or makes one. */
-struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
-                                           uint32_t process, uint64_t offset, uint64_t bytes,
-                                           bool is_written);
-struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
-                                  uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
-                                  uint64_t driver_protection, NTSTATUS *out_status);
-void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
-
-/*
- * Frees it for the workload: at once, or when the last submission that waits to use it has started.
+/* ---- Operations: each plays the line at op_index; false: stopped ------------------------------
  */
-bool player_free(struct player *player, uint32_t allocation);
-
-/*
- * Destroys an allocation that was freed, unless a submission still waits to use it. Does not wait.
- */
-void player_bury(struct player *player, uint32_t allocation);
-
-/* ---- player_memory.c: the operations it plays; false: stopped -------------------------------- */
 
 bool player_play_alloc(struct player *player, uint32_t op_index);
 bool player_play_free(struct player *player, uint32_t op_index);
-bool player_play_access(struct player *player, uint32_t op_index, bool is_write);
+bool player_play_write(struct player *player, uint32_t op_index);
+bool player_play_read(struct player *player, uint32_t op_index);
+bool player_play_submit(struct player *player, uint32_t op_index);
 bool player_play_resident(struct player *player, uint32_t op_index);
 bool player_play_evict(struct player *player, uint32_t op_index);
-/* For requests of one line at a time: done, and the wait for it. False: stopped. */
-void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
-bool player_wait_request(struct player *player);
-
-/* player_offer.c */
 bool player_play_offer(struct player *player, uint32_t op_index);
 bool player_play_reclaim(struct player *player, uint32_t op_index);
-bool player_play_priority(struct player *player, uint32_t op_index);
-bool player_play_budget(struct player *player, uint32_t op_index);
 bool player_play_move(struct player *player, uint32_t op_index);
+bool player_play_budget(struct player *player, uint32_t op_index);
+bool player_play_priority(struct player *player, uint32_t op_index);
 bool player_play_map(struct player *player, uint32_t op_index);
 bool player_play_unmap(struct player *player, uint32_t op_index);
 bool player_play_page_table(struct player *player, uint32_t op_index);
-void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+bool player_play_tile(struct player *player, uint32_t op_index);
+bool player_play_fence_create(struct player *player, uint32_t op_index);
+bool player_play_fence_destroy(struct player *player, uint32_t op_index);
+bool player_play_fence_expect(struct player *player, uint32_t op_index);
+bool player_play_fence_wait(struct player *player, uint32_t op_index);
+bool player_play_pack_fences(struct player *player, uint32_t op_index);
+bool player_play_hang(struct player *player, uint32_t op_index);
+bool player_play_preempt(struct player *player, uint32_t op_index);
+bool player_play_lose_interrupt(struct player *player, uint32_t op_index);
+bool player_play_reset(struct player *player, uint32_t op_index);
+bool player_play_switch_domain(struct player *player, uint32_t op_index);
+bool player_play_power(struct player *player, uint32_t op_index);
+bool player_play_stop(struct player *player, uint32_t op_index);
+bool player_play_remove(struct player *player, uint32_t op_index);
+
+/* ---- player_translations.c ------------------------------------------------------------------- */
+
+bool player_check_translations(struct player *player);
+/* Unmaps what the pte lines left. False: stopped. */
+bool player_unmap_translations(struct player *player);
+
+/* ---- player_memory.c ------------------------------------------------------------------------- */
 
 /*
- * Writes a reference of a submission by the CPU, when nothing uses the allocation: with its key, or
- * fresh names. What cannot be locked is left. False: stopped.
+ * Frees it for the workload: at once, or when the last submission that waits to use it has started.
+ * False: stopped.
  */
-bool player_write_locked(struct player *player, uint32_t op_index, const struct workload_ref *ref);
+bool player_free(struct player *player, uint32_t allocation);
+/* Tiles are a matter of WDDM 1: above it, drivers are not told when the CPU looks. */
+bool player_is_tiled(const struct player *player, const struct workload_allocation *allocation);
 
-/* ---- player_bare.c: without a GPU model ------------------------------------------------------ */
+/* ---- player_access.c ------------------------------------------------------------------------- */
 
-bool player_is_bare(const struct player *player);
 /*
- * The engine that a case means by this number: one that the driver has, where the GPU is not the
- * bench's.
+ * The CPU writes what a submit line has the GPU write, when nothing uses the allocations: each with
+ * its key, or fresh names. What cannot be locked is left. False: stopped.
  */
-unsigned player_node(const struct player *player, unsigned node);
+bool player_write_for_gpu(struct player *player, uint32_t op_index);
+
+/* ---- player_mapping.c ------------------------------------------------------------------------ */
+
 /*
- * Private data by the run's templates, which the caller frees. False: there is none, or no memory.
+ * player_map() for a line of the case, at an address that the line may name. What was there before
+ * went with a `free` or `unmap`, which the manager ends behind the work that still uses it. An
+ * address that is taken when nothing is under way any more stays so. False: stopped.
  */
-bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
-                            uint8_t **out_data, uint32_t *out_bytes);
-bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
-                         uint32_t *out_bytes);
-/*
- * Whether the GPU tells what client's work touches: its model has a user-mode half that makes
- * commands.
- */
-bool player_follows_work(const struct player *player);
-/* Commands of a submission; 0 bytes: it has none. False: no memory. */
-uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op);
-bool player_bare_command(struct player *player, const struct submission *submission, uint8_t *out,
-                         uint64_t bytes);
-/* The content that a line has the GPU write, before it is submitted. False: stopped. */
-bool player_bare_write(struct player *player, uint32_t op_index);
-
-/* ---- player_ring.c --------------------------------------------------------------------------- */
-
-/* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
-uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
-
-/* Makes the ring of a context; waits for it. STATUS_UNSUCCESSFUL: stopped. */
-NTSTATUS player_ring_open(struct player *player, struct player_context *context);
-
-/* Takes a command buffer for the submission; false: not before an earlier one has ended. */
-bool player_ring_take(struct player_context *context, struct submission *submission,
-                      uint64_t bytes);
-
-/* The CPU writes; false when nothing answers there. */
-bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
-                       const uint8_t *from, uint64_t bytes);
-
-/* ---- player_submit.c ------------------------------------------------------------------------- */
-
-NTSTATUS player_context_open(struct player *player, uint32_t id);
-bool player_context_close(struct player *player, struct player_context *context);
-bool player_submit(struct player *player, uint32_t op_index);
-/*
- * The key of a reference that is written: the case's, or the next fresh names. Called for the
- * references in order, with *tag starting at submission->first_key.
- */
-uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag);
-/* Starts and ends what can be; true if anything was. */
-bool player_pump(struct player *player);
-bool player_wait_context(struct player *player, struct player_context *context);
-/* Takes the residency references of running submissions off an allocation about to go. */
-void player_release_running(struct player *player, uint32_t allocation);
-void player_abandon_submissions(struct player *player);
+bool player_map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
+                         uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
+                         NTSTATUS *out_status);
 
 /* ---- player_tile.c --------------------------------------------------------------------------- */
 
-bool player_play_tile(struct player *player, uint32_t op_index);
 /* Where the tile leads, an ordinary mapping of the same pages leads too, if there is one. */
 void player_check_tile(struct player *player, uint32_t allocation,
                        const struct player_mapping *tile, uint64_t root);
 
 /* ---- player_fence.c -------------------------------------------------------------------------- */
 
-bool player_play_fence(struct player *player, uint32_t op_index);
 /* After all work that may signal it; nothing if there is none. False: stopped. */
 bool player_destroy_fence(struct player *player, uint64_t index);
-/* The packet for the signal of a submission, in zeroed memory; its bytes, 0 when there is none. */
-uint64_t player_put_signal(const struct player *player, const struct workload_op *op, void *at);
 
-/* ---- player_gpu.c: what happens to the GPU --------------------------------------------------- */
+/* ---- player_gpu.c ---------------------------------------------------------------------------- */
 
-bool player_play_gpu(struct player *player, uint32_t op_index);
+/* The power is back, if it was off. */
+void player_wake(struct player *player);
+
+/* ---- player_context.c ------------------------------------------------------------------------ */
+
+NTSTATUS player_context_open(struct player *player, uint32_t id);
+bool player_context_close(struct player *player, struct player_context *context);
+
+/* ---- player_wait.c: false: stopped ----------------------------------------------------------- */
+
+/*
+ * Lets something happen: acts on what was called back, else runs one event. False: stopped (the
+ * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
+ */
+bool player_advance(struct player *player);
+bool player_wait_context(struct player *player, struct player_context *context);
+/* Until nothing at all is pending. */
+bool player_wait_idle(struct player *player);
+/* Until player_request_done() has been called. */
+bool player_wait_request(struct player *player);
+
+/* ---- player_pump.c --------------------------------------------------------------------------- */
+
+/* Starts and ends what can be; true if anything was. */
+bool player_pump(struct player *player);
+void player_abandon_submissions(struct player *player);
+
+/* ---- player_commands.c ----------------------------------------------------------------------- */
+
+/* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
+uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
+/* Writes the commands, at ring_start in GpuMmu, and gives them to the manager. */
+NTSTATUS player_hand_over(struct player *player, struct submission *submission);
+/* The manager's answer to a request for residency, and the end of what was handed over. */
+void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+void player_release_residency(struct player *player, struct submission *submission);
+
+/* ---- player_ring.c --------------------------------------------------------------------------- */
+
+/* Takes a command buffer for the submission; false: not before an earlier one has ended. */
+bool player_ring_take(struct player_context *context, struct submission *submission,
+                      uint64_t bytes);
+/* The CPU writes; false when nothing answers there. */
+bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
+                       const uint8_t *from, uint64_t bytes);
+
+/* ---- player_foreign.c: the driver is of another GPU than the Drydock GPU ----------------------
+ */
+
+/*
+ * Private data by the run's templates, or by the user-mode half of the GPU's model; the caller
+ * frees it. False: there is none, or no memory.
+ */
+bool player_foreign_allocation_data(struct player *player, uint64_t size, uint32_t flags,
+                                    uint32_t index, uint8_t **out_data, uint32_t *out_bytes);
+bool player_foreign_context_data(struct player *player, uint32_t index, uint8_t **out_data,
+                                 uint32_t *out_bytes);
+/*
+ * Whether the GPU tells what the client's work touches: its model has a user-mode half that makes
+ * commands.
+ */
+bool player_follows_work(const struct player *player);
+/* Commands of a submission; 0 bytes: it has none. False: no memory. */
+uint64_t player_foreign_command_bytes(const struct player *player, const struct workload_op *op);
+bool player_foreign_command(struct player *player, const struct submission *submission,
+                            uint8_t *out, uint64_t bytes);
+
+/* ---- player_clock.c -------------------------------------------------------------------------- */
+
 /* Lets the manager look at the clock from now on, when the run has a watchdog. */
 void player_start_watchdog(struct player *player);
 void player_stop_watchdog(struct player *player);
-
 /*
  * The fault "preemptions": PLAYER_PREEMPTIONS times in a run, at moments and on nodes that the seed
  * draws, the manager has a node preempted. Carried out between two events of the machine, whatever
@@ -339,31 +357,70 @@ void player_stop_watchdog(struct player *player);
 void player_start_preemptions(struct player *player);
 void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
-/* Uses devices again that were in error, once none of their submissions is left. */
-/* What does not end from here on is not the driver's doing. */
-/* The power is back, if it was off. */
-void player_wake(struct player *player);
-void player_tell_hang(struct player *player, uint32_t node);
-void player_revive_devices(struct player *player);
 
-/* ---- player_tell.c: to the checking layer; nothing when rules are not checked ---------------- */
+/* ---- player_objects.c: nothing here waits -----------------------------------------------------
+ */
 
-void player_tell(struct player *player, const struct check_client_event *event);
-/* Of one allocation, or of those of a submission. */
-void player_tell_of(struct player *player, enum check_client_kind kind,
-                    const struct vidmm_allocation *allocation, NTSTATUS status);
+/* Fresh names for the content of a range. */
+uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
+/*
+ * The key of a reference that is written: the case's, or the next fresh names. Called for the
+ * references in order, with *tag starting at submission->first_key.
+ */
+uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag);
+
+/* The manager's id for a place of the workload; false: there is no such segment. */
+bool player_segment_id(const struct player *player, enum workload_segment segment,
+                       unsigned *out_id);
+/* Whether the driver is of another GPU than the Drydock GPU. */
+bool player_is_foreign(const struct player *player);
+/* The engine that a case means by this number: a foreign driver may have fewer. */
+unsigned player_node(const struct player *player, unsigned node);
+
+/* A mapping of the allocation in the process that holds the range; NULL: there is none. */
+struct player_mapping *player_find_mapping(struct player *player, uint32_t allocation,
+                                           uint32_t process, uint64_t offset, uint64_t bytes,
+                                           bool is_written);
+/* Asks the manager for a mapping; NULL: the status says why not. */
+struct player_mapping *player_map(struct player *player, uint32_t allocation, uint32_t process,
+                                  uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
+                                  uint64_t driver_protection, NTSTATUS *out_status);
+void player_mapping_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+void player_page_table_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/* The end of a request of one line; player_wait_request() waits for it. */
+void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
+
+/* Gives back the references of `resident` lines: the first of the device, or all. */
+void player_drop_holds(struct player *player, struct player_allocation *entry, uint32_t device,
+                       bool all);
+/* Destroys an allocation that was freed, unless a submission still waits to use it. */
+void player_bury(struct player *player, uint32_t allocation);
+
+/* ---- player_inform.c: nothing when rules are not checked --------------------------------------
+ */
+
+void player_inform(struct player *player, const struct check_client_event *event);
+/* Of one allocation. */
+void player_inform_of(struct player *player, enum check_client_kind kind,
+                      const struct vidmm_allocation *allocation, NTSTATUS status);
 /* MAKE_RESIDENT, RESIDENT and EVICT. */
-void player_tell_request(struct player *player, enum check_client_kind kind,
-                         const struct vidmm_device *device, unsigned count,
-                         struct vidmm_allocation *const *allocations, NTSTATUS status,
-                         uint64_t fence);
-/* What player_request_done() is to tell the end of; the fence value goes to request_told.fence. */
+void player_inform_request(struct player *player, enum check_client_kind kind,
+                           const struct vidmm_device *device, unsigned count,
+                           struct vidmm_allocation *const *allocations, NTSTATUS status,
+                           uint64_t fence);
+/*
+ * player_request_done() will inform of the end of this request; its fence value goes to
+ * request_event.fence.
+ */
 void player_expect_request(struct player *player, const struct vidmm_device *device,
                            const struct vidmm_allocation *allocation, bool is_reclaim);
-/* vidmm_evict(), told. */
+/* vidmm_evict(), of which the checking layer is informed. */
 void player_evict(struct player *player, struct vidmm_device *device, unsigned count,
                   struct vidmm_allocation *const *allocations);
-void player_tell_budgets(struct player *player);
+void player_inform_budgets(struct player *player);
+/* The GPU hangs: work that does not end from here on is not the driver's doing. */
+void player_inform_hang(struct player *player, uint32_t node);
 
 /* ---- player_addresses.c ---------------------------------------------------------------------- */
 
@@ -373,19 +430,21 @@ bool player_survey_addresses(struct player *player);
 /* An address for so many bytes that no line will use; 0 leaves it to the manager. */
 uint64_t player_choose_va(struct player *player, uint64_t bytes);
 
-/* ---- player_translations.c ------------------------------------------------------------------- */
+/* ---- player_report.c ------------------------------------------------------------------------- */
 
-/* The manager's id for a place of the workload; false: there is no such segment. */
-bool player_segment_id(const struct player *player, enum workload_segment segment,
-                       unsigned *out_id);
-bool player_check_translations(struct player *player);
+/* A finding about an operation: "FILE:LINE: text". */
+struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /*
- * Finding (NULL: none): the rule that the checking layer saw broken before, else the suggested one.
+ * The rule of a finding (NULL: none) about a translation: the one that the checking layer saw
+ * broken before, else the suggested one.
  */
 void player_name_translation_rule(const struct player *player, struct run_finding *finding,
                                   enum rule_id suggested);
-
-/* Unmaps what the pte lines left. False: stopped. */
-bool player_unmap_translations(struct player *player);
+/* Always false. The first reason stays. */
+bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* True, and counted, when a call that failed so should be repeated. */
+bool player_should_repeat(struct player *player, NTSTATUS status, unsigned *attempts);
 
 #endif

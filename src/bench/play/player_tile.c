@@ -164,7 +164,7 @@ void player_check_tile(struct player *player, uint32_t allocation,
     const struct player_mapping *other = ordinary(&player->allocations[allocation], tile);
     struct places found = {.start = tile->va}, expected = {0};
 
-    if (!other || player_is_bare(player))
+    if (!other || player_is_foreign(player))
         return;
     expected.start = other->va + tile->offset - other->offset;
     sgpu_mmu_for_each_run(player->config.gpu, root, found.start, found.start + tile->bytes,

@@ -28,36 +28,6 @@ _Static_assert(VIDMM_PROTECT_READ_ONLY == WORKLOAD_PROTECT_READ_ONLY &&
                    VIDMM_PROTECT_ZERO == WORKLOAD_PROTECT_ZERO,
                "protections have the same bits");
 
-bool player_segment_id(const struct player *player, enum workload_segment segment, unsigned *out_id)
-{
-    bool wants_aperture = segment == WORKLOAD_SEGMENT_APERTURE;
-    unsigned memory_seen = 0;
-
-    *out_id = 0;
-    if (segment == WORKLOAD_SEGMENT_SYSTEM)
-        return true;
-    for (unsigned id = 1; id <= vidmm_segment_count(player->vidmm); id++) {
-        struct vidmm_segment_info info;
-
-        vidmm_segment_info(player->vidmm, id, &info);
-        if (info.is_aperture) {
-            if (wants_aperture) {
-                *out_id = id;
-                return true;
-            }
-            continue;
-        }
-        if (wants_aperture)
-            continue;
-        memory_seen++;
-        if (memory_seen == (segment == WORKLOAD_SEGMENT_LOCAL ? 1u : 2u)) {
-            *out_id = id;
-            return true;
-        }
-    }
-    return false;
-}
-
 struct known_range {
     uint64_t va, end;
 };
@@ -81,31 +51,6 @@ struct comparison {
     uint64_t cursor; /* expected translations below it have been looked at */
     uint64_t mismatches;
 };
-
-/*
- * What the checking layer has told of the driver's entries is the cause of what is wrong with them
- * in the end; else the rule is the one that the way in which they differ suggests.
- */
-static enum rule_id rule_of(const struct player *player, enum rule_id suggested)
-{
-    static const enum rule_id causes[] = {RULE_PT_014,   RULE_PT_016,  RULE_PT_017, RULE_PT_019,
-                                          RULE_PT_021,   RULE_PT_028,  RULE_PT_039, RULE_PT_041,
-                                          RULE_CPTE_002, RULE_CPTE_003};
-
-    for (size_t i = 0; i < ARRAY_COUNT(causes); i++) {
-        if (player->result->rules.broken[causes[i]])
-            return causes[i];
-    }
-    return suggested;
-}
-
-void player_name_translation_rule(const struct player *player, struct run_finding *finding,
-                                  enum rule_id suggested)
-{
-    if (finding)
-        snprintf(finding->rule, sizeof finding->rule, "%s",
-                 rule_get(rule_of(player, suggested))->id);
-}
 
 static void mismatch(struct comparison *c, enum rule_id rule, uint64_t va, uint64_t bytes,
                      const char *expected, const char *found)
@@ -443,7 +388,7 @@ static bool expected_translations(struct player *player, bool *out_has_lines,
     *out_count = 0;
     workload_summarise(player->workload, &summary);
     *out_has_lines =
-        player->has_page_tables && !player_is_bare(player) &&
+        player->has_page_tables && !player_is_foreign(player) &&
         (summary.op_counts[WORKLOAD_OP_PTE_MAP] + summary.op_counts[WORKLOAD_OP_PTE_UNMAP]);
     if (!*out_has_lines)
         return true;
@@ -461,7 +406,7 @@ bool player_check_translations(struct player *player)
 
     if (!expected_translations(player, &has_lines, &list, &count))
         return false;
-    if (player->has_page_tables && !player_is_bare(player))
+    if (player->has_page_tables && !player_is_foreign(player))
         check_mappings(player);
     for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);

@@ -1,27 +1,16 @@
 /*
- * Runs without the Drydock GPU: what the case's user-mode half and its GPU do then.
+ * The user-mode half of a foreign driver: a driver of another GPU than the Drydock GPU.
  *
- * The user-mode half tells its driver what the templates of the run lay out, and nothing else: the
- * bench speaks no other driver's language. So no submission does what its line says of the content.
- * What a line has the GPU write, the CPU writes before the submission is made, under a lock, where
- * the manager gives one; what cannot be locked stays as it was. What it has the GPU read is
+ * The bench does not speak that driver's language. Private data and commands are what the templates
+ * of the run lay out, or what the GPU's model makes when it has a user-mode half of its own.
+ * Without such a model no submission does what its line says of the content: the CPU writes it
+ * instead, before the submission is made (player_write_for_gpu()). What a line has the GPU read is
  * resident while the work runs, and its content is compared whenever it moves.
  */
 #include "bench/play/player_private.h"
 
 #include "bench/board/gpu_plugin.h"
 #include "workload/case/template.h"
-
-bool player_is_bare(const struct player *player)
-{
-    return !player->config.gpu;
-}
-
-/* A driver of one engine plays the cases of several. */
-unsigned player_node(const struct player *player, unsigned node)
-{
-    return player_is_bare(player) ? node % vidmm_node_count(player->vidmm) : node;
-}
 
 static const struct drydock_gpu_model *model_of(const struct player *player)
 {
@@ -54,8 +43,8 @@ static bool fill(struct player *player, const char *template,
     return true;
 }
 
-bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags, uint32_t index,
-                            uint8_t **out_data, uint32_t *out_bytes)
+bool player_foreign_allocation_data(struct player *player, uint64_t size, uint32_t flags,
+                                    uint32_t index, uint8_t **out_data, uint32_t *out_bytes)
 {
     const struct drydock_gpu_model *model = model_of(player);
     const char *template = player->config.run->allocation_data;
@@ -77,8 +66,8 @@ bool player_bare_allocation(struct player *player, uint64_t size, uint32_t flags
     return fill(player, template ? template : RUN_ALLOCATION_DATA, &values, out_data, out_bytes);
 }
 
-bool player_bare_context(struct player *player, uint32_t index, uint8_t **out_data,
-                         uint32_t *out_bytes)
+bool player_foreign_context_data(struct player *player, uint32_t index, uint8_t **out_data,
+                                 uint32_t *out_bytes)
 {
     const struct drydock_gpu_model *model = model_of(player);
     struct workload_template_values values = workload_template_values_of(0);
@@ -150,15 +139,15 @@ static uint32_t make_commands(struct player *player, const struct workload_op *o
     return bytes;
 }
 
-uint64_t player_bare_command_bytes(const struct player *player, const struct workload_op *op)
+uint64_t player_foreign_command_bytes(const struct player *player, const struct workload_op *op)
 {
     if (player_follows_work(player))
         return make_commands((struct player *)player, op, NULL, NULL, 0);
     return workload_template_bytes(player->config.run->command_data);
 }
 
-bool player_bare_command(struct player *player, const struct submission *submission, uint8_t *out,
-                         uint64_t bytes)
+bool player_foreign_command(struct player *player, const struct submission *submission,
+                            uint8_t *out, uint64_t bytes)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
     struct workload_template_values values;
@@ -176,19 +165,3 @@ bool player_bare_command(struct player *player, const struct submission *submiss
 }
 
 /* ---- Content --------------------------------------------------------------------------------- */
-
-/* What the line has the GPU write. False: stopped. */
-bool player_bare_write(struct player *player, uint32_t op_index)
-{
-    const struct workload_op *op = player_op(player, op_index);
-
-    if (op->flags & WORKLOAD_SUBMIT_NULL)
-        return true;
-    for (uint32_t i = 0; i < op->ref_count; i++) {
-        const struct workload_ref *ref = &player->workload->refs[op->first_ref + i];
-
-        if ((ref->access & WORKLOAD_ACCESS_WRITE) && !player_write_locked(player, op_index, ref))
-            return false;
-    }
-    return true;
-}

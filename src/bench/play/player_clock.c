@@ -1,0 +1,118 @@
+/*
+ * Events that come by themselves while a workload is played: the looks of the manager's watchdog at
+ * the clock, and preemptions.
+ */
+#include "bench/play/player_private.h"
+
+#include "nt/nt.h"
+
+/* ---- The watchdog ---------------------------------------------------------------------------- */
+
+/* How often the manager is told the time, in parts of its time-out. */
+#define LOOKS_PER_TIMEOUT 8u
+
+static bool has_watchdog(const struct player *player)
+{
+    if (player->config.run->timeout_ns)
+        return true;
+    for (uint32_t i = 0; i < player->workload->op_count; i++) {
+        enum workload_op_kind kind = (enum workload_op_kind)player_op(player, i)->kind;
+
+        if (kind == WORKLOAD_OP_HANG || kind == WORKLOAD_OP_LOSE_INTERRUPT)
+            return true;
+    }
+    return false;
+}
+
+static void look(void *context);
+
+static void schedule_look(struct player *player)
+{
+    uint64_t timeout_ns = player->config.run->timeout_ns;
+    uint64_t period = (timeout_ns ? timeout_ns : VIDMM_DEFAULT_TIMEOUT_NS) / LOOKS_PER_TIMEOUT;
+
+    machine_schedule(player->machine, &player->watchdog, machine_now(player->machine) + period,
+                     look, player);
+}
+
+static void look(void *context)
+{
+    struct player *player = context;
+
+    if (!player->config.nt || !nt_is_amid_call(player->config.nt))
+        vidmm_watch(player->vidmm, machine_now(player->machine));
+    schedule_look(player);
+}
+
+void player_start_watchdog(struct player *player)
+{
+    if (has_watchdog(player))
+        schedule_look(player);
+}
+
+void player_stop_watchdog(struct player *player)
+{
+    machine_cancel(player->machine, &player->watchdog);
+}
+
+/* ---- Preemptions that nobody asked for ------------------------------------------------------- */
+
+#define PREEMPTION_RNG_STREAM     0x707265656d7074u /* "preempt" */
+#define PREEMPTION_SPACING_MIN_NS 1000u
+#define PREEMPTION_SPACING_STEPS  10u /* doublings: to about a millisecond */
+
+static void preemption_is_due(void *context);
+
+static void schedule_preemption(struct player *player)
+{
+    struct player_preemptions *preemptions = &player->preemptions;
+    uint64_t spacing = PREEMPTION_SPACING_MIN_NS
+                       << rng_below(&preemptions->rng, PREEMPTION_SPACING_STEPS);
+
+    if (!preemptions->left)
+        return;
+    preemptions->left--;
+    machine_schedule(player->machine, &preemptions->event,
+                     machine_now(player->machine) + rng_between(&preemptions->rng, 1, spacing),
+                     preemption_is_due, player);
+}
+
+/* The driver may be in the middle of a call that lets the machine run on: not here, then. */
+static void preemption_is_due(void *context)
+{
+    struct player *player = context;
+
+    player->preemptions.is_due = true;
+    schedule_preemption(player);
+}
+
+void player_preempt_when_due(struct player *player)
+{
+    struct player_preemptions *preemptions = &player->preemptions;
+
+    if (!preemptions->is_due)
+        return;
+    preemptions->is_due = false;
+    if (!player->is_asleep)
+        vidmm_preempt(player->vidmm,
+                      player_node(player, (unsigned)rng_below(&preemptions->rng,
+                                                              player->config.run->node_count)));
+}
+
+void player_start_preemptions(struct player *player)
+{
+    struct rng parent;
+
+    if (!(player->config.run->faults & RUN_FAULT_PREEMPTIONS))
+        return;
+    rng_init(&parent, player->config.run->seed);
+    rng_fork(&parent, PREEMPTION_RNG_STREAM, &player->preemptions.rng);
+    player->preemptions.left = PLAYER_PREEMPTIONS;
+    schedule_preemption(player);
+}
+
+void player_stop_preemptions(struct player *player)
+{
+    machine_cancel(player->machine, &player->preemptions.event);
+    player->preemptions.is_due = false;
+}

@@ -1,0 +1,190 @@
+/*
+ * Contexts are opened and closed, each with its ring of command buffers (player_ring.c).
+ */
+#include "bench/play/player_private.h"
+
+#include <drydock/sgpu.h>
+
+#define RING_BYTES (256 * KiB)
+
+/*
+ * Room for as many of the context's longest submissions as may be in flight; 0 for a context that
+ * submits nothing.
+ */
+static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
+{
+    uint64_t longest = 0;
+
+    for (uint32_t i = 0; i < player->workload->op_count; i++) {
+        const struct workload_op *op = player_op(player, i);
+
+        if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context)
+            longest =
+                max_u64(longest, align_up(player_command_bytes(player, op), SGPU_SUBMIT_ALIGN));
+    }
+    if (!longest)
+        return 0;
+    return max_u64(RING_BYTES, align_up((player->queue_depth + UINT64_C(1)) * longest, PAGE_BYTES));
+}
+
+static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct player *player = context;
+
+    player->is_request_reported = true;
+    player->request_status = status;
+    player->needs_pump = true;
+}
+
+/* The ring's own numbers follow those of the case's allocations. */
+static NTSTATUS create_ring(struct player *player, struct player_context *context)
+{
+    const struct sgpu_umd_allocation data = {
+        .version = SGPU_UMD_VERSION,
+        .flags = SGPU_UMD_CPU_VISIBLE | SGPU_UMD_PREFER_APERTURE,
+        .bytes = context->ring_bytes,
+    };
+    const void *umd_data = &data;
+    uint32_t data_bytes = sizeof data, foreign_bytes = 0;
+    uint8_t *foreign_data = NULL;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    if (player_is_foreign(player)) {
+        if (!player_foreign_allocation_data(player, data.bytes, data.flags,
+                                            player->workload->allocation_count + context->id,
+                                            &foreign_data, &foreign_bytes))
+            return STATUS_NO_MEMORY;
+        umd_data = foreign_data;
+        data_bytes = foreign_bytes;
+    }
+    do {
+        player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
+        status = vidmm_allocation_create(player->devices[context->device], umd_data, data_bytes,
+                                         NULL, &context->ring);
+        player_inform_of(player, CHECK_CLIENT_CREATED, context->ring, status);
+    } while (player_should_repeat(player, status, &attempts));
+    base_free(player->services, foreign_data, foreign_bytes);
+    return status;
+}
+
+static NTSTATUS open_ring(struct player *player, struct player_context *context)
+{
+    struct player_mapping *mapping = &context->ring_mapping;
+    unsigned attempts = 0;
+    uint64_t fence_value, va;
+    NTSTATUS status;
+
+    context->ring_bytes = ring_bytes_for(player, context->id);
+    if (!context->ring_bytes)
+        return STATUS_SUCCESS;
+    status = create_ring(player, context);
+    if (!NT_SUCCESS(status))
+        return status;
+    do {
+        player->is_request_reported = false;
+        status = vidmm_make_resident(player->devices[context->device], 1, &context->ring,
+                                     ring_resident, player, &fence_value);
+        player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[context->device],
+                              1, &context->ring, status, fence_value);
+        if (status == STATUS_PENDING) {
+            while (!player->is_request_reported) {
+                if (!player_advance(player))
+                    return STATUS_UNSUCCESSFUL;
+            }
+            status = player->request_status;
+            player_inform_request(player, CHECK_CLIENT_RESIDENT, player->devices[context->device],
+                                  1, &context->ring, status, fence_value);
+        }
+    } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status))
+        return status;
+    context->is_ring_resident = true;
+
+    mapping->player = player;
+    va = player_choose_va(player, context->ring_bytes);
+    do {
+        status = vidmm_map_gpu_va(player->processes[context->process], context->ring, 0,
+                                  context->ring_bytes, va, 0, 0, player_mapping_done, mapping,
+                                  &mapping->va);
+    } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status))
+        return status;
+    mapping->process = context->process;
+    mapping->bytes = context->ring_bytes;
+    while (!mapping->is_ready) {
+        if (!player_advance(player))
+            return STATUS_UNSUCCESSFUL;
+    }
+
+    for (;;) {
+        status = vidmm_lock(context->ring);
+        if (status == STATUS_GRAPHICS_ALLOCATION_BUSY) {
+            if (!player_advance(player))
+                return STATUS_UNSUCCESSFUL;
+        } else if (!player_should_repeat(player, status, &attempts)) {
+            break;
+        }
+    }
+    player_inform_of(player, CHECK_CLIENT_LOCKED, context->ring, status);
+    context->is_ring_locked = NT_SUCCESS(status);
+    return status;
+}
+
+NTSTATUS player_context_open(struct player *player, uint32_t id)
+{
+    const struct workload_context *source = &player->workload->contexts[id];
+    struct player_context *context = &player->contexts[id];
+    const struct sgpu_umd_context data = {
+        .version = SGPU_UMD_VERSION,
+        .flags = (source->save.is_local ? SGPU_UMD_SAVE_LOCAL : 0u) |
+                 (source->save.is_mapped ? SGPU_UMD_SAVE_MAPPED : 0u) |
+                 (source->save.is_shared ? SGPU_UMD_SAVE_SHARED : 0u) |
+                 (source->save.has_cpu_image ? SGPU_UMD_SAVE_CPU_IMAGE : 0u),
+        .save_bytes = source->save.bytes,
+    };
+    /* Drivers of the IoMmu model have no context allocations. */
+    bool may_save = !player->is_virtual || player->has_page_tables;
+    uint32_t data_bytes = source->save.bytes && may_save ? sizeof data : 0;
+    const void *umd_data = data_bytes ? &data : NULL;
+    uint32_t foreign_bytes = 0;
+    uint8_t *foreign_data = NULL;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    context->id = id;
+    context->device = source->device;
+    context->process = player->workload->devices[source->device].process;
+    if (player_is_foreign(player)) {
+        player_foreign_context_data(player, id, &foreign_data, &foreign_bytes);
+        umd_data = foreign_data;
+        data_bytes = foreign_bytes;
+    }
+    do {
+        status =
+            vidmm_context_create(player->devices[source->device], player_node(player, source->node),
+                                 umd_data, data_bytes, &context->handle);
+    } while (player_should_repeat(player, status, &attempts));
+    base_free(player->services, foreign_data, foreign_bytes);
+    if (!NT_SUCCESS(status) || !player->is_virtual)
+        return status;
+    return open_ring(player, context);
+}
+
+bool player_context_close(struct player *player, struct player_context *context)
+{
+    if (!player_wait_context(player, context))
+        return false;
+    if (!context->ring)
+        return true;
+    if (context->is_ring_locked) {
+        player_inform_of(player, CHECK_CLIENT_UNLOCK, context->ring, STATUS_SUCCESS);
+        vidmm_unlock(context->ring);
+    }
+    if (context->is_ring_resident)
+        player_evict(player, player->devices[context->device], 1, &context->ring);
+    player_inform_of(player, CHECK_CLIENT_DESTROY, context->ring, STATUS_SUCCESS);
+    vidmm_allocation_destroy(context->ring);
+    context->ring = NULL;
+    return true;
+}

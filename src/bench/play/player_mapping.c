@@ -1,0 +1,152 @@
+/*
+ * Mappings by hand: map and unmap lines, and pte lines.
+ */
+#include "bench/play/player_private.h"
+
+#include "workload/words.h"
+
+/*
+ * The same for a line of the case, at an address that it may name: what was there before it went
+ * with a `free` or `unmap`, which the manager ends behind the work that still uses it. An address
+ * that is taken when nothing is under way any more stays so. False: stopped.
+ */
+bool player_map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
+                         uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
+                         NTSTATUS *out_status)
+{
+    uint32_t device = player->workload->allocations[allocation].device;
+    uint32_t process = player->workload->devices[device].process;
+
+    while (!player_map(player, allocation, process, offset, bytes, va, protect, driver_protection,
+                       out_status) &&
+           *out_status == STATUS_RESOURCE_IN_USE &&
+           (player->needs_pump || !vidmm_is_idle(player->vidmm))) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t protection_of(uint8_t flags)
+{
+    return (flags & WORKLOAD_PROTECT_READ_ONLY ? VIDMM_PROTECT_READ_ONLY : 0) |
+           (flags & WORKLOAD_PROTECT_NO_EXECUTE ? VIDMM_PROTECT_NO_EXECUTE : 0) |
+           (flags & WORKLOAD_PROTECT_ZERO ? VIDMM_PROTECT_ZERO : 0);
+}
+
+bool player_play_map(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    uint64_t va = op->value;
+    uint64_t start = align_down(op->offset, PAGE_BYTES);
+    uint64_t bytes = align_up(op->offset + op->size, PAGE_BYTES) - start;
+    uint64_t driver_protection = op->ref_count ? player->workload->refs[op->first_ref].key : 0;
+    NTSTATUS status;
+
+    if (!player->is_virtual || !player->allocations[op->object].handle)
+        return true;
+    if (va == WORKLOAD_VA_AUTO)
+        va = player_choose_va(player, bytes);
+    if (!player_map_for_line(player, op->object, start, bytes, va, protection_of(op->flags),
+                             driver_protection, &status))
+        return false;
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "map %s at 0x%llx failed with status 0x%08x",
+                      workload_allocation_name(player->workload, op->object),
+                      (unsigned long long)va, (unsigned)status);
+    return true;
+}
+
+/* For the end of what was asked for last, map or unmap. False: stopped. */
+static bool wait_mapping(const struct player_mapping *mapping)
+{
+    while (!mapping->is_ready) {
+        if (!player_advance(mapping->player))
+            return false;
+    }
+    return true;
+}
+
+bool player_play_unmap(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[op->object];
+    struct player_mapping **link = &entry->mappings;
+
+    if (!player->is_virtual)
+        return true;
+    while (entry->waiting_count || entry->running_count) {
+        if (!player_advance(player))
+            return false;
+    }
+    while (*link) {
+        struct player_mapping *mapping = *link;
+        unsigned attempts = 0;
+        NTSTATUS status;
+
+        if (mapping->is_tile || (op->value != WORKLOAD_VA_AUTO && mapping->va != op->value)) {
+            link = &mapping->next;
+            continue;
+        }
+        if (!wait_mapping(mapping))
+            return false;
+        mapping->is_ready = false;
+        do {
+            status = vidmm_unmap_gpu_va(player->processes[mapping->process], mapping->va,
+                                        player_mapping_done, mapping);
+        } while (player_should_repeat(player, status, &attempts));
+        if (NT_SUCCESS(status) && !wait_mapping(mapping))
+            return false;
+        mapping->is_ready = true;
+        if (!NT_SUCCESS(status)) {
+            player_report(player, op_index, "unmap at 0x%llx failed with status 0x%08x",
+                          (unsigned long long)mapping->va, (unsigned)status);
+            return true;
+        }
+        *link = mapping->next;
+        base_free(player->services, mapping, sizeof *mapping);
+    }
+    return true;
+}
+
+bool player_play_page_table(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct vidmm_process *process = player->processes[op->object];
+    unsigned attempts = 0;
+    unsigned segment = 0;
+    NTSTATUS status;
+
+    if (!player->has_page_tables) {
+        player->result->page_table_lines_skipped++;
+        return true;
+    }
+    while (player->page_table_pending >= PLAYER_PAGE_TABLE_WINDOW) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (op->kind == WORKLOAD_OP_PTE_MAP && !player_segment_id(player, op->segment, &segment)) {
+        player_report(player, op_index, "this machine has no %s memory",
+                      workload_segment_name(op->segment));
+        return true;
+    }
+    do {
+        player->page_table_pending++;
+        if (op->kind == WORKLOAD_OP_PTE_MAP)
+            status =
+                vidmm_map_physical(process, op->offset, segment, op->value, op->size / PAGE_BYTES,
+                                   protection_of(op->flags), player_page_table_done, player);
+        else
+            status =
+                vidmm_unmap_physical(process, op->offset, op->size, player_page_table_done, player);
+        if (!NT_SUCCESS(status))
+            player->page_table_pending--;
+    } while (player_should_repeat(player, status, &attempts));
+    if (status == STATUS_NOT_SUPPORTED && player_is_foreign(player))
+        player->result
+            ->page_table_lines_skipped++; /* its entries cannot say that: its own business */
+    else if (!NT_SUCCESS(status))
+        player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
+                      workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
+    return true;
+}

@@ -1,0 +1,125 @@
+/*
+ * Waiting: lets the machine run and acts on what was called back, until what was waited for is
+ * there or nothing more will happen.
+ */
+#include "bench/play/player_private.h"
+
+#include "bench/board/gpu_plugin.h"
+#include "workload/words.h"
+
+#include <stdio.h>
+
+#define QUIET_EVENT_LIMIT UINT64_C(2000000) /* events without progress: nothing will come of it */
+#define RESET_LIMIT       64u /* resets in one operation: what brings them on comes again after each */
+
+/* Nothing more will happen although something is pending: says what. */
+static bool stop_stuck(struct player *player, const char *why)
+{
+    const struct workload_op *op = NULL;
+    const char *name = "the end";
+    char preemption[64] = "";
+    unsigned waiting = 0;
+
+    if (player->op_index < player->workload->op_count) {
+        op = player_op(player, player->op_index);
+        name = workload_op_name(op->kind);
+    }
+    for (uint32_t i = 0; i < player->workload->context_count; i++)
+        waiting += player->contexts[i].count - player->contexts[i].running_count;
+    if (player->has_faulted) {
+        return player_stop_with(
+            player, PLAYER_FAULTED,
+            "the GPU stopped on a fault at operation %u (%s, line %u): %u submissions run, %u wait",
+            player->op_index, name, op ? op->line : 0, player->running_count, waiting);
+    }
+    for (unsigned i = 0; i < vidmm_node_count(player->vidmm); i++) {
+        if (vidmm_is_preempting(player->vidmm, i))
+            snprintf(preemption, sizeof preemption, "; node %u has not answered PreemptCommand", i);
+    }
+    return player_stop_with(
+        player, PLAYER_STUCK,
+        "%s at operation %u (%s, line %u), %llu ns: %u submissions run, %u wait, %u residency "
+        "requests and %u page-table requests are pending, and the memory manager is %s%s",
+        why, player->op_index, name, op ? op->line : 0,
+        (unsigned long long)machine_now(player->machine), player->running_count, waiting,
+        player->requesting_count, player->page_table_pending,
+        vidmm_is_idle(player->vidmm) ? "idle" : "not idle", preemption);
+}
+
+static uint64_t resets_of(const struct vidmm_statistics *statistics)
+{
+    return statistics->engine_resets + statistics->adapter_resets;
+}
+
+static void note_progress(struct player *player)
+{
+    player->quiet_events = 0;
+    if (player->config.plugin)
+        gpu_plugin_note_progress(player->config.plugin);
+}
+
+bool player_advance(struct player *player)
+{
+    const struct vidmm_statistics *statistics;
+    uint64_t progress;
+
+    if (player->stop != PLAYER_NOT_STOPPED)
+        return false;
+    if (player->needs_pump && !player->is_pumping) {
+        player->needs_pump = false;
+        note_progress(player);
+        player_pump(player);
+        return player->stop == PLAYER_NOT_STOPPED;
+    }
+    if (!machine_run_next(player->machine))
+        return stop_stuck(player, "nothing more happens");
+    player_preempt_when_due(player);
+    statistics = vidmm_statistics(player->vidmm);
+    progress = statistics->build_calls + statistics->paging_submissions;
+    if (progress != player->last_progress) {
+        player->last_progress = progress;
+        note_progress(player);
+    } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
+        return stop_stuck(player, "events go on without progress");
+    }
+    if (player->op_index != player->reset_op_index) {
+        player->reset_op_index = player->op_index;
+        player->resets_before_op = resets_of(statistics);
+    } else if (resets_of(statistics) - player->resets_before_op > RESET_LIMIT) {
+        return stop_stuck(player, "resets go on without progress");
+    }
+    return player->stop == PLAYER_NOT_STOPPED;
+}
+
+bool player_wait_context(struct player *player, struct player_context *context)
+{
+    while (context->count) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+bool player_wait_idle(struct player *player)
+{
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if (!player_wait_context(player, &player->contexts[i]))
+            return false;
+    }
+    while (player->page_table_pending || player->needs_pump || !vidmm_is_idle(player->vidmm)) {
+        if (!player_advance(player))
+            return false;
+    }
+    return true;
+}
+
+bool player_wait_request(struct player *player)
+{
+    player->requesting_count++;
+    while (!player->is_request_reported) {
+        if (!player_advance(player))
+            return false;
+    }
+    player->requesting_count--;
+    return true;
+}
