@@ -172,18 +172,16 @@ static void settle_allocation(struct vidmm_allocation *allocation)
             forget_content(allocation);
         if (!allocation->is_parked && !was_moving)
             return;
-        segment_set_departure(allocation, allocation->is_destroyed ? DOOMED : STAYS);
         break;
     default:
         return;
     }
     /* Work that is queued may use it though nobody holds it any more. */
     if (allocation->holds || !allocation_is_idle(allocation)) {
-        allocation->state = ALLOCATION_BACKED; /* as if it had just been placed */
+        allocation_set_state(allocation, ALLOCATION_BACKED); /* as if it had just been placed */
         return;
     }
-    allocation->state = ALLOCATION_LEAVING;
-    segment_set_departure(allocation, GOES);
+    allocation_set_state(allocation, ALLOCATION_LEAVING);
 }
 
 /* Calls it for every allocation of every process. */

@@ -1,23 +1,15 @@
 /*
- * Allocations: creation, the backing store, state changes, and the end.
- *
- * State changes, all in this file but the last of the second line (lock.c):
- *
- *     EMPTY  --enter-->  ENTERING  -->  RESIDENT  --leave-->  LEAVING  -->  BACKED
- *     BACKED --enter-->  ENTERING                 lock of EMPTY -->  BACKED
- *     EMPTY, BACKED, RESIDENT  --die-->  DYING  -->  gone
- *
- * Entering, leaving and dying are jobs of the paging queue; the second half of each change is the
- * job's finished function, when the last packet of the move has retired.
+ * Allocations: creation, the backing store, entering and leaving a segment, and the end. The life
+ * of an allocation is drawn in allocation_state.h.
  *
  * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
  */
 #include "vidmm/memory/allocation.h"
 
-#include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/allocation_flags.h"
+#include "vidmm/memory/allocation_info.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/iommu.h"
@@ -41,14 +33,6 @@
 #include <string.h>
 
 #define MDL_MOST_BYTES 0xfffff000u /* whole pages that ByteCount can say */
-
-const char *allocation_state_name(enum allocation_state state)
-{
-    static const char *const names[] = {"empty",    "backed",  "entering",
-                                        "resident", "leaving", "dying"};
-
-    return names[state];
-}
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
@@ -105,198 +89,6 @@ struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
-static void prefer(struct vidmm_allocation *allocation, unsigned id)
-{
-    const struct vidmm *vidmm = allocation->vidmm;
-    unsigned i;
-
-    /*
-     * GpuMmu: an aperture segment stands for system memory, which page tables reach by themselves;
-     * only what is accessed physically is really mapped there (ALLOC-016).
-     */
-    if (vidmm->caps.is_virtual && !allocation->is_accessed_physically &&
-        vidmm->segments[id - 1].kind == SEGMENT_APERTURE)
-        id = 0;
-    /* IoMmu: there is system memory only (RES-017). */
-    if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables && id &&
-        vidmm->segments[id - 1].kind != SEGMENT_APERTURE)
-        id = 0;
-    /*
-     * Rows are aligned there, which takes a PitchAlignedSize; slots show pages of the backing
-     * store, which has no gaps between them (XFER-018).
-     */
-    if (id && vidmm->segments[id - 1].caps->is_pitch_aligned &&
-        (!allocation->pitched_pages || (vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS &&
-                                        allocation->pitched_pages != allocation->page_count)))
-        return;
-    /*
-     * Unswizzled ones must not be in an aperture (SWZ-008); the others could, and are not either.
-     */
-    if (allocation->is_swizzled && vidmm->segments[id - 1].kind != SEGMENT_CONTIGUOUS)
-        return;
-    for (i = 0; i < allocation->preference_count; i++) {
-        if (allocation->preference[i] == id)
-            return;
-    }
-    if (allocation->preference_count < ARRAY_COUNT(allocation->preference))
-        allocation->preference[allocation->preference_count++] = (uint8_t)id;
-}
-
-/* Windows' priorities are multiples of 0x28000000 around NORMAL; a class is one of the five. */
-static unsigned priority_class(uint32_t priority)
-{
-    unsigned class = priority / 0x28000000u;
-
-    if (class > PRIORITY_CLASSES)
-        class = PRIORITY_CLASSES;
-    return class ? class - 1 : 0;
-}
-
-static bool has_memory_segment(const struct vidmm *vidmm, uint32_t set)
-{
-    unsigned i;
-
-    for (i = 0; i < vidmm->caps.segment_count; i++) {
-        if ((set >> i & 1) && vidmm->segments[i].kind == SEGMENT_CONTIGUOUS)
-            return true;
-    }
-    return false;
-}
-
-/* Takes over what the driver reported; false and a driver error when it breaks a rule. */
-static bool accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info)
-{
-    struct vidmm *vidmm = allocation->vidmm;
-    uint32_t all = (uint32_t)((UINT64_C(1) << vidmm->caps.segment_count) - 1);
-    uint32_t set = info->SupportedWriteSegmentSet;
-    const char *ddi = "DxgkDdiCreateAllocation.pAllocationInfo[0]";
-    unsigned preferred[5] = {info->PreferredSegment.SegmentId0, info->PreferredSegment.SegmentId1,
-                             info->PreferredSegment.SegmentId2, info->PreferredSegment.SegmentId3,
-                             info->PreferredSegment.SegmentId4};
-    const bool from_end[5] = {info->PreferredSegment.Direction0, info->PreferredSegment.Direction1,
-                              info->PreferredSegment.Direction2, info->PreferredSegment.Direction3,
-                              info->PreferredSegment.Direction4};
-    unsigned i;
-
-    if (!info->hAllocation) {
-        vidmm_driver_error(vidmm, "ALLOC-001", "%s.hAllocation is NULL", ddi);
-        return false;
-    }
-    if (info->Size == 0 || info->Size > (UINT64_C(1) << 46)) {
-        vidmm_driver_error(vidmm, "ALLOC-001", "%s.Size is %llu", ddi,
-                           (unsigned long long)info->Size);
-        return false;
-    }
-    if (info->Alignment && !is_power_of_two(info->Alignment)) {
-        vidmm_driver_error(vidmm, "ALLOC-001", "%s.Alignment is %u, not a power of two", ddi,
-                           info->Alignment);
-        return false;
-    }
-    if (!vidmm->caps.is_virtual)
-        set &= info->SupportedReadSegmentSet; /* GpuMmu: only the write set counts (ALLOC-006) */
-    if ((set & all) == 0 || (info->SupportedWriteSegmentSet & ~all)) {
-        vidmm_driver_error(
-            vidmm, "ALLOC-005",
-            "%s.SupportedWriteSegmentSet is 0x%x (read 0x%x); the adapter has segments 0x%x", ddi,
-            info->SupportedWriteSegmentSet, info->SupportedReadSegmentSet, all);
-        return false;
-    }
-    if (info->AllocationPriority == 0) {
-        vidmm_driver_error(vidmm, "ALLOC-008", "%s.AllocationPriority is 0", ddi);
-        return false;
-    }
-    if (vidmm->caps.is_virtual && info->FlagsWddm2.ExplicitResidencyNotification &&
-        !info->FlagsWddm2.AccessedPhysically) {
-        vidmm_driver_error(vidmm, "NTF-002",
-                           "%s.FlagsWddm2.ExplicitResidencyNotification is set without "
-                           "AccessedPhysically",
-                           ddi);
-        return false;
-    }
-    for (i = 0; i < ARRAY_COUNT(preferred); i++) {
-        if (preferred[i] &&
-            (preferred[i] > vidmm->caps.segment_count || !(set >> (preferred[i] - 1) & 1))) {
-            vidmm_driver_error(
-                vidmm, "ALLOC-005",
-                "%s.PreferredSegment.SegmentId%u is %u, outside the supported set 0x%x", ddi, i,
-                preferred[i], set);
-            return false;
-        }
-    }
-    for (i = 0; i < vidmm->caps.segment_count; i++) {
-        if ((info->EvictionSegmentSet >> i & 1) && vidmm->segments[i].kind != SEGMENT_APERTURE &&
-            !vidmm->caps.is_virtual) {
-            vidmm_driver_error(vidmm, "ALLOC-007",
-                               "%s.EvictionSegmentSet is 0x%x, but segment %u is not an aperture",
-                               ddi, info->EvictionSegmentSet, i + 1);
-            return false;
-        }
-    }
-
-    allocation->driver_handle = info->hAllocation;
-    allocation->page_count = div_round_up(info->Size, PAGE_BYTES);
-    allocation->pitched_pages = div_round_up(info->PitchAlignedSize, PAGE_BYTES);
-    if (allocation->is_for_context) /* nobody asks: one row, as long as it is */
-        allocation->pitched_pages = allocation->page_count;
-    allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : PAGE_BYTES;
-    allocation->eviction_set = info->EvictionSegmentSet & all;
-    allocation->priority_class = priority_class(info->AllocationPriority);
-    allocation->is_cpu_visible = info->Flags.CpuVisible;
-    allocation->is_cached = info->Flags.Cached;
-    if (vidmm->caps.is_virtual) {
-        allocation->is_accessed_physically = info->FlagsWddm2.AccessedPhysically;
-        allocation->forbids_large_pages =
-            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_1 &&
-            info->FlagsWddm2.DisableLargePageMapping;
-        allocation->wants_residency_notice = info->FlagsWddm2.ExplicitResidencyNotification;
-        if (vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2) {
-            allocation->wants_eviction_notice = info->Flags2.NotifyEviction;
-            allocation->wants_unmap_notice = info->Flags2.NotifyIoMmuUnmap;
-        }
-    }
-    allocation->is_permanent = !vidmm->caps.is_virtual && info->Flags.PermanentSysMem;
-    allocation->uses_alternate_va =
-        !vidmm->caps.is_virtual && info->Flags.UseAlternateVA && vidmm->caps.swizzling_range_count;
-    allocation->is_swizzled =
-        !vidmm->caps.is_virtual && info->Flags.Swizzled && has_memory_segment(vidmm, set);
-    allocation->backing_is_linear = true;
-    if (vidmm->caps.is_virtual &&
-        vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 &&
-        info->FlagsWddm2.MapApertureCpuVisible) {
-        if (!vidmm->caps.maps_aperture2) {
-            vidmm_driver_error(vidmm, "ADL-012",
-                               "%s.Flags.MapApertureCpuVisible without MapAperture2Supported", ddi);
-            return false;
-        }
-        allocation->wants_cpu_view = true;
-    }
-    for (i = 0; i < ARRAY_COUNT(preferred); i++) {
-        if (preferred[i] && from_end[i])
-            allocation->from_end |= 1u << (preferred[i] - 1);
-        if (preferred[i])
-            prefer(allocation, preferred[i]);
-    }
-    if (!vidmm->caps.is_virtual)
-        allocation->renaming_limit = info->MaximumRenamingListLength;
-    if (info->Flags.FromEndOfSegment)
-        allocation->from_end = UINT32_MAX;
-    if (!vidmm->caps.is_virtual)
-        allocation->hinted_bank = info->HintedBank;
-    for (i = 0; i < vidmm->caps.segment_count; i++) {
-        if (set >> i & 1)
-            prefer(allocation, i + 1);
-    }
-    if (!allocation->preference_count) {
-        vidmm_driver_error(
-            vidmm, "ALLOC-005",
-            "%s.PitchAlignedSize is 0x%llx: nothing of the supported set 0x%x is left "
-            "without the segments that have PitchAlignment",
-            ddi, (unsigned long long)info->PitchAlignedSize, set);
-        return false;
-    }
-    return true;
-}
-
 static void close_driver_handles(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
@@ -336,7 +128,7 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     if (!NT_SUCCESS(status))
         return status;
     allocation->driver_handle = info.hAllocation;
-    if (!accept_info(allocation, &info))
+    if (!allocation_accept_info(allocation, &info))
         return STATUS_INVALID_PARAMETER;
     status = allocation_accept_flags(allocation, &info);
     if (!NT_SUCCESS(status))
@@ -442,7 +234,7 @@ NTSTATUS vidmm_set_priority(struct vidmm_allocation *named, uint32_t priority)
         return priority ? STATUS_INVALID_HANDLE : STATUS_INVALID_PARAMETER;
     if (is_listed)
         segment_lru_remove(allocation);
-    allocation->priority_class = priority_class(priority);
+    allocation->priority_class = allocation_priority_class(priority);
     if (is_listed)
         segment_lru_add(allocation);
     return STATUS_SUCCESS;
@@ -461,7 +253,7 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
     allocation_init(allocation, device);
     allocation->is_for_context = true;
     status = take_handle(vidmm, allocation);
-    if (NT_SUCCESS(status) && !accept_info(allocation, info))
+    if (NT_SUCCESS(status) && !allocation_accept_info(allocation, info))
         status = STATUS_INVALID_PARAMETER;
     if (!NT_SUCCESS(status)) {
         release_handle(allocation);
@@ -591,15 +383,6 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
            allocation->busy_until <= submissions_retired(allocation->vidmm);
 }
 
-void allocation_bury_if_dead(struct vidmm_allocation *allocation)
-{
-    if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
-        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
-        list_push_back(&allocation->vidmm->dying, &allocation->dying);
-        segment_lru_remove(allocation); /* the next request must not evict it as well */
-    }
-}
-
 void allocation_hold(struct vidmm_allocation *allocation)
 {
     if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT)
@@ -631,9 +414,8 @@ void allocation_unuse(struct vidmm_allocation *allocation)
 
 void allocation_enter(struct vidmm_allocation *allocation)
 {
-    ASSERT(allocation->state == ALLOCATION_EMPTY || allocation->state == ALLOCATION_BACKED);
-    allocation->state = ALLOCATION_ENTERING;
-    allocation->is_published = false;
+    ASSERT(allocation->place.segment);
+    allocation_set_state(allocation, ALLOCATION_ENTERING);
     allocation->job.ops =
         allocation->vidmm->caps.is_virtual ? &virtual_enter_ops : &physical_enter_ops;
     paging_queue_add(allocation->vidmm, &allocation->job);
@@ -655,11 +437,8 @@ void allocation_entered(struct job *job)
             allocation_release_backing(allocation);
     }
     allocation->has_content = true;
-    allocation->state = ALLOCATION_RESIDENT;
     alternate_va_entered(allocation);
-    if (!allocation->holds)
-        segment_lru_add(allocation);
-    allocation_bury_if_dead(allocation);
+    allocation_set_state(allocation, ALLOCATION_RESIDENT);
 }
 
 static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, bool is_for_cpu)
@@ -677,11 +456,7 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     if (!vidmm->caps.is_virtual && segment_holds_content(allocation->place.segment) &&
         !allocation->has_range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
-    if (!allocation->holds)
-        segment_lru_remove(allocation);
-    list_remove(&allocation->dying);
-    allocation->state = ALLOCATION_LEAVING;
-    segment_set_departure(allocation, GOES);
+    allocation_set_state(allocation, ALLOCATION_LEAVING);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
         vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, reason);
@@ -711,24 +486,15 @@ NTSTATUS allocation_park(struct vidmm_allocation *allocation)
 
 void allocation_map_again(struct vidmm_allocation *allocation)
 {
-    if (!allocation->holds)
-        segment_lru_remove(allocation);
-    list_remove(&allocation->dying);
     allocation->entries_valid = false;
-    allocation->state = ALLOCATION_ENTERING;
-    allocation->is_published = false;
+    allocation_set_state(allocation, ALLOCATION_ENTERING);
     allocation->job.ops = &virtual_map_again_ops;
     paging_queue_add(allocation->vidmm, &allocation->job);
 }
 
 void allocation_mapped_again(struct job *job)
 {
-    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
-
-    allocation->state = ALLOCATION_RESIDENT;
-    if (!allocation->holds)
-        segment_lru_add(allocation);
-    allocation_bury_if_dead(allocation);
+    allocation_set_state(container_of(job, struct vidmm_allocation, job), ALLOCATION_RESIDENT);
 }
 
 void allocation_left(struct job *job)
@@ -744,13 +510,9 @@ void allocation_left(struct job *job)
     }
     segment_release_eviction_slots(allocation);
     alternate_va_left(allocation);
-    if (allocation->is_parked)
-        segment_set_departure(allocation, allocation->is_destroyed ? DOOMED : STAYS);
-    else
+    if (!allocation->is_parked)
         segment_unplace(allocation);
-    allocation->state = ALLOCATION_BACKED;
-    offer_enlist(allocation);
-    allocation_bury_if_dead(allocation);
+    allocation_set_state(allocation, ALLOCATION_BACKED);
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -800,13 +562,9 @@ static void free_allocation(struct vidmm_allocation *allocation)
 
 void allocation_die(struct vidmm_allocation *allocation)
 {
-    if (allocation->state == ALLOCATION_RESIDENT)
-        segment_lru_remove(allocation);
     if (allocation->place.segment && segment_holds_content(allocation->place.segment))
         allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
-    allocation->state = ALLOCATION_DYING;
-    segment_set_departure(allocation, GOES);
-    list_remove(&allocation->dying);
+    allocation_set_state(allocation, ALLOCATION_DYING);
     allocation->job.ops = allocation->vidmm->caps.is_virtual ? &virtual_die_ops : &physical_die_ops;
     paging_queue_add(allocation->vidmm, &allocation->job);
 }
@@ -822,9 +580,7 @@ void allocation_cleaned_up(struct vidmm_allocation *allocation)
     switch (allocation->state) {
     case ALLOCATION_LEAVING:
         segment_unplace(allocation);
-        allocation->state = allocation->mdl ? ALLOCATION_BACKED : ALLOCATION_EMPTY;
-        offer_enlist(allocation);
-        allocation_bury_if_dead(allocation);
+        allocation_set_state(allocation, allocation->mdl ? ALLOCATION_BACKED : ALLOCATION_EMPTY);
         break;
     case ALLOCATION_DYING:
         free_allocation(allocation);

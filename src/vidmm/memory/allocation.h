@@ -2,51 +2,22 @@
  * Allocation: its states, its place, and what it counts for.
  *
  * Place      vidmm. The object that nearly every other file is about.
- * Model      allocation.c draws the states. Entering, leaving and dying are jobs of the paging
- *            queue; their ends publish the new state. place is where the allocation lies in a
- *            segment, mdl its backing store in system memory; either may be missing.
- * Ownership  The client's until vidmm_allocation_destroy(); a destroyed allocation goes when
- *            nothing holds or uses it (allocations_bury()).
- * Errors     STATUS_NO_MEMORY where a backing store is taken; state changes that have begun cannot
- *            fail.
- * Units      Pages of 4 KiB; offsets in bytes of the segment.
- * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
+ * Model      allocation_state.h draws the states. Entering, leaving and dying are jobs of the
+ * paging queue; their ends publish the new state. place is where the allocation lies in a segment,
+ * mdl its backing store in system memory; either may be missing. Ownership  The client's until
+ * vidmm_allocation_destroy(); a destroyed allocation goes when nothing holds or uses it
+ * (allocations_bury()). Errors     STATUS_NO_MEMORY where a backing store is taken; state changes
+ * that have begun cannot fail. Units      Pages of 4 KiB; offsets in bytes of the segment. Source
+ * contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
  */
 #ifndef VIDMM_ALLOCATION_H
 #define VIDMM_ALLOCATION_H
 
 #include "vidmm/mappings/scratch_view.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/vidmm.h"
-
-enum allocation_state {
-    ALLOCATION_EMPTY,    /* no content yet, no place      */
-    ALLOCATION_BACKED,   /* content in the backing store  */
-    ALLOCATION_ENTERING, /* placed; paging in             */
-    ALLOCATION_RESIDENT, /* usable by the GPU             */
-    ALLOCATION_LEAVING,  /* paging out                    */
-    ALLOCATION_DYING,    /* destroyed; last operations    */
-};
-const char *allocation_state_name(enum allocation_state state);
-
-/* Pages of a SEGMENT_PAGES segment that an allocation lies in, in the order of the allocation. */
-struct placed_runs {
-    uint32_t count;
-    uint32_t at;      /* the last search for a page ended in this run */
-    uint64_t at_page; /* first page of the allocation that lies in run `at` */
-    struct page_run run[];
-};
-
-/* A place of an allocation in a segment (segment.c). */
-struct placement {
-    struct segment *segment; /* NULL: no place, and the other members mean nothing */
-    union {
-        uint64_t offset;          /* CONTIGUOUS, APERTURE, AGP: bytes from the segment's start */
-        struct placed_runs *runs; /* PAGES */
-    };
-    uint64_t bytes; /* that the place takes of the segment */
-};
 
 struct vidmm_allocation {
     struct vidmm *vidmm;
@@ -84,9 +55,9 @@ struct vidmm_allocation {
     uint32_t renaming_limit;          /* MaximumRenamingListLength; 0: none */
 
     enum allocation_state state;
-    bool is_destroyed;                      /* or not the current one any more */
-    enum { STAYS, DOOMED, GOES } departure; /* as which of the segment's bytes it counts */
-    bool has_content;                       /* filled, written or locked at least once */
+    bool is_destroyed; /* or not the current one any more */
+    enum departure departure;
+    bool has_content; /* filled, written or locked at least once */
 
     /* Offered (offer.c): its content may be dropped. */
     bool is_offered;
@@ -232,8 +203,6 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
                                        struct vidmm_allocation **out_allocation);
 /* Nobody asks for it any more: it goes when nothing uses it. */
 void allocation_doom(struct vidmm_allocation *allocation);
-/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
-void allocation_bury_if_dead(struct vidmm_allocation *allocation);
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
 

@@ -67,7 +67,7 @@ NTSTATUS iommu_show_mapping(struct mapping *mapping)
         if (!NT_SUCCESS(status))
             return status;
         allocation->has_content = true;
-        allocation->state = ALLOCATION_BACKED;
+        allocation_set_state(allocation, ALLOCATION_BACKED);
     }
     if (mapping->is_shown)
         return STATUS_SUCCESS;

@@ -100,7 +100,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
             return status;
         allocation->has_content = true;
         allocation->backing_is_linear = true;
-        allocation->state = ALLOCATION_BACKED;
+        allocation_set_state(allocation, ALLOCATION_BACKED);
         break;
     case ALLOCATION_BACKED:
         if (allocation->is_swizzled && !allocation->backing_is_linear)

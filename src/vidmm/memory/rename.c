@@ -104,7 +104,7 @@ struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation)
         return NULL;
     }
     instance->has_content = true;
-    instance->state = ALLOCATION_BACKED;
+    allocation_set_state(instance, ALLOCATION_BACKED);
     list_push_back(&allocation->device->allocations, &instance->device_link);
     instance->first->current = instance;
     instance->first->instance_count++;
@@ -126,7 +126,7 @@ struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance)
         list_remove(&instance->device_link);
         base_free(vidmm->services, instance, sizeof *instance);
     } else if (!is_last) {
-        first->state = ALLOCATION_EMPTY;
+        allocation_set_state(first, ALLOCATION_EMPTY);
         first->has_content = false;
     }
     return is_last ? first : NULL;

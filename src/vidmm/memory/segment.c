@@ -451,7 +451,7 @@ NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocat
     return status;
 }
 
-void segment_set_departure(struct vidmm_allocation *allocation, int departure)
+void segment_set_departure(struct vidmm_allocation *allocation, enum departure departure)
 {
     struct segment *segment = allocation->place.segment;
     uint64_t bytes;

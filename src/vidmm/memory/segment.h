@@ -26,7 +26,6 @@ struct vidmm;
 struct vidmm_allocation;
 struct vidmm_segment_caps;
 struct host_slot;
-struct placement;
 
 enum segment_kind {
     SEGMENT_SYSTEM,     /* id 0: system pages, no address of its own; GpuMmu only */
@@ -71,6 +70,27 @@ struct segment {
      * priority of the offer, then the others by priority class.
      */
     struct list lru[VICTIM_CLASSES];
+};
+
+/* Pages of a SEGMENT_PAGES segment that an allocation lies in, in the order of the allocation. */
+struct placed_runs {
+    uint32_t count;
+    uint32_t at;      /* the last search for a page ended in this run */
+    uint64_t at_page; /* first page of the allocation that lies in run `at` */
+    struct page_run run[];
+};
+
+/* Which byte counter of its segment includes an allocation: none, doomed, leaving. */
+enum departure { STAYS, DOOMED, GOES };
+
+/* A place of an allocation in a segment. */
+struct placement {
+    struct segment *segment; /* NULL: no place, and the other members mean nothing */
+    union {
+        uint64_t offset;          /* CONTIGUOUS, APERTURE, AGP: bytes from the segment's start */
+        struct placed_runs *runs; /* PAGES */
+    };
+    uint64_t bytes; /* that the place takes of the segment */
 };
 
 /* An allocation that is placed there has its content there, not in its backing store. */
@@ -124,8 +144,8 @@ NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64
                             uint64_t *out_page);
 void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count);
 
-/* Moves the allocation's bytes to another of the segment's counts, if it is placed. */
-void segment_set_departure(struct vidmm_allocation *allocation, int departure);
+/* Moves the bytes of the place in force to another counter of its segment. */
+void segment_set_departure(struct vidmm_allocation *allocation, enum departure departure);
 
 void segment_lru_add(struct vidmm_allocation *allocation);
 /* Nothing when it is on no list. */

@@ -74,8 +74,7 @@ void move_begin(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
 
-    segment_lru_remove(allocation);
-    allocation->state = ALLOCATION_LEAVING;
+    allocation_set_state(allocation, ALLOCATION_LEAVING);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
     paging_queue_add(vidmm, &allocation->job);
 }
@@ -88,12 +87,7 @@ void allocation_moved(struct job *job)
         move_swap(allocation);
     move_release_other(allocation);
     allocation->vidmm->statistics.moved_bytes += PAGE_BYTES_OF(allocation->page_count);
-    allocation->state = ALLOCATION_RESIDENT;
-    if (allocation->is_destroyed)
-        segment_set_departure(allocation, DOOMED);
-    if (!allocation->holds)
-        segment_lru_add(allocation);
-    allocation_bury_if_dead(allocation);
+    allocation_set_state(allocation, ALLOCATION_RESIDENT);
 }
 
 static bool is_allowed_in(const struct vidmm_allocation *allocation, unsigned segment_id)

@@ -43,11 +43,9 @@ void allocation_drop(struct vidmm_allocation *allocation)
 
     ASSERT(allocation->is_offered && allocation->state == ALLOCATION_RESIDENT &&
            !allocation->holds);
-    segment_lru_remove(allocation);
-    allocation->state = ALLOCATION_LEAVING;
+    allocation_set_state(allocation, ALLOCATION_LEAVING);
     allocation->is_dropped = true;
     allocation->had_content = true; /* work that was queued before the offer may have made it */
-    segment_set_departure(allocation, GOES);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
         vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, "offered");
@@ -62,7 +60,7 @@ static void forget_content(struct vidmm_allocation *allocation)
     allocation->has_content = false;
     allocation->is_dropped = true;
     allocation->had_content = true;
-    allocation->state = ALLOCATION_EMPTY;
+    allocation_set_state(allocation, ALLOCATION_EMPTY);
 }
 
 void allocation_dropped(struct job *job)
@@ -71,13 +69,6 @@ void allocation_dropped(struct job *job)
 
     segment_unplace(allocation);
     forget_content(allocation);
-    allocation_bury_if_dead(allocation);
-}
-
-void offer_enlist(struct vidmm_allocation *allocation)
-{
-    if (allocation->is_offered && allocation->state == ALLOCATION_BACKED)
-        list_push_back(&allocation->vidmm->offered[allocation->offer_class], &allocation->offered);
 }
 
 bool offer_drop_backing(struct vidmm *vidmm)
@@ -131,7 +122,7 @@ static void offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority
     allocation->offer_class = priority;
     if (is_listed)
         segment_lru_add(allocation);
-    offer_enlist(allocation);
+    allocation_list_if_offered(allocation);
 }
 
 NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,

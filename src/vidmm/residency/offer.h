@@ -18,8 +18,6 @@ struct vidmm_allocation;
 /* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
 void allocation_drop(struct vidmm_allocation *allocation);
 void allocation_dropped(struct job *job);
-/* An offered allocation has become BACKED: its system pages may be dropped. */
-void offer_enlist(struct vidmm_allocation *allocation);
 /* Releases the system pages of one offered allocation that is out; false: there is none. */
 bool offer_drop_backing(struct vidmm *vidmm);
 /* It is destroyed: no offer any more, all references as before. */

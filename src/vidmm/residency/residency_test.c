@@ -5,10 +5,10 @@
 static void rig_together(struct rig *rig, struct rig_object **objects, unsigned count,
                          struct rig_done *done)
 {
-    struct vidmm_allocation *allocations[2];
+    struct vidmm_allocation *allocations[3];
     uint64_t fence;
 
-    assert_true(count <= 2);
+    assert_true(count <= ARRAY_COUNT(allocations));
     *done = (struct rig_done){0};
     for (unsigned i = 0; i < count; i++)
         allocations[i] = objects[i]->allocation;
@@ -406,6 +406,55 @@ static void a_request_that_fits_in_pieces_only_starts_over(void **state)
     }
 }
 
+/*
+ * Holes of 60 and 100 pages beside what is held; 50, 50 and 60 pages fit in them in one order only.
+ */
+static void a_request_that_starts_over_places_the_largest_first(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        static const uint64_t pages[] = {60, 96, 50, 50, 60};
+        struct rig_object objects[5], *first[2], *together[3];
+        struct rig_done done = {0};
+        struct rig *rig;
+        uint64_t offset;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config); /* 256 pages */
+        for (unsigned i = 0; i < 5; i++) {
+            struct rig_request request = {
+                .bytes = pages[i] * PAGE_BYTES, .preferred = {1}, .is_physical = true};
+
+            assert_int_equal(rig_try_object(rig, rig->device, &request, &objects[i]),
+                             STATUS_SUCCESS);
+            if (config.is_virtual)
+                rig_map(rig, &objects[i]);
+        }
+        first[0] = &objects[0];
+        first[1] = &objects[1];
+        rig_together(rig, first, 2, &done);
+        assert_int_equal(done.status, STATUS_SUCCESS);
+        segment_run(objects[1].allocation, 0, &offset);
+        assert_int_equal(offset, 60 * PAGE_BYTES);
+        rig_lock(rig, &objects[1]);
+        rig_destroy_object(rig, &objects[0]);
+        rig_drain(rig);
+
+        for (unsigned i = 0; i < 3; i++)
+            together[i] = &objects[2 + i];
+        rig_together(rig, together, 3, &done);
+        assert_int_equal(done.status, STATUS_SUCCESS);
+        assert_int_equal(rig->eviction_count, 2); /* of its own: it has started over */
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 0);
+        segment_run(objects[4].allocation, 0, &offset);
+        assert_int_equal(offset, 0);
+        vidmm_unlock(objects[1].allocation);
+        for (unsigned i = 1; i < 5; i++)
+            rig_destroy_object(rig, &objects[i]);
+        rig_free(rig);
+    }
+}
+
 /* ---- Locks ---- */
 
 static void a_lock_keeps_content_where_the_cpu_sees_it(void **state)
@@ -482,6 +531,7 @@ int main(void)
         cmocka_unit_test(what_dies_with_a_failed_request_is_no_victim_of_the_next),
         cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
         cmocka_unit_test(a_request_that_fits_in_pieces_only_starts_over),
+        cmocka_unit_test(a_request_that_starts_over_places_the_largest_first),
         cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
         cmocka_unit_test(what_is_locked_outside_its_segment_cannot_enter),
     };

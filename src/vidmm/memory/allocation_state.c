@@ -1,0 +1,100 @@
+#include "vidmm/memory/allocation_state.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/vidmm_private.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+
+#include <stdio.h>
+
+#define TO(state) (1u << ALLOCATION_##state)
+
+/* The drawing in the header, by the state that is left. */
+static const unsigned lawful[] = {
+    [ALLOCATION_EMPTY] = TO(BACKED) | TO(ENTERING) | TO(DYING),
+    [ALLOCATION_BACKED] = TO(EMPTY) | TO(ENTERING) | TO(DYING),
+    [ALLOCATION_ENTERING] = TO(RESIDENT) | TO(BACKED) | TO(LEAVING),
+    [ALLOCATION_RESIDENT] = TO(LEAVING) | TO(ENTERING) | TO(BACKED) | TO(DYING),
+    [ALLOCATION_LEAVING] = TO(BACKED) | TO(EMPTY) | TO(RESIDENT) | TO(LEAVING),
+    [ALLOCATION_DYING] = TO(EMPTY),
+};
+
+const char *allocation_state_name(enum allocation_state state)
+{
+    static const char *const names[] = {"empty",    "backed",  "entering",
+                                        "resident", "leaving", "dying"};
+
+    return names[state];
+}
+
+/* Says what is not lawful; the debug build stops there. */
+static bool is_lawful(const struct vidmm_allocation *allocation, enum allocation_state state)
+{
+    if (lawful[allocation->state] >> state & 1)
+        return true;
+    fprintf(stderr, "vidmm: allocation 0x%x is %s and cannot become %s\n",
+            (unsigned)allocation->handle, allocation_state_name(allocation->state),
+            allocation_state_name(state));
+    return false;
+}
+
+/* Which byte counter of its segment includes an allocation in this state. */
+static enum departure departure_of(const struct vidmm_allocation *allocation)
+{
+    if (allocation->other)
+        return STAYS;
+    if (allocation->state == ALLOCATION_LEAVING || allocation->state == ALLOCATION_DYING)
+        return GOES;
+    return allocation->is_destroyed ? DOOMED : STAYS;
+}
+
+void allocation_bury_if_dead(struct vidmm_allocation *allocation)
+{
+    if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
+        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
+        list_push_back(&allocation->vidmm->dying, &allocation->dying);
+        segment_lru_remove(allocation); /* the next request must not evict it as well */
+    }
+}
+
+void allocation_list_if_offered(struct vidmm_allocation *allocation)
+{
+    if (allocation->is_offered && allocation->state == ALLOCATION_BACKED)
+        list_push_back(&allocation->vidmm->offered[allocation->offer_class], &allocation->offered);
+}
+
+void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_state state)
+{
+    enum allocation_state former = allocation->state;
+
+    ASSERT(is_lawful(allocation, state));
+    if (former == ALLOCATION_RESIDENT)
+        segment_lru_remove(allocation);
+    if (former == ALLOCATION_BACKED)
+        list_remove(&allocation->offered);
+    list_remove(&allocation->dying);
+    allocation->state = state;
+    segment_set_departure(allocation, departure_of(allocation));
+    switch (state) {
+    case ALLOCATION_EMPTY:
+        if (former == ALLOCATION_DYING)
+            return; /* the first of several instances: it has gone, and is not buried twice */
+        break;
+    case ALLOCATION_BACKED:
+        allocation_list_if_offered(allocation);
+        break;
+    case ALLOCATION_ENTERING:
+        allocation->is_published = false;
+        return;
+    case ALLOCATION_RESIDENT:
+        if (!allocation->holds)
+            segment_lru_add(allocation);
+        break;
+    case ALLOCATION_LEAVING:
+    case ALLOCATION_DYING:
+        return;
+    }
+    allocation_bury_if_dead(allocation);
+}

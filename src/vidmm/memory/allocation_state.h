@@ -1,0 +1,70 @@
+/*
+ * Allocation state: the life of an allocation, and the one function that changes its state.
+ *
+ * Place      vidmm. Used by everything that moves an allocation or gives it content.
+ * Model
+ *
+ *                            create
+ *                              |
+ *                              v     lock, IoMmu mapping, new instance
+ *           +--------------  EMPTY  --------------------------+
+ *           |                  ^ ^                            |
+ *           |         dropped  | | offered content goes       |
+ *           |                  | +-----------------------+    |
+ *           | place            |                         |    v
+ *           |                  |          left           |
+ *           |       +------ LEAVING ------------------>  BACKED
+ *           |       |        ^  ^  ^                    |  ^  ^
+ *           |  moved|  leave |  |  |                    |  |  |
+ *           |       |  drop  |  |  |              place |  |  |
+ *           |       |  move  |  |  | reset, nobody's    |  |  | reset, still wanted:
+ *           |       v        |  |  |                    |  |  | keeps its place
+ *           |      RESIDENT -+--+  +---- ENTERING <-----+  |  |
+ *           |       |  ^  |                 | ^ | |         |  |
+ *           |       |  |  |  map again      | | | +---------+  |
+ *           |       |  |  +-----------------|-+ |              |
+ *           |       |  +--- entered --------+   |              |
+ *           |       +---------------------------|--------------+
+ *           +-----------------------------------+
+ *
+ *            EMPTY, BACKED, RESIDENT  --die-->  DYING  -->  freed; or EMPTY, while later instances
+ *                                                           of the allocation live (rename.c)
+ *
+ *            Entering, leaving, moving and dying are jobs of the paging queue. The first half of
+ *            the change is made when the job is queued, the second half by the job's finished
+ *            function, when the last packet of the job has retired. A reset (recovery.c) changes
+ *            states without a job: content and jobs are lost.
+ * Lists      The state decides on which lists of the manager an allocation is:
+ *                the LRU lists of its segment   RESIDENT, and nobody holds it
+ *                vidmm->offered                 BACKED and offered
+ *                vidmm->dying                   destroyed, nobody holds or uses it, and no job
+ *                                               moves it
+ *            and which bytes of its segment count it: those that leave (LEAVING, DYING), those
+ *            that are doomed (destroyed), or neither. A move keeps both places: neither.
+ */
+#ifndef VIDMM_ALLOCATION_STATE_H
+#define VIDMM_ALLOCATION_STATE_H
+
+enum allocation_state {
+    ALLOCATION_EMPTY,    /* no content yet, no place      */
+    ALLOCATION_BACKED,   /* content in the backing store  */
+    ALLOCATION_ENTERING, /* placed; paging in             */
+    ALLOCATION_RESIDENT, /* usable by the GPU             */
+    ALLOCATION_LEAVING,  /* paging out, or moving         */
+    ALLOCATION_DYING,    /* destroyed; last operations    */
+};
+
+struct vidmm_allocation;
+
+const char *allocation_state_name(enum allocation_state state);
+
+/* Changes the state, which must be lawful, and what follows from it: lists and byte counters. */
+void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_state state);
+
+/* A destroyed allocation that nobody holds and nothing moves waits for its last work to retire. */
+void allocation_bury_if_dead(struct vidmm_allocation *allocation);
+
+/* The system pages of an offered allocation that is BACKED may be dropped. */
+void allocation_list_if_offered(struct vidmm_allocation *allocation);
+
+#endif
