@@ -4,6 +4,7 @@
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
 #include "report/campaign_report.h"
+#include "report/folder_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -338,8 +339,9 @@ static void draw_shrinking(void *context, uint32_t before, uint32_t lines, uint3
 static const char *name_of_cause(const struct campaign_cause *cause)
 {
     const struct campaign_finding *finding = &cause->first.findings[cause->finding];
+    const char *name = finding->rule[0] ? finding->rule : finding->kind;
 
-    return finding->rule[0] ? finding->rule : finding->kind;
+    return strchr(name, '/') ? "finding" : name; /* a driver may have written over the record */
 }
 
 /*
@@ -370,6 +372,10 @@ static bool shrink_causes(struct request *request)
             number += strcmp(name_of_cause(&summary->causes[i]), name_of_cause(cause)) == 0;
         snprintf(path, sizeof path, "%s/%s-%u.case", request->findings, name_of_cause(cause),
                  number);
+        if (!folder_may_write(path)) {
+            cli_error("cannot write '%s': %s", path, strerror(errno));
+            return false;
+        }
         if (!campaign_shrink_cause(&request->options, cause, &how, path, &error))
             cli_error("the case of %s is not made smaller: %s", name_of_cause(cause), error.text);
     }
@@ -434,8 +440,15 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
         cli_error("%s", error);
         return CLI_USAGE;
     }
-    if (request->store)
+    if (request->store) {
+        const struct campaign_damage *damage = campaign_store_damage(request->store);
+
         request->summary.rules = *campaign_store_rules(request->store);
+        if (damage->count)
+            cli_error("%s/results.jsonl:%" PRIu64 ": %" PRIu64
+                      " damaged line(s) put aside in results.damaged; their runs are played again",
+                      request->folder, damage->first, damage->count);
+    }
     request->started = wall_now();
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();

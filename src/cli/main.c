@@ -194,9 +194,9 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], names[i]) != 0)
             continue;
         status = run_verb(verbs[i], argc - 2, argv + 2);
-        if (fflush(stdout) != 0 && status == CLI_FINE) {
+        if ((fflush(stdout) != 0 || ferror(stdout)) && status <= CLI_FINDINGS) {
             cli_error("cannot write to standard output");
-            return CLI_INTERNAL;
+            return CLI_USAGE;
         }
         return (int)status;
     }

@@ -33,6 +33,7 @@ struct merge {
     struct known *known;          /* open addressing, key 0: free */
     size_t known_count, known_room;
     uint64_t repeated, different;
+    uint64_t damaged; /* lines of all folders that tell nothing */
     bool has_failed;
 };
 
@@ -173,16 +174,27 @@ static enum cli_status merge_folders(const struct cli_arguments *arguments)
     if (open_result(&merge, merge.out)) {
         for (; i < arguments->rest_count && !merge.has_failed; i++) {
             merge.folder = arguments->rest[i];
-            if (!campaign_store_read(merge.folder, take_record, &merge, error) ||
+            struct campaign_damage damage;
+
+            if (!campaign_store_read(merge.folder, take_record, &merge, &damage, error) ||
                 !merge_rules(&merge, error)) {
                 cli_error("%s", error);
                 break;
+            }
+            if (damage.count) {
+                cli_error(
+                    "%s/results.jsonl:%" PRIu64 ": %" PRIu64
+                    " damaged line(s) left out; `drydock check --resume` plays their runs again",
+                    merge.folder, damage.first, damage.count);
+                merge.damaged += damage.count;
             }
         }
         if (merge.has_failed)
             status = CLI_INTERNAL;
         else if (i == arguments->rest_count)
             status = finish(&merge, arguments->values[OPTION_JSON] != NULL);
+        if (status == CLI_FINE && merge.damaged)
+            status = CLI_USAGE; /* what was left out may have been a finding */
         if (status <= CLI_FINDINGS &&
             !cli_write_reports(&merge.summary, merge.out, arguments->values[OPTION_JUNIT],
                                arguments->values[OPTION_SARIF], 0))

@@ -10,10 +10,18 @@
  *                    findings/MODEL-SEED.txt       each item with findings, for people
  *                    findings/MODEL-SEED.case      its random case
  *
- *            A line is complete when it ends: what a campaign left half written when it was ended
- *            is cut off when the folder is opened again. The lines of several folders may be put
- *            together in any order. rules.json is written every 256 items and at the end: "runs" in
- *            it says how many it counts.
+ *            A line ends with a checksum of itself. A line that was cut off or changed costs the
+ *            run that it told of and no other: resumed, the folder keeps it aside, in
+ *            results.damaged, and the run is played again. The lines of several folders may be put
+ *            together in any order.
+ *
+ *            rules.json is written now and then, and says how many bytes of results.jsonl it
+ *            counts. Lines behind these are of runs whose rules were lost when the campaign was
+ *            ended: resumed, they are played again, so that rules.json counts every run. (The run
+ * of a line that was damaged counts twice.)
+ *
+ *            One process has a folder at a time: opening it a second time fails. No file in it is
+ *            followed to where a symbolic link leads (folder_files.h).
  * Ownership  A store is given by open() and ended by close(), and borrows the options meanwhile.
  *            Texts given are freed with free().
  * Errors     bool and one line in the caller's text.
@@ -23,22 +31,37 @@
 
 #include "bench/campaign/campaign.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-char *campaign_record_json(const struct campaign_record *record); /* NULL: no memory */
-/* False: it is no such line. */
+/* Without its checksum. NULL: no memory. */
+char *campaign_record_json(const struct campaign_record *record);
+/* False: it is no record. */
 bool campaign_record_parse(const char *text, struct campaign_record *out_record);
 
+/* The text as JSON; what is no UTF-8 is told so. The caller owns it. */
+json_t *campaign_text_json(const char *text);
+
+/* A line of results.jsonl: the record with its checksum, and the end of the line. */
+char *campaign_line(const struct campaign_record *record);
+/* False: it is none, or not as it was written. */
+bool campaign_line_parse(const char *line, struct campaign_record *out_record);
+
 /* ---- The folder ------------------------------------------------------------------------------ */
+
+/* Lines that were cut off or changed; first: the number of the first of them, from 1. */
+struct campaign_damage {
+    uint64_t count, first;
+};
 
 struct campaign_store;
 
 /*
- * Makes the folder, or goes on in one that is there: then each record in it is handed to known, and
- * driver, model and cases have to be those that it was made with.
+ * Makes the folder, or goes on in one that is there: then each record that stays is handed to
+ * known, and driver, model and cases have to be those that the folder was made with.
  */
 bool campaign_store_open(const char *path, const struct campaign_options *options, bool is_resumed,
                          void (*known)(void *context, const struct campaign_record *record),
@@ -57,10 +80,13 @@ bool campaign_store_count_rules(struct campaign_store *store, const struct rule_
                                 uint64_t runs, char error[512]);
 const struct rule_counts *campaign_store_rules(const struct campaign_store *store);
 
+/* The damaged lines that were put aside when the folder was opened. */
+const struct campaign_damage *campaign_store_damage(const struct campaign_store *store);
+
 /* Each record of a folder, in the order of its lines; the callback says whether to go on. */
 bool campaign_store_read(const char *path,
                          bool (*record)(void *context, const struct campaign_record *record),
-                         void *context, char error[512]);
+                         void *context, struct campaign_damage *out_damage, char error[512]);
 
 /* ---- Summaries ------------------------------------------------------------------------------- */
 

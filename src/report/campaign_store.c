@@ -1,167 +1,38 @@
 /*
- * Records as lines of JSON, and the folder that they are in.
+ * The folder of a campaign.
  */
+#define _GNU_SOURCE /* getline(), ftruncate() */
 #include "report/campaign_report.h"
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
 #include "report/finding_report.h"
+#include "report/folder_files.h"
 #include "report/rules_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define RULES_SAVED_EVERY 256 /* runs: what an end in the middle may leave uncounted */
-
-/* ---- Lines ----------------------------------------------------------------------------------- */
-
-static json_t *text_json(const char *text)
-{
-    json_t *json = json_string(text);
-
-    /* Names come from cases, which are bytes: what is no UTF-8 is not printed. */
-    return json ? json : json_string("(not UTF-8)");
-}
-
-/* All counts of a record, in one list for both directions. */
-#define COUNTS(X)                                                                                  \
-    X(seed)                                                                                        \
-    X(operations)                                                                                  \
-    X(submissions)                                                                                 \
-    X(paging_operations)                                                                           \
-    X(evictions)                                                                                   \
-    X(pages_checked)                                                                               \
-    X(translations_checked)                                                                        \
-    X(mismatches)                                                                                  \
-    X(finding_total)
-
-char *campaign_record_json(const struct campaign_record *record)
-{
-    json_t *json = json_object(), *findings = json_array();
-    char digest[24], replay[CAMPAIGN_REPLAY_BYTES], *text;
-
-#define X(name) json_object_set_new(json, #name, json_integer((json_int_t)record->name));
-    COUNTS(X)
-#undef X
-    snprintf(digest, sizeof digest, "%016" PRIx64, record->digest);
-    campaign_replay_command(record, replay, sizeof replay);
-    json_object_set_new(json, "digest", json_string(digest));
-    json_object_set_new(json, "case", text_json(record->case_path));
-    json_object_set_new(json, "driver", text_json(record->driver));
-    json_object_set_new(json, "profile",
-                        text_json(record->profile[0] ? record->profile : RUN_PROFILE_DEFAULT));
-    if (record->board[0])
-        json_object_set_new(json, "board", text_json(record->board));
-    json_object_set_new(json, "model", json_string(campaign_model_name(record->model)));
-    json_object_set_new(json, "wddm", json_integer(record->wddm));
-    json_object_set_new(json, "outcome", json_string(campaign_outcome_name(record->outcome)));
-    json_object_set_new(json, "was_repeated", json_boolean(record->was_repeated));
-    json_object_set_new(json, "setup", text_json(record->setup));
-    json_object_set_new(json, "detail", text_json(record->detail));
-    json_object_set_new(json, "replay", text_json(replay));
-    for (unsigned i = 0; i < record->finding_count; i++) {
-        const struct campaign_finding *finding = &record->findings[i];
-        json_t *one = json_object();
-
-        json_object_set_new(one, "kind", text_json(finding->kind));
-        json_object_set_new(one, "rule", text_json(finding->rule));
-        json_object_set_new(one, "line", json_integer(finding->line));
-        json_object_set_new(one, "text", text_json(finding->text));
-        json_object_set_new(one, "event", json_integer((json_int_t)finding->detail.event));
-        json_object_set_new(one, "where", text_json(finding->detail.where));
-        json_object_set_new(one, "function", text_json(finding->detail.function));
-        json_object_set_new(one, "objects", text_json(finding->detail.objects));
-        json_object_set_new(one, "arguments", text_json(finding->detail.arguments));
-        json_object_set_new(one, "bytes", text_json(finding->detail.bytes));
-        json_array_append_new(findings, one);
-    }
-    json_object_set_new(json, "findings", findings);
-    text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(json);
-    return text;
-}
-
-static bool get_text(const json_t *json, const char *key, char *out, size_t out_bytes)
-{
-    const char *text = json_string_value(json_object_get(json, key));
-
-    snprintf(out, out_bytes, "%s", text ? text : "");
-    return text != NULL;
-}
-
-#define GET_TEXT(json, key, field) get_text(json, key, field, sizeof(field))
-
-static bool parse_findings(const json_t *list, struct campaign_record *record)
-{
-    record->finding_count = 0;
-    for (size_t i = 0; i < json_array_size(list) && i < CAMPAIGN_MAX_FINDINGS; i++) {
-        struct campaign_finding *finding = &record->findings[record->finding_count++];
-        const json_t *one = json_array_get(list, i);
-
-        if (!GET_TEXT(one, "kind", finding->kind) || !GET_TEXT(one, "rule", finding->rule) ||
-            !GET_TEXT(one, "text", finding->text) ||
-            !GET_TEXT(one, "where", finding->detail.where) ||
-            !GET_TEXT(one, "function", finding->detail.function) ||
-            !GET_TEXT(one, "objects", finding->detail.objects) ||
-            !GET_TEXT(one, "arguments", finding->detail.arguments) ||
-            !GET_TEXT(one, "bytes", finding->detail.bytes))
-            return false;
-        finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
-        finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
-    }
-    return json_is_array(list);
-}
-
-static bool parse_object(const json_t *json, struct campaign_record *record)
-{
-    char digest[24], model[16], outcome[16];
-
-#define X(name)                                                                                    \
-    if (!json_is_integer(json_object_get(json, #name)))                                            \
-        return false;                                                                              \
-    record->name = (uint64_t)json_integer_value(json_object_get(json, #name));
-    COUNTS(X)
-#undef X
-    if (!GET_TEXT(json, "digest", digest) || !GET_TEXT(json, "model", model) ||
-        !GET_TEXT(json, "outcome", outcome) || !GET_TEXT(json, "case", record->case_path) ||
-        !GET_TEXT(json, "driver", record->driver) || !GET_TEXT(json, "setup", record->setup) ||
-        !GET_TEXT(json, "detail", record->detail) || !campaign_find_model(model, &record->model) ||
-        !campaign_find_outcome(outcome, &record->outcome))
-        return false;
-    GET_TEXT(json, "profile", record->profile); /* older folders have none: by default */
-    GET_TEXT(json, "board", record->board);     /* where something is said of it */
-    if (strcmp(record->profile, RUN_PROFILE_DEFAULT) == 0)
-        memset(record->profile, 0, sizeof record->profile);
-    record->digest = strtoull(digest, NULL, 16);
-    record->wddm = (unsigned)json_integer_value(json_object_get(json, "wddm"));
-    record->was_repeated = json_is_true(json_object_get(json, "was_repeated"));
-    return parse_findings(json_object_get(json, "findings"), record);
-}
-
-bool campaign_record_parse(const char *text, struct campaign_record *out_record)
-{
-    json_t *json = json_loads(text, 0, NULL);
-    bool is_fine;
-
-    memset(out_record, 0, sizeof *out_record);
-    is_fine = json_is_object(json) && parse_object(json, out_record);
-    json_decref(json);
-    return is_fine;
-}
-
-/* ---- The folder ------------------------------------------------------------------------------ */
+/* Counts of rules are saved when so many runs, or runs of so many seconds, are not in the file yet.
+ */
+#define RULES_SAVED_EVERY   256
+#define RULES_SAVED_SECONDS 2
 
 struct campaign_store {
     char path[512];
+    int folder, findings; /* descriptors, -1: not open */
     FILE *lines;
-    struct rule_counts rules;
-    uint64_t rule_runs, rule_runs_saved; /* counted in rules; of them, what the file has */
-    uint64_t *keys;                      /* open addressing, 0: free */
+    struct report_rule_file rules;
+    struct campaign_damage damage; /* found when it was opened */
+    uint64_t runs_saved;           /* of rules.runs: what the file has */
+    time_t saved_at;               /* seconds of the monotonic clock */
+    uint64_t *keys;                /* open addressing, 0: free */
     size_t key_count, key_room;
     struct campaign_options options; /* its names are the caller's */
 };
@@ -228,55 +99,156 @@ static bool join(char out[600], const char *folder, const char *name)
     return (size_t)snprintf(out, 600, "%s/%s", folder, name) < 600;
 }
 
-bool campaign_store_read(const char *path,
-                         bool (*record)(void *context, const struct campaign_record *record),
-                         void *context, char error[512])
+/*
+ * Hands over the lines of the file: each with its record, which is NULL when the line is damaged.
+ * False: no memory, or the callback said so.
+ */
+static bool read_lines(FILE *file,
+                       bool (*take)(void *context, const char *line, size_t length,
+                                    const struct campaign_record *record),
+                       void *context)
 {
-    struct campaign_record *one = malloc(sizeof *one);
-    char name[600], *line = NULL;
-    size_t room = 0, number = 0;
-    bool goes_on = true, is_fine = one != NULL;
+    struct campaign_record *record = malloc(sizeof *record);
+    char *line = NULL;
+    size_t room = 0;
+    bool goes_on = record != NULL;
     ssize_t length;
-    FILE *file;
 
-    snprintf(error, 512, "no memory");
-    join(name, path, "results.jsonl");
-    file = fopen(name, "r");
-    if (!file) {
-        free(one);
-        return fail(error, "cannot read", name);
-    }
-    while (is_fine && goes_on && (length = getline(&line, &room, file)) > 0) {
-        number++;
-        if (line[length - 1] != '\n')
-            break; /* half written */
-        is_fine = campaign_record_parse(line, one);
-        if (is_fine)
-            goes_on = record(context, one);
-        else
-            snprintf(error, 512, "%.400s:%zu: no record of a campaign", name, number);
+    while (goes_on && (length = getline(&line, &room, file)) > 0) {
+        bool is_whole = strlen(line) == (size_t)length && campaign_line_parse(line, record);
+
+        goes_on = take(context, line, (size_t)length, is_whole ? record : NULL);
     }
     free(line);
-    free(one);
+    free(record);
+    return goes_on;
+}
+
+struct reading {
+    bool (*record)(void *context, const struct campaign_record *record);
+    void *context;
+    struct campaign_damage damage;
+    uint64_t number;
+    bool has_ended; /* as the callback wanted */
+};
+
+static bool take_line(void *context, const char *line, size_t length,
+                      const struct campaign_record *record)
+{
+    struct reading *reading = context;
+
+    reading->number++;
+    if (!record) {
+        /* The last line of a campaign that was ended is no damage. */
+        if (line[length - 1] == '\n' && !reading->damage.count++)
+            reading->damage.first = reading->number;
+        return true;
+    }
+    reading->has_ended = !reading->record(reading->context, record);
+    return !reading->has_ended;
+}
+
+bool campaign_store_read(const char *path,
+                         bool (*record)(void *context, const struct campaign_record *record),
+                         void *context, struct campaign_damage *out_damage, char error[512])
+{
+    struct reading reading = {.record = record, .context = context};
+    int folder = folder_open(path);
+    FILE *file = folder < 0 ? NULL : folder_fopen(folder, "results.jsonl", "r");
+    bool is_fine;
+
+    memset(out_damage, 0, sizeof *out_damage);
+    if (!file) {
+        char name[600];
+
+        join(name, path, "results.jsonl");
+        fail(error, "cannot read", name);
+        if (folder >= 0)
+            close(folder);
+        return false;
+    }
+    is_fine = read_lines(file, take_line, &reading) || reading.has_ended;
+    if (!is_fine)
+        snprintf(error, 512, "no memory");
+    *out_damage = reading.damage;
     fclose(file);
+    close(folder);
     return is_fine;
 }
+
+/* ---- Resuming -------------------------------------------------------------------------------- */
 
 struct resume {
     struct campaign_store *store;
     void (*known)(void *context, const struct campaign_record *record);
     void *context;
-    bool has_memory;
+    FILE *kept;             /* becomes results.jsonl */
+    FILE *damaged;          /* results.damaged, opened when there is something for it */
+    uint64_t at;            /* offset of the line in the old file */
+    uint64_t number, drops; /* lines, and those that do not stay */
+    bool has_failed;
 };
 
-static bool take_known(void *context, const struct campaign_record *record)
+static bool keep_damaged(struct resume *resume, const char *line, size_t length)
+{
+    if (!resume->damaged)
+        resume->damaged = folder_fopen(resume->store->folder, "results.damaged", "a");
+    return resume->damaged && fwrite(line, 1, length, resume->damaged) == length &&
+           (line[length - 1] == '\n' || fputc('\n', resume->damaged) != EOF);
+}
+
+static bool resume_line(void *context, const char *line, size_t length,
+                        const struct campaign_record *record)
 {
     struct resume *resume = context;
+    bool is_counted = resume->at < resume->store->rules.results_bytes;
 
-    resume->has_memory = add_key(resume->store, key_of(record->seed, record->case_path));
-    if (resume->known)
+    resume->at += length;
+    resume->number++;
+    if (!record && line[length - 1] == '\n' && !resume->store->damage.count++)
+        resume->store->damage.first = resume->number;
+    if (!record || !is_counted) {
+        resume->drops++;
+        resume->has_failed = !record && !keep_damaged(resume, line, length);
+        return !resume->has_failed;
+    }
+    resume->has_failed = fwrite(line, 1, length, resume->kept) != length ||
+                         !add_key(resume->store, key_of(record->seed, record->case_path));
+    if (!resume->has_failed && resume->known)
         resume->known(resume->context, record);
-    return resume->has_memory;
+    return !resume->has_failed;
+}
+
+/*
+ * Takes over the lines that are whole and whose rules are counted, and leaves a results.jsonl of
+ * these, when there are others. The file stays open for more.
+ */
+static bool take_over_lines(struct resume *resume, char error[512])
+{
+    struct campaign_store *store = resume->store;
+    FILE *old = folder_fopen(store->folder, "results.jsonl", "r");
+    bool is_fine = true;
+
+    if (!old && errno != ENOENT)
+        return fail(error, "cannot read 'results.jsonl' in", store->path);
+    if (old) {
+        unlinkat(store->folder, "results.partial", 0);
+        resume->kept = folder_fopen(store->folder, "results.partial", "w");
+        is_fine = resume->kept && read_lines(old, resume_line, resume);
+        if (resume->damaged)
+            is_fine &= fclose(resume->damaged) == 0;
+        if (resume->kept)
+            is_fine &= fclose(resume->kept) == 0;
+        if (is_fine && resume->drops)
+            is_fine =
+                renameat(store->folder, "results.partial", store->folder, "results.jsonl") == 0;
+        else
+            unlinkat(store->folder, "results.partial", 0);
+        fclose(old);
+    }
+    if (is_fine)
+        store->lines = folder_fopen(store->folder, "results.jsonl", "a");
+    return (is_fine && store->lines) || fail(error, "cannot write 'results.jsonl' in", store->path);
 }
 
 /* What a record depends on besides its seed. */
@@ -285,54 +257,51 @@ static json_t *identity_json(const struct campaign_options *options)
     json_t *json = json_object(), *cases = json_array();
     struct campaign_record named;
 
-    json_object_set_new(json, "driver", text_json(options->driver));
+    json_object_set_new(json, "driver", campaign_text_json(options->driver));
     json_object_set_new(json, "model", json_string(campaign_model_name(options->model)));
     for (size_t i = 0; i < options->case_count; i++)
-        json_array_append_new(cases, text_json(options->cases[i]->path));
+        json_array_append_new(cases, campaign_text_json(options->cases[i]->path));
     json_object_set_new(json, "cases", cases);
     if (options->profile && strcmp(options->profile, RUN_PROFILE_DEFAULT) != 0)
-        json_object_set_new(json, "profile", text_json(options->profile));
+        json_object_set_new(json, "profile", campaign_text_json(options->profile));
     campaign_name_record(options, &named);
     if (named.board[0])
-        json_object_set_new(json, "board", text_json(named.board));
+        json_object_set_new(json, "board", campaign_text_json(named.board));
     return json;
 }
 
-static bool check_identity(const struct campaign_options *options, const char *name,
-                           bool is_resumed, char error[512])
+static bool check_identity(const struct campaign_store *store, bool is_resumed, char error[512])
 {
-    json_t *wanted = identity_json(options), *found = json_load_file(name, 0, NULL);
+    json_t *wanted = identity_json(&store->options), *found = NULL;
+    FILE *file = folder_fopen(store->folder, "campaign.json", "r");
     bool is_fine = true;
 
-    if (!is_resumed && found) {
-        snprintf(error, 512, "'%.400s' is there already (--resume goes on with it)", name);
+    if (!file && errno != ENOENT) {
+        is_fine = fail(error, "cannot read 'campaign.json' in", store->path);
+    } else if (file && !is_resumed) {
+        snprintf(error, 512, "'%.400s/campaign.json' is there already (--resume goes on with it)",
+                 store->path);
         is_fine = false;
-    } else if (found && !json_equal(wanted, found)) {
+    } else if (file) {
+        found = json_loadf(file, 0, NULL);
+        is_fine = found && json_equal(wanted, found);
         snprintf(error, 512,
-                 "'%.400s' is of another campaign: driver, profile, model or cases differ", name);
-        is_fine = false;
-    } else if (!found && json_dump_file(wanted, name, JSON_INDENT(2) | JSON_SORT_KEYS) != 0) {
-        is_fine = fail(error, "cannot write", name);
+                 "'%.400s/campaign.json' is of another campaign: driver, profile, model or cases "
+                 "differ",
+                 store->path);
+    } else {
+        char *text = json_dumps(wanted, JSON_INDENT(2) | JSON_SORT_KEYS);
+
+        is_fine = text && folder_replace(store->folder, "campaign.json", text);
+        if (!is_fine)
+            fail(error, "cannot write 'campaign.json' in", store->path);
+        free(text);
     }
+    if (file)
+        fclose(file);
     json_decref(wanted);
     json_decref(found);
     return is_fine;
-}
-
-/* Cuts off what is behind the last end of a line. */
-static bool cut_half_line(FILE *file)
-{
-    long end;
-
-    if (fseek(file, 0, SEEK_END) != 0 || (end = ftell(file)) < 0)
-        return false;
-    for (long at = end; at > 0; at--) {
-        if (fseek(file, at - 1, SEEK_SET) != 0)
-            return false;
-        if (fgetc(file) == '\n')
-            return at == end || ftruncate(fileno(file), at) == 0;
-    }
-    return ftruncate(fileno(file), 0) == 0;
 }
 
 static bool make_folders(const char *path, char error[512])
@@ -348,10 +317,46 @@ static bool make_folders(const char *path, char error[512])
     }
     if (mkdir(name, 0777) != 0 && errno != EEXIST)
         return fail(error, "cannot make the folder", name);
-    join(name, path, "findings");
-    if (mkdir(name, 0777) != 0 && errno != EEXIST)
-        return fail(error, "cannot make the folder", name);
     return true;
+}
+
+/* The folder and its place for findings are opened, and nobody else's until the store is closed. */
+static bool open_folders(struct campaign_store *store, char error[512])
+{
+    char name[600];
+
+    store->folder = folder_open(store->path);
+    if (store->folder < 0)
+        return fail(error, "cannot open the folder", store->path);
+    if (flock(store->folder, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            return fail(error, "cannot lock the folder", store->path);
+        snprintf(error, 512, "'%.400s' is in use by another drydock", store->path);
+        return false;
+    }
+    store->findings = folder_open_within(store->folder, "findings");
+    join(name, store->path, "findings");
+    return store->findings >= 0 || fail(error, "cannot open the folder", name);
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* The runs of all lines so far are counted. */
+static bool save_rules(struct campaign_store *store, char error[512])
+{
+    struct stat status;
+
+    store->rules.results_bytes =
+        fstat(fileno(store->lines), &status) == 0 ? (uint64_t)status.st_size : UINT64_MAX;
+    store->runs_saved = store->rules.runs;
+    store->saved_at = seconds_now();
+    return report_rule_file_write(store->folder, &store->rules, error);
 }
 
 bool campaign_store_open(const char *path, const struct campaign_options *options, bool is_resumed,
@@ -359,39 +364,23 @@ bool campaign_store_open(const char *path, const struct campaign_options *option
                          void *context, struct campaign_store **out_store, char error[512])
 {
     struct campaign_store *store = calloc(1, sizeof *store);
-    struct resume resume = {store, known, context, true};
-    char name[600];
+    struct resume resume = {.store = store, .known = known, .context = context};
 
     *out_store = NULL;
     snprintf(error, 512, "no memory");
     if (!store)
         return false;
+    store->folder = store->findings = -1;
     store->options = *options;
     if ((size_t)snprintf(store->path, sizeof store->path, "%s", path) >= sizeof store->path) {
         snprintf(error, 512, "the name of the folder is too long");
         goto free_store;
     }
-    if (!make_folders(path, error))
+    if (!make_folders(path, error) || !open_folders(store, error) ||
+        !check_identity(store, is_resumed, error) ||
+        !report_rule_file_read(store->folder, &store->rules, error))
         goto free_store;
-    join(name, path, "campaign.json");
-    if (!check_identity(options, name, is_resumed, error))
-        goto free_store;
-    join(name, path, "results.jsonl");
-    store->lines = fopen(name, "a+");
-    if (!store->lines || !cut_half_line(store->lines)) {
-        fail(error, "cannot write", name);
-        goto free_store;
-    }
-    if (!campaign_store_read(path, take_known, &resume, error))
-        goto free_store;
-    if (!resume.has_memory)
-        goto free_store;
-    join(name, path, "rules.json");
-    if (access(name, F_OK) == 0 &&
-        !report_rule_counts_load(path, &store->rules, &store->rule_runs, error))
-        goto free_store;
-    store->rule_runs_saved = store->rule_runs;
-    if (!report_rule_counts_save(path, &store->rules, store->rule_runs, error))
+    if (!take_over_lines(&resume, error) || !save_rules(store, error))
         goto free_store;
     *out_store = store;
     return true;
@@ -403,18 +392,23 @@ free_store:
 
 const struct rule_counts *campaign_store_rules(const struct campaign_store *store)
 {
-    return &store->rules;
+    return &store->rules.counts;
+}
+
+const struct campaign_damage *campaign_store_damage(const struct campaign_store *store)
+{
+    return &store->damage;
 }
 
 bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
                                 uint64_t runs, char error[512])
 {
-    rule_counts_add(&store->rules, counts);
-    store->rule_runs += runs;
-    if (store->rule_runs - store->rule_runs_saved < RULES_SAVED_EVERY)
+    rule_counts_add(&store->rules.counts, counts);
+    store->rules.runs += runs;
+    if (store->rules.runs - store->runs_saved < RULES_SAVED_EVERY &&
+        seconds_now() - store->saved_at < RULES_SAVED_SECONDS)
         return true;
-    store->rule_runs_saved = store->rule_runs;
-    return report_rule_counts_save(store->path, &store->rules, store->rule_runs, error);
+    return save_rules(store, error);
 }
 
 void campaign_store_close(struct campaign_store *store)
@@ -424,9 +418,14 @@ void campaign_store_close(struct campaign_store *store)
     if (!store)
         return;
     if (store->lines) {
-        report_rule_counts_save(store->path, &store->rules, store->rule_runs, error);
+        save_rules(store, error);
         fclose(store->lines);
     }
+    if (store->findings >= 0)
+        close(store->findings);
+    if (store->folder >= 0)
+        close(store->folder); /* unlocks it */
+    report_rule_file_fini(&store->rules);
     free(store->keys);
     free(store);
 }
@@ -455,7 +454,11 @@ static bool write_case(const struct campaign_store *store, const struct campaign
     }
     workload = campaign_case(&options, record, why);
     *out_is_written = workload != NULL;
-    is_fine = !workload || workload_save(workload, name, why);
+    is_fine = !workload || folder_may_write(name);
+    if (!is_fine)
+        snprintf(why->text, sizeof why->text, "cannot write '%.400s': %s", name, strerror(errno));
+    else if (workload)
+        is_fine = workload_save(workload, name, why);
     workload_free(workload);
     return is_fine;
 }
@@ -478,7 +481,7 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
         snprintf(error, 512, "%.500s", why.text);
         return false;
     }
-    file = fopen(name, record->case_path[0] ? "a" : "w");
+    file = folder_fopen(store->findings, strrchr(name, '/') + 1, record->case_path[0] ? "a" : "w");
     if (!file)
         return fail(error, "cannot write", name);
     for (unsigned i = 0; i < record->finding_count; i++)
@@ -497,13 +500,13 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
 bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,
                         char error[512])
 {
-    char *line = campaign_record_json(record);
+    char *line = campaign_line(record);
     bool is_fine;
 
     snprintf(error, 512, "no memory");
     if (!line)
         return false;
-    is_fine = fprintf(store->lines, "%s\n", line) > 0 && fflush(store->lines) == 0;
+    is_fine = fputs(line, store->lines) >= 0 && fflush(store->lines) == 0;
     free(line);
     if (!is_fine)
         return fail(error, "cannot write to", store->path);

@@ -4,6 +4,7 @@
  */
 #include "report/finding_report.h"
 #include "report/report.h"
+#include "report/folder_files.h"
 #include "report/rules_report.h"
 
 #include "base/bits.h"
@@ -429,17 +430,30 @@ static void bug_checks_are_spelled_out(void **state)
 static void counts_of_rules_come_back_from_their_file(void **state)
 {
     char folder[] = "/tmp/rules-XXXXXX", error[512] = "", command[96];
-    struct rule_counts counts = {0}, back;
+    struct report_rule_file file = {.runs = 17, .results_bytes = 4096}, again;
+    struct rule_counts back;
     uint64_t runs = 0;
+    int at;
 
     assert_non_null(mkdtemp(folder));
-    counts.evaluated[RULE_PB_004] = UINT64_C(1) << 40;
-    counts.evaluated[RULE_XFER_003] = 5;
-    counts.broken[RULE_XFER_003] = 2;
-    assert_true(report_rule_counts_save(folder, &counts, 17, error));
+    at = folder_open(folder);
+    file.counts.evaluated[RULE_PB_004] = UINT64_C(1) << 40;
+    file.counts.evaluated[RULE_XFER_003] = 5;
+    file.counts.broken[RULE_XFER_003] = 2;
+    file.others = json_pack("{s:{s:i,s:i}}", "NEW-001", "evaluated", 3, "broken", 0);
+    assert_true(report_rule_file_write(at, &file, error));
     assert_true(report_rule_counts_load(folder, &back, &runs, error));
-    assert_memory_equal(&counts, &back, sizeof back);
+    assert_memory_equal(&file.counts, &back, sizeof back);
     assert_int_equal(runs, 17);
+
+    /* Rules of another version stay. */
+    assert_true(report_rule_file_read(at, &again, error));
+    assert_memory_equal(&file.counts, &again.counts, sizeof back);
+    assert_int_equal(again.results_bytes, 4096);
+    assert_true(json_equal(again.others, file.others));
+    report_rule_file_fini(&file);
+    report_rule_file_fini(&again);
+    close(at);
     assert_false(report_rule_counts_load("/nowhere/at-all", &back, &runs, error));
     assert_non_null(strstr(error, "/nowhere/at-all"));
     snprintf(command, sizeof command, "rm -r %s", folder);

@@ -1,6 +1,7 @@
 #include "report/rules_report.h"
 
 #include "check/rules/rule_rarities.h"
+#include "report/folder_files.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -64,7 +65,8 @@ bool report_rule_counts_parse(const json_t *json, struct rule_counts *counts)
         const json_t *broken = json_object_get(one, "broken");
         enum rule_id rule = rule_find(key);
 
-        if (!json_is_integer(evaluated) || !json_is_integer(broken))
+        if (!json_is_integer(evaluated) || !json_is_integer(broken) ||
+            json_integer_value(evaluated) < 0 || json_integer_value(broken) < 0)
             return false;
         counts->evaluated[rule] += rule ? (uint64_t)json_integer_value(evaluated) : 0;
         counts->broken[rule] += rule ? (uint64_t)json_integer_value(broken) : 0;
@@ -125,24 +127,72 @@ bool report_rule_counts_load(const char *path, struct rule_counts *out_counts, u
     return is_fine;
 }
 
-bool report_rule_counts_save(const char *folder, const struct rule_counts *counts, uint64_t runs,
-                             char error[512])
+bool report_rule_file_read(int folder, struct report_rule_file *out_file, char error[512])
 {
-    char name[600], partial[640];
-    json_t *json = json_object();
-    bool is_fine = false;
+    FILE *file = folder_fopen(folder, "rules.json", "r");
+    json_error_t where;
+    json_t *json, *rules, *one;
+    const json_t *bytes;
+    const char *key;
+    bool is_fine;
 
-    json_object_set_new(json, "rules", report_rule_counts_json(counts));
-    json_object_set_new(json, "runs", json_integer((json_int_t)runs));
-    if ((size_t)snprintf(name, sizeof name, "%s/rules.json", folder) < sizeof name) {
-        snprintf(partial, sizeof partial, "%s.partial", name);
-        is_fine = json_dump_file(json, partial, JSON_INDENT(1) | JSON_SORT_KEYS) == 0 &&
-                  rename(partial, name) == 0;
+    memset(out_file, 0, sizeof *out_file);
+    if (!file) {
+        snprintf(error, 512, "cannot read 'rules.json': %s", strerror(errno));
+        return errno == ENOENT;
     }
+    json = json_loadf(file, 0, &where);
+    fclose(file);
+    if (!json) {
+        snprintf(error, 512, "rules.json:%d: %.80s", where.line, where.text);
+        return false;
+    }
+    is_fine = json_is_object(json) && add_runs(json, &out_file->counts, &out_file->runs);
+    bytes = json_object_get(json, "results_bytes");
+    out_file->results_bytes =
+        json_is_integer(bytes) ? (uint64_t)json_integer_value(bytes) : UINT64_MAX;
+    rules = json_object_get(json, "rules");
+    json_object_foreach(rules, key, one)
+    {
+        if (rule_find(key) != RULE_NONE)
+            continue;
+        if (!out_file->others)
+            out_file->others = json_object();
+        json_object_set(out_file->others, key, one);
+    }
+    json_decref(json);
+    if (!is_fine) {
+        report_rule_file_fini(out_file);
+        snprintf(error, 512, "rules.json counts no rules");
+    }
+    return is_fine;
+}
+
+bool report_rule_file_write(int folder, const struct report_rule_file *file, char error[512])
+{
+    json_t *json = json_object(), *rules = report_rule_counts_json(&file->counts);
+    char *text;
+    bool is_fine;
+
+    if (file->others)
+        json_object_update_missing(rules, file->others);
+    json_object_set_new(json, "rules", rules);
+    json_object_set_new(json, "runs", json_integer((json_int_t)file->runs));
+    if (file->results_bytes != UINT64_MAX)
+        json_object_set_new(json, "results_bytes", json_integer((json_int_t)file->results_bytes));
+    text = json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS);
+    is_fine = text && folder_replace(folder, "rules.json", text);
     if (!is_fine)
-        snprintf(error, 512, "cannot write '%.400s': %s", name, strerror(errno));
+        snprintf(error, 512, "cannot write 'rules.json': %s", strerror(errno));
+    free(text);
     json_decref(json);
     return is_fine;
+}
+
+void report_rule_file_fini(struct report_rule_file *file)
+{
+    json_decref(file->others);
+    file->others = NULL;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

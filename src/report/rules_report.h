@@ -48,9 +48,20 @@ bool report_rule_counts_parse(const json_t *json, struct rule_counts *counts);
  */
 bool report_rule_counts_load(const char *path, struct rule_counts *out_counts, uint64_t *out_runs,
                              char error[512]);
-/* Writes rules.json into a folder: whole, or not at all. */
-bool report_rule_counts_save(const char *folder, const struct rule_counts *counts, uint64_t runs,
-                             char error[512]);
+
+/* What rules.json of a campaign's folder holds. */
+struct report_rule_file {
+    struct rule_counts counts;
+    uint64_t runs;
+    uint64_t results_bytes; /* of results.jsonl, whose runs are counted; UINT64_MAX: all of it */
+    json_t *others;         /* counts of rules that this version does not know, or NULL */
+};
+
+/* Without a file, all is 0. False: it cannot be read, or is damaged. */
+bool report_rule_file_read(int folder, struct report_rule_file *out_file, char error[512]);
+/* Whole, or not at all. */
+bool report_rule_file_write(int folder, const struct report_rule_file *file, char error[512]);
+void report_rule_file_fini(struct report_rule_file *file);
 
 /* A table of the rules whose id begins with prefix ("" all, "PB", "PB-004"). */
 void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *counts,
