@@ -211,6 +211,5 @@ bool check_explain_address(const struct check *check, const void *address,
 unsigned check_stands_still(struct check *check);
 
 bool check_is_whole(const struct check *check);
-uint64_t check_event(const struct check *check); /* number of the call that is happening */
 
 #endif

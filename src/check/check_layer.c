@@ -461,7 +461,6 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer = base_alloc(check->config.services, sizeof *layer);
     if (!layer)
         return STATUS_NO_MEMORY;
-    memset(layer, 0, sizeof *layer);
     layer->check = check;
     layer->ops = miniport_forward_ops;
     layer->ops.name = "check";

@@ -1,4 +1,4 @@
-/* Check: what check.c and check_layer.c share, and no watcher sees. */
+/* Check: what the check and its layer share, and no watcher sees. */
 #ifndef DRYDOCK_CHECK_PRIVATE_H
 #define DRYDOCK_CHECK_PRIVATE_H
 
@@ -43,7 +43,8 @@ struct check {
                           judged by no rule */
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;
-    struct finding finding; /* being made */
+    char field[FINDING_WHERE_BYTES]; /* check_field() */
+    struct finding finding;          /* being made */
 };
 
 /* Calls the function of all that have it. */

@@ -6,15 +6,9 @@
  * Model      A watcher sees each call before it goes down and after it has come back, each
  *            callback, each packet when the driver reports it finished, and what the GPU does, with
  *            the ledger as it is at that moment: objects are entered before `after` and removed
- *            behind it. To judge:
- *
- *                if (!check_holds(check, RULE_PB_004, advance <= size))
- *                    check_report(check, RULE_PB_004, NULL, "pDmaBuffer",
- *                                 "moved %llu bytes; %llu were offered", ...);
- *
- *            check_holds() counts the evaluation; evaluate a rule only where it could be broken. A
- *            rule is reported once for each object and place; the others are counted.
- * Ownership  Events and what they point at are lent for the call.
+ *            behind it. Rules are judged with CHECK_RULE() (check_report.h). A watcher is a
+ *            row: its name, the size of its state, its hooks.
+ * Ownership  Events and what they point at are lent for the call. The state is the check's.
  */
 #ifndef DRYDOCK_CHECK_WATCH_H
 #define DRYDOCK_CHECK_WATCH_H
@@ -23,6 +17,7 @@
 #include "check/guard/check_guard.h"
 #include "check/ledger/check_ledger.h"
 #include "check/guard/check_patch_guard.h"
+#include "check/report/check_report.h"
 #include "trace/trace.h" /* enum trace_callback */
 
 /* One call of a DDI. */
@@ -74,10 +69,10 @@ struct check_callback {
 
 struct check_watcher {
     const char *name;
-    /* NULL: no state. */
-    NTSTATUS (*create)(struct check *check, void **out_state);
-    void (*destroy)(struct check *check, void *state);
-    /* Each may be NULL. */
+    size_t state_bytes; /* what the hooks get as state, zeroed; 0: NULL */
+    /* What zeros do not say of the state, and what it owns. These and all hooks may be NULL. */
+    void (*init)(struct check *check, void *state);
+    void (*fini)(struct check *check, void *state);
     void (*before)(struct check *check, void *state, const struct check_call *call);
     void (*after)(struct check *check, void *state, const struct check_call *call);
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
@@ -123,18 +118,6 @@ struct check_watcher {
 #define X(watcher) extern const struct check_watcher watcher;
 CHECK_WATCHER_LIST(X)
 #undef X
-
-/*
- * Counts that the rule was looked at; holds comes back. After a surprise removal everything holds.
- */
-bool check_holds(struct check *check, enum rule_id rule, bool holds);
-
-/*
- * A breach, about an object of the ledger (or NULL), at a field of the current call: "pDmaBuffer",
- * "pAllocationInfo[2].Size", "" for the call as a whole, "status" for what it returned.
- */
-void check_report(struct check *check, enum rule_id rule, const struct check_object *object,
-                  const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 struct check_ledger *check_ledger(struct check *check);
 const struct check_config *check_configuration(const struct check *check);

@@ -156,7 +156,6 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
         ledger->is_whole = false;
         return NULL;
     }
-    memset(object, 0, size);
     object->kind = kind;
     object->handle = key_of(handle);
     object->number = ledger->created[kind];

@@ -2,8 +2,6 @@
 
 #include "base/bits.h"
 
-#include <string.h>
-
 void slots_init(struct slots *slots, const struct base_services *services, uint64_t count)
 {
     *slots = (struct slots){.services = services, .count = count};
@@ -37,14 +35,10 @@ struct slot *slots_at(struct slots *slots, uint64_t index, bool is_made)
             base_alloc_array(slots->services, (size_t)chunk_count(slots), sizeof *slots->chunks);
         if (!slots->chunks)
             return NULL;
-        memset(slots->chunks, 0, (size_t)chunk_count(slots) * sizeof *slots->chunks);
     }
     chunk = &slots->chunks[index / SLOT_CHUNK];
-    if (!*chunk && is_made) {
+    if (!*chunk && is_made)
         *chunk = base_alloc_array(slots->services, SLOT_CHUNK, sizeof **chunk);
-        if (*chunk)
-            memset(*chunk, 0, SLOT_CHUNK * sizeof **chunk);
-    }
     return *chunk && (is_made || (*chunk)[index % SLOT_CHUNK].claim) ? &(*chunk)[index % SLOT_CHUNK]
                                                                      : NULL;
 }
@@ -64,7 +58,6 @@ struct claim *claim_create(const struct base_services *services)
 
     if (!claim)
         return NULL;
-    memset(claim, 0, sizeof *claim);
     claim->holds = 1;
     list_init(&claim->link);
     list_init(&claim->late);

@@ -9,8 +9,6 @@
 #include "check/oracle/oracle_internal.h"
 #include "miniport/operation.h"
 
-#include <string.h>
-
 /* ---- Retiring ---- */
 
 static inline void publish_place(uint64_t *at, uint64_t *backing, uint64_t location)

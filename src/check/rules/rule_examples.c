@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -20,7 +20,6 @@
 
 #define SAMPLES        2u  /* slots between the first and the last */
 #define DUMMY_INTERVAL 64u /* quiet moments between two looks at what the dummy page holds */
-#define RESULT_BYTES   64u
 
 static bool read_request(const DXGKARG_BUILDPAGINGBUFFER *arg, struct request *out)
 {
@@ -185,13 +184,12 @@ static bool check_slot(struct check *check, const struct claim *claim, uint64_t 
     }
     segment = check_find_segment(check_ledger(check), claim->segment);
     if (claim->is_coherent && config->slot_is_coherent && segment &&
-        !check_holds(check, RULE_APER_007,
-                     config->slot_is_coherent(config->context, segment->base, index))) {
-        check_report(check, RULE_APER_007, NULL, "",
-                     "slot 0x%llx of aperture segment %u does not snoop CPU caches; %s of event "
-                     "%llu has Flags.CacheCoherent",
-                     (unsigned long long)index, claim->segment, claim_operation(claim),
-                     (unsigned long long)claim->event);
+        !CHECK_RULE(check, RULE_APER_007,
+                    config->slot_is_coherent(config->context, segment->base, index), NULL, "",
+                    "slot 0x%llx of aperture segment %u does not snoop CPU caches; %s of event "
+                    "%llu has Flags.CacheCoherent",
+                    (unsigned long long)index, claim->segment, claim_operation(claim),
+                    (unsigned long long)claim->event)) {
         slot->page = SLOT_UNTOLD;
         return false;
     }
@@ -201,24 +199,24 @@ static bool check_slot(struct check *check, const struct claim *claim, uint64_t 
 /* The rules that a comparison of the claim's slots may find broken. */
 static void count_rules(struct check *check, const struct claim *claim)
 {
-    check_holds(check, missing_rule(check_ledger(check), claim), true);
+    check_looked_at(check, missing_rule(check_ledger(check), claim));
     switch (claim->kind) {
     case CLAIM_UNMAP:
-        check_holds(check, RULE_APER_009, true);
+        check_looked_at(check, RULE_APER_009);
         if (!check_ledger(check)->caps.has_gpummu)
-            check_holds(check, RULE_APER_010, true);
+            check_looked_at(check, RULE_APER_010);
         break;
     case CLAIM_MDL:
-        check_holds(check, RULE_APER_002, true);
+        check_looked_at(check, RULE_APER_002);
         break;
     case CLAIM_ADL:
-        check_holds(check, RULE_ADL_003, true);
+        check_looked_at(check, RULE_ADL_003);
         if (claim->list_offset || !claim->is_contiguous)
-            check_holds(check, RULE_ADL_006, true);
+            check_looked_at(check, RULE_ADL_006);
         if (claim->is_other_kind)
-            check_holds(check, RULE_ADL_009, true);
+            check_looked_at(check, RULE_ADL_009);
         if (!claim->is_contiguous)
-            check_holds(check, RULE_ADL_014, true);
+            check_looked_at(check, RULE_ADL_014);
         break;
     }
 }
@@ -252,7 +250,7 @@ static void check_neighbour(struct check *check, struct aperture_watch *watch,
 
     if (!is_told(watch, slot) || !slot->claim->is_seen_right || slot->claim == claim)
         return;
-    check_holds(check, RULE_APER_013, true);
+    check_looked_at(check, RULE_APER_013);
     check_slot(check, slot->claim, index, slot);
 }
 
@@ -265,7 +263,7 @@ static void check_retired(struct check *check, struct aperture_watch *watch, str
     if (!claim->is_built || claim->epoch != watch->epoch)
         return;
     count_rules(check, claim);
-    check_holds(check, RULE_APER_014, true);
+    check_looked_at(check, RULE_APER_014);
     for (unsigned i = 0; i < SAMPLES; i++)
         looked_at[2 + i] = claim->first + hash_pair(claim->number, i) % claim->count;
     for (unsigned i = 0; i < 2 + SAMPLES; i++) {
@@ -320,13 +318,11 @@ static void check_dummy(struct check *check, struct aperture_watch *watch)
     if (!watch->has_dummy_bytes || watch->is_dummy_told ||
         !config->read_page(config->context, watch->dummy, now, APERTURE_PAGE))
         return;
-    if (!check_holds(check, RULE_APER_011, memcmp(now, watch->dummy_bytes, APERTURE_PAGE) == 0)) {
-        watch->is_dummy_told = true;
-        check_report(check, RULE_APER_011, NULL, "",
-                     "page 0x%llx, the dummy page behind unmapped slots, was written: something "
-                     "still used an address that had been taken away",
-                     (unsigned long long)watch->dummy);
-    }
+    watch->is_dummy_told = !CHECK_RULE(
+        check, RULE_APER_011, memcmp(now, watch->dummy_bytes, APERTURE_PAGE) == 0, NULL, "",
+        "page 0x%llx, the dummy page behind unmapped slots, was written: something "
+        "still used an address that had been taken away",
+        (unsigned long long)watch->dummy);
 }
 
 static void enter_dummy(struct check *check, struct aperture_watch *watch, uint64_t address)
@@ -343,12 +339,11 @@ static void enter_dummy(struct check *check, struct aperture_watch *watch, uint6
             config->read_page(config->context, watch->dummy, watch->dummy_bytes, APERTURE_PAGE);
         is_known |= !config->read_page;
     }
-    if (!check_holds(check, RULE_APER_011, is_page && is_same && is_known))
-        check_report(check, RULE_APER_011, NULL, "UnmapApertureSegment.DummyPage", "is 0x%llx: %s",
-                     (unsigned long long)address,
-                     !is_page    ? "not the address of a page"
-                     : !is_known ? "there is no such page"
-                                 : "another page than before");
+    CHECK_RULE(check, RULE_APER_011, is_page && is_same && is_known, NULL,
+               "UnmapApertureSegment.DummyPage", "is 0x%llx: %s", (unsigned long long)address,
+               !is_page    ? "not the address of a page"
+               : !is_known ? "there is no such page"
+                           : "another page than before");
     watch->has_dummy = true;
 }
 
@@ -403,12 +398,11 @@ static void before_operation(struct check *check, struct aperture_watch *watch,
     slots = &watch->slots[segment->id - 1];
     if (!slots->count)
         slots_init(slots, ledger->services, segment->size / APERTURE_PAGE);
-    if (!check_holds(
-            check, RULE_APER_005,
-            !request->allocation || allocation ||
-                id_map_find(&watch->context_allocations, (uint64_t)(uintptr_t)request->allocation)))
-        check_report(check, RULE_APER_005, NULL, "hAllocation",
-                     "is neither NULL nor an allocation that there is");
+    CHECK_RULE(
+        check, RULE_APER_005,
+        !request->allocation || allocation ||
+            id_map_find(&watch->context_allocations, (uint64_t)(uintptr_t)request->allocation),
+        NULL, "hAllocation", "is neither NULL nor an allocation that there is");
     if (request->kind == CLAIM_UNMAP)
         enter_dummy(check, watch, request->dummy);
     else
@@ -456,11 +450,11 @@ static void after_build(struct check *check, struct aperture_watch *watch,
 
     if (!read_request(was, &request))
         return;
-    if (request.kind != CLAIM_ADL &&
-        !check_holds(check, RULE_APER_015, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY))
-        check_report(check, RULE_APER_015, NULL, "status",
-                     "STATUS_GRAPHICS_ALLOCATION_BUSY (expected STATUS_SUCCESS or "
-                     "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)");
+    if (request.kind != CLAIM_ADL)
+        CHECK_RULE(check, RULE_APER_015, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY, NULL,
+                   "status",
+                   "STATUS_GRAPHICS_ALLOCATION_BUSY (expected STATUS_SUCCESS or "
+                   "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)");
     if (!claim)
         return;
     claim->has_written |= call->arg.build_paging_buffer->pDmaBuffer != was->pDmaBuffer;
@@ -555,17 +549,14 @@ static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *ar
         const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
         const struct check_allocation *allocation =
             check_find_allocation(check_ledger(check), info->hAllocation);
-        char field[RESULT_BYTES];
 
         if (!info->FlagsWddm2.MapApertureCpuVisible ||
             check_ledger(check)->interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_9)
             continue;
-        if (check_holds(check, RULE_ADL_012,
-                        caps->driver.MemoryManagementCaps.MapAperture2Supported))
-            continue;
-        snprintf(field, sizeof field, "pAllocationInfo[%u].Flags.MapApertureCpuVisible", i);
-        check_report(check, RULE_ADL_012, allocation ? &allocation->object : NULL, field,
-                     "is set by a driver without MapAperture2Supported");
+        CHECK_RULE(check, RULE_ADL_012, caps->driver.MemoryManagementCaps.MapAperture2Supported,
+                   allocation ? &allocation->object : NULL,
+                   check_field(check, "pAllocationInfo[%u].Flags.MapApertureCpuVisible", i),
+                   "is set by a driver without MapAperture2Supported");
     }
 }
 
@@ -577,10 +568,9 @@ static void after_query(struct check *check, const struct check_call *call)
     if (!NT_SUCCESS(call->status) || !check_configuration(check)->remaps_dma ||
         call->arg.query_adapter_info->Type != DXGKQAITYPE_DRIVERCAPS)
         return;
-    if (!check_holds(check, RULE_ADL_001,
-                     ledger->caps.driver.MemoryManagementCaps.MapAperture2Supported))
-        check_report(check, RULE_ADL_001, NULL, "MemoryManagementCaps.MapAperture2Supported",
-                     "is 0, and the device's addresses are remapped");
+    CHECK_RULE(check, RULE_ADL_001, ledger->caps.driver.MemoryManagementCaps.MapAperture2Supported,
+               NULL, "MemoryManagementCaps.MapAperture2Supported",
+               "is 0, and the device's addresses are remapped");
 }
 
 static void after(struct check *check, void *state, const struct check_call *call)
@@ -689,13 +679,11 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 
         if (!is_told(watch, slot) || slot->claim->kind != CLAIM_UNMAP)
             continue;
-        if (!check_holds(check, RULE_APER_010, false))
-            check_report(
-                check, RULE_APER_010, NULL, "",
-                "faulted at 0x%llx, slot 0x%llx of aperture segment %u, which was unmapped "
-                "in event %llu: the dummy page should be there",
-                (unsigned long long)event->address, (unsigned long long)index, segment->id,
-                (unsigned long long)slot->claim->event);
+        CHECK_RULE(check, RULE_APER_010, false, NULL, "",
+                   "faulted at 0x%llx, slot 0x%llx of aperture segment %u, which was unmapped "
+                   "in event %llu: the dummy page should be there",
+                   (unsigned long long)event->address, (unsigned long long)index, segment->id,
+                   (unsigned long long)slot->claim->event);
     }
 }
 
@@ -713,21 +701,16 @@ static void end(struct check *check, void *state, bool is_orderly)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    struct aperture_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+    struct aperture_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
     list_init(&watch->pending);
     list_init(&watch->late);
     id_map_init(&watch->context_allocations, check_configuration(check)->services);
-    return STATUS_SUCCESS;
 }
 
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     struct aperture_watch *watch = state;
 
@@ -735,13 +718,13 @@ static void destroy(struct check *check, void *state)
     for (unsigned i = 0; i < CHECK_MAX_SEGMENTS; i++)
         slots_fini(&watch->slots[i]);
     id_map_fini(&watch->context_allocations);
-    base_free(check_configuration(check)->services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_aperture_watcher = {
     .name = "aperture",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct aperture_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
     .callback = callback,

@@ -30,18 +30,17 @@ bool check_bounds(struct check *check, const struct check_segment *segment,
     bool is_locked =
         !request->mdl || request->mdl->MdlFlags & (MDL_PAGES_LOCKED | MDL_SOURCE_IS_NONPAGED_POOL);
 
-    if (!check_holds(check, RULE_APER_003,
-                     is_inside && is_locked && (request->kind != CLAIM_MDL || is_covered)))
-        check_report(check, RULE_APER_003, NULL, "",
-                     "slots 0x%llx and %llu more of 0x%llx; the list has %llu pages from %llu on%s",
-                     (unsigned long long)request->first, (unsigned long long)request->count,
-                     (unsigned long long)slots, (unsigned long long)pages,
-                     (unsigned long long)request->list_offset, is_locked ? "" : ", not locked");
-    if (request->kind == CLAIM_ADL && !check_holds(check, RULE_ADL_007, is_covered))
-        check_report(check, RULE_ADL_007, NULL, "MapApertureSegment2.AdlOffset",
-                     "is %llu: %llu pages from there on, and Adl.PageCount is %llu",
-                     (unsigned long long)request->list_offset, (unsigned long long)request->count,
-                     (unsigned long long)pages);
+    CHECK_RULE(check, RULE_APER_003,
+               is_inside && is_locked && (request->kind != CLAIM_MDL || is_covered), NULL, "",
+               "slots 0x%llx and %llu more of 0x%llx; the list has %llu pages from %llu on%s",
+               (unsigned long long)request->first, (unsigned long long)request->count,
+               (unsigned long long)slots, (unsigned long long)pages,
+               (unsigned long long)request->list_offset, is_locked ? "" : ", not locked");
+    if (request->kind == CLAIM_ADL)
+        CHECK_RULE(check, RULE_ADL_007, is_covered, NULL, "MapApertureSegment2.AdlOffset",
+                   "is %llu: %llu pages from there on, and Adl.PageCount is %llu",
+                   (unsigned long long)request->list_offset, (unsigned long long)request->count,
+                   (unsigned long long)pages);
     return is_inside && is_covered;
 }
 
@@ -66,15 +65,14 @@ void check_address_list(struct check *check, const DXGK_ADL *adl, const char *fi
     else if (has_pages)
         is_there = is_page_there(check, adl->Pages[0]) &&
                    is_page_there(check, adl->Pages[adl->PageCount - 1]);
-    if (!check_holds(check, rule, is_there))
-        check_report(check, rule, NULL, field,
-                     "says %u pages, %s; the %s of them is no page that the device may use",
-                     adl->PageCount, adl->Flags.Contiguous ? "contiguous" : "in an array",
-                     has_pages ? "first or last" : "first");
-    if (config->remaps_dma && !check_holds(check, RULE_ADL_008, adl->Flags.Contiguous))
-        check_report(check, RULE_ADL_008, NULL, field,
-                     "is an array of %u pages though the device's addresses are remapped",
-                     adl->PageCount);
+    CHECK_RULE(check, rule, is_there, NULL, field,
+               "says %u pages, %s; the %s of them is no page that the device may use",
+               adl->PageCount, adl->Flags.Contiguous ? "contiguous" : "in an array",
+               has_pages ? "first or last" : "first");
+    if (config->remaps_dma)
+        CHECK_RULE(check, RULE_ADL_008, adl->Flags.Contiguous, NULL, field,
+                   "is an array of %u pages though the device's addresses are remapped",
+                   adl->PageCount);
 }
 
 static void check_list_of(struct check *check, const struct request *request,
@@ -83,18 +81,16 @@ static void check_list_of(struct check *check, const struct request *request,
     check_address_list(check, request->adl, "MapApertureSegment2.Adl");
     if (!allocation)
         return;
-    if (!check_holds(check, RULE_ADL_011,
-                     (request->cpu_view != NULL) ==
-                         allocation->info.FlagsWddm2.MapApertureCpuVisible))
-        check_report(check, RULE_ADL_011, &allocation->object,
-                     "MapApertureSegment2.CpuVisibleAddress",
-                     "is %s, and the allocation was created %s MapApertureCpuVisible",
-                     request->cpu_view ? "given" : "NULL",
-                     allocation->info.FlagsWddm2.MapApertureCpuVisible ? "with" : "without");
-    if (check_ledger(check)->caps.driver.MemoryManagementCaps.VirtualAddressingSupported &&
-        !check_holds(check, RULE_ADL_013, allocation->info.FlagsWddm2.AccessedPhysically))
-        check_report(check, RULE_ADL_013, &allocation->object, "MapApertureSegment2.hAllocation",
-                     "was created without AccessedPhysically: it is for page tables alone");
+    CHECK_RULE(check, RULE_ADL_011,
+               (request->cpu_view != NULL) == allocation->info.FlagsWddm2.MapApertureCpuVisible,
+               &allocation->object, "MapApertureSegment2.CpuVisibleAddress",
+               "is %s, and the allocation was created %s MapApertureCpuVisible",
+               request->cpu_view ? "given" : "NULL",
+               allocation->info.FlagsWddm2.MapApertureCpuVisible ? "with" : "without");
+    if (check_ledger(check)->caps.driver.MemoryManagementCaps.VirtualAddressingSupported)
+        CHECK_RULE(check, RULE_ADL_013, allocation->info.FlagsWddm2.AccessedPhysically,
+                   &allocation->object, "MapApertureSegment2.hAllocation",
+                   "was created without AccessedPhysically: it is for page tables alone");
 }
 
 void check_map(struct check *check, const struct check_segment *segment,
@@ -104,21 +100,18 @@ void check_map(struct check *check, const struct check_segment *segment,
     bool is_two = ledger->caps.driver.MemoryManagementCaps.MapAperture2Supported;
     bool has_two = ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9 && is_two;
 
-    if ((has_two || request->kind == CLAIM_ADL) &&
-        !check_holds(check, RULE_ADL_002, has_two == (request->kind == CLAIM_ADL)))
-        check_report(check, RULE_ADL_002, NULL, "Operation",
-                     has_two
-                         ? "is MAP_APERTURE_SEGMENT for a driver with MapAperture2Supported"
-                         : "is MAP_APERTURE_SEGMENT2 for a driver without MapAperture2Supported");
-    if (request->is_coherent && !check_holds(check, RULE_APER_008,
-                                             segment->flags.CacheCoherent &&
-                                                 (!allocation || allocation->info.Flags.Cached)))
-        check_report(check, RULE_APER_008, allocation ? &allocation->object : NULL,
-                     "Flags.CacheCoherent",
-                     "is set for %s in aperture segment %u, which is %scoherent",
-                     !allocation || allocation->info.Flags.Cached ? "cached backing"
-                                                                  : "write-combined backing",
-                     segment->id, segment->flags.CacheCoherent ? "" : "not ");
+    if (has_two || request->kind == CLAIM_ADL)
+        CHECK_RULE(check, RULE_ADL_002, has_two == (request->kind == CLAIM_ADL), NULL, "Operation",
+                   has_two ? "is MAP_APERTURE_SEGMENT for a driver with MapAperture2Supported"
+                           : "is MAP_APERTURE_SEGMENT2 for a driver without MapAperture2Supported");
+    if (request->is_coherent)
+        CHECK_RULE(check, RULE_APER_008,
+                   segment->flags.CacheCoherent && (!allocation || allocation->info.Flags.Cached),
+                   allocation ? &allocation->object : NULL, "Flags.CacheCoherent",
+                   "is set for %s in aperture segment %u, which is %scoherent",
+                   !allocation || allocation->info.Flags.Cached ? "cached backing"
+                                                                : "write-combined backing",
+                   segment->id, segment->flags.CacheCoherent ? "" : "not ");
     if (request->kind == CLAIM_ADL)
         check_list_of(check, request, allocation);
 }
@@ -130,12 +123,11 @@ void check_owner(struct check *check, const struct request *request, const struc
     bool is_same = !mapped || mapped->device == request->device ||
                    (mapped->device && !check_find_device(ledger, mapped->device));
 
-    if (!check_holds(check, RULE_APER_006, is_alive && is_same))
-        check_report(check, RULE_APER_006, NULL, "hDevice",
-                     is_alive ? "is another device than the one that was given when it was mapped "
-                                "(event %llu)"
-                              : "is no device that there is",
-                     mapped ? (unsigned long long)mapped->event : 0);
+    CHECK_RULE(check, RULE_APER_006, is_alive && is_same, NULL, "hDevice",
+               is_alive ? "is another device than the one that was given when it was mapped "
+                          "(event %llu)"
+                        : "is no device that there is",
+               mapped ? (unsigned long long)mapped->event : 0);
 }
 
 /* An allocation for a context has no handle any more when the driver has destroyed it. */
@@ -190,28 +182,29 @@ void judge_walk(struct check *check, struct aperture_watch *watch,
     const struct check_object *object = allocation ? &allocation->object : NULL;
     bool is_unmap = request->kind == CLAIM_UNMAP;
 
-    if (is_unmap && !check_holds(check, RULE_APER_016, !walk->strange))
-        check_report(check, RULE_APER_016, object, "UnmapApertureSegment.OffsetInPages",
-                     "0x%llx: slot 0x%llx of segment %u, and %llu more, is not mapped for this "
-                     "allocation",
-                     (unsigned long long)request->first, (unsigned long long)walk->first_bad,
-                     segment->id, (unsigned long long)(walk->strange ? walk->strange - 1 : 0));
-    if (!is_unmap && !check_holds(check, RULE_APER_004, !walk->twice))
-        check_report(check, RULE_APER_004, object, "OffsetInPages",
-                     "0x%llx: slot 0x%llx of segment %u, and %llu more, is mapped already",
-                     (unsigned long long)request->first, (unsigned long long)walk->first_bad,
-                     segment->id, (unsigned long long)(walk->twice ? walk->twice - 1 : 0));
-    if (watch->last_reset && !check_holds(check, RULE_APER_018, !walk->skipped_reset))
-        check_report(check, RULE_APER_018, object, "OffsetInPages",
-                     "0x%llx: slot 0x%llx of segment %u is mapped anew, and was not unmapped since "
-                     "the reset",
-                     (unsigned long long)request->first, (unsigned long long)walk->first_bad,
-                     segment->id);
-    if (walk->has_user && !check_holds(check, RULE_APER_012, !walk->in_use))
-        check_report(check, RULE_APER_012, object, "OffsetInPages",
-                     "0x%llx: the packet with fence %u of node %u uses these slots, and has not "
-                     "retired",
-                     (unsigned long long)request->first, walk->user.use_fence, walk->user.use_node);
+    if (is_unmap)
+        CHECK_RULE(check, RULE_APER_016, !walk->strange, object,
+                   "UnmapApertureSegment.OffsetInPages",
+                   "0x%llx: slot 0x%llx of segment %u, and %llu more, is not mapped for this "
+                   "allocation",
+                   (unsigned long long)request->first, (unsigned long long)walk->first_bad,
+                   segment->id, (unsigned long long)(walk->strange ? walk->strange - 1 : 0));
+    if (!is_unmap)
+        CHECK_RULE(check, RULE_APER_004, !walk->twice, object, "OffsetInPages",
+                   "0x%llx: slot 0x%llx of segment %u, and %llu more, is mapped already",
+                   (unsigned long long)request->first, (unsigned long long)walk->first_bad,
+                   segment->id, (unsigned long long)(walk->twice ? walk->twice - 1 : 0));
+    if (watch->last_reset)
+        CHECK_RULE(check, RULE_APER_018, !walk->skipped_reset, object, "OffsetInPages",
+                   "0x%llx: slot 0x%llx of segment %u is mapped anew, and was not unmapped since "
+                   "the reset",
+                   (unsigned long long)request->first, (unsigned long long)walk->first_bad,
+                   segment->id);
+    if (walk->has_user)
+        CHECK_RULE(check, RULE_APER_012, !walk->in_use, object, "OffsetInPages",
+                   "0x%llx: the packet with fence %u of node %u uses these slots, and has not "
+                   "retired",
+                   (unsigned long long)request->first, walk->user.use_fence, walk->user.use_node);
 }
 
 void check_limits(struct check *check, const struct aperture_watch *watch,
@@ -221,11 +214,10 @@ void check_limits(struct check *check, const struct aperture_watch *watch,
     uint64_t here = watch->slots[segment->id - 1].mapped * APERTURE_PAGE;
     bool is_inside = here <= segment->commit_limit;
 
-    if (!check_holds(check, RULE_APER_017,
-                     is_inside && (!limit || watch->mapped * APERTURE_PAGE <= limit)))
-        check_report(check, RULE_APER_017, NULL, "NumberOfPages",
-                     "0x%llx bytes are mapped in %s now; its limit is 0x%llx",
-                     (unsigned long long)(is_inside ? watch->mapped * APERTURE_PAGE : here),
-                     is_inside ? "all apertures" : "the aperture",
-                     (unsigned long long)(is_inside ? limit : segment->commit_limit));
+    CHECK_RULE(check, RULE_APER_017,
+               is_inside && (!limit || watch->mapped * APERTURE_PAGE <= limit), NULL,
+               "NumberOfPages", "0x%llx bytes are mapped in %s now; its limit is 0x%llx",
+               (unsigned long long)(is_inside ? watch->mapped * APERTURE_PAGE : here),
+               is_inside ? "all apertures" : "the aperture",
+               (unsigned long long)(is_inside ? limit : segment->commit_limit));
 }

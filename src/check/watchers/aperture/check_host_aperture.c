@@ -6,8 +6,6 @@
 #include "base/bits.h"
 #include "base/hash.h"
 
-#include <string.h>
-
 #define PAGE    4096u
 #define SAMPLES 2u /* slots compared besides the first and the last of a call */
 
@@ -42,7 +40,6 @@ static uint64_t *slots_of(struct check *check, struct host_watch *watch,
         check_lost(check);
         return NULL;
     }
-    memset(watch->slots[index], 0, (size_t)count * sizeof *watch->slots[index]);
     watch->slot_count[index] = count;
     return watch->slots[index];
 }
@@ -65,9 +62,8 @@ static void before_map(struct check *check, struct host_watch *watch,
     uint64_t bad = 0, first_bad = 0;
 
     if (!slots) {
-        if (!check_holds(check, RULE_CHA_003, has_aperture(segment)))
-            check_report(check, RULE_CHA_003, NULL, "SegmentId",
-                         "is %u, a segment without a CPU host aperture", arg->SegmentId);
+        CHECK_RULE(check, RULE_CHA_003, has_aperture(segment), NULL, "SegmentId",
+                   "is %u, a segment without a CPU host aperture", arg->SegmentId);
         return;
     }
     for (UINT64 i = 0; i < arg->NumberOfPages; i++) {
@@ -82,13 +78,12 @@ static void before_map(struct check *check, struct host_watch *watch,
             first_bad = i;
         }
     }
-    if (!check_holds(check, RULE_CHA_003, !bad))
-        check_report(
-            check, RULE_CHA_003, allocation ? &allocation->object : NULL, "pCpuHostAperturePages",
-            "element %llu is slot 0x%x for page 0x%llx, and %llu more: mapped already, or "
-            "not there",
-            (unsigned long long)first_bad, arg->pCpuHostAperturePages[first_bad],
-            (unsigned long long)arg->pMemorySegmentPages[first_bad], (unsigned long long)bad - 1);
+    CHECK_RULE(
+        check, RULE_CHA_003, !bad, allocation ? &allocation->object : NULL, "pCpuHostAperturePages",
+        "element %llu is slot 0x%x for page 0x%llx, and %llu more: mapped already, or "
+        "not there",
+        (unsigned long long)first_bad, arg->pCpuHostAperturePages[first_bad],
+        (unsigned long long)arg->pMemorySegmentPages[first_bad], (unsigned long long)bad - 1);
 }
 
 static void before_unmap(struct check *check, struct host_watch *watch,
@@ -108,11 +103,10 @@ static void before_unmap(struct check *check, struct host_watch *watch,
             first_bad = i;
         }
     }
-    if (!check_holds(check, RULE_CHA_003, slots && !bad))
-        check_report(check, RULE_CHA_003, NULL, "pCpuHostAperturePages",
-                     "element %llu, slot 0x%x, and %llu more are not mapped",
-                     (unsigned long long)first_bad, arg->pCpuHostAperturePages[first_bad],
-                     (unsigned long long)(bad ? bad - 1 : 0));
+    CHECK_RULE(check, RULE_CHA_003, slots && !bad, NULL, "pCpuHostAperturePages",
+               "element %llu, slot 0x%x, and %llu more are not mapped",
+               (unsigned long long)first_bad, arg->pCpuHostAperturePages[first_bad],
+               (unsigned long long)(bad ? bad - 1 : 0));
 }
 
 static void before_sleep(struct check *check, const struct host_watch *watch)
@@ -122,10 +116,10 @@ static void before_sleep(struct check *check, const struct host_watch *watch)
 
     for (unsigned i = 0; i < ledger->segment_count; i++)
         is_concerned |= has_aperture(&ledger->segments[i]);
-    if (is_concerned && !check_holds(check, RULE_CHA_005, !watch->mapped))
-        check_report(check, RULE_CHA_005, NULL, "DevicePowerState",
-                     "is D3 with %llu pages of CPU host apertures mapped",
-                     (unsigned long long)watch->mapped);
+    if (is_concerned)
+        CHECK_RULE(check, RULE_CHA_005, !watch->mapped, NULL, "DevicePowerState",
+                   "is D3 with %llu pages of CPU host apertures mapped",
+                   (unsigned long long)watch->mapped);
 }
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -183,16 +177,14 @@ static void after_map(struct check *check, struct host_watch *watch, const struc
     bool is_early = !watch->has_client;
     enum rule_id rule = is_early ? RULE_CHA_001 : RULE_CHA_002;
 
-    if (!check_holds(check, rule, call->status == STATUS_SUCCESS)) {
-        check_report(check, rule, NULL, "status", "0x%08x%s (expected STATUS_SUCCESS)",
-                     (unsigned)call->status,
-                     is_early ? " before any context of a client exists" : "");
+    if (!CHECK_RULE(check, rule, call->status == STATUS_SUCCESS, NULL, "status",
+                    "0x%08x%s (expected STATUS_SUCCESS)", (unsigned)call->status,
+                    is_early ? " before any context of a client exists" : ""))
         return;
-    }
     watch->calls++;
     if (!has_aperture(segment) || !arg->NumberOfPages || !check_configuration(check)->bus_local)
         return;
-    check_holds(check, RULE_CHA_002, true);
+    check_looked_at(check, RULE_CHA_002);
     for (unsigned i = 0; i < 2 + SAMPLES; i++) {
         uint64_t element = i == 0   ? 0
                            : i == 1 ? arg->NumberOfPages - 1
@@ -208,26 +200,14 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     if (call->ddi == MINIPORT_DDI_MapCpuHostAperture)
         after_map(check, state, call);
-    if (call->ddi == MINIPORT_DDI_UnmapCpuHostAperture &&
-        !check_holds(check, RULE_CHA_004, call->status == STATUS_SUCCESS))
-        check_report(check, RULE_CHA_004, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
-                     (unsigned)call->status);
+    if (call->ddi == MINIPORT_DDI_UnmapCpuHostAperture)
+        CHECK_RULE(check, RULE_CHA_004, call->status == STATUS_SUCCESS, NULL, "status",
+                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct host_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     const struct base_services *services = check_configuration(check)->services;
     struct host_watch *watch = state;
@@ -235,13 +215,12 @@ static void destroy(struct check *check, void *state)
     for (unsigned i = 0; i < CHECK_MAX_SEGMENTS; i++)
         base_free_array(services, watch->slots[i], (size_t)watch->slot_count[i],
                         sizeof *watch->slots[i]);
-    base_free(services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_host_aperture_watcher = {
     .name = "host aperture",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct host_watch),
+    .fini = fini,
     .before = before,
     .after = after,
 };

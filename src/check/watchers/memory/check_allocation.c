@@ -10,9 +10,6 @@
 #include "base/bits.h"
 #include "base/hash.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MAX_OPENED 16
 #define PAGE       4096u
 #define LARGE_PAGE 65536u
@@ -52,10 +49,9 @@ static bool has_large_pages(const struct check_segment *segment)
     return segment->flags.Use64KBPages;
 }
 
-static const char *field_of(char *text, size_t size, unsigned index, const char *member)
+static const char *field_of(struct check *check, unsigned index, const char *member)
 {
-    snprintf(text, size, "pAllocationInfo[%u]%s%s", index, member[0] ? "." : "", member);
-    return text;
+    return check_field(check, "pAllocationInfo[%u].%s", index, member);
 }
 
 static void check_answer(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
@@ -63,32 +59,26 @@ static void check_answer(struct check *check, const DXGK_ALLOCATIONINFO *info, u
 {
     bool is_doubled = object && object->is_doubled;
     bool has_alignment = !info->Alignment || is_power_of_two(info->Alignment);
-    char field[64];
 
-    if (!check_holds(check, RULE_ALLOC_001,
-                     info->hAllocation && !is_doubled && info->Size && has_alignment))
-        check_report(check, RULE_ALLOC_001, object,
-                     field_of(field, sizeof field, index,
-                              !info->hAllocation || is_doubled ? "hAllocation"
-                              : !info->Size                    ? "Size"
-                                                               : "Alignment"),
-                     !info->hAllocation ? "is NULL: size %llu, alignment 0x%x"
-                     : is_doubled
-                         ? "is the handle of another live allocation: size %llu, alignment 0x%x"
-                     : !info->Size ? "is 0 (%llu), alignment 0x%x"
-                                   : "size %llu, alignment 0x%x: expected a power of two",
-                     (unsigned long long)info->Size, info->Alignment);
-    if (!check_holds(check, RULE_ALLOC_008, info->AllocationPriority != 0))
-        check_report(check, RULE_ALLOC_008, object,
-                     field_of(field, sizeof field, index, "AllocationPriority"),
-                     "is 0 (D3DDDI_ALLOCATIONPRIORITY_NORMAL is 0x%x)",
-                     D3DDDI_ALLOCATIONPRIORITY_NORMAL);
-    if (!check_holds(check, RULE_ALLOC_004,
-                     !info->PitchAlignedSize || info->PitchAlignedSize >= info->Size))
-        check_report(check, RULE_ALLOC_004, object,
-                     field_of(field, sizeof field, index, "PitchAlignedSize"),
-                     "is %llu bytes, less than the Size of %llu",
-                     (unsigned long long)info->PitchAlignedSize, (unsigned long long)info->Size);
+    CHECK_RULE(check, RULE_ALLOC_001,
+               info->hAllocation && !is_doubled && info->Size && has_alignment, object,
+               field_of(check, index,
+                        !info->hAllocation || is_doubled ? "hAllocation"
+                        : !info->Size                    ? "Size"
+                                                         : "Alignment"),
+               !info->hAllocation ? "is NULL: size %llu, alignment 0x%x"
+               : is_doubled  ? "is the handle of another live allocation: size %llu, alignment 0x%x"
+               : !info->Size ? "is 0 (%llu), alignment 0x%x"
+                             : "size %llu, alignment 0x%x: expected a power of two",
+               (unsigned long long)info->Size, info->Alignment);
+    CHECK_RULE(check, RULE_ALLOC_008, info->AllocationPriority != 0, object,
+               field_of(check, index, "AllocationPriority"),
+               "is 0 (D3DDDI_ALLOCATIONPRIORITY_NORMAL is 0x%x)", D3DDDI_ALLOCATIONPRIORITY_NORMAL);
+    CHECK_RULE(check, RULE_ALLOC_004,
+               !info->PitchAlignedSize || info->PitchAlignedSize >= info->Size, object,
+               field_of(check, index, "PitchAlignedSize"),
+               "is %llu bytes, less than the Size of %llu",
+               (unsigned long long)info->PitchAlignedSize, (unsigned long long)info->Size);
 }
 
 static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
@@ -105,30 +95,25 @@ static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, uns
     unsigned large = find_in_set(check, set, has_large_pages);
     unsigned in_memory;
     bool is_subset = true;
-    char field[64];
 
     if (!ledger->segment_count)
         return;
     for (unsigned i = 0; i < ARRAY_COUNT(preferred); i++)
         is_subset &= !preferred[i] || (set >> (preferred[i] - 1) & 1);
-    if (!check_holds(check, RULE_ALLOC_005, is_subset && !(set & ~all)))
-        check_report(
-            check, RULE_ALLOC_005, object,
-            field_of(field, sizeof field, index,
-                     is_subset ? "SupportedWriteSegmentSet" : "PreferredSegment"),
-            "prefers segments %u, %u, %u, %u, %u of the supported 0x%x; the adapter has 0x%x",
-            preferred[0], preferred[1], preferred[2], preferred[3], preferred[4], set, all);
-    if (is_new && large &&
-        !check_holds(check, RULE_ALLOC_003, info->Alignment % LARGE_PAGE == 0 && info->Alignment))
-        check_report(check, RULE_ALLOC_003, object,
-                     field_of(field, sizeof field, index, "Alignment"),
-                     "is 0x%x; segment %u of the supported 0x%x has 64 KiB pages", info->Alignment,
-                     large, set);
+    CHECK_RULE(check, RULE_ALLOC_005, is_subset && !(set & ~all), object,
+               field_of(check, index, is_subset ? "SupportedWriteSegmentSet" : "PreferredSegment"),
+               "prefers segments %u, %u, %u, %u, %u of the supported 0x%x; the adapter has 0x%x",
+               preferred[0], preferred[1], preferred[2], preferred[3], preferred[4], set, all);
+    if (is_new && large)
+        CHECK_RULE(check, RULE_ALLOC_003, info->Alignment % LARGE_PAGE == 0 && info->Alignment,
+                   object, field_of(check, index, "Alignment"),
+                   "is 0x%x; segment %u of the supported 0x%x has 64 KiB pages", info->Alignment,
+                   large, set);
     in_memory = is_new ? 0 : find_in_set(check, info->EvictionSegmentSet, is_memory);
-    if (!is_new && !check_holds(check, RULE_ALLOC_007, !in_memory))
-        check_report(check, RULE_ALLOC_007, object,
-                     field_of(field, sizeof field, index, "EvictionSegmentSet"),
-                     "is 0x%x; segment %u is no aperture", info->EvictionSegmentSet, in_memory);
+    if (!is_new)
+        CHECK_RULE(check, RULE_ALLOC_007, !in_memory, object,
+                   field_of(check, index, "EvictionSegmentSet"),
+                   "is 0x%x; segment %u is no aperture", info->EvictionSegmentSet, in_memory);
 }
 
 static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
@@ -143,33 +128,27 @@ static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, un
                      flags->ExistingKernelSysMem;
     bool needs_cpu = flags->PermanentSysMem || flags->Cached || has_history;
     bool is_primary = ledger->is_next_primary;
-    char field[64];
-
-    field_of(field, sizeof field, index, "Flags");
-    if (!check_holds(check, RULE_ALLOC_009,
-                     (!needs_cpu || flags->CpuVisible) &&
-                         (!is_primary || (!flags->Cached && !kinds))))
-        check_report(
-            check, RULE_ALLOC_009, object, field, "0x%x: %s", flags->Value,
-            needs_cpu && !flags->CpuVisible
-                ? "Cached, PermanentSysMem and HistoryBuffer need CpuVisible"
-                : "a primary cannot be Cached, PermanentSysMem, Protected or over existing "
-                  "system memory");
-    if (!check_holds(check, RULE_ALLOC_010, kinds <= 1))
-        check_report(check, RULE_ALLOC_010, object, field,
-                     "0x%x has %u of Protected, PermanentSysMem, ExistingSysMem and "
-                     "ExistingKernelSysMem (expected at most 1)",
-                     flags->Value, kinds);
-    if (!is_new && ledger->has_client &&
-        !check_holds(check, RULE_ALLOC_011, !flags->UseAlternateVA || is_primary))
-        check_report(check, RULE_ALLOC_011, object, field,
-                     "0x%x: UseAlternateVA, but it is not the primary", flags->Value);
+    CHECK_RULE(check, RULE_ALLOC_009,
+               (!needs_cpu || flags->CpuVisible) && (!is_primary || (!flags->Cached && !kinds)),
+               object, field_of(check, index, "Flags"), "0x%x: %s", flags->Value,
+               needs_cpu && !flags->CpuVisible
+                   ? "Cached, PermanentSysMem and HistoryBuffer need CpuVisible"
+                   : "a primary cannot be Cached, PermanentSysMem, Protected or over existing "
+                     "system memory");
+    CHECK_RULE(check, RULE_ALLOC_010, kinds <= 1, object, field_of(check, index, "Flags"),
+               "0x%x has %u of Protected, PermanentSysMem, ExistingSysMem and "
+               "ExistingKernelSysMem (expected at most 1)",
+               flags->Value, kinds);
+    if (!is_new && ledger->has_client)
+        CHECK_RULE(check, RULE_ALLOC_011, !flags->UseAlternateVA || is_primary, object,
+                   field_of(check, index, "Flags"),
+                   "0x%x: UseAlternateVA, but it is not the primary", flags->Value);
     /* Nothing of this system tells a driver that the feature is enabled. */
-    if (is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM3_1) &&
-        !check_holds(check, RULE_ALLOC_021, !info->Flags2.ShareBackingStoreWithKmd))
-        check_report(check, RULE_ALLOC_021, object, field_of(field, sizeof field, index, "Flags2"),
-                     "0x%x: ShareBackingStoreWithKmd, but the feature is not enabled",
-                     info->Flags2.Value);
+    if (is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM3_1))
+        CHECK_RULE(check, RULE_ALLOC_021, !info->Flags2.ShareBackingStoreWithKmd, object,
+                   field_of(check, index, "Flags2"),
+                   "0x%x: ShareBackingStoreWithKmd, but the feature is not enabled",
+                   info->Flags2.Value);
 }
 
 static void after_create(struct check *check, const struct check_call *call)
@@ -215,10 +194,10 @@ static void after_open(struct check *check, const struct allocation_watch *watch
 
         if (arg->Flags.Create)
             continue;
-        if (!check_holds(check, RULE_ALLOC_019, hash_private(info) == watch->private_hash[i]))
-            check_report(check, RULE_ALLOC_019, NULL, "pOpenAllocation.pPrivateDriverData",
-                         "the %u bytes were changed; Flags.Create is not set",
-                         info->PrivateDriverDataSize);
+        CHECK_RULE(check, RULE_ALLOC_019, hash_private(info) == watch->private_hash[i], NULL,
+                   "pOpenAllocation.pPrivateDriverData",
+                   "the %u bytes were changed; Flags.Create is not set",
+                   info->PrivateDriverDataSize);
     }
 }
 
@@ -228,10 +207,9 @@ static void before_close(struct check *check, const DXGKARG_CLOSEALLOCATION *arg
         bool is_known =
             check_find(check_ledger(check), CHECK_OPEN_ALLOCATION, arg->pOpenHandleList[i]) != NULL;
 
-        if (!check_holds(check, RULE_ALLOC_018, is_known))
-            check_report(check, RULE_ALLOC_018, NULL, "pOpenHandleList",
-                         "entry %u, %p, is no handle that OpenAllocation gave", i,
-                         arg->pOpenHandleList[i]);
+        CHECK_RULE(check, RULE_ALLOC_018, is_known, NULL, "pOpenHandleList",
+                   "entry %u, %p, is no handle that OpenAllocation gave", i,
+                   arg->pOpenHandleList[i]);
     }
 }
 
@@ -239,9 +217,9 @@ static void before_destroy_device(struct check *check, HANDLE handle)
 {
     const struct check_device *device = check_find_device(check_ledger(check), handle);
 
-    if (device && !check_holds(check, RULE_ALLOC_018, !device->open_count))
-        check_report(check, RULE_ALLOC_018, &device->object, "",
-                     "the device goes with %u allocations open", device->open_count);
+    if (device)
+        CHECK_RULE(check, RULE_ALLOC_018, !device->open_count, &device->object, "",
+                   "the device goes with %u allocations open", device->open_count);
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -263,26 +241,22 @@ static void before_destroy(struct check *check, const DXGKARG_DESTROYALLOCATION 
             check_find_allocation(ledger, arg->pAllocationList[i]);
         const struct check_packet *user;
 
-        if (!check_holds(check, RULE_ALLOC_020, allocation != NULL)) {
-            check_report(check, RULE_ALLOC_020, NULL, "pAllocationList",
-                         "entry %u, %p, is no live allocation", i, arg->pAllocationList[i]);
+        if (!CHECK_RULE(check, RULE_ALLOC_020, allocation != NULL, NULL, "pAllocationList",
+                        "entry %u, %p, is no live allocation", i, arg->pAllocationList[i]))
             continue;
-        }
-        if (!check_holds(check, RULE_ALLOC_018, !allocation->open_count))
-            check_report(check, RULE_ALLOC_018, &allocation->object, "pAllocationList",
-                         "it is destroyed while %u devices have it open", allocation->open_count);
+        CHECK_RULE(check, RULE_ALLOC_018, !allocation->open_count, &allocation->object,
+                   "pAllocationList", "it is destroyed while %u devices have it open",
+                   allocation->open_count);
         /* That it gave its place up is DISC-001. */
-        if (!check_holds(check, RULE_ALLOC_020, !allocation->pending))
-            check_report(check, RULE_ALLOC_020, &allocation->object, "pAllocationList",
-                         "it is destroyed with %u paging operations that have not finished",
-                         allocation->pending);
+        CHECK_RULE(check, RULE_ALLOC_020, !allocation->pending, &allocation->object,
+                   "pAllocationList",
+                   "it is destroyed with %u paging operations that have not finished",
+                   allocation->pending);
         user = check_find_user(ledger, allocation);
-        if (!check_holds(check, RULE_RES_012, !user))
-            check_report(
-                check, RULE_RES_012, &allocation->object, "pAllocationList",
-                "it is destroyed while the packet with fence 0x%x on node %u, which may use "
-                "it, has not finished",
-                user->fence, user->node);
+        CHECK_RULE(check, RULE_RES_012, !user, &allocation->object, "pAllocationList",
+                   "it is destroyed while the packet with fence 0x%x on node %u, which may use "
+                   "it, has not finished",
+                   user->fence, user->node);
     }
 }
 
@@ -297,12 +271,10 @@ static void after_destroy(struct check *check, const struct check_call *call)
 
         if (!allocation || !allocation->was_made_by_device || allocation->creator)
             continue;
-        if (!check_holds(check, RULE_ALLOC_017, NT_SUCCESS(call->status)))
-            check_report(
-                check, RULE_ALLOC_017, &allocation->object, "status",
-                "0x%08x, once the device that made it has closed it: the handle belongs to "
-                "the adapter",
-                (unsigned)call->status);
+        CHECK_RULE(check, RULE_ALLOC_017, NT_SUCCESS(call->status), &allocation->object, "status",
+                   "0x%08x, once the device that made it has closed it: the handle belongs to "
+                   "the adapter",
+                   (unsigned)call->status);
     }
 }
 
@@ -316,14 +288,12 @@ static void check_footprint(struct check *check, const struct check_allocation *
 
     if (size % PAGE)
         return;
-    if (!check_holds(check, RULE_ALLOC_002,
-                     size >= align_up(allocation->bytes, PAGE) &&
-                         size <= align_up(most, LARGE_PAGE)))
-        check_report(
-            check, RULE_ALLOC_002, &allocation->object, "",
-            "0x%llx bytes are filled of an allocation of 0x%llx (expected its size in whole "
-            "pages)",
-            (unsigned long long)size, (unsigned long long)allocation->bytes);
+    CHECK_RULE(check, RULE_ALLOC_002,
+               size >= align_up(allocation->bytes, PAGE) && size <= align_up(most, LARGE_PAGE),
+               &allocation->object, "",
+               "0x%llx bytes are filled of an allocation of 0x%llx (expected its size in whole "
+               "pages)",
+               (unsigned long long)size, (unsigned long long)allocation->bytes);
 }
 
 /* In memory: one piece. In system memory: shown by the aperture. */
@@ -342,21 +312,19 @@ static void check_entries(struct check *check, const struct check_allocation *al
     if (!allocation->info.FlagsWddm2.AccessedPhysically)
         return;
     if (!is_memory(segment)) {
-        if (!check_holds(check, RULE_ALLOC_016, allocation->slot_count != 0))
-            check_report(check, RULE_ALLOC_016, &allocation->object, "UpdatePageTable",
-                         "it is accessed physically, and its %u pages from 0x%llx on are in system "
-                         "memory, mapped in no aperture",
-                         count, (unsigned long long)update->AllocationOffsetInBytes);
+        CHECK_RULE(check, RULE_ALLOC_016, allocation->slot_count != 0, &allocation->object,
+                   "UpdatePageTable",
+                   "it is accessed physically, and its %u pages from 0x%llx on are in system "
+                   "memory, mapped in no aperture",
+                   count, (unsigned long long)update->AllocationOffsetInBytes);
         return;
     }
     for (i = 1; i < count && entries[i].PageAddress == entries[0].PageAddress + i * step;)
         i++;
-    if (!check_holds(check, RULE_ALLOC_016, i >= count))
-        check_report(
-            check, RULE_ALLOC_016, &allocation->object, "UpdatePageTable",
-            "it is accessed physically, but entry %u shows page 0x%llx, behind page 0x%llx", i,
-            (unsigned long long)entries[i].PageAddress,
-            (unsigned long long)entries[i - 1].PageAddress);
+    CHECK_RULE(check, RULE_ALLOC_016, i >= count, &allocation->object, "UpdatePageTable",
+               "it is accessed physically, but entry %u shows page 0x%llx, behind page 0x%llx", i,
+               (unsigned long long)entries[i].PageAddress,
+               (unsigned long long)entries[i - 1].PageAddress);
 }
 
 /* The segment is one that the driver allowed. */
@@ -367,9 +335,8 @@ static void check_segment_of(struct check *check, const struct check_allocation 
 
     if (!id || !is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return;
-    if (!check_holds(check, RULE_ALLOC_006, set >> (id - 1) & 1))
-        check_report(check, RULE_ALLOC_006, &allocation->object, "",
-                     "it comes to segment %u; SupportedWriteSegmentSet is 0x%x", id, set);
+    CHECK_RULE(check, RULE_ALLOC_006, set >> (id - 1) & 1, &allocation->object, "",
+               "it comes to segment %u; SupportedWriteSegmentSet is 0x%x", id, set);
 }
 
 static void check_transfer(struct check *check, const struct check_allocation *allocation,
@@ -389,11 +356,10 @@ static void check_transfer(struct check *check, const struct check_allocation *a
     bool is_empty = arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize;
 
     if (effect == CHECK_EFFECT_OUT && !is_new && !is_for_cpu && !is_empty &&
-        allocation->info.Flags.PermanentSysMem &&
-        !check_holds(check, RULE_ALLOC_012, allocation->is_written))
-        check_report(check, RULE_ALLOC_012, &allocation->object, "",
-                     "PermanentSysMem, and nothing wrote to it since it came in: expected "
-                     "DISCARD_CONTENT");
+        allocation->info.Flags.PermanentSysMem)
+        CHECK_RULE(check, RULE_ALLOC_012, allocation->is_written, &allocation->object, "",
+                   "PermanentSysMem, and nothing wrote to it since it came in: expected "
+                   "DISCARD_CONTENT");
     if ((allocation->info.Flags.Overlay || allocation->info.Flags.Capture) &&
         (effect == CHECK_EFFECT_OUT || effect == CHECK_EFFECT_MOVE ||
          effect == CHECK_EFFECT_DISCARD)) {
@@ -401,10 +367,8 @@ static void check_transfer(struct check *check, const struct check_allocation *a
         bool is_lost = arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.TransferSize == 0;
         bool may_leave = ledger->is_asleep || allocation->is_dying || ledger->is_gone || is_lost;
 
-        if (!check_holds(check, RULE_ALLOC_014, !ledger->has_client || may_leave))
-            check_report(
-                check, RULE_ALLOC_014, &allocation->object, "",
-                "it is pinned (Overlay or Capture), and neither destroyed nor put to sleep");
+        CHECK_RULE(check, RULE_ALLOC_014, !ledger->has_client || may_leave, &allocation->object, "",
+                   "it is pinned (Overlay or Capture), and neither destroyed nor put to sleep");
     }
 }
 
@@ -419,11 +383,10 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
 
     if (!handle)
         return;
-    if (!check_holds(check, RULE_ALLOC_020, !is_destroyed(check, handle)))
-        check_report(check, RULE_ALLOC_020, NULL, "hAllocation",
-                     "%p was destroyed: it was allocation a%llu", handle,
-                     (unsigned long long)(uintptr_t)id_map_find(&ledger->graves,
-                                                                (uint64_t)(uintptr_t)handle));
+    CHECK_RULE(
+        check, RULE_ALLOC_020, !is_destroyed(check, handle), NULL, "hAllocation",
+        "%p was destroyed: it was allocation a%llu", handle,
+        (unsigned long long)(uintptr_t)id_map_find(&ledger->graves, (uint64_t)(uintptr_t)handle));
     if (!allocation || ledger->is_operation_open) /* a part of one that was looked at */
         return;
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
@@ -484,16 +447,15 @@ static void before_submit(struct check *check, const struct check_packet *packet
             allocation = synchronous_in(check, other);
         if (!allocation)
             continue;
-        check_holds(check, RULE_ALLOC_015, false);
-        check_report(check, RULE_ALLOC_015, &allocation->object, "SubmissionFenceId",
-                     "0x%x is submitted while the %s packet with fence 0x%x on node %u has not "
-                     "finished: SynchronousPaging",
-                     packet->fence, other->is_paging ? "paging" : "render", other->fence,
-                     other->node);
+        CHECK_RULE(check, RULE_ALLOC_015, false, &allocation->object, "SubmissionFenceId",
+                   "0x%x is submitted while the %s packet with fence 0x%x on node %u has not "
+                   "finished: SynchronousPaging",
+                   packet->fence, other->is_paging ? "paging" : "render", other->fence,
+                   other->node);
         return;
     }
     if (allocation)
-        check_holds(check, RULE_ALLOC_015, true);
+        check_looked_at(check, RULE_ALLOC_015);
 }
 
 /* ---- All ------------------------------------------------------------------------------------- */
@@ -543,27 +505,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct allocation_watch *watch =
-        base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct allocation_watch));
-}
-
 const struct check_watcher check_allocation_watcher = {
     .name = "allocation",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct allocation_watch),
     .before = before,
     .after = after,
 };

@@ -6,8 +6,6 @@
 
 #include "base/bits.h"
 
-#include <string.h>
-
 #define PAGE       4096u
 #define MAX_RANGES 64u
 
@@ -58,11 +56,10 @@ static void check_agp(struct check *check, const struct placement_watch *watch,
     bool is_inside = place->position >= watch->agp_base && offset < watch->agp_bytes &&
                      place->skipped + place->bytes <= watch->agp_bytes - offset;
 
-    if (!check_holds(check, RULE_BANK_007, is_inside))
-        check_report(check, RULE_BANK_007, NULL, place->field,
-                     "0x%llx: the AGP window is 0x%llx bytes at bus address 0x%llx",
-                     (unsigned long long)place->position, (unsigned long long)watch->agp_bytes,
-                     (unsigned long long)watch->agp_base);
+    CHECK_RULE(check, RULE_BANK_007, is_inside, NULL, place->field,
+               "0x%llx: the AGP window is 0x%llx bytes at bus address 0x%llx",
+               (unsigned long long)place->position, (unsigned long long)watch->agp_bytes,
+               (unsigned long long)watch->agp_base);
 }
 
 static void check_place(struct check *check, const struct placement_watch *watch,
@@ -79,50 +76,43 @@ static void check_place(struct check *check, const struct placement_watch *watch
 
     if (!place->segment)
         return;
-    if (!check_holds(check, RULE_SEG_005, segment != NULL)) {
-        check_report(check, RULE_SEG_005, object, place->field,
-                     "is in segment %u; the driver reported 1 to %u", place->segment,
-                     ledger->segment_count);
+    if (!CHECK_RULE(check, RULE_SEG_005, segment != NULL, object, place->field,
+                    "is in segment %u; the driver reported 1 to %u", place->segment,
+                    ledger->segment_count))
         return;
-    }
     if (segment->flags.Agp) {
         check_agp(check, watch, place);
         return;
     }
-    if (!check_holds(check, RULE_SEG_018, place->position >= base && offset < segment->size)) {
-        check_report(check, RULE_SEG_018, object, place->field,
-                     "0x%llx is not %s of segment %u, 0x%llx bytes at 0x%llx",
-                     (unsigned long long)place->position,
-                     place->is_offset ? "an offset" : "an address", segment->id,
-                     (unsigned long long)segment->size, (unsigned long long)segment->base);
+    if (!CHECK_RULE(check, RULE_SEG_018, place->position >= base && offset < segment->size, object,
+                    place->field, "0x%llx is not %s of segment %u, 0x%llx bytes at 0x%llx",
+                    (unsigned long long)place->position,
+                    place->is_offset ? "an offset" : "an address", segment->id,
+                    (unsigned long long)segment->size, (unsigned long long)segment->base))
         return;
-    }
-    if (!check_holds(check, RULE_SEG_023,
-                     place->skipped + place->bytes <= segment->size - offset)) {
-        check_report(check, RULE_SEG_023, object, place->field,
-                     "0x%llx and 0x%llx bytes behind it end outside of segment %u, 0x%llx bytes at "
-                     "0x%llx",
-                     (unsigned long long)place->position,
-                     (unsigned long long)(place->skipped + place->bytes), segment->id,
-                     (unsigned long long)segment->size, (unsigned long long)segment->base);
+    if (!CHECK_RULE(check, RULE_SEG_023, place->skipped + place->bytes <= segment->size - offset,
+                    object, place->field,
+                    "0x%llx and 0x%llx bytes behind it end outside of segment %u, 0x%llx bytes at "
+                    "0x%llx",
+                    (unsigned long long)place->position,
+                    (unsigned long long)(place->skipped + place->bytes), segment->id,
+                    (unsigned long long)segment->size, (unsigned long long)segment->base))
         return;
-    }
     unit = unit_of(ledger, segment);
-    if (place->is_whole && !check_holds(check, RULE_SEG_024, offset % unit == 0))
-        check_report(check, RULE_SEG_024, object, place->field,
-                     "offset 0x%llx of segment %u, whose pages have 0x%llx bytes",
-                     (unsigned long long)offset, segment->id, (unsigned long long)unit);
+    if (place->is_whole)
+        CHECK_RULE(check, RULE_SEG_024, offset % unit == 0, object, place->field,
+                   "offset 0x%llx of segment %u, whose pages have 0x%llx bytes",
+                   (unsigned long long)offset, segment->id, (unsigned long long)unit);
     if (!watch->range_counts[segment->id - 1] || !place->bytes)
         return;
     invalid = find_invalid(watch, segment, offset + place->skipped, place->bytes);
-    if (!check_holds(check, RULE_SEG_020, invalid == watch->range_counts[segment->id - 1]))
-        check_report(
-            check, RULE_SEG_020, object, place->field,
-            "offset 0x%llx to 0x%llx of segment %u, where 0x%llx bytes from 0x%llx on are invalid",
-            (unsigned long long)(offset + place->skipped),
-            (unsigned long long)(offset + place->skipped + place->bytes), segment->id,
-            (unsigned long long)watch->ranges[segment->id - 1][invalid].SizeInBytes,
-            (unsigned long long)watch->ranges[segment->id - 1][invalid].SegmentOffset);
+    CHECK_RULE(
+        check, RULE_SEG_020, invalid == watch->range_counts[segment->id - 1], object, place->field,
+        "offset 0x%llx to 0x%llx of segment %u, where 0x%llx bytes from 0x%llx on are invalid",
+        (unsigned long long)(offset + place->skipped),
+        (unsigned long long)(offset + place->skipped + place->bytes), segment->id,
+        (unsigned long long)watch->ranges[segment->id - 1][invalid].SizeInBytes,
+        (unsigned long long)watch->ranges[segment->id - 1][invalid].SegmentOffset);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -139,15 +129,12 @@ static void check_aperture_segment(struct check *check, unsigned id, SIZE_T offs
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_segment *segment = check_find_segment(ledger, id);
 
-    if (!check_holds(check, RULE_SEG_005,
-                     segment && (segment->flags.Aperture || segment->flags.Agp)))
-        check_report(check, RULE_SEG_005, NULL, "SegmentId",
-                     "is %u: %s (slots 0x%llx and %llu more)", id,
-                     segment ? "a memory segment" : "the driver reported none with that number",
-                     (unsigned long long)offset, (unsigned long long)count);
-    else if (!check_holds(check, RULE_BANK_008, !segment->flags.Agp))
-        check_report(check, RULE_BANK_008, NULL, "SegmentId",
-                     "is %u, an AGP aperture: its pages are mapped by the bridge's driver", id);
+    if (CHECK_RULE(check, RULE_SEG_005, segment && (segment->flags.Aperture || segment->flags.Agp),
+                   NULL, "SegmentId", "is %u: %s (slots 0x%llx and %llu more)", id,
+                   segment ? "a memory segment" : "the driver reported none with that number",
+                   (unsigned long long)offset, (unsigned long long)count))
+        CHECK_RULE(check, RULE_BANK_008, !segment->flags.Agp, NULL, "SegmentId",
+                   "is %u, an AGP aperture: its pages are mapped by the bridge's driver", id);
 }
 
 static void check_transfer(struct check *check, const struct placement_watch *watch,
@@ -295,13 +282,12 @@ static void enter_ranges(struct check *check, struct placement_watch *watch,
         if (i < MAX_RANGES)
             watch->ranges[segment->id - 1][i] = *range;
     }
-    if (!check_holds(check, RULE_SEG_019, !bad && count == segment->whole.NumInvalidMemoryRanges))
-        check_report(
-            check, RULE_SEG_019, NULL, "pOutputData.pMemoryRanges",
-            "%u ranges of segment %u, which was reported with %u; element %u is no pages of "
-            "0x%llx bytes inside it",
-            count, segment->id, segment->whole.NumInvalidMemoryRanges, bad ? bad - 1 : 0,
-            (unsigned long long)unit);
+    CHECK_RULE(check, RULE_SEG_019, !bad && count == segment->whole.NumInvalidMemoryRanges, NULL,
+               "pOutputData.pMemoryRanges",
+               "%u ranges of segment %u, which was reported with %u; element %u is no pages of "
+               "0x%llx bytes inside it",
+               count, segment->id, segment->whole.NumInvalidMemoryRanges, bad ? bad - 1 : 0,
+               (unsigned long long)unit);
 }
 
 static void after_query(struct check *check, struct placement_watch *watch,
@@ -333,13 +319,11 @@ static void before_stop(struct check *check, const struct placement_watch *watch
 {
     const struct id_map *allocations = &check_ledger(check)->objects[CHECK_ALLOCATION];
     size_t position = 0;
-    const struct check_object *first;
 
-    if (watch->is_removed || check_holds(check, RULE_SEG_027, allocations->count == 0))
-        return;
-    first = id_map_next(allocations, &position);
-    check_report(check, RULE_SEG_027, first, "", "is called with %llu allocations left",
-                 (unsigned long long)allocations->count);
+    if (!watch->is_removed)
+        CHECK_RULE(check, RULE_SEG_027, allocations->count == 0,
+                   id_map_next(allocations, &position), "", "is called with %llu allocations left",
+                   (unsigned long long)allocations->count);
 }
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -364,28 +348,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_query(check, watch, call->arg.query_adapter_info);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct placement_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct placement_watch));
-}
-
 const struct check_watcher check_placement_watcher = {
     .name = "placement",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct placement_watch),
     .before = before,
     .after = after,
 };

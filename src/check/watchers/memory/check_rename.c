@@ -9,8 +9,6 @@
  */
 #include "check/check_watch.h"
 
-#include <string.h>
-
 struct rename_watch {
     bool is_locking;  /* a lock with Discard is under way: */
     bool has_created; /* ... the driver was asked for an allocation, which has been told */
@@ -23,10 +21,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if (call->ddi != MINIPORT_DDI_CreateAllocation || !watch->is_locking || watch->has_created)
         return;
     watch->has_created = true;
-    check_holds(check, RULE_ALLOC_022, false);
-    check_report(
-        check, RULE_ALLOC_022, NULL, "",
-        "is called for a lock with Discard; an instance has the hAllocation that there is");
+    CHECK_RULE(check, RULE_ALLOC_022, false, NULL, "",
+               "is called for a lock with Discard; an instance has the hAllocation that there is");
 }
 
 /* By when the watchers are asked, it exists. */
@@ -37,26 +33,22 @@ static void check_count(struct check *check, const struct check_allocation *inst
     unsigned count = check_instance_count(first);
     bool is_new = check_ledger(check)->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
 
-    if (!check_holds(check, RULE_ALLOC_022, !is_new))
-        check_report(check, RULE_ALLOC_022, &first->object, "",
-                     "it is renamed, which drivers of WDDM 2 and later are not told of");
-    else if (!check_holds(check, RULE_ALLOC_022, !limit || count <= limit))
-        check_report(check, RULE_ALLOC_022, &first->object, "",
-                     "has %u instances now; its MaximumRenamingListLength is %u", count, limit);
+    if (CHECK_RULE(check, RULE_ALLOC_022, !is_new, &first->object, "",
+                   "it is renamed, which drivers of WDDM 2 and later are not told of"))
+        CHECK_RULE(check, RULE_ALLOC_022, !limit || count <= limit, &first->object, "",
+                   "has %u instances now; its MaximumRenamingListLength is %u", count, limit);
 }
 
 static void check_its_end(struct check *check, const struct check_allocation *instance)
 {
     const struct check_packet *user = check_find_user(check_ledger(check), instance);
 
-    if (!check_holds(check, RULE_ALLOC_020, !instance->pending))
-        check_report(check, RULE_ALLOC_020, &instance->object, "",
-                     "it ends with %u paging operations that have not finished", instance->pending);
-    if (!check_holds(check, RULE_RES_012, !user))
-        check_report(check, RULE_RES_012, &instance->object, "",
-                     "it ends while the packet with fence 0x%x on node %u, which may use it, has "
-                     "not finished",
-                     user->fence, user->node);
+    CHECK_RULE(check, RULE_ALLOC_020, !instance->pending, &instance->object, "",
+               "it ends with %u paging operations that have not finished", instance->pending);
+    CHECK_RULE(check, RULE_RES_012, !user, &instance->object, "",
+               "it ends while the packet with fence 0x%x on node %u, which may use it, has "
+               "not finished",
+               user->fence, user->node);
 }
 
 static void client(struct check *check, void *state, const struct check_client_event *event)
@@ -86,26 +78,9 @@ static void client(struct check *check, void *state, const struct check_client_e
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct rename_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct rename_watch));
-}
-
 const struct check_watcher check_rename_watcher = {
     .name = "rename",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct rename_watch),
     .before = before,
     .client = client,
 };

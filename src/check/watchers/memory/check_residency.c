@@ -125,19 +125,17 @@ static void check_place(struct check *check, const struct place *before,
             ? check_find_packet(ledger, before->use_node, before->use_fence)
             : NULL;
 
-    if (check_holds(check, RULE_RES_011, before->is_left && !user))
-        return;
     if (!before->is_left)
-        check_report(check, RULE_RES_011, &allocation->object, "",
-                     "it comes to 0x%llx, where allocation a%llu is from 0x%llx on",
-                     (unsigned long long)address, (unsigned long long)before->number,
-                     (unsigned long long)before->start);
+        CHECK_RULE(check, RULE_RES_011, false, &allocation->object, "",
+                   "it comes to 0x%llx, where allocation a%llu is from 0x%llx on",
+                   (unsigned long long)address, (unsigned long long)before->number,
+                   (unsigned long long)before->start);
     else
-        check_report(check, RULE_RES_011, &allocation->object, "",
-                     "it comes to 0x%llx, where allocation a%llu was, which the packet with fence "
-                     "0x%x on node %u uses and has not finished",
-                     (unsigned long long)address, (unsigned long long)before->number,
-                     before->use_fence, before->use_node);
+        CHECK_RULE(check, RULE_RES_011, !user, &allocation->object, "",
+                   "it comes to 0x%llx, where allocation a%llu was, which the packet with fence "
+                   "0x%x on node %u uses and has not finished",
+                   (unsigned long long)address, (unsigned long long)before->number,
+                   before->use_fence, before->use_node);
 }
 
 static void occupy(struct check *check, struct residency_watch *watch,
@@ -149,7 +147,7 @@ static void occupy(struct check *check, struct residency_watch *watch,
         start + align_up(check_bytes_in(check_ledger(check), allocation, piece->segment), PAGE);
     size_t first = place_from(places, start), last;
 
-    check_holds(check, RULE_RES_011, true);
+    check_looked_at(check, RULE_RES_011);
     for (last = first; last < places->count && places->list[last].start < end; last++) {
         if (places->list[last].number != allocation->object.number)
             check_place(check, &places->list[last], allocation, start);
@@ -227,11 +225,10 @@ static void check_owner(struct check *check, struct residency_watch *watch,
     other = check_find_allocation(ledger, owner->allocation);
     if (other && (other == allocation || other->object.number != owner->number))
         other = NULL;
-    if (!check_holds(check, RULE_RES_011, !other || other->stay != owner->stay))
-        check_report(check, RULE_RES_011, &allocation->object, "",
-                     "page 0x%llx of segment %u becomes its own; allocation a%llu is there",
-                     (unsigned long long)first->PageAddress, (unsigned)first->Segment,
-                     (unsigned long long)owner->number);
+    CHECK_RULE(check, RULE_RES_011, !other || other->stay != owner->stay, &allocation->object, "",
+               "page 0x%llx of segment %u becomes its own; allocation a%llu is there",
+               (unsigned long long)first->PageAddress, (unsigned)first->Segment,
+               (unsigned long long)owner->number);
     owner->allocation = (void *)(uintptr_t)allocation->object.handle;
     owner->number = allocation->object.number;
     owner->stay = allocation->stay;
@@ -249,11 +246,10 @@ static void check_offered(struct check *check, const struct check_allocation *al
         (effect != CHECK_EFFECT_DISCARD && effect != CHECK_EFFECT_INVALID))
         return;
     user = check_find_user(check_ledger(check), allocation);
-    if (!check_holds(check, RULE_OFFER_002, !user))
-        check_report(check, RULE_OFFER_002, &allocation->object, "",
-                     "what was offered is dropped while the packet with fence 0x%x on node %u, "
-                     "submitted before, has not finished",
-                     user->fence, user->node);
+    CHECK_RULE(check, RULE_OFFER_002, !user, &allocation->object, "",
+               "what was offered is dropped while the packet with fence 0x%x on node %u, "
+               "submitted before, has not finished",
+               user->fence, user->node);
 }
 
 static void before_paging_submit(struct check *check, struct residency_watch *watch,
@@ -293,8 +289,9 @@ static void before_virtual_submit(struct check *check, const struct check_packet
 
     if (!device || !ledger->has_client || packet->is_paging)
         return;
-    if (check_holds(check, RULE_RES_002, !device->missing_count)) {
-        check_holds(check, RULE_RES_003, true);
+    check_looked_at(check, RULE_RES_002);
+    if (!device->missing_count) {
+        check_looked_at(check, RULE_RES_003);
         return;
     }
     while ((object = id_map_next(&ledger->objects[CHECK_ALLOCATION], &position))) {
@@ -335,9 +332,9 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
         if (!allocation)
             continue;
         if (!entry->SegmentId) {
-            if (is_new && !check_holds(check, rule, false))
-                check_report(check, rule, &allocation->object, field,
-                             "it is not resident, and the driver is asked to patch");
+            if (is_new)
+                CHECK_RULE(check, rule, false, &allocation->object, field,
+                           "it is not resident, and the driver is asked to patch");
             continue;
         }
         allocation->is_written |= entry->WriteOperation;
@@ -345,19 +342,18 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
         allocation->use_node = context ? context->node : 0;
         allocation->use_fence = arg->SubmissionFenceId;
         if (is_new || allocation->is_place_lost || !is_memory(check, entry->SegmentId)) {
-            check_holds(check, rule, true);
+            check_looked_at(check, rule);
             continue;
         }
         is_there = allocation->is_placed && allocation->segment == entry->SegmentId &&
                    allocation->address == (uint64_t)entry->PhysicalAddress.QuadPart;
-        if (!check_holds(check, rule, is_there && !allocation->entering))
-            check_report(check, rule, &allocation->object, field,
-                         "entry %u: segment %u, 0x%llx; %s (segment %u, 0x%llx)", i,
-                         entry->SegmentId, (unsigned long long)entry->PhysicalAddress.QuadPart,
-                         !allocation->is_placed ? "paging operations have it nowhere"
-                         : is_there             ? "the operation that brings it in has not finished"
-                                                : "paging operations put it elsewhere",
-                         allocation->segment, (unsigned long long)allocation->address);
+        CHECK_RULE(check, rule, is_there && !allocation->entering, &allocation->object, field,
+                   "entry %u: segment %u, 0x%llx; %s (segment %u, 0x%llx)", i, entry->SegmentId,
+                   (unsigned long long)entry->PhysicalAddress.QuadPart,
+                   !allocation->is_placed ? "paging operations have it nowhere"
+                   : is_there             ? "the operation that brings it in has not finished"
+                                          : "paging operations put it elsewhere",
+                   allocation->segment, (unsigned long long)allocation->address);
     }
 }
 
@@ -394,15 +390,13 @@ static void check_offer_in(struct check *check, const struct check_allocation *a
 
     if (effect != CHECK_EFFECT_IN || !ledger->has_client)
         return;
-    if (allocation->reclaimed == CHECK_RECLAIMED_WHOLE &&
-        !check_holds(check, RULE_OFFER_003, !is_fill))
-        check_report(check, RULE_OFFER_003, &allocation->object, "",
-                     "it is filled; the reclaim said that its content is what it was");
-    if (allocation->reclaimed == CHECK_RECLAIMED_EMPTY &&
-        !check_holds(check, RULE_OFFER_005, is_fill))
-        check_report(check, RULE_OFFER_005, &allocation->object, "",
-                     "it is brought in from a backing store; its content was dropped when it was "
-                     "offered, and nobody wrote to it since");
+    if (allocation->reclaimed == CHECK_RECLAIMED_WHOLE)
+        CHECK_RULE(check, RULE_OFFER_003, !is_fill, &allocation->object, "",
+                   "it is filled; the reclaim said that its content is what it was");
+    if (allocation->reclaimed == CHECK_RECLAIMED_EMPTY)
+        CHECK_RULE(check, RULE_OFFER_005, is_fill, &allocation->object, "",
+                   "it is brought in from a backing store; its content was dropped when it was "
+                   "offered, and nobody wrote to it since");
 }
 
 static void check_drop(struct check *check, const struct check_allocation *allocation,
@@ -417,13 +411,11 @@ static void check_drop(struct check *check, const struct check_allocation *alloc
     if (effect != CHECK_EFFECT_DISCARD)
         return;
     lower = find_lower(ledger, allocation);
-    if (!check_holds(check, RULE_OFFER_001, !lower))
-        check_report(
-            check, RULE_OFFER_001, &allocation->object, "",
-            "it is dropped, offered with priority %u, while allocation a%llu, offered with "
-            "%u, is in segment %u and idle",
-            allocation->offer_class, (unsigned long long)lower->object.number, lower->offer_class,
-            lower->segment);
+    CHECK_RULE(check, RULE_OFFER_001, !lower, &allocation->object, "",
+               "it is dropped, offered with priority %u, while allocation a%llu, offered with "
+               "%u, is in segment %u and idle",
+               allocation->offer_class, (unsigned long long)lower->object.number,
+               lower->offer_class, lower->segment);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -437,10 +429,10 @@ static void check_iommu(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *ar
                         arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER ||
                         arg->Operation == DXGK_OPERATION_FILL;
 
-    if (is_iommu(check) && !check_holds(check, RULE_RES_017, !is_of_tables && !is_of_memory))
-        check_report(check, RULE_RES_017, NULL, "Operation",
-                     "the adapter is of the IoMmu model, which has %s",
-                     is_of_tables ? "no page tables of its own" : "system memory only");
+    if (is_iommu(check))
+        CHECK_RULE(check, RULE_RES_017, !is_of_tables && !is_of_memory, NULL, "Operation",
+                   "the adapter is of the IoMmu model, which has %s",
+                   is_of_tables ? "no page tables of its own" : "system memory only");
 }
 
 static void before_build(struct check *check, struct residency_watch *watch,
@@ -459,10 +451,9 @@ static void before_build(struct check *check, struct residency_watch *watch,
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
     check_drop(check, allocation, effect);
     check_offer_in(check, allocation, arg, effect);
-    if (effect == CHECK_EFFECT_IN &&
-        !check_holds(check, RULE_RES_014, !allocation->is_locked_outside))
-        check_report(check, RULE_RES_014, &allocation->object, "",
-                     "it is locked since it was not resident, and can be in no aperture");
+    if (effect == CHECK_EFFECT_IN)
+        CHECK_RULE(check, RULE_RES_014, !allocation->is_locked_outside, &allocation->object, "",
+                   "it is locked since it was not resident, and can be in no aperture");
     if (effect == CHECK_EFFECT_VALID)
         check_owner(check, watch, allocation, &arg->UpdatePageTable);
     if (!arg->pDmaBuffer) /* the CPU writes the entries at once */
@@ -503,10 +494,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case MINIPORT_DDI_CreateProcess: {
         const DXGKARG_CREATEPROCESS *arg = call->arg.create_process;
 
-        if (is_iommu(check) && !arg->Flags.SystemProcess &&
-            !check_holds(check, RULE_RES_017, arg->NumPasid && arg->pPasid))
-            check_report(check, RULE_RES_017, NULL, "pPasid",
-                         "%u PASIDs: the IOMMU does not know the process", arg->NumPasid);
+        if (is_iommu(check) && !arg->Flags.SystemProcess)
+            CHECK_RULE(check, RULE_RES_017, arg->NumPasid && arg->pPasid, NULL, "pPasid",
+                       "%u PASIDs: the IOMMU does not know the process", arg->NumPasid);
         break;
     }
     default:
@@ -517,12 +507,11 @@ static void before(struct check *check, void *state, const struct check_call *ca
 static void fault_is_untold(struct check *check, struct residency_watch *watch, unsigned node,
                             const char *field, const char *what)
 {
-    check_holds(check, RULE_RES_010, false);
-    check_report(
-        check, RULE_RES_010, NULL, field,
-        "%s, and DXGK_INTERRUPT_DMA_PAGE_FAULTED was not: node %u stopped in fence 0x%x at "
-        "VA 0x%llx",
-        what, node, watch->faults[node].fence, (unsigned long long)watch->faults[node].address);
+    CHECK_RULE(check, RULE_RES_010, false, NULL, field,
+               "%s, and DXGK_INTERRUPT_DMA_PAGE_FAULTED was not: node %u stopped in fence 0x%x at "
+               "VA 0x%llx",
+               what, node, watch->faults[node].fence,
+               (unsigned long long)watch->faults[node].address);
     watch->faults[node].is_pending = false;
 }
 
@@ -537,13 +526,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (!NT_SUCCESS(call->status) || !info->Caps.NoPatchingRequired ||
             !is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
             break;
-        if (!check_holds(check, RULE_RES_009,
-                         !info->PatchLocationListSize &&
-                             info->AllocationListSize == WRITTEN_PRIMARIES))
-            check_report(check, RULE_RES_009, NULL, "ContextInfo",
-                         "NoPatchingRequired with %u patch locations and a list of %u allocations "
-                         "(expected 0 and %u)",
-                         info->PatchLocationListSize, info->AllocationListSize, WRITTEN_PRIMARIES);
+        CHECK_RULE(check, RULE_RES_009,
+                   !info->PatchLocationListSize && info->AllocationListSize == WRITTEN_PRIMARIES,
+                   NULL, "ContextInfo",
+                   "NoPatchingRequired with %u patch locations and a list of %u allocations "
+                   "(expected 0 and %u)",
+                   info->PatchLocationListSize, info->AllocationListSize, WRITTEN_PRIMARIES);
         break;
     }
     case MINIPORT_DDI_InterruptRoutine:
@@ -580,7 +568,7 @@ static void callback(struct check *check, void *state, const struct check_callba
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
         node = data->DmaPageFaulted.NodeOrdinal;
         if (node < CHECK_MAX_NODES && watch->faults[node].is_pending) {
-            check_holds(check, RULE_RES_010, true);
+            check_looked_at(check, RULE_RES_010);
             watch->faults[node].is_pending = false;
         }
         break;
@@ -628,11 +616,10 @@ static void check_is_there(struct check *check, const struct check_client_event 
 
         if (!allocation || allocation->is_dying || ledger->is_gone)
             continue;
-        if (!check_holds(check, rule, !entering))
-            check_report(check, rule, &allocation->object, "fence",
-                         "%llu is told to be reached; %u operations that bring it in have not %s",
-                         (unsigned long long)event->fence, entering,
-                         is_early ? "been submitted" : "finished");
+        CHECK_RULE(check, rule, !entering, &allocation->object, "fence",
+                   "%llu is told to be reached; %u operations that bring it in have not %s",
+                   (unsigned long long)event->fence, entering,
+                   is_early ? "been submitted" : "finished");
     }
 }
 
@@ -642,11 +629,9 @@ static void check_order(struct check *check, const struct check_client_event *ev
 
     if (!device || !event->fence || !NT_SUCCESS(event->status))
         return;
-    if (!check_holds(check, RULE_RES_006, event->fence > device->last_paging_fence))
-        check_report(check, RULE_RES_006, &device->object, "fence",
-                     "the request with fence value %llu ends after the one with %llu",
-                     (unsigned long long)event->fence,
-                     (unsigned long long)device->last_paging_fence);
+    CHECK_RULE(check, RULE_RES_006, event->fence > device->last_paging_fence, &device->object,
+               "fence", "the request with fence value %llu ends after the one with %llu",
+               (unsigned long long)event->fence, (unsigned long long)device->last_paging_fence);
     device->last_paging_fence = event->fence;
 }
 
@@ -659,11 +644,10 @@ static void check_request(struct check *check, const struct check_client_event *
     bool is_fence_right = is_pending == (event->fence != 0);
     bool is_trim_right = is_short == (event->bytes != 0);
 
-    if (!check_holds(check, rule, is_fence_right && is_trim_right))
-        check_report(check, rule, NULL, is_fence_right ? "NumBytesToTrim" : "PagingFenceValue",
-                     "%llu with status 0x%08x; bytes to trim: %llu",
-                     (unsigned long long)event->fence, (unsigned)event->status,
-                     (unsigned long long)event->bytes);
+    CHECK_RULE(check, rule, is_fence_right && is_trim_right, NULL,
+               is_fence_right ? "NumBytesToTrim" : "PagingFenceValue",
+               "%llu with status 0x%08x; bytes to trim: %llu", (unsigned long long)event->fence,
+               (unsigned)event->status, (unsigned long long)event->bytes);
 }
 
 static void on_reclaim(struct check *check, const struct check_client_event *event)
@@ -677,10 +661,10 @@ static void on_reclaim(struct check *check, const struct check_client_event *eve
     if (!allocation || !NT_SUCCESS(event->status))
         return;
 
-    if (event->result == CHECK_RECLAIM_OK &&
-        !check_holds(check, RULE_OFFER_003, !allocation->is_dropped || !allocation->had_content))
-        check_report(check, RULE_OFFER_003, &allocation->object, "result",
-                     "is OK; its content was discarded while it was offered");
+    if (event->result == CHECK_RECLAIM_OK)
+        CHECK_RULE(check, RULE_OFFER_003, !allocation->is_dropped || !allocation->had_content,
+                   &allocation->object, "result",
+                   "is OK; its content was discarded while it was offered");
 
     if (event->result == CHECK_RECLAIM_DISCARDED && !allocation->has_entered)
         allocation->reclaimed = CHECK_RECLAIMED_EMPTY;
@@ -693,13 +677,12 @@ static void on_reclaim(struct check *check, const struct check_client_event *eve
         is_held |= holder->made > holder->evicted;
     if (event->result == CHECK_RECLAIM_NOT_COMMITTED || !is_held)
         return;
-    if (!check_holds(check, RULE_OFFER_004,
-                     event->status == STATUS_PENDING ? event->fence != 0
-                                                     : !event->fence && !allocation->is_out))
-        check_report(check, RULE_OFFER_004, &allocation->object, "PagingFenceValue",
-                     "%llu with status 0x%08x: it is held resident, and %s",
-                     (unsigned long long)event->fence, (unsigned)event->status,
-                     allocation->is_out ? "is not there" : "is there");
+    CHECK_RULE(
+        check, RULE_OFFER_004,
+        event->status == STATUS_PENDING ? event->fence != 0 : !event->fence && !allocation->is_out,
+        &allocation->object, "PagingFenceValue",
+        "%llu with status 0x%08x: it is held resident, and %s", (unsigned long long)event->fence,
+        (unsigned)event->status, allocation->is_out ? "is not there" : "is there");
 }
 
 static void on_lock(struct check *check, const struct check_client_event *event)
@@ -727,15 +710,14 @@ static void on_lock(struct check *check, const struct check_client_event *event)
                          allocation->info.Flags.Overlay || allocation->info.Flags.Capture ||
                          event->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 
-        if (has_aperture && is_local && allocation->info.Flags.CpuVisible &&
-            !check_holds(check, RULE_RES_013, is_lawful))
-            check_report(check, RULE_RES_013, &allocation->object, "status",
-                         "0x%08x: it can be in an aperture (segments 0x%x), where the CPU sees it",
-                         (unsigned)event->status, allocation->info.SupportedWriteSegmentSet);
+        if (has_aperture && is_local && allocation->info.Flags.CpuVisible)
+            CHECK_RULE(check, RULE_RES_013, is_lawful, &allocation->object, "status",
+                       "0x%08x: it can be in an aperture (segments 0x%x), where the CPU sees it",
+                       (unsigned)event->status, allocation->info.SupportedWriteSegmentSet);
         return;
     }
     if (has_aperture && is_local && allocation->info.Flags.CpuVisible)
-        check_holds(check, RULE_RES_013, true);
+        check_looked_at(check, RULE_RES_013);
     allocation->reclaimed = CHECK_RECLAIMED_NOT;
     is_outside = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0)
                      ? allocation->is_out || !allocation->has_content
@@ -764,20 +746,19 @@ static void on_budget(struct check *check, struct residency_watch *watch,
     struct budget_watch *budget = budget_of(watch, event);
     bool is_over = event->budget && event->held > event->budget;
 
-    if (!check_holds(check, RULE_RES_015,
-                     event->held <= event->bytes && event->bytes <= event->used))
-        check_report(check, RULE_RES_015, NULL, "",
-                     "group %u: %llu bytes are held, %llu resident of the process, and %llu of all",
-                     event->group, (unsigned long long)event->held,
-                     (unsigned long long)event->bytes, (unsigned long long)event->used);
+    CHECK_RULE(check, RULE_RES_015, event->held <= event->bytes && event->bytes <= event->used,
+               NULL, "",
+               "group %u: %llu bytes are held, %llu resident of the process, and %llu of all",
+               event->group, (unsigned long long)event->held, (unsigned long long)event->bytes,
+               (unsigned long long)event->used);
     if (!budget)
         return;
-    if (is_over && !check_holds(check, RULE_RES_016, budget->was_asked))
-        check_report(check, RULE_RES_016, NULL, "",
-                     "group %u: the process holds %llu bytes, over its budget of %llu, and was not "
-                     "asked to trim",
-                     event->group, (unsigned long long)event->held,
-                     (unsigned long long)event->budget);
+    if (is_over)
+        CHECK_RULE(check, RULE_RES_016, budget->was_asked, NULL, "",
+                   "group %u: the process holds %llu bytes, over its budget of %llu, and was not "
+                   "asked to trim",
+                   event->group, (unsigned long long)event->held,
+                   (unsigned long long)event->budget);
     if (!is_over)
         budget->was_asked = false;
 }
@@ -855,19 +836,14 @@ static void end(struct check *check, void *state, bool is_orderly)
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    struct residency_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+    struct residency_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
     id_map_init(&watch->owners, check_configuration(check)->services);
-    return STATUS_SUCCESS;
 }
 
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     const struct base_services *services = check_configuration(check)->services;
     struct residency_watch *watch = state;
@@ -876,13 +852,13 @@ static void destroy(struct check *check, void *state)
     for (unsigned i = 0; i < CHECK_MAX_SEGMENTS; i++)
         base_free_array(services, watch->places[i].list, watch->places[i].room,
                         sizeof watch->places[i].list[0]);
-    base_free(services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_residency_watcher = {
     .name = "residency",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct residency_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
     .callback = callback,

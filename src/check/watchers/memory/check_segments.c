@@ -9,14 +9,12 @@
 
 #include "base/bits.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define PAGE        4096u
-#define HIGHEST     31u  /* five bits name a segment (SEG-008) */
-#define MAX_BANKS   127u /* seven a bank (BANK-004) */
-#define GAP_BYTES   64u  /* behind a descriptor, that are compared (SEG-004) */
-#define FIELD_BYTES 64u
+#define PAGE      4096u
+#define HIGHEST   31u  /* five bits name a segment (SEG-008) */
+#define MAX_BANKS 127u /* seven a bank (BANK-004) */
+#define GAP_BYTES 64u  /* behind a descriptor, that are compared (SEG-004) */
 
 struct segment_watch {
     bool has_count; /* the first pass told one */
@@ -102,15 +100,13 @@ static void before_query(struct check *check, struct segment_watch *watch,
                                                         query->count == watch->count));
     const DXGK_QUERYSEGMENTIN *in = arg->pInputData;
 
-    if (!check_holds(check, RULE_SEG_003, query->type == query_of_version(version)))
-        check_report(check, RULE_SEG_003, NULL, "Type",
-                     "is %u for a driver of version 0x%x (expected %u)", query->type,
-                     (unsigned)version, query_of_version(version));
-    if (!check_holds(check, RULE_SEG_001, is_counted))
-        check_report(check, RULE_SEG_001, NULL, "pOutputData.NbSegment",
-                     watch->has_count ? "asks for %llu descriptors; the first pass told %llu"
-                                      : "asks for %llu descriptors before a pass for the count",
-                     (unsigned long long)query->count, (unsigned long long)watch->count);
+    CHECK_RULE(check, RULE_SEG_003, query->type == query_of_version(version), NULL, "Type",
+               "is %u for a driver of version 0x%x (expected %u)", query->type, (unsigned)version,
+               query_of_version(version));
+    CHECK_RULE(check, RULE_SEG_001, is_counted, NULL, "pOutputData.NbSegment",
+               watch->has_count ? "asks for %llu descriptors; the first pass told %llu"
+                                : "asks for %llu descriptors before a pass for the count",
+               (unsigned long long)query->count, (unsigned long long)watch->count);
     if (query->type != DXGKQAITYPE_QUERYSEGMENT4 && in && arg->InputDataSize >= sizeof *in)
         watch->agp_bytes = (uint64_t)in->AgpApertureSize.QuadPart;
     watch->gap_bytes = query->has_descriptors && query->descriptors ? gap_of(query) : 0;
@@ -129,28 +125,22 @@ static bool check_gaps(struct check *check, const struct segment_watch *watch,
             memcmp(watch->gaps[i], gap_at(query, i), (size_t)watch->gap_bytes) != 0)
             bad = i;
     }
-    if (!watch->gap_bytes || check_holds(check, RULE_SEG_004, bad == UINT64_MAX))
-        return true;
-    check_report(check, RULE_SEG_004, NULL, "pOutputData.pSegmentDescriptor",
-                 "bytes behind element %llu were written: elements stand %llu bytes apart, "
-                 "DXGK_SEGMENTDESCRIPTOR4 has %zu",
-                 (unsigned long long)bad, (unsigned long long)query->stride,
-                 sizeof(DXGK_SEGMENTDESCRIPTOR4));
-    return false;
+    return !watch->gap_bytes ||
+           CHECK_RULE(check, RULE_SEG_004, bad == UINT64_MAX, NULL,
+                      "pOutputData.pSegmentDescriptor",
+                      "bytes behind element %llu were written: elements stand %llu bytes apart, "
+                      "DXGK_SEGMENTDESCRIPTOR4 has %zu",
+                      (unsigned long long)bad, (unsigned long long)query->stride,
+                      sizeof(DXGK_SEGMENTDESCRIPTOR4));
 }
 
 /* ---- One segment ----------------------------------------------------------------------------- */
 
 /* Reports a rule of segment i; the field is that of its descriptor. */
 #define SEGMENT_RULE(rule, holds, name, ...)                                                       \
-    do {                                                                                           \
-        if (!check_holds(check, rule, holds)) {                                                    \
-            char field[FIELD_BYTES];                                                               \
-                                                                                                   \
-            snprintf(field, sizeof field, "pSegmentDescriptor[%u].%s", segment->id - 1, name);     \
-            check_report(check, rule, NULL, field, __VA_ARGS__);                                   \
-        }                                                                                          \
-    } while (0)
+    CHECK_RULE(check, rule, holds, NULL,                                                           \
+               check_field(check, "pSegmentDescriptor[%u].%s", segment->id - 1, name),             \
+               __VA_ARGS__)
 
 static unsigned known_flag_bits(ULONG version)
 {
@@ -347,35 +337,33 @@ static void check_all(struct check *check, const struct segment_watch *watch)
                          "Flags.SupportsCpuHostAperture", "is set for segment %u of %u",
                          segment->id, ledger->segment_count);
     }
-    if (is_new && !check_holds(check, RULE_SEG_016, apertures == 1))
-        check_report(check, RULE_SEG_016, NULL, "pOutputData.NbSegment",
-                     "%u of %u segments are apertures (expected one)", apertures,
-                     ledger->segment_count);
-    if (agps > 1 && !check_holds(check, RULE_BANK_006, false))
-        check_report(check, RULE_BANK_006, NULL, "pOutputData.NbSegment",
-                     "%u segments are AGP apertures (expected one)", agps);
+    if (is_new)
+        CHECK_RULE(check, RULE_SEG_016, apertures == 1, NULL, "pOutputData.NbSegment",
+                   "%u of %u segments are apertures (expected one)", apertures,
+                   ledger->segment_count);
+    if (agps > 1)
+        CHECK_RULE(check, RULE_BANK_006, false, NULL, "pOutputData.NbSegment",
+                   "%u segments are AGP apertures (expected one)", agps);
 }
 
 static void after_query(struct check *check, struct segment_watch *watch,
                         const struct check_call *call, const struct query *query)
 {
     if (!query->has_descriptors || !watch->has_count) {
-        if (watch->has_count && !check_holds(check, RULE_SEG_002, query->count == watch->count))
-            check_report(check, RULE_SEG_002, NULL, "pOutputData.NbSegment",
-                         "is %llu; it was %llu before", (unsigned long long)query->count,
-                         (unsigned long long)watch->count);
+        if (watch->has_count)
+            CHECK_RULE(check, RULE_SEG_002, query->count == watch->count, NULL,
+                       "pOutputData.NbSegment", "is %llu; it was %llu before",
+                       (unsigned long long)query->count, (unsigned long long)watch->count);
         watch->has_count = true;
         watch->count = query->count;
-        if (!check_holds(check, RULE_SEG_008, query->count <= HIGHEST))
-            check_report(check, RULE_SEG_008, NULL, "pOutputData.NbSegment",
-                         "is %llu: five bits name a segment, %u of them",
-                         (unsigned long long)query->count, HIGHEST);
+        CHECK_RULE(check, RULE_SEG_008, query->count <= HIGHEST, NULL, "pOutputData.NbSegment",
+                   "is %llu: five bits name a segment, %u of them",
+                   (unsigned long long)query->count, HIGHEST);
         return;
     }
-    if (!check_holds(check, RULE_SEG_002, query->count == watch->count))
-        check_report(check, RULE_SEG_002, NULL, "pOutputData.NbSegment",
-                     "is %llu; the pass for the count told %llu", (unsigned long long)query->count,
-                     (unsigned long long)watch->count);
+    CHECK_RULE(check, RULE_SEG_002, query->count == watch->count, NULL, "pOutputData.NbSegment",
+               "is %llu; the pass for the count told %llu", (unsigned long long)query->count,
+               (unsigned long long)watch->count);
     if (!check_gaps(check, watch, query))
         return;
     check_all(check, watch);
@@ -403,15 +391,13 @@ static void check_linear(struct check *check, struct segment_watch *watch)
             uint64_t shown = 0;
             bool is_shown = config->bus_local(config->context, bus + offsets[j], &shown);
 
-            if (check_holds(check, RULE_SEG_011, is_shown && shown == segment->base + offsets[j]))
-                continue;
-            check_report(check, RULE_SEG_011, NULL, "",
-                         "segment %u is CpuVisible, and offset 0x%llx of its window shows %s0x%llx "
-                         "of local memory (expected 0x%llx)",
-                         segment->id, (unsigned long long)offsets[j], is_shown ? "" : "nothing, ",
-                         (unsigned long long)shown,
-                         (unsigned long long)(segment->base + offsets[j]));
-            break;
+            if (!CHECK_RULE(
+                    check, RULE_SEG_011, is_shown && shown == segment->base + offsets[j], NULL, "",
+                    "segment %u is CpuVisible, and offset 0x%llx of its window shows %s0x%llx "
+                    "of local memory (expected 0x%llx)",
+                    segment->id, (unsigned long long)offsets[j], is_shown ? "" : "nothing, ",
+                    (unsigned long long)shown, (unsigned long long)(segment->base + offsets[j])))
+                break;
         }
     }
 }
@@ -424,7 +410,6 @@ static void check_bank_hint(struct check *check, const struct segment_watch *wat
     unsigned segment = info->PreferredSegment.SegmentId0;
     uint32_t count = segment && segment <= CHECK_MAX_SEGMENTS ? watch->bank_counts[segment - 1] : 0;
     bool is_right = true, has_ended = false;
-    char field[FIELD_BYTES];
 
     if (!hint.Value)
         return;
@@ -432,12 +417,10 @@ static void check_bank_hint(struct check *check, const struct segment_watch *wat
         has_ended |= !banks[i];
         is_right &= banks[i] ? !has_ended && banks[i] <= count : true;
     }
-    if (check_holds(check, RULE_BANK_004, is_right))
-        return;
-    snprintf(field, sizeof field, "pAllocationInfo[%u].HintedBank", index);
-    check_report(check, RULE_BANK_004, NULL, field,
-                 "is 0x%x: banks %u, %u, %u, %u of preferred segment %u, which has %u", hint.Value,
-                 banks[0], banks[1], banks[2], banks[3], segment, count);
+    CHECK_RULE(check, RULE_BANK_004, is_right, NULL,
+               check_field(check, "pAllocationInfo[%u].HintedBank", index),
+               "is 0x%x: banks %u, %u, %u, %u of preferred segment %u, which has %u", hint.Value,
+               banks[0], banks[1], banks[2], banks[3], segment, count);
 }
 
 static void after_create(struct check *check, const struct segment_watch *watch,
@@ -450,18 +433,16 @@ static void after_create(struct check *check, const struct segment_watch *watch,
     for (UINT i = 0; i < arg->NumAllocations; i++) {
         const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
         unsigned bad = 0;
-        char field[FIELD_BYTES];
 
         check_bank_hint(check, watch, info, i);
         for (unsigned j = 0; j < ledger->segment_count; j++) {
             if (ledger->segments[j].flags.PitchAlignment && info->EvictionSegmentSet >> j & 1)
                 bad = j + 1;
         }
-        if (!info->EvictionSegmentSet || check_holds(check, RULE_SEG_021, !bad))
-            continue;
-        snprintf(field, sizeof field, "pAllocationInfo[%u].EvictionSegmentSet", i);
-        check_report(check, RULE_SEG_021, NULL, field, "is 0x%x: segment %u has PitchAlignment",
-                     info->EvictionSegmentSet, bad);
+        if (info->EvictionSegmentSet)
+            CHECK_RULE(check, RULE_SEG_021, !bad, NULL,
+                       check_field(check, "pAllocationInfo[%u].EvictionSegmentSet", i),
+                       "is 0x%x: segment %u has PitchAlignment", info->EvictionSegmentSet, bad);
     }
 }
 
@@ -495,28 +476,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
         watch->has_count = false;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct segment_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct segment_watch));
-}
-
 const struct check_watcher check_segment_watcher = {
     .name = "segments",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct segment_watch),
     .before = before,
     .after = after,
 };

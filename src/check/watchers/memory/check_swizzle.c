@@ -4,8 +4,6 @@
  */
 #include "check/check_watch.h"
 
-#include <string.h>
-
 #define MAX_RANGES 64u
 
 struct swizzle_watch {
@@ -57,22 +55,21 @@ static void check_range_id(struct check *check, const struct check_call *call,
 {
     const struct check_caps *caps = &check_ledger(check)->caps;
 
-    if (!check_holds(check, RULE_SWZ_006,
-                     !is_about_range(call->outer) &&
-                         (!caps->has_driver || id < caps->driver.NumberOfSwizzlingRanges)))
-        check_report(check, RULE_SWZ_006, object, "RangeId",
-                     is_about_range(call->outer)
-                         ? "%u: another call about a range has not returned "
-                           "(the adapter has %u)"
-                         : "is %u; the adapter has %u ranges",
-                     id, caps->driver.NumberOfSwizzlingRanges);
+    CHECK_RULE(check, RULE_SWZ_006,
+               !is_about_range(call->outer) &&
+                   (!caps->has_driver || id < caps->driver.NumberOfSwizzlingRanges),
+               object, "RangeId",
+               is_about_range(call->outer) ? "%u: another call about a range has not returned "
+                                             "(the adapter has %u)"
+                                           : "is %u; the adapter has %u ranges",
+               id, caps->driver.NumberOfSwizzlingRanges);
 }
 
 static void check_is_old(struct check *check, const struct check_object *object)
 {
-    if (is_new(check) && !check_holds(check, RULE_SWZ_010, false))
-        check_report(check, RULE_SWZ_010, object, "",
-                     "swizzling ranges are for drivers below WDDM 2.0");
+    if (is_new(check))
+        CHECK_RULE(check, RULE_SWZ_010, false, object, "",
+                   "swizzling ranges are for drivers below WDDM 2.0");
 }
 
 static void before_acquire(struct check *check, struct swizzle_watch *watch,
@@ -91,17 +88,16 @@ static void before_acquire(struct check *check, struct swizzle_watch *watch,
     check_is_old(check, object);
     if (is_new(check))
         return;
-    if (!check_holds(check, RULE_SWZ_001, was_asked && is_in_memory))
-        check_report(check, RULE_SWZ_001, object, is_in_memory ? "hAllocation" : "SegmentId",
-                     is_in_memory ? "nobody locked it with AcquireAperture (segment %u)"
-                                  : "segment %u is no memory segment",
-                     arg->SegmentId);
+    CHECK_RULE(check, RULE_SWZ_001, was_asked && is_in_memory, object,
+               is_in_memory ? "hAllocation" : "SegmentId",
+               is_in_memory ? "nobody locked it with AcquireAperture (segment %u)"
+                            : "segment %u is no memory segment",
+               arg->SegmentId);
     check_range_id(check, call, object, id);
     if (id >= MAX_RANGES || !watch->ranges[id].is_taken)
         return;
-    if (!check_holds(check, RULE_SWZ_006, watch->ranges[id].allocation == arg->hAllocation))
-        check_report(check, RULE_SWZ_006, object, "RangeId",
-                     "%u has not been released by another allocation", id);
+    CHECK_RULE(check, RULE_SWZ_006, watch->ranges[id].allocation == arg->hAllocation, object,
+               "RangeId", "%u has not been released by another allocation", id);
 }
 
 static void after_acquire(struct check *check, struct swizzle_watch *watch,
@@ -118,22 +114,21 @@ static void after_acquire(struct check *check, struct swizzle_watch *watch,
                    arg->SegmentId == was->SegmentId &&
                    (may_resize || arg->RangeSize == was->RangeSize);
 
-    if (!check_holds(check, RULE_SWZ_003,
-                     call->status == STATUS_SUCCESS ||
-                         call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED ||
-                         call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE))
-        check_report(check, RULE_SWZ_003, object, "status",
-                     "0x%08x (expected STATUS_SUCCESS or an UNSWIZZLING_APERTURE status)",
-                     (unsigned)call->status);
+    CHECK_RULE(check, RULE_SWZ_003,
+               call->status == STATUS_SUCCESS ||
+                   call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED ||
+                   call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE,
+               object, "status",
+               "0x%08x (expected STATUS_SUCCESS or an UNSWIZZLING_APERTURE status)",
+               (unsigned)call->status);
     if (!NT_SUCCESS(call->status))
         return;
-    if (!check_holds(check, RULE_SWZ_002, is_kept))
-        check_report(check, RULE_SWZ_002, object,
-                     arg->RangeSize == was->RangeSize ? "RangeId" : "RangeSize",
-                     "range %u of segment %u and 0x%llx bytes came back as range %u of segment %u "
-                     "and 0x%llx bytes",
-                     was->RangeId, was->SegmentId, (unsigned long long)was->RangeSize, arg->RangeId,
-                     arg->SegmentId, (unsigned long long)arg->RangeSize);
+    CHECK_RULE(check, RULE_SWZ_002, is_kept, object,
+               arg->RangeSize == was->RangeSize ? "RangeId" : "RangeSize",
+               "range %u of segment %u and 0x%llx bytes came back as range %u of segment %u "
+               "and 0x%llx bytes",
+               was->RangeId, was->SegmentId, (unsigned long long)was->RangeSize, arg->RangeId,
+               arg->SegmentId, (unsigned long long)arg->RangeSize);
     if (was->RangeId >= MAX_RANGES)
         return;
     watch->ranges[was->RangeId].is_taken = watch->ranges[was->RangeId].is_known = true;
@@ -155,13 +150,11 @@ static void before_release(struct check *check, struct swizzle_watch *watch,
     check_range_id(check, call, object, id);
     if (id >= MAX_RANGES || !watch->ranges[id].is_known)
         return;
-    if (!check_holds(check, RULE_SWZ_006,
-                     watch->ranges[id].is_taken &&
-                         watch->ranges[id].allocation == arg->hAllocation &&
-                         watch->ranges[id].data == arg->PrivateDriverData))
-        check_report(check, RULE_SWZ_006, object, "RangeId",
-                     "%u is not this allocation's with private data 0x%x", id,
-                     arg->PrivateDriverData);
+    CHECK_RULE(check, RULE_SWZ_006,
+               watch->ranges[id].is_taken && watch->ranges[id].allocation == arg->hAllocation &&
+                   watch->ranges[id].data == arg->PrivateDriverData,
+               object, "RangeId", "%u is not this allocation's with private data 0x%x", id,
+               arg->PrivateDriverData);
     watch->ranges[id].is_taken = false;
 }
 
@@ -170,17 +163,14 @@ static void after_release(struct check *check, const struct check_call *call)
     const struct check_object *object = check_find(
         check_ledger(check), CHECK_ALLOCATION, call->before.release_swizzling_range->hAllocation);
 
-    if (!check_holds(check, RULE_SWZ_004, call->status == STATUS_SUCCESS))
-        check_report(check, RULE_SWZ_004, object, "status", "0x%08x (expected STATUS_SUCCESS)",
-                     (unsigned)call->status);
+    CHECK_RULE(check, RULE_SWZ_004, call->status == STATUS_SUCCESS, object, "status",
+               "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
 }
 
 static void check_quiet(struct check *check, struct swizzle_watch *watch)
 {
-    if (!check_holds(check, RULE_SWZ_005, !watch->has_queued))
-        check_report(
-            check, RULE_SWZ_005, NULL, "",
-            "the GPU was handed a packet in the midst of the call (expected registers only)");
+    CHECK_RULE(check, RULE_SWZ_005, !watch->has_queued, NULL, "",
+               "the GPU was handed a packet in the midst of the call (expected registers only)");
     watch->has_queued = false;
 }
 
@@ -212,29 +202,26 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
         if (allocation->is_history_lost)
             break;
         is_linear_wanted = arg->Operation != DXGK_OPERATION_FILL && !allocation->is_in_own_order;
-        if (!check_holds(check, RULE_SWZ_008,
-                         flags.Swizzle == is_linear_wanted && !flags.Unswizzle))
-            check_report(check, RULE_SWZ_008, &allocation->object, "Flags",
-                         "Swizzle is %u, Unswizzle %u; in system memory it is in %s order",
-                         flags.Swizzle, flags.Unswizzle,
-                         allocation->is_in_own_order ? "its own" : "linear");
+        CHECK_RULE(check, RULE_SWZ_008, flags.Swizzle == is_linear_wanted && !flags.Unswizzle,
+                   &allocation->object, "Flags",
+                   "Swizzle is %u, Unswizzle %u; in system memory it is in %s order", flags.Swizzle,
+                   flags.Unswizzle, allocation->is_in_own_order ? "its own" : "linear");
         break;
     case CHECK_EFFECT_OUT:
     case CHECK_EFFECT_MOVE:
-        if (!check_holds(check, RULE_SWZ_008,
-                         !flags.Swizzle && (effect == CHECK_EFFECT_OUT || !flags.Unswizzle)))
-            check_report(check, RULE_SWZ_008, &allocation->object, "Flags",
-                         "Swizzle is %u, Unswizzle %u: in memory it is in its own order, where it "
-                         "%s",
-                         flags.Swizzle, flags.Unswizzle,
-                         effect == CHECK_EFFECT_OUT ? "leaves" : "stays");
+        CHECK_RULE(check, RULE_SWZ_008,
+                   !flags.Swizzle && (effect == CHECK_EFFECT_OUT || !flags.Unswizzle),
+                   &allocation->object, "Flags",
+                   "Swizzle is %u, Unswizzle %u: in memory it is in its own order, where it "
+                   "%s",
+                   flags.Swizzle, flags.Unswizzle, effect == CHECK_EFFECT_OUT ? "leaves" : "stays");
         allocation->is_in_own_order = effect == CHECK_EFFECT_OUT && !flags.Unswizzle;
 
         break;
     case CHECK_EFFECT_MAP:
-        if (!check_holds(check, RULE_SWZ_008, allocation->is_placed || allocation->is_in_own_order))
-            check_report(check, RULE_SWZ_008, &allocation->object, "SegmentId",
-                         "%u: it is in linear order, and would be shown to the GPU so", segment);
+        CHECK_RULE(check, RULE_SWZ_008, allocation->is_placed || allocation->is_in_own_order,
+                   &allocation->object, "SegmentId",
+                   "%u: it is in linear order, and would be shown to the GPU so", segment);
         break;
     default:
         break;
@@ -279,7 +266,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         for (unsigned i = 0; i < MAX_RANGES; i++)
             watch->ranges[i].is_known = true;
         if (is_new(check)) /* from here on none may come */
-            check_holds(check, RULE_SWZ_010, true);
+            check_looked_at(check, RULE_SWZ_010);
         break;
     case MINIPORT_DDI_ResetFromTimeout: /* ranges are the driver's registers: what is kept is
                                            unknown */
@@ -309,32 +296,14 @@ static void client(struct check *check, void *state, const struct check_client_e
         return;
     if (event->kind == CHECK_CLIENT_LOCK)
         allocation->wants_aperture |= event->wants_aperture;
-    if (event->kind == CHECK_CLIENT_LOCKED && is_swizzled(check, allocation) &&
-        !check_holds(check, RULE_SWZ_009, !event->ignores_sync || !NT_SUCCESS(event->status)))
-        check_report(check, RULE_SWZ_009, &allocation->object, "flags",
-                     "IgnoreSync was granted; it is marked Swizzled");
-}
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct swizzle_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct swizzle_watch));
+    if (event->kind == CHECK_CLIENT_LOCKED && is_swizzled(check, allocation))
+        CHECK_RULE(check, RULE_SWZ_009, !event->ignores_sync || !NT_SUCCESS(event->status),
+                   &allocation->object, "flags", "IgnoreSync was granted; it is marked Swizzled");
 }
 
 const struct check_watcher check_swizzle_watcher = {
     .name = "swizzle",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct swizzle_watch),
     .before = before,
     .after = after,
     .gpu = gpu,

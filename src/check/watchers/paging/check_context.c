@@ -8,8 +8,6 @@
  */
 #include "check/check_watch.h"
 
-#include <string.h>
-
 #define MAX_ALLOCATIONS 256
 
 struct context_allocation {
@@ -55,11 +53,10 @@ static void check_segments(struct check *check, const DXGKARGCB_CREATECONTEXTALL
         return;
     for (unsigned i = 0; i < ledger->segment_count; i++)
         there |= UINT32_C(1) << (ledger->segments[i].id - 1);
-    if (!check_holds(check, RULE_CTX_014, arg->SupportedSegmentSet & there))
-        check_report(check, RULE_CTX_014, NULL, "SupportedSegmentSet",
-                     "0x%x has no segment of the adapter (0x%x): an allocation with "
-                     "AccessedPhysically is in none",
-                     arg->SupportedSegmentSet, there);
+    CHECK_RULE(check, RULE_CTX_014, arg->SupportedSegmentSet & there, NULL, "SupportedSegmentSet",
+               "0x%x has no segment of the adapter (0x%x): an allocation with "
+               "AccessedPhysically is in none",
+               arg->SupportedSegmentSet, there);
 }
 
 static void on_create(struct check *check, struct context_watch *watch,
@@ -71,17 +68,15 @@ static void on_create(struct check *check, struct context_watch *watch,
     bool is_system = outer && outer->ddi == MINIPORT_DDI_CreateContext &&
                      outer->before.create_context->Flags.SystemContext;
 
-    if (!check_holds(check, RULE_CTX_001, !is_system))
-        check_report(check, RULE_CTX_001, NULL, "hContext",
-                     "is the system's: 0x%llx bytes are asked for while it is created",
-                     (unsigned long long)arg->Size);
-    if (!check_holds(check, RULE_CTX_002,
-                     is_shared ? arg->hDevice && !arg->hContext : arg->hContext != NULL))
-        check_report(
-            check, RULE_CTX_002, NULL, "ContextAllocationFlags.SharedAcrossContexts",
-            "is %u; hDevice is %s, hContext is %s (expected with 1 a device alone, with 0 a "
-            "context)",
-            is_shared, arg->hDevice ? "not NULL" : "NULL", arg->hContext ? "not NULL" : "NULL");
+    CHECK_RULE(check, RULE_CTX_001, !is_system, NULL, "hContext",
+               "is the system's: 0x%llx bytes are asked for while it is created",
+               (unsigned long long)arg->Size);
+    CHECK_RULE(check, RULE_CTX_002,
+               is_shared ? arg->hDevice && !arg->hContext : arg->hContext != NULL, NULL,
+               "ContextAllocationFlags.SharedAcrossContexts",
+               "is %u; hDevice is %s, hContext is %s (expected with 1 a device alone, with 0 a "
+               "context)",
+               is_shared, arg->hDevice ? "not NULL" : "NULL", arg->hContext ? "not NULL" : "NULL");
     check_segments(check, arg);
     if (!NT_SUCCESS(callback->status))
         return;
@@ -113,14 +108,13 @@ static void on_updated(struct check *check, struct context_watch *watch,
     if (callback->outer || !NT_SUCCESS(callback->status) ||
         watch->update_epoch != check_ledger(check)->tables.epoch)
         return;
-    if (!check_holds(check, RULE_CTX_011,
-                     watch->updates_built > watch->updates_at_call &&
-                         watch->updates_retired == watch->updates_built))
-        check_report(check, RULE_CTX_011, NULL, "status",
-                     "STATUS_SUCCESS; %s UPDATE_CONTEXT_ALLOCATION was built, and %s",
-                     watch->updates_built > watch->updates_at_call ? "an" : "no",
-                     watch->updates_built > watch->updates_at_call ? "its packet has not retired"
-                                                                   : "nothing has run");
+    CHECK_RULE(check, RULE_CTX_011,
+               watch->updates_built > watch->updates_at_call &&
+                   watch->updates_retired == watch->updates_built,
+               NULL, "status", "STATUS_SUCCESS; %s UPDATE_CONTEXT_ALLOCATION was built, and %s",
+               watch->updates_built > watch->updates_at_call ? "an" : "no",
+               watch->updates_built > watch->updates_at_call ? "its packet has not retired"
+                                                             : "nothing has run");
 }
 
 static void count_update(struct check *check, struct context_watch *watch)
@@ -146,9 +140,8 @@ static void on_update(struct check *check, struct context_watch *watch,
 
     for (const struct check_call *outer = callback->outer; outer; outer = outer->outer)
         is_inside |= outer->ddi == MINIPORT_DDI_BuildPagingBuffer;
-    if (!check_holds(check, RULE_CTX_012, !is_inside))
-        check_report(check, RULE_CTX_012, NULL, "",
-                     "is called inside DxgkDdiBuildPagingBuffer, on which it would wait");
+    CHECK_RULE(check, RULE_CTX_012, !is_inside, NULL, "",
+               "is called inside DxgkDdiBuildPagingBuffer, on which it would wait");
 }
 
 static void on_callback(struct check *check, void *state, const struct check_callback *callback)
@@ -190,32 +183,27 @@ static void before_init(struct check *check, struct context_watch *watch,
 
     if (watch->is_full)
         return;
-    if (!check_holds(check, RULE_CTX_009, allocation != NULL)) {
-        check_report(check, RULE_CTX_009, NULL, "hAllocation",
-                     "%p is of no allocation that DxgkCbCreateContextAllocation has made",
-                     arg->InitContextResource.hAllocation);
+    if (!CHECK_RULE(check, RULE_CTX_009, allocation != NULL, NULL, "hAllocation",
+                    "%p is of no allocation that DxgkCbCreateContextAllocation has made",
+                    arg->InitContextResource.hAllocation))
         return;
-    }
-    if (!check_holds(check, RULE_CTX_005, allocation->initialised_epoch != ledger->tables.epoch))
-        check_report(check, RULE_CTX_005, NULL, "hAllocation",
-                     "%p gets its first content again; nothing was lost",
-                     arg->InitContextResource.hAllocation);
+    CHECK_RULE(check, RULE_CTX_005, allocation->initialised_epoch != ledger->tables.epoch, NULL,
+               "hAllocation", "%p gets its first content again; nothing was lost",
+               arg->InitContextResource.hAllocation);
     allocation->initialised_epoch = ledger->tables.epoch;
-    if (!check_holds(check, RULE_CTX_007,
-                     !arg->InitContextResource.Destination.VirtualAddress ||
-                         may_have_cpu_address(ledger, &allocation->made)))
-        check_report(check, RULE_CTX_007, NULL, "Destination.VirtualAddress",
-                     "is not NULL: CpuVisible %u, Protected %u, segments 0x%x (expected both, and "
-                     "apertures only)",
-                     allocation->made.Flags.CpuVisible, allocation->made.Flags.Protected,
-                     allocation->made.SupportedSegmentSet);
+    CHECK_RULE(check, RULE_CTX_007,
+               !arg->InitContextResource.Destination.VirtualAddress ||
+                   may_have_cpu_address(ledger, &allocation->made),
+               NULL, "Destination.VirtualAddress",
+               "is not NULL: CpuVisible %u, Protected %u, segments 0x%x (expected both, and "
+               "apertures only)",
+               allocation->made.Flags.CpuVisible, allocation->made.Flags.Protected,
+               allocation->made.SupportedSegmentSet);
     if (!ledger->system_process || !check_is_leaf_known(ledger, ledger->system_process, va))
         return;
-    if (!check_holds(check, RULE_CTX_008,
-                     check_translate(ledger, ledger->system_process, va, &page) != 0))
-        check_report(check, RULE_CTX_008, NULL, "Destination.GpuVirtualAddress",
-                     "nothing is mapped at VA 0x%llx of the paging process",
-                     (unsigned long long)va);
+    CHECK_RULE(check, RULE_CTX_008, check_translate(ledger, ledger->system_process, va, &page) != 0,
+               NULL, "Destination.GpuVirtualAddress",
+               "nothing is mapped at VA 0x%llx of the paging process", (unsigned long long)va);
 }
 
 /* ---- Where it is ----------------------------------------------------------------------------- */
@@ -284,13 +272,12 @@ static void before_submission(struct check *check, const struct context_watch *w
 
         if ((!is_own && !is_of_device) || allocation->place_epoch != ledger->tables.epoch)
             continue;
-        if (!check_holds(check, rule, allocation->is_in))
-            check_report(check, rule, &context->object, "hContext",
-                         "0x%llx bytes of context allocation %p%s are %s",
-                         (unsigned long long)allocation->made.Size, allocation->made.hAllocation,
-                         is_own ? "" : ", which its device's contexts share,",
-                         allocation->initialised_epoch ? "not resident"
-                                                       : "nowhere: they have no first content");
+        CHECK_RULE(check, rule, allocation->is_in, &context->object, "hContext",
+                   "0x%llx bytes of context allocation %p%s are %s",
+                   (unsigned long long)allocation->made.Size, allocation->made.hAllocation,
+                   is_own ? "" : ", which its device's contexts share,",
+                   allocation->initialised_epoch ? "not resident"
+                                                 : "nowhere: they have no first content");
     }
 }
 
@@ -337,12 +324,11 @@ static void check_content(struct check *check, const struct context_watch *watch
     if (is_update ? !arg->UpdateContextAllocation.DriverPrivateDataSize
                   : arg->InitContextResource.Destination.VirtualAddress != NULL)
         return;
-    if (!check_holds(check, rule, watch->written))
-        check_report(check, rule, NULL, "pDmaBuffer",
-                     is_update ? "nothing was written: the content stays, though %u bytes say how "
-                                 "it is to change"
-                               : "nothing was written: the place has no first content",
-                     arg->UpdateContextAllocation.DriverPrivateDataSize);
+    CHECK_RULE(check, rule, watch->written, NULL, "pDmaBuffer",
+               is_update ? "nothing was written: the content stays, though %u bytes say how "
+                           "it is to change"
+                         : "nothing was written: the place has no first content",
+               arg->UpdateContextAllocation.DriverPrivateDataSize);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -413,24 +399,9 @@ static void retired(struct check *check, void *state, const struct check_packet 
         watch->updates_retired = watch->updates_built;
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct context_watch));
-    if (!*out_state)
-        return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct context_watch));
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct context_watch));
-}
-
 const struct check_watcher check_context_watcher = {
     .name = "context allocations",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct context_watch),
     .before = before,
     .after = after,
     .retired = retired,

@@ -54,12 +54,11 @@ static void check_asked_for(struct check *check, const struct check_allocation *
 {
     const DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 *flags = &allocation->info.FlagsWddm2;
 
-    if (!check_holds(check, RULE_NTF_001,
-                     flags->ExplicitResidencyNotification && flags->AccessedPhysically))
-        check_report(
-            check, RULE_NTF_001, &allocation->object, "hAllocation",
-            "has ExplicitResidencyNotification %u and AccessedPhysically %u (expected both)",
-            flags->ExplicitResidencyNotification, flags->AccessedPhysically);
+    CHECK_RULE(check, RULE_NTF_001,
+               flags->ExplicitResidencyNotification && flags->AccessedPhysically,
+               &allocation->object, "hAllocation",
+               "has ExplicitResidencyNotification %u and AccessedPhysically %u (expected both)",
+               flags->ExplicitResidencyNotification, flags->AccessedPhysically);
 }
 
 static void before_residency(struct check *check,
@@ -74,21 +73,20 @@ static void before_residency(struct check *check,
         return;
     check_asked_for(check, allocation);
     if (notice->Resident) {
-        if (!check_holds(check, RULE_NTF_003, is_place_there(ledger, place, allocation->bytes)))
-            check_report(check, RULE_NTF_003, &allocation->object, "PhysicalAddress",
-                         "segment %u, offset 0x%llx: 0x%llx bytes are not there", place->SegmentId,
-                         (unsigned long long)place->SegmentOffset,
-                         (unsigned long long)allocation->bytes);
-    } else if (!check_holds(check, RULE_NTF_004, !place->SegmentId && !place->SegmentOffset)) {
-        check_report(check, RULE_NTF_004, &allocation->object, "PhysicalAddress",
-                     "segment %u, offset 0x%llx for an allocation that goes (expected 0, 0)",
-                     place->SegmentId, (unsigned long long)place->SegmentOffset);
+        CHECK_RULE(check, RULE_NTF_003, is_place_there(ledger, place, allocation->bytes),
+                   &allocation->object, "PhysicalAddress",
+                   "segment %u, offset 0x%llx: 0x%llx bytes are not there", place->SegmentId,
+                   (unsigned long long)place->SegmentOffset, (unsigned long long)allocation->bytes);
+    } else {
+        CHECK_RULE(check, RULE_NTF_004, !place->SegmentId && !place->SegmentOffset,
+                   &allocation->object, "PhysicalAddress",
+                   "segment %u, offset 0x%llx for an allocation that goes (expected 0, 0)",
+                   place->SegmentId, (unsigned long long)place->SegmentOffset);
     }
     is_known = allocation->notice_epoch == ledger->tables.epoch;
-    if (!check_holds(check, RULE_NTF_005,
-                     !is_known || allocation->is_noticed != (notice->Resident != 0)))
-        check_report(check, RULE_NTF_005, &allocation->object, "Resident",
-                     "is %u again: one notice for each commit and each eviction", notice->Resident);
+    CHECK_RULE(check, RULE_NTF_005, !is_known || allocation->is_noticed != (notice->Resident != 0),
+               &allocation->object, "Resident",
+               "is %u again: one notice for each commit and each eviction", notice->Resident);
     allocation->notice_epoch = ledger->tables.epoch;
     allocation->is_noticed = notice->Resident;
     check_remember(&allocation->object, check_current_call(check)->event,
@@ -105,14 +103,14 @@ static void before_part(struct check *check, const DXGK_BUILDPAGINGBUFFER_NOTIFY
     if (!allocation)
         return;
     check_asked_for(check, allocation);
-    if (!check_holds(check, RULE_NTF_014,
-                     notice->SizeInPages && end <= page_count(allocation) &&
-                         (notice->Resident || !notice->SegmentId)))
-        check_report(check, RULE_NTF_014, &allocation->object,
-                     notice->Resident || !notice->SegmentId ? "SizeInPages" : "SegmentId",
-                     "%u pages from page %u on, segment %u, Resident %u; the allocation has %llu",
-                     notice->SizeInPages, notice->AllocationOffsetInPages, notice->SegmentId,
-                     notice->Resident, (unsigned long long)page_count(allocation));
+    CHECK_RULE(check, RULE_NTF_014,
+               notice->SizeInPages && end <= page_count(allocation) &&
+                   (notice->Resident || !notice->SegmentId),
+               &allocation->object,
+               notice->Resident || !notice->SegmentId ? "SizeInPages" : "SegmentId",
+               "%u pages from page %u on, segment %u, Resident %u; the allocation has %llu",
+               notice->SizeInPages, notice->AllocationOffsetInPages, notice->SegmentId,
+               notice->Resident, (unsigned long long)page_count(allocation));
 }
 
 /* ---- Others ---------------------------------------------------------------------------------- */
@@ -124,10 +122,9 @@ static void check_leaves_system_memory(struct check *check,
     const struct check_segment *segment =
         allocation->is_placed ? check_find_segment(check_ledger(check), allocation->segment) : NULL;
 
-    if (!check_holds(check, RULE_NTF_017, !segment || segment->flags.Aperture))
-        check_report(check, RULE_NTF_017, &allocation->object, "Flags",
-                     "Eviction for an allocation in segment %u at 0x%llx, which is local memory",
-                     allocation->segment, (unsigned long long)allocation->address);
+    CHECK_RULE(check, RULE_NTF_017, !segment || segment->flags.Aperture, &allocation->object,
+               "Flags", "Eviction for an allocation in segment %u at 0x%llx, which is local memory",
+               allocation->segment, (unsigned long long)allocation->address);
 }
 
 static void note_unmapped(struct notice_watch *watch, const struct check_ledger *ledger,
@@ -156,13 +153,13 @@ static void check_access(struct check *check, const struct notice_watch *watch,
         bool is_fault = event->kind == CHECK_GPU_FAULT && event->address >= range->va &&
                         event->address - range->va < range->bytes;
 
-        if (range->operation <= watch->retired && !check_holds(check, RULE_NTF_019, !is_fault))
-            check_report(check, RULE_NTF_019, NULL, "",
-                         "fence 0x%x of node %u touched VA 0x%llx; the IOMMU had forgotten 0x%llx "
-                         "bytes from 0x%llx on (allocation a%llu)",
-                         event->fence, event->node, (unsigned long long)event->address,
-                         (unsigned long long)range->bytes, (unsigned long long)range->va,
-                         (unsigned long long)range->allocation);
+        if (range->operation <= watch->retired)
+            CHECK_RULE(check, RULE_NTF_019, !is_fault, NULL, "",
+                       "fence 0x%x of node %u touched VA 0x%llx; the IOMMU had forgotten 0x%llx "
+                       "bytes from 0x%llx on (allocation a%llu)",
+                       event->fence, event->node, (unsigned long long)event->address,
+                       (unsigned long long)range->bytes, (unsigned long long)range->va,
+                       (unsigned long long)range->allocation);
     }
 }
 
@@ -174,17 +171,16 @@ static void before_alloc(struct check *check, struct notice_watch *watch,
     const struct check_object *object = allocation ? &allocation->object : NULL;
     uint64_t page;
 
-    if (!check_holds(check, RULE_NTF_020, notice->Flags.Eviction != notice->Flags.IoMmuUnmap))
-        check_report(check, RULE_NTF_020, object, "Flags",
-                     "Eviction %u and IoMmuUnmap %u (expected one of them)", notice->Flags.Eviction,
-                     notice->Flags.IoMmuUnmap);
-    else if (allocation &&
-             !check_holds(check, RULE_NTF_015,
-                          notice->Flags.Eviction ? allocation->info.Flags2.NotifyEviction
-                                                 : allocation->info.Flags2.NotifyIoMmuUnmap))
-        check_report(check, RULE_NTF_015, object, "Flags", "%s for an allocation without %s",
-                     notice->Flags.Eviction ? "Eviction" : "IoMmuUnmap",
-                     notice->Flags.Eviction ? "NotifyEviction" : "NotifyIoMmuUnmap");
+    if (CHECK_RULE(check, RULE_NTF_020, notice->Flags.Eviction != notice->Flags.IoMmuUnmap, object,
+                   "Flags", "Eviction %u and IoMmuUnmap %u (expected one of them)",
+                   notice->Flags.Eviction, notice->Flags.IoMmuUnmap) &&
+        allocation)
+        CHECK_RULE(check, RULE_NTF_015,
+                   notice->Flags.Eviction ? allocation->info.Flags2.NotifyEviction
+                                          : allocation->info.Flags2.NotifyIoMmuUnmap,
+                   object, "Flags", "%s for an allocation without %s",
+                   notice->Flags.Eviction ? "Eviction" : "IoMmuUnmap",
+                   notice->Flags.Eviction ? "NotifyEviction" : "NotifyIoMmuUnmap");
     if (notice->Flags.Eviction && !notice->Flags.IoMmuUnmap && allocation &&
         !allocation->is_place_lost)
         check_leaves_system_memory(check, allocation);
@@ -193,21 +189,19 @@ static void before_alloc(struct check *check, struct notice_watch *watch,
         bool is_mapped = check_translate(ledger, ledger->system_process,
                                          notice->GpuVirtualAddressAtOffset, &page) != 0;
 
-        if (!check_holds(check, RULE_NTF_016, !notice->hKmdProcessHandle && is_mapped))
-            check_report(check, RULE_NTF_016, object,
-                         is_mapped ? "hKmdProcessHandle" : "GpuVirtualAddressAtOffset",
-                         is_mapped ? "is not NULL: VA 0x%llx is one of the paging process"
-                                   : "nothing is mapped at VA 0x%llx of the paging process",
-                         (unsigned long long)notice->GpuVirtualAddressAtOffset);
+        CHECK_RULE(check, RULE_NTF_016, !notice->hKmdProcessHandle && is_mapped, object,
+                   is_mapped ? "hKmdProcessHandle" : "GpuVirtualAddressAtOffset",
+                   is_mapped ? "is not NULL: VA 0x%llx is one of the paging process"
+                             : "nothing is mapped at VA 0x%llx of the paging process",
+                   (unsigned long long)notice->GpuVirtualAddressAtOffset);
     }
     if (notice->Flags.IoMmuUnmap && !notice->Flags.Eviction) {
         const struct check_process *process = check_find_process(ledger, notice->hKmdProcessHandle);
 
         note_unmapped(watch, ledger, notice, allocation);
-        if (!check_holds(check, RULE_NTF_018, process && !process->is_system))
-            check_report(check, RULE_NTF_018, object, "hKmdProcessHandle",
-                         "is %s; the address is one of the process that owns the mapping",
-                         process ? "the paging process" : "no process");
+        CHECK_RULE(check, RULE_NTF_018, process && !process->is_system, object, "hKmdProcessHandle",
+                   "is %s; the address is one of the process that owns the mapping",
+                   process ? "the paging process" : "no process");
     }
 }
 
@@ -216,12 +210,12 @@ static void before_map_mmu(struct check *check, HANDLE handle, uint64_t va, uint
 {
     const struct check_allocation *allocation = check_find_allocation(check_ledger(check), handle);
 
-    if (!check_holds(check, RULE_NTF_012,
-                     count && va % PAGE_SIZE == 0 &&
-                         (!allocation || first + count <= page_count(allocation))))
-        check_report(check, RULE_NTF_012, allocation ? &allocation->object : NULL, "VirtualAddress",
-                     "%llu pages from page %llu on, at VA 0x%llx", (unsigned long long)count,
-                     (unsigned long long)first, (unsigned long long)va);
+    CHECK_RULE(check, RULE_NTF_012,
+               count && va % PAGE_SIZE == 0 &&
+                   (!allocation || first + count <= page_count(allocation)),
+               allocation ? &allocation->object : NULL, "VirtualAddress",
+               "%llu pages from page %llu on, at VA 0x%llx", (unsigned long long)count,
+               (unsigned long long)first, (unsigned long long)va);
 }
 
 /* NTF-008: values of a fence rise. */
@@ -239,12 +233,11 @@ static void before_signal(struct check *check, struct notice_watch *watch,
         watch->fences[i].va = signal->MonitoredFenceGpuVa;
         watch->fences[i].value = 0;
     }
-    if (!check_holds(check, RULE_NTF_008, signal->MonitoredFenceValue > watch->fences[i].value))
-        check_report(check, RULE_NTF_008, NULL, "MonitoredFenceValue",
-                     "is %llu at VA 0x%llx; it was signalled with %llu before",
-                     (unsigned long long)signal->MonitoredFenceValue,
-                     (unsigned long long)signal->MonitoredFenceGpuVa,
-                     (unsigned long long)watch->fences[i].value);
+    CHECK_RULE(check, RULE_NTF_008, signal->MonitoredFenceValue > watch->fences[i].value, NULL,
+               "MonitoredFenceValue", "is %llu at VA 0x%llx; it was signalled with %llu before",
+               (unsigned long long)signal->MonitoredFenceValue,
+               (unsigned long long)signal->MonitoredFenceGpuVa,
+               (unsigned long long)watch->fences[i].value);
     watch->fences[i].value = signal->MonitoredFenceValue;
     watch->fences[i].operation = check_ledger(check)->operation + 1;
 }
@@ -283,13 +276,13 @@ static void check_written(struct check *check, struct notice_watch *watch,
         watch->fences[i].operation = 0;
         if (!read_value(check, watch->fences[i].va, &value))
             continue;
-        if (!check_holds(check, RULE_NTF_007, value == watch->fences[i].value))
-            check_report(check, RULE_NTF_007, NULL, "SIGNAL_MONITORED_FENCE",
-                         "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected "
-                         "%llu)",
-                         packet->fence, (unsigned long long)watch->fences[i].va,
-                         (unsigned long long)value, (unsigned long long)watch->fences[i].value);
-        else if (packet->node < CHECK_MAX_NODES)
+        if (CHECK_RULE(check, RULE_NTF_007, value == watch->fences[i].value, NULL,
+                       "SIGNAL_MONITORED_FENCE",
+                       "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected "
+                       "%llu)",
+                       packet->fence, (unsigned long long)watch->fences[i].va,
+                       (unsigned long long)value, (unsigned long long)watch->fences[i].value) &&
+            packet->node < CHECK_MAX_NODES)
             watch->write_event[packet->node] = packet->event;
     }
 }
@@ -300,12 +293,11 @@ static void check_told(struct check *check, struct notice_watch *watch, bool is_
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         if (!watch->write_event[i])
             continue;
-        if (is_interrupt &&
-            !check_holds(check, RULE_NTF_009, watch->told_event[i] > watch->write_event[i]))
-            check_report(check, RULE_NTF_009, NULL, "",
-                         "the GPU has written a fence on node %u, and no "
-                         "DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED was reported",
-                         i);
+        if (is_interrupt)
+            CHECK_RULE(check, RULE_NTF_009, watch->told_event[i] > watch->write_event[i], NULL, "",
+                       "the GPU has written a fence on node %u, and no "
+                       "DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED was reported",
+                       i);
         watch->write_event[i] = 0;
     }
 }
@@ -322,11 +314,9 @@ static bool is_word(const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu)
 static void before_fences(struct check *check,
                           const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
 {
-    if (!check_holds(check, RULE_NTF_010, notice->NumFences && notice->FenceResidencyInfo)) {
-        check_report(check, RULE_NTF_010, NULL, "NumFences", "is %u: no fence is told of",
-                     notice->NumFences);
+    if (!CHECK_RULE(check, RULE_NTF_010, notice->NumFences && notice->FenceResidencyInfo, NULL,
+                    "NumFences", "is %u: no fence is told of", notice->NumFences))
         return;
-    }
     for (UINT i = 0; i < notice->NumFences; i++) {
         const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];
         bool is_apart = info->CurrentValuePhysicalAddress.SegmentOffset !=
@@ -335,19 +325,19 @@ static void before_fences(struct check *check,
             is_word(&info->CurrentValuePhysicalAddress, info->CurrentValueKernelCpuVa) &&
             is_word(&info->MonitoredValuePhysicalAddress, info->MonitoredValueKernelCpuVa);
 
-        if (!check_holds(check, RULE_NTF_010, info->hGlobalNativeFence && is_apart && are_words))
-            check_report(check, RULE_NTF_010, NULL, "FenceResidencyInfo",
-                         "%u: %s; current value in segment %u at 0x%llx, monitored in segment %u "
-                         "at 0x%llx",
-                         i,
-                         !info->hGlobalNativeFence ? "of no fence"
-                         : !is_apart               ? "both values in one place"
-                                     : "expected multiples of 8 in system memory, and the CPU's "
-                                       "addresses of both",
-                         info->CurrentValuePhysicalAddress.SegmentId,
-                         (unsigned long long)info->CurrentValuePhysicalAddress.SegmentOffset,
-                         info->MonitoredValuePhysicalAddress.SegmentId,
-                         (unsigned long long)info->MonitoredValuePhysicalAddress.SegmentOffset);
+        CHECK_RULE(check, RULE_NTF_010, info->hGlobalNativeFence && is_apart && are_words, NULL,
+                   "FenceResidencyInfo",
+                   "%u: %s; current value in segment %u at 0x%llx, monitored in segment %u "
+                   "at 0x%llx",
+                   i,
+                   !info->hGlobalNativeFence ? "of no fence"
+                   : !is_apart               ? "both values in one place"
+                               : "expected multiples of 8 in system memory, and the CPU's "
+                                 "addresses of both",
+                   info->CurrentValuePhysicalAddress.SegmentId,
+                   (unsigned long long)info->CurrentValuePhysicalAddress.SegmentOffset,
+                   info->MonitoredValuePhysicalAddress.SegmentId,
+                   (unsigned long long)info->MonitoredValuePhysicalAddress.SegmentOffset);
     }
 }
 
@@ -364,11 +354,10 @@ static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *ar
         const struct check_allocation *allocation =
             check_find_allocation(ledger, info->hAllocation);
 
-        if (info->FlagsWddm2.ExplicitResidencyNotification &&
-            !check_holds(check, RULE_NTF_002, info->FlagsWddm2.AccessedPhysically))
-            check_report(check, RULE_NTF_002, allocation ? &allocation->object : NULL,
-                         "pAllocationInfo.FlagsWddm2",
-                         "ExplicitResidencyNotification without AccessedPhysically");
+        if (info->FlagsWddm2.ExplicitResidencyNotification)
+            CHECK_RULE(check, RULE_NTF_002, info->FlagsWddm2.AccessedPhysically,
+                       allocation ? &allocation->object : NULL, "pAllocationInfo.FlagsWddm2",
+                       "ExplicitResidencyNotification without AccessedPhysically");
     }
 }
 
@@ -456,24 +445,9 @@ static void on_gpu(struct check *check, void *state, const struct check_gpu_even
         check_access(check, state, event);
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct notice_watch));
-    if (!*out_state)
-        return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct notice_watch));
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct notice_watch));
-}
-
 const struct check_watcher check_notice_watcher = {
     .name = "notices",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct notice_watch),
     .before = before,
     .after = after,
     .callback = on_callback,

@@ -93,13 +93,11 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
         watch->has_buffer && !goes_on && at > watch->start && at < watch->start + watch->size;
 
     if (!goes_on) {
-        if (!check_holds(check, RULE_PB_001, !is_inside && at % PAGE == 0))
-            check_report(check, RULE_PB_001, NULL, "pDmaBuffer",
-                         is_inside
-                             ? "0x%llx bytes into the buffer; the last operation ended at 0x%x"
+        CHECK_RULE(check, RULE_PB_001, !is_inside && at % PAGE == 0, NULL, "pDmaBuffer",
+                   is_inside ? "0x%llx bytes into the buffer; the last operation ended at 0x%x"
                              : "0x%llx bytes behind a page boundary on a fresh buffer of 0x%x",
-                         (unsigned long long)(is_inside ? at - watch->start : at % PAGE),
-                         is_inside ? watch->size - watch->remaining : arg->DmaSize);
+                   (unsigned long long)(is_inside ? at - watch->start : at % PAGE),
+                   is_inside ? watch->size - watch->remaining : arg->DmaSize);
         if (!is_inside) {
             watch->start = at;
             watch->size = arg->DmaSize;
@@ -109,11 +107,10 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
         watch->has_buffer = true;
         return;
     }
-    check_holds(check, RULE_PB_001, true);
-    if (!check_holds(check, RULE_PB_006, arg->DmaSize == watch->remaining))
-        check_report(check, RULE_PB_006, NULL, "DmaSize",
-                     "says 0x%x bytes; 0x%x are left of the buffer of 0x%x", arg->DmaSize,
-                     watch->remaining, watch->size);
+    check_looked_at(check, RULE_PB_001);
+    CHECK_RULE(check, RULE_PB_006, arg->DmaSize == watch->remaining, NULL, "DmaSize",
+               "says 0x%x bytes; 0x%x are left of the buffer of 0x%x", arg->DmaSize,
+               watch->remaining, watch->size);
     watch->remaining = arg->DmaSize;
     watch->size = (uint32_t)(at - watch->start) + arg->DmaSize;
 }
@@ -132,14 +129,12 @@ static void check_repeat(struct check *check, struct paging_watch *watch,
                     (uintptr_t)arg->pDmaBuffer == watch->start && watch->next == watch->start;
     bool is_same = arg->Operation == first->Operation;
 
-    if (!check_holds(check, RULE_PB_010, is_same && is_fresh))
-        check_report(check, RULE_PB_010, NULL, is_same ? "pDmaBuffer" : "Operation",
-                     is_same ? "%s goes on 0x%x bytes into the buffer that was too small, not in a "
-                               "fresh one"
-                             : "%s was not finished (0x%x bytes are left of the buffer)",
-                     miniport_operation_name((unsigned)first->Operation),
-                     is_same ? (unsigned)((uintptr_t)arg->pDmaBuffer - watch->start)
-                             : arg->DmaSize);
+    CHECK_RULE(check, RULE_PB_010, is_same && is_fresh, NULL, is_same ? "pDmaBuffer" : "Operation",
+               is_same ? "%s goes on 0x%x bytes into the buffer that was too small, not in a "
+                         "fresh one"
+                       : "%s was not finished (0x%x bytes are left of the buffer)",
+               miniport_operation_name((unsigned)first->Operation),
+               is_same ? (unsigned)((uintptr_t)arg->pDmaBuffer - watch->start) : arg->DmaSize);
     if (is_same) {
         const unsigned char *now = (const unsigned char *)arg + offset;
         const unsigned char *then = (const unsigned char *)first + offset;
@@ -147,14 +142,12 @@ static void check_repeat(struct check *check, struct paging_watch *watch,
 
         while (differs < bytes && now[differs] == then[differs])
             differs++;
-        if (!check_holds(check, RULE_PB_015, differs == bytes))
-            check_report(check, RULE_PB_015, NULL, "",
-                         "byte %zu of the operation is 0x%02x; before the repeat it was 0x%02x",
-                         differs, now[differs], then[differs]);
-        if (!check_holds(check, RULE_PB_013, arg->MultipassOffset == watch->multipass))
-            check_report(check, RULE_PB_013, NULL, "MultipassOffset",
-                         "is %u; the driver left %u to be handed back", arg->MultipassOffset,
-                         watch->multipass);
+        CHECK_RULE(check, RULE_PB_015, differs == bytes, NULL, "",
+                   "byte %zu of the operation is 0x%02x; before the repeat it was 0x%02x", differs,
+                   now[differs], then[differs]);
+        CHECK_RULE(check, RULE_PB_013, arg->MultipassOffset == watch->multipass, NULL,
+                   "MultipassOffset", "is %u; the driver left %u to be handed back",
+                   arg->MultipassOffset, watch->multipass);
     }
     watch->is_repeat_due = false;
 }
@@ -168,9 +161,9 @@ static void check_private(struct check *check, struct paging_watch *watch, const
     if (!data || !watch->has_private || watch->private_start != (uintptr_t)data ||
         !check_configuration(check)->guards_buffers)
         return;
-    if (!check_holds(check, RULE_PB_021, memcmp(data, watch->private_data, compared) == 0))
-        check_report(check, RULE_PB_021, NULL, "pDmaBufferPrivateData",
-                     "%u bytes were changed since the driver had them last", compared);
+    CHECK_RULE(check, RULE_PB_021, memcmp(data, watch->private_data, compared) == 0, NULL,
+               "pDmaBufferPrivateData", "%u bytes were changed since the driver had them last",
+               compared);
 }
 
 static void keep_private(struct paging_watch *watch, const void *data, uint32_t bytes)
@@ -193,56 +186,51 @@ static void before_build(struct check *check, struct paging_watch *watch,
         bool is_start = arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
                         arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
 
-        if (!check_holds(check, RULE_PB_026, is_start))
-            check_report(
-                check, RULE_PB_026, NULL, "pDmaBuffer",
-                "is NULL; only page tables that the CPU writes are built without a buffer");
+        CHECK_RULE(check, RULE_PB_026, is_start, NULL, "pDmaBuffer",
+                   "is NULL; only page tables that the CPU writes are built without a buffer");
         return;
     }
     check_pointer(check, watch, arg);
     if (watch->is_given_up) {
         watch->is_repeat_due = false;
     } else if (is_new) {
-        if (!check_holds(check, RULE_PB_013, arg->MultipassOffset == 0))
-            check_report(check, RULE_PB_013, NULL, "MultipassOffset",
-                         "is %u at the first call of the operation", arg->MultipassOffset);
+        CHECK_RULE(check, RULE_PB_013, arg->MultipassOffset == 0, NULL, "MultipassOffset",
+                   "is %u at the first call of the operation", arg->MultipassOffset);
     } else {
         check_repeat(check, watch, arg);
     }
     if (ledger->segment_count && !ledger->caps.paging_private_bytes) {
-        if (!check_holds(check, RULE_PB_022, arg->DmaBufferPrivateDataSize == 0))
-            check_report(check, RULE_PB_022, NULL, "DmaBufferPrivateDataSize",
-                         "is %u; the driver declared none", arg->DmaBufferPrivateDataSize);
+        CHECK_RULE(check, RULE_PB_022, arg->DmaBufferPrivateDataSize == 0, NULL,
+                   "DmaBufferPrivateDataSize", "is %u; the driver declared none",
+                   arg->DmaBufferPrivateDataSize);
     }
     check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
     if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
         const struct check_context *context = check_find_context(ledger, arg->hSystemContext);
         uint64_t offset = (uintptr_t)arg->pDmaBuffer - watch->start;
 
-        if (!check_holds(check, RULE_PB_025,
-                         context && context->flags.SystemContext &&
-                             arg->DmaBufferWriteOffset == offset &&
-                             arg->DmaBufferGpuVirtualAddress % PAGE == 0))
-            check_report(check, RULE_PB_025, context ? &context->object : NULL,
-                         !context || !context->flags.SystemContext ? "hSystemContext"
-                         : arg->DmaBufferWriteOffset != offset     ? "DmaBufferWriteOffset"
-                                                                   : "DmaBufferGpuVirtualAddress",
-                         "%s; write offset 0x%llx where 0x%llx is built, buffer at VA 0x%llx",
-                         context ? "the context is known" : "no such context",
-                         (unsigned long long)arg->DmaBufferWriteOffset, (unsigned long long)offset,
-                         (unsigned long long)arg->DmaBufferGpuVirtualAddress);
+        CHECK_RULE(check, RULE_PB_025,
+                   context && context->flags.SystemContext && arg->DmaBufferWriteOffset == offset &&
+                       arg->DmaBufferGpuVirtualAddress % PAGE == 0,
+                   context ? &context->object : NULL,
+                   !context || !context->flags.SystemContext ? "hSystemContext"
+                   : arg->DmaBufferWriteOffset != offset     ? "DmaBufferWriteOffset"
+                                                             : "DmaBufferGpuVirtualAddress",
+                   "%s; write offset 0x%llx where 0x%llx is built, buffer at VA 0x%llx",
+                   context ? "the context is known" : "no such context",
+                   (unsigned long long)arg->DmaBufferWriteOffset, (unsigned long long)offset,
+                   (unsigned long long)arg->DmaBufferGpuVirtualAddress);
     }
 }
 
 static void check_order(struct check *check, const struct check_call *call)
 {
     for (const struct check_call *outer = call->outer; outer; outer = outer->outer) {
-        if (!check_holds(check, RULE_PB_029, !is_scheduler_call(outer->ddi)))
-            check_report(check, RULE_PB_029, NULL, "", "is called in the middle of %s",
-                         miniport_ddi_name(outer->ddi));
+        CHECK_RULE(check, RULE_PB_029, !is_scheduler_call(outer->ddi), NULL, "",
+                   "is called in the middle of %s", miniport_ddi_name(outer->ddi));
     }
     if (!call->outer)
-        check_holds(check, RULE_PB_029, true);
+        check_looked_at(check, RULE_PB_029);
 }
 
 /* A part that came back for want of room ends the buffer: what is submitted ends with it. */
@@ -258,10 +246,9 @@ static void check_packet(struct check *check, const struct check_call *call)
         if (!piece->is_end && piece->bytes && piece->link.next != &packet->built)
             is_whole &= !list_entry(piece->link.next, struct check_built, link)->bytes;
     }
-    if (!check_holds(check, RULE_PB_016, is_whole))
-        check_report(check, RULE_PB_016, NULL, "DmaBufferSubmissionEndOffset",
-                     packet->is_matched ? "the packet has more behind a part of an operation"
-                                        : "the packet is not what was built, in its order");
+    CHECK_RULE(check, RULE_PB_016, is_whole, NULL, "DmaBufferSubmissionEndOffset",
+               packet->is_matched ? "the packet has more behind a part of an operation"
+                                  : "the packet is not what was built, in its order");
 }
 
 static void before_submit(struct check *check, struct paging_watch *watch,
@@ -277,16 +264,15 @@ static void before_submit(struct check *check, struct paging_watch *watch,
     if (call->packet)
         check_packet(check, call);
     /* A switch of contexts has no buffer. */
-    if (check_ledger(check)->segment_count && arg->DmaBufferSize &&
-        !check_holds(check, RULE_PB_018, arg->DmaBufferSegmentId == caps->paging_segment))
-        check_report(check, RULE_PB_018, NULL, "DmaBufferSegmentId",
-                     "is %u; the driver's PagingBufferSegmentId is %u", arg->DmaBufferSegmentId,
-                     caps->paging_segment);
-    if (alignment && arg->DmaBufferSubmissionEndOffset > arg->DmaBufferSubmissionStartOffset &&
-        !check_holds(check, RULE_PB_003, arg->DmaBufferSubmissionEndOffset % alignment == 0))
-        check_report(check, RULE_PB_003, NULL, "DmaBufferSubmissionEndOffset",
-                     "0x%x is where the driver left the buffer; the GPU wants a multiple of %u",
-                     arg->DmaBufferSubmissionEndOffset, alignment);
+    if (check_ledger(check)->segment_count && arg->DmaBufferSize)
+        CHECK_RULE(check, RULE_PB_018, arg->DmaBufferSegmentId == caps->paging_segment, NULL,
+                   "DmaBufferSegmentId", "is %u; the driver's PagingBufferSegmentId is %u",
+                   arg->DmaBufferSegmentId, caps->paging_segment);
+    if (alignment && arg->DmaBufferSubmissionEndOffset > arg->DmaBufferSubmissionStartOffset)
+        CHECK_RULE(check, RULE_PB_003, arg->DmaBufferSubmissionEndOffset % alignment == 0, NULL,
+                   "DmaBufferSubmissionEndOffset",
+                   "0x%x is where the driver left the buffer; the GPU wants a multiple of %u",
+                   arg->DmaBufferSubmissionEndOffset, alignment);
 }
 
 /* What is submitted by address starts where the operation before ended. */
@@ -294,11 +280,11 @@ static void check_start(struct check *check, const DXGKARG_SUBMITCOMMANDVIRTUAL 
 {
     unsigned alignment = check_configuration(check)->submission_alignment;
 
-    if (arg->Flags.Paging && alignment && arg->DmaBufferSize &&
-        !check_holds(check, RULE_PB_003, arg->DmaBufferVirtualAddress % alignment == 0))
-        check_report(check, RULE_PB_003, NULL, "DmaBufferVirtualAddress",
-                     "0x%llx is where the driver left the buffer; the GPU wants a multiple of %u",
-                     (unsigned long long)arg->DmaBufferVirtualAddress, alignment);
+    if (arg->Flags.Paging && alignment && arg->DmaBufferSize)
+        CHECK_RULE(check, RULE_PB_003, arg->DmaBufferVirtualAddress % alignment == 0, NULL,
+                   "DmaBufferVirtualAddress",
+                   "0x%llx is where the driver left the buffer; the GPU wants a multiple of %u",
+                   (unsigned long long)arg->DmaBufferVirtualAddress, alignment);
 }
 
 static void before_patch(struct check *check, struct paging_watch *watch, const DXGKARG_PATCH *arg)
@@ -306,12 +292,12 @@ static void before_patch(struct check *check, struct paging_watch *watch, const 
     if (!arg->Flags.Paging)
         return;
     check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
-    if (!check_holds(check, RULE_PB_031,
-                     !arg->AllocationListSize && !arg->PatchLocationListSize &&
-                         !arg->PatchLocationListSubmissionLength))
-        check_report(check, RULE_PB_031, NULL, "AllocationListSize",
-                     "a paging buffer comes with %u allocations and %u patch locations",
-                     arg->AllocationListSize, arg->PatchLocationListSize);
+    CHECK_RULE(check, RULE_PB_031,
+               !arg->AllocationListSize && !arg->PatchLocationListSize &&
+                   !arg->PatchLocationListSubmissionLength,
+               NULL, "AllocationListSize",
+               "a paging buffer comes with %u allocations and %u patch locations",
+               arg->AllocationListSize, arg->PatchLocationListSize);
 }
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -326,8 +312,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
         break;
     case MINIPORT_DDI_BuildPagingBuffer:
         before_build(check, watch, call->arg.build_paging_buffer);
-        if (!check_holds(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL))
-            check_report(check, RULE_PB_030, NULL, "", "is called at IRQL %u", check_irql(check));
+        CHECK_RULE(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL, NULL, "",
+                   "is called at IRQL %u", check_irql(check));
         break;
     case MINIPORT_DDI_SubmitCommand:
         before_submit(check, watch, call);
@@ -352,11 +338,10 @@ static bool check_says_nothing_of_mmu(struct check *check, NTSTATUS status)
 {
     bool holds = status != STATUS_NOT_SUPPORTED && status != STATUS_NOT_IMPLEMENTED;
 
-    if (!check_holds(check, RULE_NTF_013, holds))
-        check_report(check, RULE_NTF_013, NULL, "status",
-                     "0x%08x: a driver without auxiliary MMUs answers STATUS_SUCCESS and writes "
-                     "nothing",
-                     (unsigned)status);
+    CHECK_RULE(check, RULE_NTF_013, holds, NULL, "status",
+               "0x%08x: a driver without auxiliary MMUs answers STATUS_SUCCESS and writes "
+               "nothing",
+               (unsigned)status);
     return holds;
 }
 
@@ -376,31 +361,28 @@ static void check_status(struct check *check, const struct check_call *call)
         bool is_quiet = status == STATUS_SUCCESS &&
                         call->arg.build_paging_buffer->pDmaBuffer == was->pDmaBuffer;
 
-        if (!check_holds(check, RULE_PB_028, is_quiet))
-            check_report(check, RULE_PB_028, NULL, "Operation",
-                         "value 0x%x is of no operation that the driver can know: status 0x%08x "
-                         "(expected STATUS_SUCCESS and nothing written)",
-                         operation, (unsigned)status);
+        CHECK_RULE(check, RULE_PB_028, is_quiet, NULL, "Operation",
+                   "value 0x%x is of no operation that the driver can know: status 0x%08x "
+                   "(expected STATUS_SUCCESS and nothing written)",
+                   operation, (unsigned)status);
         return;
     }
-    if (!check_holds(check, RULE_PB_009, !is_shortage(status))) {
-        check_report(check, RULE_PB_009, NULL, "status",
-                     "0x%08x: a shortage of the driver's own is no answer (expected "
-                     "STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
-                     (unsigned)status);
+    if (!CHECK_RULE(check, RULE_PB_009, !is_shortage(status), NULL, "status",
+                    "0x%08x: a shortage of the driver's own is no answer (expected "
+                    "STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+                    (unsigned)status))
         return;
-    }
     if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && has_rule_about_busy(operation))
         return;
     if (is_mmu_operation(operation) && !check_says_nothing_of_mmu(check, status))
         return;
     if (is_aperture_missing(operation, status))
         return;
-    if (!check_holds(check, RULE_PB_008,
-                     status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER))
-        check_report(check, RULE_PB_008, NULL, "status",
-                     "0x%08x (expected STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
-                     (unsigned)status);
+    CHECK_RULE(check, RULE_PB_008,
+               status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, NULL,
+               "status",
+               "0x%08x (expected STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+               (unsigned)status);
 }
 
 static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *was,
@@ -412,10 +394,9 @@ static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
     bool holds = (is_same && (!profile->wants_dma_size_lowered || !advance)) ||
                  (is_lowered && (!profile->wants_dma_size_unchanged || !advance));
 
-    if (!check_holds(check, RULE_PB_007, holds))
-        check_report(check, RULE_PB_007, NULL, "DmaSize",
-                     "came back as 0x%x: 0x%x were offered, the pointer moved by 0x%x",
-                     arg->DmaSize, was->DmaSize, advance);
+    CHECK_RULE(check, RULE_PB_007, holds, NULL, "DmaSize",
+               "came back as 0x%x: 0x%x were offered, the pointer moved by 0x%x", arg->DmaSize,
+               was->DmaSize, advance);
 }
 
 /* The buffer is as large as the driver wants it. */
@@ -447,10 +428,9 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     watch->aimless =
         advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
     if (watch->aimless >= miniport_operation_most_aimless(was)) {
-        check_holds(check, RULE_PB_014, false);
-        check_report(check, RULE_PB_014, NULL, "MultipassOffset",
-                     "stayed %u over %u buffers that were filled: the operation never ends",
-                     arg->MultipassOffset, watch->aimless);
+        CHECK_RULE(check, RULE_PB_014, false, NULL, "MultipassOffset",
+                   "stayed %u over %u buffers that were filled: the operation never ends",
+                   arg->MultipassOffset, watch->aimless);
         watch->aimless = 0;
         watch->is_repeat_due = false;
         watch->is_given_up = true;
@@ -463,17 +443,14 @@ static void check_progress(struct check *check, struct paging_watch *watch,
                              !has_private_changed
                          ? watch->circles + 1
                          : 0;
-    if (!check_holds(check, RULE_PB_014, watch->circles < 2))
-        check_report(check, RULE_PB_014, NULL, "MultipassOffset",
-                     "is %u as before, like the private data, though %u bytes were written into a "
-                     "fresh buffer of %u, twice in a row",
-                     arg->MultipassOffset, advance, was->DmaSize);
-    if (!check_holds(check, rule, watch->stalls < 2))
-        check_report(
-            check, rule, NULL, "status",
-            "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
-            "row, and nothing was written (MultipassOffset %u)",
-            was->DmaSize, arg->MultipassOffset);
+    CHECK_RULE(check, RULE_PB_014, watch->circles < 2, NULL, "MultipassOffset",
+               "is %u as before, like the private data, though %u bytes were written into a "
+               "fresh buffer of %u, twice in a row",
+               arg->MultipassOffset, advance, was->DmaSize);
+    CHECK_RULE(check, rule, watch->stalls < 2, NULL, "status",
+               "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
+               "row, and nothing was written (MultipassOffset %u)",
+               was->DmaSize, arg->MultipassOffset);
     if (watch->stalls >= 2 || watch->circles >= 2) {
         watch->stalls = 0;
         watch->is_repeat_due = false;
@@ -491,16 +468,15 @@ static void after_build(struct check *check, struct paging_watch *watch,
     bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 
     check_status(check, call);
-    if (!check_holds(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL))
-        check_report(check, RULE_PB_030, NULL, "", "came back at IRQL %u", check_irql(check));
+    CHECK_RULE(check, RULE_PB_030, check_irql(check) == PASSIVE_LEVEL, NULL, "",
+               "came back at IRQL %u", check_irql(check));
     if (!was->pDmaBuffer)
         return;
     check_dma_size(check, was, arg, advance);
-    if (call->dma_verdict && advance &&
-        !check_holds(check, RULE_PB_002, !call->dma_verdict->is_gap))
-        check_report(check, RULE_PB_002, NULL, "pDmaBuffer",
-                     "moved %u bytes, of which the last %zu were not written", advance,
-                     call->dma_verdict->gap_bytes);
+    if (call->dma_verdict && advance)
+        CHECK_RULE(check, RULE_PB_002, !call->dma_verdict->is_gap, NULL, "pDmaBuffer",
+                   "moved %u bytes, of which the last %zu were not written", advance,
+                   call->dma_verdict->gap_bytes);
     watch->next = (uintptr_t)was->pDmaBuffer + advance;
     watch->remaining = was->DmaSize - advance;
     if (is_short) {
@@ -512,7 +488,7 @@ static void after_build(struct check *check, struct paging_watch *watch,
         watch->stalls = watch->circles = watch->aimless = 0;
         watch->is_given_up = false;
         if (has_declared_bytes(check, was) && (uintptr_t)was->pDmaBuffer == watch->start)
-            check_holds(check, RULE_PB_020, true); /* the operation was done in it */
+            check_looked_at(check, RULE_PB_020); /* the operation was done in it */
     }
     keep_private(watch, was->pDmaBufferPrivateData, was->DmaBufferPrivateDataSize);
 }
@@ -527,11 +503,10 @@ static void after_query(struct check *check, const struct check_call *call)
         (type != DXGKQAITYPE_QUERYSEGMENT && type != DXGKQAITYPE_QUERYSEGMENT3 &&
          type != DXGKQAITYPE_QUERYSEGMENT4))
         return;
-    if (!check_holds(check, RULE_PB_019,
-                     !ledger->caps.paging_segment || (segment && segment->flags.Aperture)))
-        check_report(check, RULE_PB_019, NULL, "PagingBufferSegmentId",
-                     "%u is %s (expected an aperture segment, or 0)", ledger->caps.paging_segment,
-                     segment ? "a memory segment" : "no segment");
+    CHECK_RULE(check, RULE_PB_019,
+               !ledger->caps.paging_segment || (segment && segment->flags.Aperture), NULL,
+               "PagingBufferSegmentId", "%u is %s (expected an aperture segment, or 0)",
+               ledger->caps.paging_segment, segment ? "a memory segment" : "no segment");
 }
 
 static void after(struct check *check, void *state, const struct check_call *call)
@@ -570,28 +545,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct paging_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct paging_watch));
-}
-
 const struct check_watcher check_paging_watcher = {
     .name = "paging",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct paging_watch),
     .before = before,
     .after = after,
 };

@@ -12,9 +12,6 @@
 #include "base/bits.h"
 #include "base/hash.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PAGE            UINT64_C(4096)
 #define OPERATION_COUNT 256u /* operations that are remembered: more than one buffer holds */
 
@@ -208,24 +205,23 @@ static void check_side(struct check *check, const struct move *move, bool is_sou
                           move->offset + move->bytes <= segment->size - (address - segment->base)
                     : list != NULL;
     const char *side = is_source ? "Source" : "Destination";
-    char field[48];
+    const struct check_object *object = object_of(move->allocation);
 
-    if (check_holds(check, RULE_XFER_001, holds))
-        return;
-    snprintf(field, sizeof field, "%s.%s", side, !id ? "pMdl" : "SegmentAddress");
     if (!id)
-        check_report(check, RULE_XFER_001, object_of(move->allocation), field,
-                     "is NULL where SegmentId says system memory");
+        CHECK_RULE(check, RULE_XFER_001, holds, object, check_field(check, "%s.pMdl", side),
+                   "is NULL where SegmentId says system memory");
     else if (!segment)
-        check_report(check, RULE_XFER_001, object_of(move->allocation), field,
-                     "is in segment %u, which the driver did not report", id);
+        CHECK_RULE(check, RULE_XFER_001, holds, object,
+                   check_field(check, "%s.SegmentAddress", side),
+                   "is in segment %u, which the driver did not report", id);
     else
-        check_report(check, RULE_XFER_001, object_of(move->allocation), field,
-                     "0x%llx with 0x%llx bytes from 0x%llx on is outside of segment %u, [0x%llx, "
-                     "+0x%llx)",
-                     (unsigned long long)address, (unsigned long long)move->bytes,
-                     (unsigned long long)move->offset, id, (unsigned long long)segment->base,
-                     (unsigned long long)segment->size);
+        CHECK_RULE(check, RULE_XFER_001, holds, object,
+                   check_field(check, "%s.SegmentAddress", side),
+                   "0x%llx with 0x%llx bytes from 0x%llx on is outside of segment %u, [0x%llx, "
+                   "+0x%llx)",
+                   (unsigned long long)address, (unsigned long long)move->bytes,
+                   (unsigned long long)move->offset, id, (unsigned long long)segment->base,
+                   (unsigned long long)segment->size);
 }
 
 /* Sub-transfers ascend and cover the allocation; the flags name the first and the last. */
@@ -239,32 +235,25 @@ static void check_cut(struct check *check, const struct transfer_watch *watch,
     uint64_t due = goes_on ? watch->next : 0;
     struct check_object *object = object_of(move->allocation);
 
-    if (!check_holds(check, RULE_XFER_009, !watch->is_open || goes_on)) {
-        check_report(check, RULE_XFER_009, object, "Flags.TransferStart",
-                     "another transfer begins while one is at 0x%llx of its bytes",
-                     (unsigned long long)watch->next);
+    if (!CHECK_RULE(check, RULE_XFER_009, !watch->is_open || goes_on, object, "Flags.TransferStart",
+                    "another transfer begins while one is at 0x%llx of its bytes",
+                    (unsigned long long)watch->next))
         return;
-    }
-    if (!check_holds(check, RULE_XFER_007, is_first || goes_on)) {
-        check_report(check, RULE_XFER_007, object, "Flags.TransferStart",
-                     "is not set at the first part of a transfer, at 0x%llx",
-                     (unsigned long long)move->offset);
+    if (!CHECK_RULE(check, RULE_XFER_007, is_first || goes_on, object, "Flags.TransferStart",
+                    "is not set at the first part of a transfer, at 0x%llx",
+                    (unsigned long long)move->offset))
         return;
-    }
-    if (!check_holds(check, RULE_XFER_006,
-                     move->offset == due && (!move->flags.TransferEnd || end >= total))) {
-        check_report(check, RULE_XFER_006, object, "TransferOffset",
-                     move->offset == due
-                         ? "the transfer ends at 0x%llx; 0x%llx bytes are to be moved"
-                         : "the part ends at 0x%llx and does not begin at 0x%llx, where it is due",
-                     (unsigned long long)end,
-                     (unsigned long long)(move->offset == due ? total : due));
+    if (!CHECK_RULE(
+            check, RULE_XFER_006, move->offset == due && (!move->flags.TransferEnd || end >= total),
+            object, "TransferOffset",
+            move->offset == due
+                ? "the transfer ends at 0x%llx; 0x%llx bytes are to be moved"
+                : "the part ends at 0x%llx and does not begin at 0x%llx, where it is due",
+            (unsigned long long)end, (unsigned long long)(move->offset == due ? total : due)))
         return;
-    }
-    if (!check_holds(check, RULE_XFER_007, move->flags.TransferEnd || end < total))
-        check_report(check, RULE_XFER_007, object, "Flags.TransferEnd",
-                     "is not set at the last part, up to 0x%llx of 0x%llx bytes",
-                     (unsigned long long)end, (unsigned long long)total);
+    CHECK_RULE(check, RULE_XFER_007, move->flags.TransferEnd || end < total, object,
+               "Flags.TransferEnd", "is not set at the last part, up to 0x%llx of 0x%llx bytes",
+               (unsigned long long)end, (unsigned long long)total);
 }
 
 /* After BUSY, and whenever the flag says so: nothing uses it. */
@@ -282,11 +271,10 @@ static void check_idle(struct check *check, struct check_allocation *allocation,
     is_retry = check_movement_of(ledger, allocation)->busy_operation == operation + 1;
     if (!is_idle && !is_retry)
         return;
-    if (!check_holds(check, rule, is_idle && !user))
-        check_report(check, rule, &allocation->object, "Flags.AllocationIsIdle",
-                     is_idle ? "is set; the packet with fence 0x%x of node %u still uses it"
-                             : "is not set after the driver answered BUSY",
-                     user ? user->fence : 0, user ? user->node : 0);
+    CHECK_RULE(check, rule, is_idle && !user, &allocation->object, "Flags.AllocationIsIdle",
+               is_idle ? "is set; the packet with fence 0x%x of node %u still uses it"
+                       : "is not set after the driver answered BUSY",
+               user ? user->fence : 0, user ? user->node : 0);
 }
 
 static void check_special(struct check *check, const struct transfer_watch *watch,
@@ -294,26 +282,23 @@ static void check_special(struct check *check, const struct transfer_watch *watc
 {
     const struct check_movement *movement = move->allocation ? &move->allocation->movement : NULL;
 
-    if (!check_holds(check, RULE_SLT_002, watch->range_count != 0)) {
-        check_report(check, RULE_SLT_002, object_of(move->allocation), "",
-                     "is called, and no swizzling range was ever acquired");
+    if (!CHECK_RULE(check, RULE_SLT_002, watch->range_count != 0, object_of(move->allocation), "",
+                    "is called, and no swizzling range was ever acquired"))
         return;
-    }
     if (!movement)
         return;
-    if (!check_holds(check, RULE_SLT_001, movement->had_range)) {
-        check_report(check, RULE_SLT_001, &move->allocation->object, "hAllocation",
-                     "has had no alternate address: no swizzling range was acquired for it");
+    if (!CHECK_RULE(check, RULE_SLT_001, movement->had_range, &move->allocation->object,
+                    "hAllocation",
+                    "has had no alternate address: no swizzling range was acquired for it"))
         return;
-    }
-    if (!check_holds(check, RULE_SLT_005,
-                     arg->SpecialLockTransfer.SwizzlingRangeId == movement->range_id &&
-                         arg->SpecialLockTransfer.SwizzlingRangeData == movement->range_data))
-        check_report(check, RULE_SLT_005, &move->allocation->object, "SwizzlingRangeId",
-                     "is %u with data 0x%x; acquired was %u with 0x%x",
-                     arg->SpecialLockTransfer.SwizzlingRangeId,
-                     arg->SpecialLockTransfer.SwizzlingRangeData, movement->range_id,
-                     movement->range_data);
+    CHECK_RULE(check, RULE_SLT_005,
+               arg->SpecialLockTransfer.SwizzlingRangeId == movement->range_id &&
+                   arg->SpecialLockTransfer.SwizzlingRangeData == movement->range_data,
+               &move->allocation->object, "SwizzlingRangeId",
+               "is %u with data 0x%x; acquired was %u with 0x%x",
+               arg->SpecialLockTransfer.SwizzlingRangeId,
+               arg->SpecialLockTransfer.SwizzlingRangeData, movement->range_id,
+               movement->range_data);
 }
 
 static bool is_overlapping(const struct move *move)
@@ -334,13 +319,12 @@ static void check_given_up(struct check *check, struct check_allocation *allocat
     if (!allocation)
         return;
     movement = check_movement_of(check_ledger(check), allocation);
-    if (!check_holds(check, RULE_DISC_001,
-                     !movement->segment ||
-                         (movement->segment == segment && movement->address == address)))
-        check_report(check, RULE_DISC_001, &allocation->object, field,
-                     "its place in segment %u at 0x%llx was not given up by DISCARD_CONTENT, nor "
-                     "its content taken from there",
-                     movement->segment, (unsigned long long)movement->address);
+    CHECK_RULE(check, RULE_DISC_001,
+               !movement->segment || (movement->segment == segment && movement->address == address),
+               &allocation->object, field,
+               "its place in segment %u at 0x%llx was not given up by DISCARD_CONTENT, nor "
+               "its content taken from there",
+               movement->segment, (unsigned long long)movement->address);
 }
 
 static void before_transfer(struct check *check, const struct transfer_watch *watch,
@@ -351,44 +335,42 @@ static void before_transfer(struct check *check, const struct transfer_watch *wa
     struct check_object *object = object_of(move.allocation);
 
     if (!move.bytes) {
-        if (!move.is_special && move.allocation &&
-            !check_holds(check, RULE_XFER_016,
-                         move.allocation->movement.epoch != ledger->movement_epoch))
-            check_report(check, RULE_XFER_016, object, "TransferSize",
-                         "is 0, and no reset has lost the allocation since it was placed");
+        if (!move.is_special && move.allocation)
+            CHECK_RULE(check, RULE_XFER_016,
+                       move.allocation->movement.epoch != ledger->movement_epoch, object,
+                       "TransferSize",
+                       "is 0, and no reset has lost the allocation since it was placed");
         return;
     }
     check_idle(check, move.allocation, (unsigned)arg->Operation, move.flags.AllocationIsIdle);
-    if (!check_holds(check, RULE_XFER_015, !move.flags.Swizzle || !move.flags.Unswizzle))
-        check_report(check, RULE_XFER_015, object, "Flags", "both Swizzle and Unswizzle are set");
+    CHECK_RULE(check, RULE_XFER_015, !move.flags.Swizzle || !move.flags.Unswizzle, object, "Flags",
+               "both Swizzle and Unswizzle are set");
     if (move.is_special) {
         check_special(check, watch, &move, arg);
         return;
     }
     check_side(check, &move, true);
     check_side(check, &move, false);
-    if (move.from && move.from == move.to &&
-        !check_holds(check, RULE_XFER_019,
-                     !is_overlapping(&move) || ledger->caps.physical.Flags.MovePagingSupported))
-        check_report(check, RULE_XFER_019, object, "Destination.SegmentAddress",
-                     "0x%llx overlaps the source at 0x%llx in segment %u (0x%llx bytes), and the "
-                     "driver does not say MovePagingSupported",
-                     (unsigned long long)move.to_address, (unsigned long long)move.from_address,
-                     move.from, (unsigned long long)move.bytes);
+    if (move.from && move.from == move.to)
+        CHECK_RULE(check, RULE_XFER_019,
+                   !is_overlapping(&move) || ledger->caps.physical.Flags.MovePagingSupported,
+                   object, "Destination.SegmentAddress",
+                   "0x%llx overlaps the source at 0x%llx in segment %u (0x%llx bytes), and the "
+                   "driver does not say MovePagingSupported",
+                   (unsigned long long)move.to_address, (unsigned long long)move.from_address,
+                   move.from, (unsigned long long)move.bytes);
     else if (move.from && move.to && move.from != move.to)
-        check_holds(check, RULE_XFER_019, true);
+        check_looked_at(check, RULE_XFER_019);
     if (!move.allocation)
         return;
-    if (!check_holds(check, RULE_XFER_002,
-                     move.offset % PAGE == 0 &&
-                         move.offset + move.bytes <=
-                             check_allocation_pages(move.allocation) * PAGE)) {
-        check_report(check, RULE_XFER_002, object, "TransferOffset",
-                     "0x%llx with 0x%llx bytes is not whole pages of the allocation's 0x%llx bytes",
-                     (unsigned long long)move.offset, (unsigned long long)move.bytes,
-                     (unsigned long long)move.allocation->bytes);
+    if (!CHECK_RULE(check, RULE_XFER_002,
+                    move.offset % PAGE == 0 &&
+                        move.offset + move.bytes <= check_allocation_pages(move.allocation) * PAGE,
+                    object, "TransferOffset",
+                    "0x%llx with 0x%llx bytes is not whole pages of the allocation's 0x%llx bytes",
+                    (unsigned long long)move.offset, (unsigned long long)move.bytes,
+                    (unsigned long long)move.allocation->bytes))
         return;
-    }
     if (!move.from && move.flags.TransferStart)
         check_given_up(check, move.allocation, move.to, move.to_address, "hAllocation");
     check_cut(check, watch, &move);
@@ -403,18 +385,15 @@ static void before_fill(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *ar
     const struct check_packet *user = allocation ? find_user(ledger, allocation) : NULL;
     struct check_object *object = object_of(allocation);
 
-    if (!check_holds(check, RULE_FILL_002, is_memory(segment)))
-        check_report(check, RULE_FILL_002, object, "Destination.SegmentId",
-                     "%u is %s (expected a memory segment)", arg->Fill.Destination.SegmentId,
-                     segment ? "an aperture segment" : "no segment");
-    if (!check_holds(check, RULE_FILL_006, arg->Fill.FillSize % 4 == 0))
-        check_report(check, RULE_FILL_006, object, "FillSize",
-                     "is 0x%llx bytes, which is not a multiple of the pattern's 4",
-                     (unsigned long long)arg->Fill.FillSize);
-    if (allocation && !check_holds(check, RULE_FILL_003, !user))
-        check_report(check, RULE_FILL_003, object, "hAllocation",
-                     "the packet with fence 0x%x of node %u still uses it", user->fence,
-                     user->node);
+    CHECK_RULE(check, RULE_FILL_002, is_memory(segment), object, "Destination.SegmentId",
+               "%u is %s (expected a memory segment)", arg->Fill.Destination.SegmentId,
+               segment ? "an aperture segment" : "no segment");
+    CHECK_RULE(check, RULE_FILL_006, arg->Fill.FillSize % 4 == 0, object, "FillSize",
+               "is 0x%llx bytes, which is not a multiple of the pattern's 4",
+               (unsigned long long)arg->Fill.FillSize);
+    if (allocation)
+        CHECK_RULE(check, RULE_FILL_003, !user, object, "hAllocation",
+                   "the packet with fence 0x%x of node %u still uses it", user->fence, user->node);
     check_given_up(check, allocation, arg->Fill.Destination.SegmentId,
                    (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart, "hAllocation");
 }
@@ -434,13 +413,12 @@ static void before_discard(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
     movement = check_movement_of(ledger, allocation);
     if (!movement->segment)
         return;
-    if (!check_holds(check, RULE_DISC_002,
-                     arg->DiscardContent.SegmentId == movement->segment &&
-                         address == movement->address))
-        check_report(check, RULE_DISC_002, &allocation->object, "SegmentAddress",
-                     "names segment %u at 0x%llx; it was placed in segment %u at 0x%llx",
-                     arg->DiscardContent.SegmentId, (unsigned long long)address, movement->segment,
-                     (unsigned long long)movement->address);
+    CHECK_RULE(check, RULE_DISC_002,
+               arg->DiscardContent.SegmentId == movement->segment && address == movement->address,
+               &allocation->object, "SegmentAddress",
+               "names segment %u at 0x%llx; it was placed in segment %u at 0x%llx",
+               arg->DiscardContent.SegmentId, (unsigned long long)address, movement->segment,
+               (unsigned long long)movement->address);
 }
 
 /*
@@ -456,20 +434,17 @@ static void before_physical(struct check *check, const struct transfer_watch *wa
 
     for (unsigned i = 0; i < ledger->segment_count; i++)
         has_agp |= ledger->segments[i].flags.Agp;
-    if (!check_holds(check, RULE_PHYS_005, has_agp))
-        check_report(check, RULE_PHYS_005, NULL, "SegmentId",
-                     "is %u; the driver reported no AGP segment, the only use of the operation",
-                     id);
+    CHECK_RULE(check, RULE_PHYS_005, has_agp, NULL, "SegmentId",
+               "is %u; the driver reported no AGP segment, the only use of the operation", id);
     if (is_write) {
         uint64_t address = (uint64_t)arg->WritePhysical.PhysicalAddress.QuadPart;
         const void *handle = id_map_find(&watch->places, place_key(id, address & ~(PAGE - 1)));
         struct check_allocation *allocation = check_find_allocation(ledger, handle);
 
-        if (!check_holds(check, RULE_PHYS_004,
-                         !allocation || allocation->movement.epoch != ledger->movement_epoch))
-            check_report(check, RULE_PHYS_004, &allocation->object, "PhysicalAddress",
-                         "0x%llx of segment %u is content, not scratch",
-                         (unsigned long long)address, id);
+        CHECK_RULE(check, RULE_PHYS_004,
+                   !allocation || allocation->movement.epoch != ledger->movement_epoch,
+                   &allocation->object, "PhysicalAddress",
+                   "0x%llx of segment %u is content, not scratch", (unsigned long long)address, id);
     }
 }
 
@@ -570,10 +545,10 @@ static void check_busy(struct check *check, const struct check_call *call)
     default:
         return;
     }
-    if ((is_idle || is_busy) && !check_holds(check, rule, !is_busy || !is_idle))
-        check_report(check, rule, object_of(allocation), "status",
-                     "STATUS_GRAPHICS_ALLOCATION_BUSY, though the allocation is idle%s",
-                     rule == RULE_FILL_004 ? " in every FILL" : ": AllocationIsIdle is set");
+    if (is_idle || is_busy)
+        CHECK_RULE(check, rule, !is_busy || !is_idle, object_of(allocation), "status",
+                   "STATUS_GRAPHICS_ALLOCATION_BUSY, though the allocation is idle%s",
+                   rule == RULE_FILL_004 ? " in every FILL" : ": AllocationIsIdle is set");
     if (allocation && !is_of_nothing(arg)) /* what a reset lost keeps its epoch */
         check_movement_of(check_ledger(check), allocation)->busy_operation =
             is_busy ? operation + 1 : 0;
@@ -590,16 +565,13 @@ static void check_restart(struct check *check, struct transfer_watch *watch,
         !advance || (!watch->is_repeat && call->status == STATUS_SUCCESS))
         return;
     written = hash_bytes(was->pDmaBuffer, advance, 0);
-    if (watch->is_repeat && watch->written_bytes &&
-        !check_holds(check, RULE_XFER_008,
-                     advance != watch->written_bytes || written != watch->written_hash)) {
-        struct move move = move_of(check_ledger(check), was);
-
-        check_report(check, RULE_XFER_008, object_of(move.allocation), "Flags.TransferStart",
-                     "on the repeat (MultipassOffset %u) the driver wrote the same %u bytes again: "
-                     "it began the transfer anew",
-                     was->MultipassOffset, advance);
-    }
+    if (watch->is_repeat && watch->written_bytes)
+        CHECK_RULE(check, RULE_XFER_008,
+                   advance != watch->written_bytes || written != watch->written_hash,
+                   object_of(move_of(check_ledger(check), was).allocation), "Flags.TransferStart",
+                   "on the repeat (MultipassOffset %u) the driver wrote the same %u bytes again: "
+                   "it began the transfer anew",
+                   was->MultipassOffset, advance);
     watch->written_bytes = advance;
     watch->written_hash = written;
 }
@@ -611,17 +583,15 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
     struct move move = move_of(ledger, call->before.build_paging_buffer);
 
     if (!move.bytes) {
-        if (!check_holds(check, RULE_XFER_017, !advance))
-            check_report(check, RULE_XFER_017, object_of(move.allocation), "pDmaBuffer",
-                         "moved %u bytes for a transfer of none, which needs no GPU", advance);
+        CHECK_RULE(check, RULE_XFER_017, !advance, object_of(move.allocation), "pDmaBuffer",
+                   "moved %u bytes for a transfer of none, which needs no GPU", advance);
         if (move.allocation)
             leave_place(watch, ledger, move.allocation);
         return;
     }
-    if (!move.handle && !move.is_special &&
-        !check_holds(check, RULE_XFER_010, advance || watch->is_repeat))
-        check_report(check, RULE_XFER_010, NULL, "pDmaBuffer",
-                     "did not move: without an allocation it is a plain copy, and not nothing");
+    if (!move.handle && !move.is_special)
+        CHECK_RULE(check, RULE_XFER_010, advance || watch->is_repeat, NULL, "pDmaBuffer",
+                   "did not move: without an allocation it is a plain copy, and not nothing");
     if (!move.is_special && (move.from_list || move.to_list) &&
         call->before.build_paging_buffer->Transfer.MdlOffset)
         watch->with_list[ledger->operation % OPERATION_COUNT] = ledger->operation;
@@ -674,9 +644,8 @@ static void after_operation(struct check *check, struct transfer_watch *watch,
         break;
     case DXGK_OPERATION_READ_PHYSICAL:
     case DXGK_OPERATION_WRITE_PHYSICAL:
-        if (!check_holds(check, RULE_PHYS_001, advance || watch->is_repeat))
-            check_report(check, RULE_PHYS_001, NULL, "pDmaBuffer",
-                         "did not move: the GPU will touch nothing");
+        CHECK_RULE(check, RULE_PHYS_001, advance || watch->is_repeat, NULL, "pDmaBuffer",
+                   "did not move: the GPU will touch nothing");
         break;
     default:
         break;
@@ -783,12 +752,10 @@ static void check_stray(struct check *check, const struct transfer_watch *watch,
         if (piece->operation != DXGK_OPERATION_TRANSFER ||
             watch->with_list[piece->number % OPERATION_COUNT] != piece->number)
             continue;
-        check_holds(check, RULE_XFER_004, false);
-        check_report(
-            check, RULE_XFER_004, NULL, "",
-            "faulted at 0x%llx, in no segment and in no page of a list that is to be used, "
-            "in a transfer whose list begins at MdlOffset: fence 0x%x",
-            (unsigned long long)event->address, event->fence);
+        CHECK_RULE(check, RULE_XFER_004, false, NULL, "",
+                   "faulted at 0x%llx, in no segment and in no page of a list that is to be used, "
+                   "in a transfer whose list begins at MdlOffset: fence 0x%x",
+                   (unsigned long long)event->address, event->fence);
         return;
     }
 }
@@ -809,12 +776,11 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     is_partial = has_partial_operation(event->packet);
     if (!is_partial && !event->packet->is_patched && !check_ledger(check)->caps.has_gpummu)
         return;
-    check_holds(check, is_partial ? RULE_PB_011 : RULE_PB_002, false);
-    check_report(check, is_partial ? RULE_PB_011 : RULE_PB_002, NULL, "",
-                 is_partial ? "cannot read the commands of an operation that went on in the next "
-                              "buffer: packet with fence 0x%x, %llu bytes"
-                            : "cannot read the commands of the packet with fence 0x%x, %llu bytes",
-                 event->fence, (unsigned long long)event->packet->bytes);
+    CHECK_RULE(check, is_partial ? RULE_PB_011 : RULE_PB_002, false, NULL, "",
+               is_partial ? "cannot read the commands of an operation that went on in the next "
+                            "buffer: packet with fence 0x%x, %llu bytes"
+                          : "cannot read the commands of the packet with fence 0x%x, %llu bytes",
+               event->fence, (unsigned long long)event->packet->bytes);
 }
 
 /* An instance of a renamed allocation goes as an allocation does that is destroyed. */
@@ -833,37 +799,30 @@ static void retired(struct check *check, void *state, const struct check_packet 
 {
     if (packet->is_paging && packet->state == CHECK_COMPLETED && packet->is_gpu_done &&
         has_partial_operation(packet))
-        check_holds(check, RULE_PB_011, true);
+        check_looked_at(check, RULE_PB_011);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct transfer_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    id_map_init(&watch->places, check_configuration(check)->services);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
+static void init(struct check *check, void *state)
 {
     struct transfer_watch *watch = state;
 
-    if (!watch)
-        return;
+    id_map_init(&watch->places, check_configuration(check)->services);
+}
+
+static void fini(struct check *check, void *state)
+{
+    struct transfer_watch *watch = state;
+
     id_map_fini(&watch->places);
-    base_free(check_configuration(check)->services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_transfer_watcher = {
     .name = "transfer",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct transfer_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
     .client = client,

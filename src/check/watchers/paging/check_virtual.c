@@ -8,8 +8,6 @@
 
 #include "base/bits.h"
 
-#include <string.h>
-
 #define PAGE              UINT64_C(4096)
 #define LARGE_PAGE        UINT64_C(65536)
 #define UNIQUE_PROTECTION (UINT64_C(1) << 63)
@@ -99,13 +97,12 @@ static void check_chunk(struct check *check, struct check_allocation *allocation
     total = check_allocation_pages(allocation) * PAGE;
     goes_on = movement->next_chunk && movement->chunk_operation == operation;
     due = goes_on ? movement->next_chunk : 0;
-    if (!check_holds(check, RULE_VX_003,
-                     offset == due && offset + bytes <= total &&
-                         (goes_on || !movement->next_chunk)))
-        check_report(check, RULE_VX_003, &allocation->object, "AllocationOffsetInBytes",
-                     "the chunk is [0x%llx, +0x%llx); 0x%llx of 0x%llx bytes were moved before it",
-                     (unsigned long long)offset, (unsigned long long)bytes,
-                     (unsigned long long)movement->next_chunk, (unsigned long long)total);
+    CHECK_RULE(check, RULE_VX_003,
+               offset == due && offset + bytes <= total && (goes_on || !movement->next_chunk),
+               &allocation->object, "AllocationOffsetInBytes",
+               "the chunk is [0x%llx, +0x%llx); 0x%llx of 0x%llx bytes were moved before it",
+               (unsigned long long)offset, (unsigned long long)bytes,
+               (unsigned long long)movement->next_chunk, (unsigned long long)total);
 }
 
 static void check_mapped(struct check *check, const struct virtual_watch *watch,
@@ -117,11 +114,10 @@ static void check_mapped(struct check *check, const struct virtual_watch *watch,
 
     if (!first || !last)
         return;
-    if (!check_holds(check, RULE_VX_001, first->is_valid && last->is_valid))
-        check_report(check, RULE_VX_001, object, field,
-                     "0x%llx (0x%llx bytes) is not mapped in the paging process at its %s",
-                     (unsigned long long)va, (unsigned long long)bytes,
-                     first->is_valid ? "end" : "start");
+    CHECK_RULE(check, RULE_VX_001, first->is_valid && last->is_valid, object, field,
+               "0x%llx (0x%llx bytes) is not mapped in the paging process at its %s",
+               (unsigned long long)va, (unsigned long long)bytes,
+               first->is_valid ? "end" : "start");
 }
 
 static void check_page_size(struct check *check, const struct virtual_watch *watch,
@@ -132,10 +128,9 @@ static void check_page_size(struct check *check, const struct virtual_watch *wat
 
     if (!mapping || !mapping->is_valid)
         return;
-    if (!check_holds(check, RULE_VX_007, mapping->is_64k == says_64k))
-        check_report(check, RULE_VX_007, object, field,
-                     "is %d; address 0x%llx was mapped with pages of %s", says_64k,
-                     (unsigned long long)va, mapping->is_64k ? "64 KiB" : "4 KiB");
+    CHECK_RULE(check, RULE_VX_007, mapping->is_64k == says_64k, object, field,
+               "is %d; address 0x%llx was mapped with pages of %s", says_64k,
+               (unsigned long long)va, mapping->is_64k ? "64 KiB" : "4 KiB");
 }
 
 static void check_direction(struct check *check, const struct virtual_watch *watch,
@@ -152,10 +147,9 @@ static void check_direction(struct check *check, const struct virtual_watch *wat
     is = from->is_system ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL
          : to->is_system ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
                          : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
-    if (!check_holds(check, RULE_VX_005, (unsigned)arg->TransferDirection == is))
-        check_report(check, RULE_VX_005, object, "TransferDirection",
-                     "is %u; the two addresses are mapped %s", (unsigned)arg->TransferDirection,
-                     names[is]);
+    CHECK_RULE(check, RULE_VX_005, (unsigned)arg->TransferDirection == is, object,
+               "TransferDirection", "is %u; the two addresses are mapped %s",
+               (unsigned)arg->TransferDirection, names[is]);
 }
 
 static void before_transfer(struct check *check, const struct virtual_watch *watch,
@@ -178,11 +172,10 @@ static void before_transfer(struct check *check, const struct virtual_watch *wat
                     arg->Flags.Dst64KBPages);
     check_direction(check, watch, object, arg);
     if (caps->has_gpummu && caps->gpummu.LegacyBehaviors.SourcePageTableVaInTransfer &&
-        caps->gpummu.PageTableUpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL &&
-        !check_holds(check, RULE_VX_006, arg->SourcePageTable && arg->DestinationPageTable))
-        check_report(check, RULE_VX_006, object,
-                     arg->SourcePageTable ? "DestinationPageTable" : "SourcePageTable",
-                     "is 0; the driver set LegacyBehaviors.SourcePageTableVaInTransfer");
+        caps->gpummu.PageTableUpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
+        CHECK_RULE(check, RULE_VX_006, arg->SourcePageTable && arg->DestinationPageTable, object,
+                   arg->SourcePageTable ? "DestinationPageTable" : "SourcePageTable",
+                   "is 0; the driver set LegacyBehaviors.SourcePageTableVaInTransfer");
 }
 
 static void before_fill(struct check *check, const struct virtual_watch *watch,
@@ -212,11 +205,11 @@ static void before_update(struct check *check, const DXGK_BUILDPAGINGBUFFER_UPDA
     if (arg->PageTableLevel || !allocation ||
         !is_of_paging_process(check_ledger(check), arg->hProcess))
         return;
-    if (!check_holds(check, RULE_VX_012,
-                     !arg->DriverProtection || (arg->DriverProtection & UNIQUE_PROTECTION)))
-        check_report(check, RULE_VX_012, &allocation->object, "DriverProtection",
-                     "is 0x%llx in the paging process, without the unique bit (expected 0)",
-                     (unsigned long long)arg->DriverProtection);
+    CHECK_RULE(check, RULE_VX_012,
+               !arg->DriverProtection || (arg->DriverProtection & UNIQUE_PROTECTION),
+               &allocation->object, "DriverProtection",
+               "is 0x%llx in the paging process, without the unique bit (expected 0)",
+               (unsigned long long)arg->DriverProtection);
 }
 
 static void before_submit(struct virtual_watch *watch, const struct check_call *call)
@@ -323,9 +316,8 @@ static void after_build(struct check *check, struct virtual_watch *watch,
         note_update(check, watch, &was->UpdatePageTable);
     if (!is_virtual((unsigned)was->Operation))
         return;
-    if (!check_holds(check, RULE_VX_010, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY))
-        check_report(check, RULE_VX_010, NULL, "status",
-                     "STATUS_GRAPHICS_ALLOCATION_BUSY, which the operation does not offer");
+    CHECK_RULE(check, RULE_VX_010, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY, NULL, "status",
+               "STATUS_GRAPHICS_ALLOCATION_BUSY, which the operation does not offer");
     if (is_done || is_short)
         note_chunk(check, watch, call);
 }
@@ -359,11 +351,11 @@ static void check_node(struct check *check, struct virtual_watch *watch,
     if (!watch->is_submitting || event->fence != watch->fence)
         return;
     watch->is_submitting = false;
-    if (caps->has_physical &&
-        !check_holds(check, RULE_VX_009, event->node == caps->physical.PagingNodeIndex))
-        check_report(check, RULE_VX_009, NULL, "SubmissionFenceId",
-                     "0x%x with virtual transfers was handed to node %u; PagingNodeIndex is %u",
-                     event->fence, event->node, caps->physical.PagingNodeIndex);
+    if (caps->has_physical)
+        CHECK_RULE(check, RULE_VX_009, event->node == caps->physical.PagingNodeIndex, NULL,
+                   "SubmissionFenceId",
+                   "0x%x with virtual transfers was handed to node %u; PagingNodeIndex is %u",
+                   event->fence, event->node, caps->physical.PagingNodeIndex);
 }
 
 /* The operation of the packet that may touch the address, NULL: none may. */
@@ -437,21 +429,19 @@ static void check_fault(struct check *check, const struct virtual_watch *watch,
     uint64_t end = 0;
 
     if (operation && was_mapped(operation, event->address)) {
-        check_holds(check, RULE_PT_017, false);
-        check_report(
-            check, RULE_PT_017, NULL, "",
-            "faulted at 0x%llx, which the operation with 0x%llx bytes names, and for which "
-            "valid entries were asked for: they are not there, or were not flushed; fence "
-            "0x%x",
-            (unsigned long long)event->address, (unsigned long long)operation->bytes, event->fence);
+        CHECK_RULE(check, RULE_PT_017, false, NULL, "",
+                   "faulted at 0x%llx, which the operation with 0x%llx bytes names, and for which "
+                   "valid entries were asked for: they are not there, or were not flushed; fence "
+                   "0x%x",
+                   (unsigned long long)event->address, (unsigned long long)operation->bytes,
+                   event->fence);
         return;
     }
     if (operation) {
-        check_holds(check, RULE_VX_001, false);
-        check_report(check, RULE_VX_001, NULL, "",
-                     "faulted at 0x%llx, which the operation with 0x%llx bytes names: fence 0x%x",
-                     (unsigned long long)event->address, (unsigned long long)operation->bytes,
-                     event->fence);
+        CHECK_RULE(check, RULE_VX_001, false, NULL, "",
+                   "faulted at 0x%llx, which the operation with 0x%llx bytes names: fence 0x%x",
+                   (unsigned long long)event->address, (unsigned long long)operation->bytes,
+                   event->fence);
         return;
     }
     operation = find_operation(watch, event->packet, event->address, true);
@@ -459,19 +449,17 @@ static void check_fault(struct check *check, const struct virtual_watch *watch,
         operation = find_overrun(watch, event->packet, event->address, &end);
         if (!operation)
             return;
-        check_holds(check, RULE_VX_003, false);
-        check_report(check, RULE_VX_003, NULL, "TransferVirtual.TransferSizeInBytes",
-                     "faulted at 0x%llx, 0x%llx bytes behind the end of the transfer of 0x%llx "
-                     "bytes: more was moved than asked for; fence 0x%x",
-                     (unsigned long long)event->address, (unsigned long long)(event->address - end),
-                     (unsigned long long)operation->bytes, event->fence);
+        CHECK_RULE(check, RULE_VX_003, false, NULL, "TransferVirtual.TransferSizeInBytes",
+                   "faulted at 0x%llx, 0x%llx bytes behind the end of the transfer of 0x%llx "
+                   "bytes: more was moved than asked for; fence 0x%x",
+                   (unsigned long long)event->address, (unsigned long long)(event->address - end),
+                   (unsigned long long)operation->bytes, event->fence);
         return;
     }
-    check_holds(check, RULE_VX_002, false);
-    check_report(check, RULE_VX_002, NULL, "",
-                 "faulted at 0x%llx, 0x%llx behind what the operation names: as if "
-                 "AllocationOffsetInBytes had been added",
-                 (unsigned long long)event->address, (unsigned long long)operation->offset);
+    CHECK_RULE(check, RULE_VX_002, false, NULL, "",
+               "faulted at 0x%llx, 0x%llx behind what the operation names: as if "
+               "AllocationOffsetInBytes had been added",
+               (unsigned long long)event->address, (unsigned long long)operation->offset);
 }
 
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
@@ -497,34 +485,15 @@ static void retired(struct check *check, void *state, const struct check_packet 
 
         if (!is_virtual(piece->operation) || operation->number != piece->number)
             continue;
-        check_holds(check, RULE_VX_001, true);
+        check_looked_at(check, RULE_VX_001);
         if (operation->offset)
-            check_holds(check, RULE_VX_002, true);
+            check_looked_at(check, RULE_VX_002);
     }
-}
-
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct virtual_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct virtual_watch));
 }
 
 const struct check_watcher check_virtual_watcher = {
     .name = "virtual",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct virtual_watch),
     .before = before,
     .after = after,
     .retired = retired,

@@ -9,9 +9,6 @@
 
 #include "base/bits.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PAGES_64K         16u
 #define MAX_UNIQUE        32
 #define PROTECTION_UNIQUE (UINT64_C(1) << 63)
@@ -39,21 +36,11 @@ struct subject {
     uint32_t given;                            /* entries in the array */
 };
 
-static const char *entry_field(uint32_t index, const char *member, char *out, size_t size)
-{
-    snprintf(out, size, "pPageTableEntries[%u].%s", index, member);
-    return out;
-}
-
 #define ENTRY_RULE(subject, rule, index, member, holds, ...)                                       \
-    do {                                                                                           \
-        char field[FINDING_WHERE_BYTES];                                                           \
-                                                                                                   \
-        if (!check_holds((subject)->check, rule, holds))                                           \
-            check_report((subject)->check, rule,                                                   \
-                         (subject)->allocation ? &(subject)->allocation->object : NULL,            \
-                         entry_field(index, member, field, sizeof field), __VA_ARGS__);            \
-    } while (0)
+    CHECK_RULE((subject)->check, rule, holds,                                                      \
+               (subject)->allocation ? &(subject)->allocation->object : NULL,                      \
+               check_field((subject)->check, "pPageTableEntries[%u].%s", index, member),           \
+               __VA_ARGS__)
 
 /* ---- The range ------------------------------------------------------------------------------- */
 
@@ -69,25 +56,23 @@ static bool check_range(const struct subject *subject)
     bool is_growing_root = update->PageTableLevel == 1 && check_root_grows(ledger);
     uint64_t index = update->FirstPteVirtualAddress >> shift;
 
-    if (entries && !check_holds(subject->check, RULE_PT_018, end <= entries)) {
-        check_report(subject->check, RULE_PT_018, NULL, "NumPageTableEntries",
-                     "%u entries from index %u on; the table of level %u has %u",
-                     update->NumPageTableEntries, update->StartIndex, update->PageTableLevel,
-                     entries);
+    if (entries &&
+        !CHECK_RULE(subject->check, RULE_PT_018, end <= entries, NULL, "NumPageTableEntries",
+                    "%u entries from index %u on; the table of level %u has %u",
+                    update->NumPageTableEntries, update->StartIndex, update->PageTableLevel,
+                    entries))
         return false;
-    }
     if (!is_growing_root && entries)
         index %= entries;
-    if (!check_holds(subject->check, RULE_PT_024,
-                     subject->process && index == update->StartIndex &&
-                         update->FirstPteVirtualAddress % (UINT64_C(1) << shift) == 0))
-        check_report(subject->check, RULE_PT_024,
-                     subject->process ? &subject->process->object : NULL,
-                     subject->process ? "FirstPteVirtualAddress" : "hProcess",
-                     "VA 0x%llx has index %llu at level %u; StartIndex is %u%s",
-                     (unsigned long long)update->FirstPteVirtualAddress, (unsigned long long)index,
-                     update->PageTableLevel, update->StartIndex,
-                     subject->process ? "" : ", and there is no such process");
+    CHECK_RULE(subject->check, RULE_PT_024,
+               subject->process && index == update->StartIndex &&
+                   update->FirstPteVirtualAddress % (UINT64_C(1) << shift) == 0,
+               subject->process ? &subject->process->object : NULL,
+               subject->process ? "FirstPteVirtualAddress" : "hProcess",
+               "VA 0x%llx has index %llu at level %u; StartIndex is %u%s",
+               (unsigned long long)update->FirstPteVirtualAddress, (unsigned long long)index,
+               update->PageTableLevel, update->StartIndex,
+               subject->process ? "" : ", and there is no such process");
     return true;
 }
 
@@ -99,12 +84,11 @@ static void check_mode(const struct subject *subject, const DXGKARG_BUILDPAGINGB
                                             ? DXGK_PAGETABLEUPDATE_CPU_VIRTUAL
                                             : subject->ledger->caps.gpummu.PageTableUpdateMode;
 
-    if (!check_holds(subject->check, RULE_PT_020, update->UpdateMode == expected))
-        check_report(subject->check, RULE_PT_020, NULL, "UpdateMode",
-                     "is %u; the driver's PageTableUpdateMode is %u (only tables of the paging "
-                     "process are set up without a buffer, by the CPU)",
-                     (unsigned)update->UpdateMode,
-                     (unsigned)subject->ledger->caps.gpummu.PageTableUpdateMode);
+    CHECK_RULE(subject->check, RULE_PT_020, update->UpdateMode == expected, NULL, "UpdateMode",
+               "is %u; the driver's PageTableUpdateMode is %u (only tables of the paging "
+               "process are set up without a buffer, by the CPU)",
+               (unsigned)update->UpdateMode,
+               (unsigned)subject->ledger->caps.gpummu.PageTableUpdateMode);
 }
 
 /* ---- The allocation -------------------------------------------------------------------------- */
@@ -118,15 +102,14 @@ static void check_allocation_range(const struct subject *subject)
 
     if (!subject->allocation || !subject->given || !update->pPageTableEntries[0].Valid)
         return; /* nothing is mapped */
-    if (!check_holds(subject->check, RULE_PT_025,
-                     update->AllocationOffsetInBytes % PAGE_SIZE == 0 &&
-                         update->AllocationOffsetInBytes <= size &&
-                         bytes <= size - update->AllocationOffsetInBytes))
-        check_report(subject->check, RULE_PT_025, &subject->allocation->object,
-                     "AllocationOffsetInBytes",
-                     "0x%llx bytes from offset 0x%llx on; the allocation has 0x%llx",
-                     (unsigned long long)bytes, (unsigned long long)update->AllocationOffsetInBytes,
-                     (unsigned long long)subject->allocation->bytes);
+    CHECK_RULE(subject->check, RULE_PT_025,
+               update->AllocationOffsetInBytes % PAGE_SIZE == 0 &&
+                   update->AllocationOffsetInBytes <= size &&
+                   bytes <= size - update->AllocationOffsetInBytes,
+               &subject->allocation->object, "AllocationOffsetInBytes",
+               "0x%llx bytes from offset 0x%llx on; the allocation has 0x%llx",
+               (unsigned long long)bytes, (unsigned long long)update->AllocationOffsetInBytes,
+               (unsigned long long)subject->allocation->bytes);
 }
 
 static bool is_large(const DXGK_PTE *entry)
@@ -139,19 +122,17 @@ static void check_pointers(const struct subject *subject)
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = subject->update;
     bool is_of_allocation = update->PageTableLevel == 0;
 
-    if (!check_holds(subject->check, RULE_PT_027,
-                     update->PageTableLevel == 0 || !update->DriverProtection))
-        check_report(subject->check, RULE_PT_027, NULL, "DriverProtection",
-                     "is 0x%llx at level %u; only leaf entries have one",
-                     (unsigned long long)update->DriverProtection, update->PageTableLevel);
+    CHECK_RULE(subject->check, RULE_PT_027,
+               update->PageTableLevel == 0 || !update->DriverProtection, NULL, "DriverProtection",
+               "is 0x%llx at level %u; only leaf entries have one",
+               (unsigned long long)update->DriverProtection, update->PageTableLevel);
     for (uint32_t i = 0; i < subject->given && !is_of_allocation; i++)
         is_of_allocation = is_large(&update->pPageTableEntries[i]);
     if (is_of_allocation)
         return;
-    if (!check_holds(subject->check, RULE_PT_012, !update->hAllocation))
-        check_report(subject->check, RULE_PT_012, NULL, "hAllocation",
-                     "is %p where entries of level %u point at tables, which have no handle",
-                     update->hAllocation, update->PageTableLevel);
+    CHECK_RULE(subject->check, RULE_PT_012, !update->hAllocation, NULL, "hAllocation",
+               "is %p where entries of level %u point at tables, which have no handle",
+               update->hAllocation, update->PageTableLevel);
 }
 
 /* ---- Entries --------------------------------------------------------------------------------- */
@@ -313,15 +294,13 @@ static void check_unique(const struct subject *subject, struct page_table_watch 
             continue;
         }
         if (is_valid && update->hAllocation && mapping->allocation == update->hAllocation &&
-            overlap(mapping->first_page, mapping->page_count, first_page, pages) &&
-            !check_holds(subject->check, RULE_PT_029,
-                         mapping->protection == update->DriverProtection))
-            check_report(subject->check, RULE_PT_029,
-                         subject->allocation ? &subject->allocation->object : NULL,
-                         "DriverProtection",
-                         "0x%llx for pages that VA 0x%llx maps with the unique 0x%llx",
-                         (unsigned long long)update->DriverProtection,
-                         (unsigned long long)mapping->va, (unsigned long long)mapping->protection);
+            overlap(mapping->first_page, mapping->page_count, first_page, pages))
+            CHECK_RULE(subject->check, RULE_PT_029, mapping->protection == update->DriverProtection,
+                       subject->allocation ? &subject->allocation->object : NULL,
+                       "DriverProtection",
+                       "0x%llx for pages that VA 0x%llx maps with the unique 0x%llx",
+                       (unsigned long long)update->DriverProtection,
+                       (unsigned long long)mapping->va, (unsigned long long)mapping->protection);
         i++;
     }
     if (is_valid && is_unique && update->hAllocation && watch->unique_count < MAX_UNIQUE)
@@ -350,11 +329,10 @@ static void before_update(struct check *check, struct page_table_watch *watch,
         .allocation = check_find_allocation(ledger, update->hAllocation),
     };
 
-    if (!check_holds(check, RULE_PT_002, update->PageTableLevel < ledger->caps.level_count)) {
-        check_report(check, RULE_PT_002, NULL, "PageTableLevel", "is %u of %u levels",
-                     update->PageTableLevel, ledger->caps.level_count);
+    if (!CHECK_RULE(check, RULE_PT_002, update->PageTableLevel < ledger->caps.level_count, NULL,
+                    "PageTableLevel", "is %u of %u levels", update->PageTableLevel,
+                    ledger->caps.level_count))
         return;
-    }
     subject.entry_pages =
         update->Flags.Use64KBPages
             ? PAGES_64K
@@ -390,24 +368,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
         watch->unique_count = 0;
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct page_table_watch));
-    if (!*out_state)
-        return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct page_table_watch));
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct page_table_watch));
-}
-
 const struct check_watcher check_page_table_watcher = {
     .name = "page tables",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct page_table_watch),
     .before = before,
     .after = after,
 };

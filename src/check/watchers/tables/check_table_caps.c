@@ -4,17 +4,14 @@
  */
 #include "check/check_watch.h"
 
-#include <stdio.h>
-
 #define PAGE            4096u
 #define PAGE_64K        65536u
 #define PAGE_BITS       12u
 #define MAX_LEVEL_COUNT 6u /* DXGK_MAX_PAGE_TABLE_LEVEL_COUNT */
 
-static const char *level_field(unsigned level, const char *member, char *out, size_t size)
+static const char *level_field(struct check *check, unsigned level, const char *member)
 {
-    snprintf(out, size, "pOutputData, level %u, %s", level, member);
-    return out;
+    return check_field(check, "pOutputData, level %u, %s", level, member);
 }
 
 /* PT-001: the caps page forbids both models at once, the overview allows them. */
@@ -26,16 +23,15 @@ static void check_model(struct check *check, const DXGK_DRIVERCAPS *caps)
 
     if (!memory->VirtualAddressingSupported && !has_model)
         return;
-    if (!check_holds(check, RULE_PT_001,
-                     memory->VirtualAddressingSupported && has_model &&
-                         !(has_both && check_configuration(check)->profile.wants_one_mmu)))
-        check_report(check, RULE_PT_001, NULL, "pOutputData, MemoryManagementCaps",
-                     "VirtualAddressingSupported %u, GpuMmuSupported %u, IoMmuSupported %u "
-                     "(expected the first with %s)",
-                     memory->VirtualAddressingSupported, memory->GpuMmuSupported,
-                     memory->IoMmuSupported,
-                     check_configuration(check)->profile.wants_one_mmu ? "exactly one of the others"
-                                                                       : "one of the others");
+    CHECK_RULE(check, RULE_PT_001,
+               memory->VirtualAddressingSupported && has_model &&
+                   !(has_both && check_configuration(check)->profile.wants_one_mmu),
+               NULL, "pOutputData, MemoryManagementCaps",
+               "VirtualAddressingSupported %u, GpuMmuSupported %u, IoMmuSupported %u "
+               "(expected the first with %s)",
+               memory->VirtualAddressingSupported, memory->GpuMmuSupported, memory->IoMmuSupported,
+               check_configuration(check)->profile.wants_one_mmu ? "exactly one of the others"
+                                                                 : "one of the others");
 }
 
 static bool is_resizable(const struct check_caps *caps, unsigned level)
@@ -55,13 +51,13 @@ static void check_bits(struct check *check, const struct check_caps *caps)
         bits += caps->levels[level].PageTableIndexBitCount;
         is_fixed &= caps->levels[level].PageTableIndexBitCount != 0;
     }
-    if (!check_holds(check, RULE_PT_005,
-                     is_fixed ? caps->gpummu.VirtualAddressBitCount == bits
-                              : caps->gpummu.VirtualAddressBitCount > bits))
-        check_report(check, RULE_PT_005, NULL, "pOutputData, VirtualAddressBitCount",
-                     "%u bits of address; 12 and the index bits of %u levels make %u%s",
-                     caps->gpummu.VirtualAddressBitCount, caps->level_count, bits,
-                     is_fixed ? "" : " without the root's");
+    CHECK_RULE(check, RULE_PT_005,
+               is_fixed ? caps->gpummu.VirtualAddressBitCount == bits
+                        : caps->gpummu.VirtualAddressBitCount > bits,
+               NULL, "pOutputData, VirtualAddressBitCount",
+               "%u bits of address; 12 and the index bits of %u levels make %u%s",
+               caps->gpummu.VirtualAddressBitCount, caps->level_count, bits,
+               is_fixed ? "" : " without the root's");
 }
 
 static void check_level(struct check *check, const struct check_caps *caps, unsigned level)
@@ -69,24 +65,20 @@ static void check_level(struct check *check, const struct check_caps *caps, unsi
     const DXGK_PAGE_TABLE_LEVEL_DESC *desc = &caps->levels[level];
     bool is_in_system = !desc->PageTableSegmentId || !desc->PagingProcessPageTableSegmentId;
     bool has_size = desc->PageTableIndexBitCount && desc->PageTableSizeInBytes;
-    char field[FINDING_WHERE_BYTES];
 
-    if (!check_holds(check, RULE_PT_007, has_size || is_resizable(caps, level)))
-        check_report(check, RULE_PT_007, NULL,
-                     level_field(level,
-                                 desc->PageTableIndexBitCount ? "PageTableSizeInBytes"
-                                                              : "PageTableIndexBitCount",
-                                 field, sizeof field),
-                     "is 0 with %u levels: only the root of exactly two is sized later",
-                     caps->level_count);
-    if (!check_holds(check, RULE_PT_006,
-                     desc->PageTableSizeInBytes % PAGE == 0 &&
-                         (!is_in_system || desc->PageTableSizeInBytes <= PAGE)))
-        check_report(check, RULE_PT_006, NULL,
-                     level_field(level, "PageTableSizeInBytes", field, sizeof field),
-                     "0x%x bytes for tables in %s (expected whole 4 KiB pages, and in system "
-                     "memory at most one)",
-                     desc->PageTableSizeInBytes, is_in_system ? "system memory" : "local memory");
+    CHECK_RULE(check, RULE_PT_007, has_size || is_resizable(caps, level), NULL,
+               level_field(check, level,
+                           desc->PageTableIndexBitCount ? "PageTableSizeInBytes"
+                                                        : "PageTableIndexBitCount"),
+               "is 0 with %u levels: only the root of exactly two is sized later",
+               caps->level_count);
+    CHECK_RULE(check, RULE_PT_006,
+               desc->PageTableSizeInBytes % PAGE == 0 &&
+                   (!is_in_system || desc->PageTableSizeInBytes <= PAGE),
+               NULL, level_field(check, level, "PageTableSizeInBytes"),
+               "0x%x bytes for tables in %s (expected whole 4 KiB pages, and in system "
+               "memory at most one)",
+               desc->PageTableSizeInBytes, is_in_system ? "system memory" : "local memory");
 }
 
 /* PT-022: where the tables are is a matter of the segments. */
@@ -100,16 +92,14 @@ static void check_places(struct check *check, const struct check_ledger *ledger)
     for (unsigned level = 1; level < caps->level_count && level < CHECK_MAX_LEVELS; level++) {
         const struct check_segment *segment =
             check_find_segment(ledger, caps->levels[level].PageTableSegmentId);
-        char field[FINDING_WHERE_BYTES];
 
         if (!caps->has_level[level])
             continue;
-        if (!check_holds(check, RULE_PT_022, !segment || segment->flags.Aperture))
-            check_report(check, RULE_PT_022, NULL,
-                         level_field(level, "PageTableSegmentId", field, sizeof field),
-                         "%u is local memory; with PageTableUpdateMode CPU_VIRTUAL page "
-                         "directories may not be there",
-                         caps->levels[level].PageTableSegmentId);
+        CHECK_RULE(check, RULE_PT_022, !segment || segment->flags.Aperture, NULL,
+                   level_field(check, level, "PageTableSegmentId"),
+                   "%u is local memory; with PageTableUpdateMode CPU_VIRTUAL page "
+                   "directories may not be there",
+                   caps->levels[level].PageTableSegmentId);
     }
 }
 
@@ -117,9 +107,9 @@ static void check_mmu(struct check *check, const struct check_caps *caps)
 {
     unsigned count = caps->gpummu.PageTableLevelCount;
 
-    if (!check_holds(check, RULE_PT_003, count >= 2 && count <= MAX_LEVEL_COUNT))
-        check_report(check, RULE_PT_003, NULL, "pOutputData, PageTableLevelCount",
-                     "is %u (expected 2 to %u)", count, MAX_LEVEL_COUNT);
+    CHECK_RULE(check, RULE_PT_003, count >= 2 && count <= MAX_LEVEL_COUNT, NULL,
+               "pOutputData, PageTableLevelCount", "is %u (expected 2 to %u)", count,
+               MAX_LEVEL_COUNT);
 }
 
 static void after_query(struct check *check, const DXGKARG_QUERYADAPTERINFO *query)
@@ -163,9 +153,9 @@ static void before_query(struct check *check, const DXGKARG_QUERYADAPTERINFO *qu
 
     if (query->Type != DXGKQAITYPE_PAGETABLELEVELDESC || !in || !caps->has_gpummu)
         return;
-    if (!check_holds(check, RULE_PT_004, in->LevelIndex < caps->level_count))
-        check_report(check, RULE_PT_004, NULL, "pInputData, LevelIndex",
-                     "is %u of %u levels, which count from 0", in->LevelIndex, caps->level_count);
+    CHECK_RULE(check, RULE_PT_004, in->LevelIndex < caps->level_count, NULL,
+               "pInputData, LevelIndex", "is %u of %u levels, which count from 0", in->LevelIndex,
+               caps->level_count);
 }
 
 /* PT-008. */
@@ -180,11 +170,11 @@ static void after_root_size(struct check *check, const struct check_call *call)
     uint32_t asked = call->before.get_root_page_table_size->NumberOfPte;
     uint32_t given = call->arg.get_root_page_table_size->NumberOfPte;
 
-    if (!check_holds(check, RULE_PT_008, call->bytes && call->bytes % unit == 0 && given >= asked))
-        check_report(check, RULE_PT_008, NULL, given >= asked ? "" : "NumberOfPte",
-                     "%llu bytes with %u entries for the %u that were asked for (expected a "
-                     "multiple of %u bytes, and as many entries)",
-                     (unsigned long long)call->bytes, given, asked, unit);
+    CHECK_RULE(check, RULE_PT_008, call->bytes && call->bytes % unit == 0 && given >= asked, NULL,
+               given >= asked ? "" : "NumberOfPte",
+               "%llu bytes with %u entries for the %u that were asked for (expected a "
+               "multiple of %u bytes, and as many entries)",
+               (unsigned long long)call->bytes, given, asked, unit);
 }
 
 static void before(struct check *check, void *state, const struct check_call *call)

@@ -12,7 +12,6 @@
 #include "base/bits.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define PAGES_64K     16u
 #define MAX_RESERVED  16
@@ -88,17 +87,14 @@ static void check_former_use(struct check *check, const struct check_table *ther
     bool is_reachable = check_table_is_reachable(ledger, there, &root) &&
                         there->level + 1 < ledger->caps.level_count && is_root_in_use(ledger, root);
 
-    if (!check_holds(check, RULE_PT_015, !is_reachable))
-        check_report(check, RULE_PT_015, &there->process->object, "PageTableAddress",
-                     "%s is there, and the entry that leads to it is still valid",
-                     name_table(there, name, sizeof name));
+    CHECK_RULE(check, RULE_PT_015, !is_reachable, &there->process->object, "PageTableAddress",
+               "%s is there, and the entry that leads to it is still valid",
+               name_table(there, name, sizeof name));
     if (!ledger->caps.gpummu.ExplicitPageTableInvalidation ||
         there->epoch != ledger->tables.epoch || there->process->is_system)
         return;
-    if (!check_holds(check, RULE_PT_035, !there->runs.count))
-        check_report(check, RULE_PT_035, &there->process->object, "PageTableAddress",
-                     "%s was there, and still has valid entries",
-                     name_table(there, name, sizeof name));
+    CHECK_RULE(check, RULE_PT_035, !there->runs.count, &there->process->object, "PageTableAddress",
+               "%s was there, and still has valid entries", name_table(there, name, sizeof name));
 }
 
 static void before_destroy_process(struct check *check, const struct check_call *call)
@@ -112,10 +108,9 @@ static void before_destroy_process(struct check *check, const struct check_call 
     list_for_each (table, &process->table_list, struct check_table, link) {
         char name[128];
 
-        if (table->epoch == ledger->tables.epoch &&
-            !check_holds(check, RULE_PT_035, !table->runs.count))
-            check_report(check, RULE_PT_035, &process->object, "", "%s still has valid entries",
-                         name_table(table, name, sizeof name));
+        if (table->epoch == ledger->tables.epoch)
+            CHECK_RULE(check, RULE_PT_035, !table->runs.count, &process->object, "",
+                       "%s still has valid entries", name_table(table, name, sizeof name));
     }
 }
 
@@ -135,25 +130,23 @@ static void check_first_use(struct check *check,
         if (there && there != check_table_in_role_of(ledger, update))
             check_former_use(check, there);
         if (there && there->is_evicted)
-            check_holds(check, RULE_PT_037, true);
-        check_holds(check, RULE_PT_013, true);
+            check_looked_at(check, RULE_PT_037);
+        check_looked_at(check, RULE_PT_013);
         return;
     }
     if (table && table->epoch != ledger->tables.epoch)
         return;
     if (table && table->is_evicted && !update->Flags.NotifyEviction) {
-        if (!check_holds(check, RULE_PT_037, is_new))
-            check_report(check, RULE_PT_037, &process->object, "Flags",
-                         "%s has left with NotifyEviction; its next use has no InitialUpdate",
-                         name_table(table, name, sizeof name));
+        CHECK_RULE(check, RULE_PT_037, is_new, &process->object, "Flags",
+                   "%s has left with NotifyEviction; its next use has no InitialUpdate",
+                   name_table(table, name, sizeof name));
         return;
     }
     /* In pieces of any order (docs/observed.md): what they leave out is told when it is linked. */
-    if (!check_holds(check, RULE_PT_013, table))
-        check_report(check, RULE_PT_013, &process->object, "Flags",
-                     "level %u, VA 0x%llx: the first update of a table %s", update->PageTableLevel,
-                     (unsigned long long)update->FirstPteVirtualAddress,
-                     is_new ? "does not begin with its first entry" : "has no InitialUpdate");
+    CHECK_RULE(check, RULE_PT_013, table, &process->object, "Flags",
+               "level %u, VA 0x%llx: the first update of a table %s", update->PageTableLevel,
+               (unsigned long long)update->FirstPteVirtualAddress,
+               is_new ? "does not begin with its first entry" : "has no InitialUpdate");
 }
 
 /* ---- Entries that lead to tables ------------------------------------------------------------- */
@@ -164,31 +157,28 @@ static void check_child(struct check *check, const struct check_process *process
 {
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_table *child = check_find_table(process, level - 1, is_64k, va);
-    char field[FINDING_WHERE_BYTES];
     uint64_t place;
 
     if (child && child->epoch != ledger->tables.epoch)
         return;
-    snprintf(field, sizeof field, "%s[%u]", array, index);
-    if (!check_holds(check, RULE_PT_015, check_table_is_known(ledger, child))) {
-        check_report(check, RULE_PT_015, &process->object, field,
-                     "becomes valid for VA 0x%llx; the table of level %u there %s",
-                     (unsigned long long)va, level - 1,
-                     !child              ? "has never been initialised"
-                     : child->is_evicted ? "has left"
-                                         : "is not initialised throughout");
+    if (!CHECK_RULE(check, RULE_PT_015, check_table_is_known(ledger, child), &process->object,
+                    check_field(check, "%s[%u]", array, index),
+                    "becomes valid for VA 0x%llx; the table of level %u there %s",
+                    (unsigned long long)va, level - 1,
+                    !child              ? "has never been initialised"
+                    : child->is_evicted ? "has left"
+                                        : "is not initialised throughout"))
         return;
-    }
     place = child->place;
     if (place == CHECK_NOWHERE)
         return;
-    if (!check_holds(check, RULE_PT_015, place == CHECK_PLACE(entry->Segment, entry->PageAddress)))
-        check_report(check, RULE_PT_015, &process->object, field,
-                     "leads to segment %u, page 0x%llx for VA 0x%llx; the table that was "
-                     "initialised is in segment %u, page 0x%llx",
-                     (unsigned)entry->Segment, (unsigned long long)entry->PageAddress,
-                     (unsigned long long)va, (unsigned)(place >> 48),
-                     (unsigned long long)(place & ((UINT64_C(1) << 48) - 1)));
+    CHECK_RULE(check, RULE_PT_015, place == CHECK_PLACE(entry->Segment, entry->PageAddress),
+               &process->object, check_field(check, "%s[%u]", array, index),
+               "leads to segment %u, page 0x%llx for VA 0x%llx; the table that was "
+               "initialised is in segment %u, page 0x%llx",
+               (unsigned)entry->Segment, (unsigned long long)entry->PageAddress,
+               (unsigned long long)va, (unsigned)(place >> 48),
+               (unsigned long long)(place & ((UINT64_C(1) << 48) - 1)));
 }
 
 /* PT-040: an entry that leads to 4 KiB pages does not come to lead to 64 KiB pages. */
@@ -200,13 +190,11 @@ static void check_page_size(struct check *check, const struct check_process *pro
         check_table_is_known(check_ledger(check), table) ? check_runs_word(&table->runs, index) : 0;
     bool was_4k = word && !check_word_entry(word).LargePage &&
                   check_word_entry(word).PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_4KB;
-    char field[FINDING_WHERE_BYTES];
 
-    snprintf(field, sizeof field, "pPageTableEntries[%u].PageTablePageSize", i);
-    if (!check_holds(check, RULE_PT_040,
-                     !was_4k || entry->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_4KB))
-        check_report(check, RULE_PT_040, &process->object, field,
-                     "turns 4 KiB pages of index %u into 64 KiB pages", index);
+    CHECK_RULE(check, RULE_PT_040,
+               !was_4k || entry->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_4KB,
+               &process->object, check_field(check, "pPageTableEntries[%u].PageTablePageSize", i),
+               "turns 4 KiB pages of index %u into 64 KiB pages", index);
 }
 
 static void check_pointers(struct check *check,
@@ -267,12 +255,12 @@ static void check_suspected(struct check *check, struct table_watch *watch)
         const struct check_process *process = check_find_process(ledger, leaf->process);
         uint32_t at = process ? find_contradiction(ledger, process, leaf->first_va) : UINT32_MAX;
 
-        if (process && !check_holds(check, RULE_PT_042, at == UINT32_MAX))
-            check_report(
-                check, RULE_PT_042, &process->object, "",
-                "the 64 KiB entry %u for VA 0x%llx is valid, and 4 KiB entries of the "
-                "same range are too",
-                at, (unsigned long long)(leaf->first_va + (uint64_t)at * PAGES_64K * PAGE_SIZE));
+        if (process)
+            CHECK_RULE(check, RULE_PT_042, at == UINT32_MAX, &process->object, "",
+                       "the 64 KiB entry %u for VA 0x%llx is valid, and 4 KiB entries of the "
+                       "same range are too",
+                       at,
+                       (unsigned long long)(leaf->first_va + (uint64_t)at * PAGES_64K * PAGE_SIZE));
     }
     watch->suspected_count = 0;
 }
@@ -313,11 +301,10 @@ static void check_reserved(struct check *check, const struct table_watch *watch,
         for (; at < end && at < (uint64_t)update->StartIndex + update->NumPageTableEntries; at++)
             is_valid |=
                 update->pPageTableEntries[min_u64(at - update->StartIndex, given - 1)].Valid;
-        if (!check_holds(check, RULE_PT_045, !is_valid))
-            check_report(check, RULE_PT_045, &process->object, "pPageTableEntries",
-                         "makes entries of the range valid that the driver reserved, 0x%llx bytes "
-                         "from VA 0x%llx on",
-                         (unsigned long long)range->bytes, (unsigned long long)range->va);
+        CHECK_RULE(check, RULE_PT_045, !is_valid, &process->object, "pPageTableEntries",
+                   "makes entries of the range valid that the driver reserved, 0x%llx bytes "
+                   "from VA 0x%llx on",
+                   (unsigned long long)range->bytes, (unsigned long long)range->va);
     }
 }
 
@@ -333,19 +320,19 @@ static void on_reserve(struct check *check, struct table_watch *watch,
 
     if (!ledger->caps.level_count)
         return;
-    if (!check_holds(check, RULE_PT_044,
-                     is_inside && range->SizeInBytes && range->SizeInBytes % unit == 0 &&
-                         range->BaseAddress % unit == 0 && is_aligned_well))
-        check_report(check, RULE_PT_044, NULL,
-                     !is_inside                  ? ""
-                     : range->SizeInBytes % unit ? "SizeInBytes"
-                     : range->BaseAddress % unit ? "BaseAddress"
-                     : is_aligned_well           ? "SizeInBytes"
-                                                 : "Alignment",
-                     "0x%llx bytes at 0x%llx, alignment 0x%x, %s DxgkDdiCreateProcess; an entry of "
-                     "the root translates 0x%llx bytes",
-                     (unsigned long long)range->SizeInBytes, (unsigned long long)range->BaseAddress,
-                     range->Alignment, is_inside ? "inside" : "outside", (unsigned long long)unit);
+    CHECK_RULE(check, RULE_PT_044,
+               is_inside && range->SizeInBytes && range->SizeInBytes % unit == 0 &&
+                   range->BaseAddress % unit == 0 && is_aligned_well,
+               NULL,
+               !is_inside                  ? ""
+               : range->SizeInBytes % unit ? "SizeInBytes"
+               : range->BaseAddress % unit ? "BaseAddress"
+               : is_aligned_well           ? "SizeInBytes"
+                                           : "Alignment",
+               "0x%llx bytes at 0x%llx, alignment 0x%x, %s DxgkDdiCreateProcess; an entry of "
+               "the root translates 0x%llx bytes",
+               (unsigned long long)range->SizeInBytes, (unsigned long long)range->BaseAddress,
+               range->Alignment, is_inside ? "inside" : "outside", (unsigned long long)unit);
     if (NT_SUCCESS(callback->status) && is_inside && watch->reserved_count < MAX_RESERVED)
         watch->reserved[watch->reserved_count++] =
             (struct reserved_range){NULL, range->StartVirtualAddress, range->SizeInBytes};
@@ -385,11 +372,10 @@ static void check_paging_process(struct check *check,
                            update->NumPageTableEntries && update->pPageTableEntries &&
                            update->pPageTableEntries[0].Valid;
 
-    if (!check_holds(check, RULE_PT_043, !maps_first_page && !update->Flags.NotifyEviction))
-        check_report(check, RULE_PT_043, &process->object,
-                     maps_first_page ? "pPageTableEntries[0].Valid" : "Flags",
-                     maps_first_page ? "the first page of the paging process is to stay invalid"
-                                     : "the tables of the paging process are pinned; one leaves");
+    CHECK_RULE(check, RULE_PT_043, !maps_first_page && !update->Flags.NotifyEviction,
+               &process->object, maps_first_page ? "pPageTableEntries[0].Valid" : "Flags",
+               maps_first_page ? "the first page of the paging process is to stay invalid"
+                               : "the tables of the paging process are pinned; one leaves");
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -477,24 +463,9 @@ static void on_callback(struct check *check, void *state, const struct check_cal
         on_reserve(check, state, callback);
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct table_watch));
-    if (!*out_state)
-        return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct table_watch));
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct table_watch));
-}
-
 const struct check_watcher check_table_life_watcher = {
     .name = "table life",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct table_watch),
     .before = before,
     .after = after,
     .callback = on_callback,

@@ -20,7 +20,6 @@
 #include "base/hash.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MAX_SAMPLES  1024
 #define MAX_FLUSHES  256
@@ -177,21 +176,20 @@ static void count(struct check *check, const struct sample *sample,
     const struct check_ledger *ledger = check_ledger(check);
 
     if (sample->is_copy) {
-        check_holds(check, sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002, true);
-        check_holds(check, RULE_CPTE_002, true);
+        check_looked_at(check, sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002);
+        check_looked_at(check, RULE_CPTE_002);
         return;
     }
-    check_holds(check,
-                sample->is_initial                                           ? RULE_PT_014
-                : sample->is_repeat && sample->index != sample->start        ? RULE_PT_016
-                : sample->level == 1 && ledger->caps.gpummu.DualPteSupported ? RULE_PT_041
-                                                                             : RULE_PT_017,
-                true);
-    check_holds(check, sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019, true);
+    check_looked_at(check, sample->is_initial                                    ? RULE_PT_014
+                           : sample->is_repeat && sample->index != sample->start ? RULE_PT_016
+                           : sample->level == 1 && ledger->caps.gpummu.DualPteSupported
+                               ? RULE_PT_041
+                               : RULE_PT_017);
+    check_looked_at(check, sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019);
     if (sample->has_protection && sample->word && found->protection_mask)
-        check_holds(check, RULE_PT_028, true);
+        check_looked_at(check, RULE_PT_028);
     if (sample->is_64k)
-        check_holds(check, RULE_PT_039, true);
+        check_looked_at(check, RULE_PT_039);
 }
 
 /* The entry at an index of the sample's table, as it is in memory. */
@@ -418,13 +416,12 @@ static void check_too_early(struct check *check, const struct look_watch *watch,
     if (!watch->is_old_known || watch->old_word == sample.word ||
         !look_up(check, watch, &sample, table, &found))
         return;
-    if (!check_holds(check, RULE_PT_023,
-                     !leads_to(ledger, &found, sample.word) ||
-                         leads_to(ledger, &found, watch->old_word)))
-        check_report(check, RULE_PT_023, &sample.process->object, "pDmaBuffer",
-                     "entry %u of level %u, VA 0x%llx has changed in memory when the call returns; "
-                     "commands in the buffer are to change it",
-                     index, sample.level, (unsigned long long)sample.va);
+    CHECK_RULE(check, RULE_PT_023,
+               !leads_to(ledger, &found, sample.word) || leads_to(ledger, &found, watch->old_word),
+               &sample.process->object, "pDmaBuffer",
+               "entry %u of level %u, VA 0x%llx has changed in memory when the call returns; "
+               "commands in the buffer are to change it",
+               index, sample.level, (unsigned long long)sample.va);
 }
 
 static void after_update(struct check *check, struct look_watch *watch,
@@ -534,7 +531,7 @@ static void look_at_flushes(struct check *check, struct look_watch *watch, unsig
         sample->was_wrong_at_flush = false;
         if (!table || !look_up(check, watch, sample, table, &found))
             continue;
-        check_holds(check, RULE_TLB_006, true);
+        check_looked_at(check, RULE_TLB_006);
         sample->was_wrong_at_flush = !is_right(ledger, sample, &found);
         sample->flush = watch->flushes[flush].operation;
     }
@@ -600,8 +597,8 @@ static void retire_flushes(struct check *check, struct look_watch *watch)
             watch->flushes[kept++] = *flush;
             continue;
         }
-        check_holds(check, RULE_TLB_002, true);
-        check_holds(check, RULE_TLB_007, true);
+        check_looked_at(check, RULE_TLB_002);
+        check_looked_at(check, RULE_TLB_007);
         if (!is_done)
             check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "FLUSH_TLB",
                          "operation %llu has retired; the GPU was %s VA 0x%llx to 0x%llx of root "
@@ -791,13 +788,12 @@ static void check_fault(struct check *check, const struct check_gpu_event *event
         !address_of_place(ledger, place, &is_system, &address) ||
         !config->walk(config->context, is_system, address, event->address, &walk))
         return;
-    if (!check_holds(check, RULE_TLB_005,
-                     !walk.entries[0].is_read || !is_plain_entry(ledger, &walk.entries[0])))
-        check_report(check, RULE_TLB_005, &process->object, "",
-                     "the GPU faulted at VA 0x%llx, for which the page tables have GPU address "
-                     "0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached)",
-                     (unsigned long long)event->address,
-                     (unsigned long long)walk.entries[0].address);
+    CHECK_RULE(check, RULE_TLB_005,
+               !walk.entries[0].is_read || !is_plain_entry(ledger, &walk.entries[0]),
+               &process->object, "",
+               "the GPU faulted at VA 0x%llx, for which the page tables have GPU address "
+               "0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached)",
+               (unsigned long long)event->address, (unsigned long long)walk.entries[0].address);
 }
 
 /*
@@ -834,7 +830,8 @@ static void look_at_fault(struct check *check, const struct look_watch *watch,
     sample.is_by_cpu = table->is_by_cpu;
     if (!sample.word || !look_up(check, watch, &sample, table, &found))
         return;
-    if (!check_holds(check, RULE_PT_017, leads_to(ledger, &found, sample.word)))
+    check_looked_at(check, RULE_PT_017);
+    if (!leads_to(ledger, &found, sample.word))
         tell(check, &sample, RULE_PT_017, &found);
 }
 
@@ -852,24 +849,9 @@ static void on_gpu(struct check *check, void *state, const struct check_gpu_even
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    *out_state = base_alloc(check_configuration(check)->services, sizeof(struct look_watch));
-    if (!*out_state)
-        return STATUS_NO_MEMORY;
-    memset(*out_state, 0, sizeof(struct look_watch));
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct look_watch));
-}
-
 const struct check_watcher check_table_look_watcher = {
     .name = "tables in memory",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct look_watch),
     .before = before,
     .after = after,
     .retired = retired,

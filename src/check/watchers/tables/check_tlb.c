@@ -70,22 +70,20 @@ static void check_root(struct check *check, const struct check_packet *packet)
 
     if (!process || packet->is_null || !packet->bytes || !uses_page_tables(ledger))
         return;
-    if (!check_holds(check, RULE_PT_009, context->has_root)) {
-        check_report(check, RULE_PT_009, &context->object, "hContext",
-                     "is scheduled, and DxgkDdiSetRootPageTable was never called for it");
+    if (!CHECK_RULE(check, RULE_PT_009, context->has_root, &context->object, "hContext",
+                    "is scheduled, and DxgkDdiSetRootPageTable was never called for it"))
         return;
-    }
     root = check_find_table(process, ledger->caps.level_count - 1, false, 0);
     if (!check_table_is_known(ledger, root) || root->place == CHECK_NOWHERE)
         return;
-    if (!check_holds(check, RULE_PT_009, place_of_root(&context->root) == root->place))
-        check_report(check, RULE_PT_009, &context->object, "hContext",
-                     "has its root in segment %u at 0x%llx; the root table of its process is in "
-                     "segment %u, page 0x%llx",
-                     context->root.Address.SegmentId,
-                     (unsigned long long)context->root.Address.SegmentOffset,
-                     (unsigned)(root->place >> 48),
-                     (unsigned long long)(root->place & ((UINT64_C(1) << 48) - 1)));
+    CHECK_RULE(check, RULE_PT_009, place_of_root(&context->root) == root->place, &context->object,
+               "hContext",
+               "has its root in segment %u at 0x%llx; the root table of its process is in "
+               "segment %u, page 0x%llx",
+               context->root.Address.SegmentId,
+               (unsigned long long)context->root.Address.SegmentOffset,
+               (unsigned)(root->place >> 48),
+               (unsigned long long)(root->place & ((UINT64_C(1) << 48) - 1)));
 }
 
 /*
@@ -108,10 +106,9 @@ static void before_set_root(struct check *check, const DXGKARG_SETROOTPAGETABLE 
         if (packet->context == arg->hContext && is_running(packet))
             running = packet;
     }
-    if (!check_holds(check, RULE_PT_010, !running))
-        check_report(check, RULE_PT_010, context ? &context->object : NULL, "hContext",
-                     "fence %u of the context on node %u has not been reported complete",
-                     running->fence, running->node);
+    CHECK_RULE(check, RULE_PT_010, !running, context ? &context->object : NULL, "hContext",
+               "fence %u of the context on node %u has not been reported complete", running->fence,
+               running->node);
 }
 
 /* ---- Address spaces that are to be idle ------------------------------------------------------ */
@@ -138,11 +135,10 @@ static void check_idle(struct check *check, const struct check_process *process,
 {
     const struct check_packet *packet = running_packet(check_ledger(check), process);
 
-    if (!check_holds(check, RULE_PT_036, !packet))
-        check_report(check, RULE_PT_036, &process->object, field,
-                     "the tables of the process change while fence %u is under way on node %u "
-                     "(PageTableUpdateRequireAddressSpaceIdle)",
-                     packet->fence, packet->node);
+    CHECK_RULE(check, RULE_PT_036, !packet, &process->object, field,
+               "the tables of the process change while fence %u is under way on node %u "
+               "(PageTableUpdateRequireAddressSpaceIdle)",
+               packet->fence, packet->node);
 }
 
 static void note_updated(struct check *check, struct tlb_watch *watch,
@@ -209,11 +205,11 @@ static void check_updated(struct check *check, const struct tlb_watch *watch,
                 check_idle(check, updated->process, "");
             continue;
         }
-        if (!check_holds(check, RULE_PT_036, updated->process != process || is_over))
-            check_report(check, RULE_PT_036, &process->object, "hContext",
-                         "is scheduled while operation %llu on the tables of its process has not "
-                         "retired (PageTableUpdateRequireAddressSpaceIdle)",
-                         (unsigned long long)updated->operation);
+        CHECK_RULE(check, RULE_PT_036, updated->process != process || is_over, &process->object,
+                   "hContext",
+                   "is scheduled while operation %llu on the tables of its process has not "
+                   "retired (PageTableUpdateRequireAddressSpaceIdle)",
+                   (unsigned long long)updated->operation);
     }
 }
 
@@ -327,14 +323,13 @@ static void check_use(struct check *check, const struct tlb_watch *watch, uint64
 
         if (!change->was_valid && !caches_invalid)
             continue;
-        if (!check_holds(check, rule, !is_used))
-            check_report(check, rule, NULL, field,
-                         "VA 0x%llx is used; its entry became %s, and no FLUSH_TLB followed",
-                         (unsigned long long)max_u64(va, change->va),
-                         change->was_valid ? "another one" : "valid (invalid ones may be cached)");
+        CHECK_RULE(check, rule, !is_used, NULL, field,
+                   "VA 0x%llx is used; its entry became %s, and no FLUSH_TLB followed",
+                   (unsigned long long)max_u64(va, change->va),
+                   change->was_valid ? "another one" : "valid (invalid ones may be cached)");
     }
     if (!watch->change_count)
-        check_holds(check, RULE_TLB_003, true);
+        check_looked_at(check, RULE_TLB_003);
 }
 
 static void check_use_of_operation(struct check *check, const struct tlb_watch *watch,
@@ -389,13 +384,11 @@ static void check_reuse(struct check *check, const struct tlb_watch *watch,
             continue;
         while (at < given && !holds_page(change, &update->pPageTableEntries[at]))
             at++;
-        if (!check_holds(check, RULE_TLB_003, at == given))
-            check_report(check, RULE_TLB_003, &change->process->object, "pPageTableEntries",
-                         "page 0x%llx of segment %u gets another use; VA 0x%llx led there, and no "
-                         "FLUSH_TLB followed when it no longer did",
-                         (unsigned long long)update->pPageTableEntries[at].PageAddress,
-                         (unsigned)update->pPageTableEntries[at].Segment,
-                         (unsigned long long)change->va);
+        CHECK_RULE(check, RULE_TLB_003, at == given, &change->process->object, "pPageTableEntries",
+                   "page 0x%llx of segment %u gets another use; VA 0x%llx led there, and no "
+                   "FLUSH_TLB followed when it no longer did",
+                   (unsigned long long)update->pPageTableEntries[at].PageAddress,
+                   (unsigned)update->pPageTableEntries[at].Segment, (unsigned long long)change->va);
     }
 }
 
@@ -462,17 +455,15 @@ static void before_flush(struct check *check, struct tlb_watch *watch,
             (process->has_root && process->root == place) ||
             (process->has_former_root && process->former_root == place);
     }
-    if (!check_holds(check, RULE_TLB_001,
-                     process && (is_all || start < end) && (is_root || !is_known)))
-        check_report(check, RULE_TLB_001, process ? &process->object : NULL,
-                     !process                ? "hProcess"
-                     : is_all || start < end ? "RootPageTableAddress"
-                                             : "EndVirtualAddress",
-                     "VA 0x%llx to 0x%llx, root in segment %u at 0x%llx%s",
-                     (unsigned long long)start, (unsigned long long)end,
-                     flush->RootPageTableAddress.SegmentId,
-                     (unsigned long long)flush->RootPageTableAddress.SegmentOffset,
-                     process ? "" : ", of no process");
+    CHECK_RULE(check, RULE_TLB_001, process && (is_all || start < end) && (is_root || !is_known),
+               process ? &process->object : NULL,
+               !process                ? "hProcess"
+               : is_all || start < end ? "RootPageTableAddress"
+                                       : "EndVirtualAddress",
+               "VA 0x%llx to 0x%llx, root in segment %u at 0x%llx%s", (unsigned long long)start,
+               (unsigned long long)end, flush->RootPageTableAddress.SegmentId,
+               (unsigned long long)flush->RootPageTableAddress.SegmentOffset,
+               process ? "" : ", of no process");
     if (process && (is_all || start < end))
         flush_changes(watch, process, start, is_all ? UINT64_MAX : end);
 }
@@ -489,17 +480,16 @@ static void check_companion(struct check *check, const struct tlb_watch *watch, 
     const struct check_process *process = process_of(context);
     bool is_system = handle == watch->system_context;
 
-    if (!check_holds(check, RULE_CPTE_001,
-                     context && !is_system && context->flags.SystemContext && process &&
-                         process->is_system && context->node < 64 &&
-                         watch->companion_nodes >> context->node & 1))
-        check_report(check, RULE_CPTE_001, context ? &context->object : NULL, "hSystemContext",
-                     "%s",
-                     !context    ? "is no context: entries are copied on a companion"
-                     : is_system ? "is the system context: entries are copied on a companion"
-                     : !context->flags.SystemContext || !process || !process->is_system
-                         ? "is a context without the privileged address space"
-                         : "is on a node that is no context's PagingCompanionNodeId");
+    CHECK_RULE(check, RULE_CPTE_001,
+               context && !is_system && context->flags.SystemContext && process &&
+                   process->is_system && context->node < 64 &&
+                   watch->companion_nodes >> context->node & 1,
+               context ? &context->object : NULL, "hSystemContext", "%s",
+               !context    ? "is no context: entries are copied on a companion"
+               : is_system ? "is the system context: entries are copied on a companion"
+               : !context->flags.SystemContext || !process || !process->is_system
+                   ? "is a context without the privileged address space"
+                   : "is on a node that is no context's PagingCompanionNodeId");
 }
 
 /*
@@ -513,10 +503,10 @@ static void before_copy(struct check *check,
     const DXGK_PAGE_TABLE_LEVEL_DESC *leaf = &ledger->caps.levels[0];
     uint32_t entry_bytes = leaf->PageTableSizeInBytes >> min_u64(leaf->PageTableIndexBitCount, 31);
 
-    if (!check_holds(check, RULE_CPTE_005,
-                     ledger->caps.gpummu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_CPU_VIRTUAL))
-        check_report(check, RULE_CPTE_005, NULL, "Operation",
-                     "entries are to be copied by a driver with PageTableUpdateMode CPU_VIRTUAL");
+    CHECK_RULE(check, RULE_CPTE_005,
+               ledger->caps.gpummu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_CPU_VIRTUAL, NULL,
+               "Operation",
+               "entries are to be copied by a driver with PageTableUpdateMode CPU_VIRTUAL");
     for (UINT i = 0; i < copy->NumRanges; i++) {
         const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &copy->pRanges[i];
         uint32_t index;
@@ -526,11 +516,10 @@ static void before_copy(struct check *check,
 
         if (table && table->epoch != ledger->tables.epoch)
             continue;
-        if (!check_holds(check, RULE_CPTE_004, check_table_is_known(ledger, table)))
-            check_report(check, RULE_CPTE_004, NULL, "pRanges",
-                         "range %u: source table 0x%llx, index %u: no table is there%s", i,
-                         (unsigned long long)range->SrcPageTableAddress, range->SrcStartPteIndex,
-                         table ? " any more" : " that was initialised");
+        CHECK_RULE(check, RULE_CPTE_004, check_table_is_known(ledger, table), NULL, "pRanges",
+                   "range %u: source table 0x%llx, index %u: no table is there%s", i,
+                   (unsigned long long)range->SrcPageTableAddress, range->SrcStartPteIndex,
+                   table ? " any more" : " that was initialised");
     }
 }
 
@@ -614,12 +603,11 @@ static void after_create_context(struct check *check, struct tlb_watch *watch,
         watch->companion_nodes |= UINT64_C(1) << arg->ContextInfo.PagingCompanionNodeId;
     if (!ledger->caps.has_physical)
         return;
-    if (!check_holds(check, RULE_CPTE_007,
-                     arg->ContextInfo.PagingCompanionNodeId <
-                         ledger->caps.physical.NumExecutionNodes))
-        check_report(check, RULE_CPTE_007, &context->object, "ContextInfo.PagingCompanionNodeId",
-                     "is %u of %u nodes", (unsigned)arg->ContextInfo.PagingCompanionNodeId,
-                     (unsigned)ledger->caps.physical.NumExecutionNodes);
+    CHECK_RULE(check, RULE_CPTE_007,
+               arg->ContextInfo.PagingCompanionNodeId < ledger->caps.physical.NumExecutionNodes,
+               &context->object, "ContextInfo.PagingCompanionNodeId", "is %u of %u nodes",
+               (unsigned)arg->ContextInfo.PagingCompanionNodeId,
+               (unsigned)ledger->caps.physical.NumExecutionNodes);
 }
 
 static void forget_process(struct tlb_watch *watch, const struct check_process *process)
@@ -662,26 +650,17 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    struct tlb_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
+    struct tlb_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
     watch->changes = watch->slots;
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct tlb_watch));
 }
 
 const struct check_watcher check_tlb_watcher = {
     .name = "translations",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct tlb_watch),
+    .init = init,
     .before = before,
     .after = after,
     .retired = retired,

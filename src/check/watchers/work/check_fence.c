@@ -3,8 +3,6 @@
  */
 #include "check/check_watch.h"
 
-#include <string.h>
-
 struct fence_node {
     bool has_submitted, has_reported;
     bool was_reset;       /* with the adapter, and nothing has been submitted since */
@@ -68,11 +66,10 @@ static void check_native(struct check *check, struct fence_watch *watch)
 
         if (!node->is_fence_missed)
             continue;
-        if (!check_holds(check, RULE_FENCE_013, !node->is_fence_due))
-            check_report(check, RULE_FENCE_013, NULL, "",
-                         "a native fence of node %u passed the value that is waited for, and no "
-                         "interrupt of a fence was reported",
-                         i);
+        CHECK_RULE(check, RULE_FENCE_013, !node->is_fence_due, NULL, "",
+                   "a native fence of node %u passed the value that is waited for, and no "
+                   "interrupt of a fence was reported",
+                   i);
         node->is_fence_due = node->is_fence_missed = false;
     }
 }
@@ -114,16 +111,13 @@ static void check_signalled(struct check *check, const struct fence_watch *watch
     HANDLE *fences = data->NativeFenceSignaled.pSignaledNativeFenceArray;
     UINT count = data->NativeFenceSignaled.SignaledNativeFenceCount;
 
-    if (!check_holds(check, RULE_FENCE_013, count <= MAX_FENCES)) {
-        check_report(check, RULE_FENCE_013, NULL, "SignaledNativeFenceCount",
-                     "is %u; there have never been so many native fences", count);
+    if (!CHECK_RULE(check, RULE_FENCE_013, count <= MAX_FENCES, NULL, "SignaledNativeFenceCount",
+                    "is %u; there have never been so many native fences", count))
         return;
-    }
     for (UINT i = 0; fences && i < count; i++) {
-        if (!check_holds(check, RULE_FENCE_013, is_alive(watch, fences[i])))
-            check_report(check, RULE_FENCE_013, NULL, "pSignaledNativeFenceArray",
-                         "element %u is %p, which is no native fence, or one that was destroyed", i,
-                         fences[i]);
+        CHECK_RULE(
+            check, RULE_FENCE_013, is_alive(watch, fences[i]), NULL, "pSignaledNativeFenceArray",
+            "element %u is %p, which is no native fence, or one that was destroyed", i, fences[i]);
     }
 }
 
@@ -133,20 +127,19 @@ static void after_caps(struct check *check, const struct check_call *call)
 
     if (query->Type != DXGKQAITYPE_DRIVERCAPS || !NT_SUCCESS(call->status))
         return;
-    if (!check_holds(check, RULE_FENCE_015,
-                     !check_ledger(check)->caps.driver.SchedulingCaps.NativeGpuFence ||
-                         check_configuration(check)->enables_native_fences))
-        check_report(check, RULE_FENCE_015, NULL, "pOutputData, SchedulingCaps.NativeGpuFence",
-                     "is 1, and the system has not enabled native fences");
+    CHECK_RULE(check, RULE_FENCE_015,
+               !check_ledger(check)->caps.driver.SchedulingCaps.NativeGpuFence ||
+                   check_configuration(check)->enables_native_fences,
+               NULL, "pOutputData, SchedulingCaps.NativeGpuFence",
+               "is 1, and the system has not enabled native fences");
 }
 
 static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     D3DGPU_VIRTUAL_ADDRESS va = arg->SignalMonitoredFence.MonitoredFenceGpuVa;
 
-    if (!check_holds(check, RULE_FENCE_011, va % 8 == 0))
-        check_report(check, RULE_FENCE_011, NULL, "SignalMonitoredFence.MonitoredFenceGpuVa",
-                     "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
+    CHECK_RULE(check, RULE_FENCE_011, va % 8 == 0, NULL, "SignalMonitoredFence.MonitoredFenceGpuVa",
+               "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
 }
 
 /* What the driver was to write is in memory when it comes back. */
@@ -154,21 +147,18 @@ static void after_update(struct check *check, const struct check_call *call)
 {
     const DXGKARG_UPDATEMONITOREDVALUES *arg = call->arg.update_monitored_values;
 
-    if (!check_holds(check, RULE_FENCE_014, call->status == STATUS_SUCCESS)) {
-        check_report(check, RULE_FENCE_014, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
-                     (unsigned)call->status);
+    if (!CHECK_RULE(check, RULE_FENCE_014, call->status == STATUS_SUCCESS, NULL, "status",
+                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status))
         return;
-    }
     for (UINT i = 0; i < arg->NumFences; i++) {
         uint64_t value = *(const volatile uint64_t *)arg->MonitoredValueKernelCpuVa[i];
 
-        if (check_holds(check, RULE_FENCE_014, value == arg->UpdatedValueArray[i]))
-            continue;
-        check_report(check, RULE_FENCE_014, NULL, "MonitoredValueKernelCpuVa",
-                     "entry %u of %u holds 0x%llx when the call comes back (expected 0x%llx)", i,
-                     arg->NumFences, (unsigned long long)value,
-                     (unsigned long long)arg->UpdatedValueArray[i]);
-        return;
+        if (!CHECK_RULE(check, RULE_FENCE_014, value == arg->UpdatedValueArray[i], NULL,
+                        "MonitoredValueKernelCpuVa",
+                        "entry %u of %u holds 0x%llx when the call comes back (expected 0x%llx)", i,
+                        arg->NumFences, (unsigned long long)value,
+                        (unsigned long long)arg->UpdatedValueArray[i]))
+            return;
     }
 }
 
@@ -184,12 +174,11 @@ static void before_submission(struct check *check, struct fence_watch *watch,
         node->is_engine_reset = false;
     if (!node || packet->submit_count > 1)
         return;
-    if (node->has_submitted &&
-        !check_holds(check, rule,
-                     packet->fence != node->submitted &&
-                         check_fence_reached(node->submitted, packet->fence)))
-        check_report(
-            check, rule, NULL, "SubmissionFenceId",
+    if (node->has_submitted)
+        CHECK_RULE(
+            check, rule,
+            packet->fence != node->submitted && check_fence_reached(node->submitted, packet->fence),
+            NULL, "SubmissionFenceId",
             node->was_reset
                 ? "0x%x on node %u was not submitted after the reset: 0x%x counts as complete"
                 : "0x%x on node %u follows 0x%x: ids of a node rise",
@@ -242,13 +231,12 @@ static void after_query(struct check *check, const DXGKARG_QUERYCURRENTFENCE *ar
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->node != arg->NodeOrdinal || packet->state != CHECK_SUBMITTED)
             continue;
-        if (!check_holds(check, RULE_FENCE_006, !packet->is_gpu_done))
-            check_report(check, RULE_FENCE_006, NULL, "CurrentFence",
-                         "0x%x of node %u has run and is not reported; 0x%x is said to be current",
-                         packet->fence, packet->node, arg->CurrentFence);
+        CHECK_RULE(check, RULE_FENCE_006, !packet->is_gpu_done, NULL, "CurrentFence",
+                   "0x%x of node %u has run and is not reported; 0x%x is said to be current",
+                   packet->fence, packet->node, arg->CurrentFence);
         return;
     }
-    check_holds(check, RULE_FENCE_006, true);
+    check_looked_at(check, RULE_FENCE_006);
 }
 
 static void check_unanswered(struct check *check, struct fence_watch *watch, unsigned first,
@@ -257,11 +245,11 @@ static void check_unanswered(struct check *check, struct fence_watch *watch, uns
     for (unsigned i = first; i < end && i < CHECK_MAX_NODES; i++) {
         struct fence_node *node = &watch->nodes[i];
 
-        if (node->is_preempting && node->was_empty && !check_holds(check, RULE_FENCE_008, false))
-            check_report(check, RULE_FENCE_008, NULL, "PreemptionFenceId",
-                         "0x%x was asked for on node %u, where nothing was under way, and never "
-                         "answered",
-                         node->preemption, i);
+        if (node->is_preempting && node->was_empty)
+            CHECK_RULE(check, RULE_FENCE_008, false, NULL, "PreemptionFenceId",
+                       "0x%x was asked for on node %u, where nothing was under way, and never "
+                       "answered",
+                       node->preemption, i);
         node->is_preempting = false;
     }
 }
@@ -274,18 +262,42 @@ static void check_unreported(struct check *check, unsigned node)
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->node != node || packet->state != CHECK_SUBMITTED || !packet->is_gpu_done)
             continue;
-        check_holds(check, RULE_FENCE_004, false);
-        check_report(check, RULE_FENCE_004, NULL, "",
-                     "fence 0x%x of node %u has run and was never reported", packet->fence, node);
+        CHECK_RULE(check, RULE_FENCE_004, false, NULL, "",
+                   "fence 0x%x of node %u has run and was never reported", packet->fence, node);
         break;
     }
 }
 
-/* What was reported and nobody was told of has been found when it happened. */
+/* The oldest packet of each node that is still under way. How many nodes have one. */
+static unsigned check_stuck(struct check *check)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_packet *packet;
+    uint64_t nodes = 0;
+    unsigned count = 0;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        const struct check_context *context = check_find_context(ledger, packet->context);
+
+        if (packet->state != CHECK_SUBMITTED || packet->node >= CHECK_MAX_NODES ||
+            (nodes & UINT64_C(1) << packet->node))
+            continue;
+        nodes |= UINT64_C(1) << packet->node;
+        count++;
+        CHECK_RULE(check, RULE_FENCE_004, false, context ? &context->object : NULL, "",
+                   "fence 0x%x of node %u, a %s, was submitted and is never reported complete: "
+                   "nothing is left that could happen (Windows resets the adapter after 2 s)",
+                   packet->fence, packet->node,
+                   packet->is_paging ? "paging packet" : "packet of a client");
+    }
+    return count;
+}
+
+/* A report of which nobody was told has been found when it was made. */
 static unsigned stands_still(struct check *check, void *state)
 {
     struct fence_watch *watch = state;
-    unsigned count = watch->is_notify_missed;
+    unsigned count = check_stuck(check) + watch->is_notify_missed;
 
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         const struct fence_node *node = &watch->nodes[i];
@@ -293,12 +305,11 @@ static unsigned stands_still(struct check *check, void *state)
         if (!node->is_preempting)
             continue;
         count++;
-        if (!node->was_empty && !check_holds(check, RULE_FENCE_007, false))
-            check_report(
-                check, RULE_FENCE_007, NULL, "DmaPreempted.PreemptionFenceId",
-                "0x%x was asked for on node %u and is never reported: nothing is left that "
-                "could happen (Windows resets the adapter after 2 s)",
-                node->preemption, i);
+        if (!node->was_empty)
+            CHECK_RULE(check, RULE_FENCE_007, false, NULL, "DmaPreempted.PreemptionFenceId",
+                       "0x%x was asked for on node %u and is never reported: nothing is left that "
+                       "could happen (Windows resets the adapter after 2 s)",
+                       node->preemption, i);
     }
     check_unanswered(check, watch, 0, CHECK_MAX_NODES);
     return count;
@@ -315,23 +326,21 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_InterruptRoutine:
         check_native(check, watch);
-        if (watch->is_dpc_due && !check_holds(check, RULE_FENCE_004, !watch->is_dpc_due))
-            check_report(check, RULE_FENCE_004, NULL, "",
-                         "an event was reported and no DPC queued (DxgkCbQueueDpc)");
+        if (watch->is_dpc_due)
+            CHECK_RULE(check, RULE_FENCE_004, !watch->is_dpc_due, NULL, "",
+                       "an event was reported and no DPC queued (DxgkCbQueueDpc)");
         watch->is_dpc_due = false;
         break;
     case MINIPORT_DDI_DpcRoutine:
-        if (!check_holds(check, RULE_FENCE_004, !watch->is_notify_due))
-            check_report(check, RULE_FENCE_004, NULL, "",
-                         "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
+        CHECK_RULE(check, RULE_FENCE_004, !watch->is_notify_due, NULL, "",
+                   "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
         watch->is_notify_missed |= watch->is_notify_due;
         watch->is_notify_due = false;
         break;
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_CancelCommand:
-        if (!check_holds(check, RULE_FENCE_009, call->status == STATUS_SUCCESS))
-            check_report(check, RULE_FENCE_009, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
-                         (unsigned)call->status);
+        CHECK_RULE(check, RULE_FENCE_009, call->status == STATUS_SUCCESS, NULL, "status",
+                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
         break;
     case MINIPORT_DDI_UpdateMonitoredValues:
         after_update(check, call);
@@ -364,7 +373,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
         if (node && NT_SUCCESS(call->status)) {
             node->is_engine_reset = true;
-            check_holds(check, RULE_TDR_010, true);
+            check_looked_at(check, RULE_TDR_010);
         }
         break;
     default:
@@ -391,16 +400,15 @@ static void check_completed(struct check *check, struct fence_watch *watch,
             packet->gpu_queued && !undone)
             undone = packet;
     }
-    if (!check_holds(check, RULE_FENCE_002, reported != NULL))
-        check_report(check, RULE_FENCE_002, NULL, "DmaCompleted.SubmissionFenceId",
-                     node && node->has_reported && node->reported == fence
-                         ? "0x%x of node %u was reported before"
-                         : "0x%x is of nothing that is under way on node %u",
-                     fence, ordinal);
-    else if (check_ledger(check)->has_gpu && !check_holds(check, RULE_FENCE_003, !undone))
-        check_report(check, RULE_FENCE_003, NULL, "DmaCompleted.SubmissionFenceId",
-                     "0x%x of node %u is reported; 0x%x is still running there", fence, ordinal,
-                     undone->fence);
+    if (CHECK_RULE(check, RULE_FENCE_002, reported != NULL, NULL, "DmaCompleted.SubmissionFenceId",
+                   node && node->has_reported && node->reported == fence
+                       ? "0x%x of node %u was reported before"
+                       : "0x%x is of nothing that is under way on node %u",
+                   fence, ordinal) &&
+        check_ledger(check)->has_gpu)
+        CHECK_RULE(check, RULE_FENCE_003, !undone, NULL, "DmaCompleted.SubmissionFenceId",
+                   "0x%x of node %u is reported; 0x%x is still running there", fence, ordinal,
+                   undone->fence);
     if (node) {
         node->has_reported = true;
         node->reported = fence;
@@ -426,25 +434,24 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
             wrong = packet;
     }
     if (is_asked && is_back) {
-        check_holds(check, RULE_FENCE_007, false);
-        check_report(check, RULE_FENCE_007, NULL, "DmaPreempted.LastCompletedFenceId",
-                     "0x%x on node %u; 0x%x was reported before", last, ordinal, node->reported);
-    } else if (!check_holds(check, RULE_FENCE_007,
-                            is_asked && (!wrong || !check_ledger(check)->has_gpu)))
-        check_report(check, RULE_FENCE_007, NULL,
-                     is_asked ? "DmaPreempted.LastCompletedFenceId"
-                              : "DmaPreempted.PreemptionFenceId",
-                     is_asked ? "0x%x on node %u; 0x%x has %s"
-                              : "0x%x on node %u was not asked for (0x%x %s)",
-                     is_asked ? last : fence, ordinal,
-                     is_asked ? wrong->fence
-                     : node   ? node->preemption
-                              : 0,
-                     !is_asked            ? "was"
-                     : wrong->is_gpu_done ? "run"
-                                          : "not run");
+        CHECK_RULE(check, RULE_FENCE_007, false, NULL, "DmaPreempted.LastCompletedFenceId",
+                   "0x%x on node %u; 0x%x was reported before", last, ordinal, node->reported);
+    } else {
+        CHECK_RULE(
+            check, RULE_FENCE_007, is_asked && (!wrong || !check_ledger(check)->has_gpu), NULL,
+            is_asked ? "DmaPreempted.LastCompletedFenceId" : "DmaPreempted.PreemptionFenceId",
+            is_asked ? "0x%x on node %u; 0x%x has %s"
+                     : "0x%x on node %u was not asked for (0x%x %s)",
+            is_asked ? last : fence, ordinal,
+            is_asked ? wrong->fence
+            : node   ? node->preemption
+                     : 0,
+            !is_asked            ? "was"
+            : wrong->is_gpu_done ? "run"
+                                 : "not run");
+    }
     if (node && node->was_empty)
-        check_holds(check, RULE_FENCE_008, true);
+        check_looked_at(check, RULE_FENCE_008);
     if (node)
         node->is_preempting = false;
 }
@@ -470,12 +477,11 @@ static bool is_of_reset_engine(struct check *check, struct fence_watch *watch,
     if ((!is_completion && data->InterruptType != DXGK_INTERRUPT_DMA_PREEMPTED) || !node ||
         !node->is_engine_reset)
         return false;
-    check_holds(check, RULE_TDR_010, false);
-    check_report(check, RULE_TDR_010, NULL, "InterruptType",
-                 "fence 0x%x of node %u, whose engine was reset and has got no work since",
-                 is_completion ? data->DmaCompleted.SubmissionFenceId
-                               : data->DmaPreempted.PreemptionFenceId,
-                 ordinal);
+    CHECK_RULE(check, RULE_TDR_010, false, NULL, "InterruptType",
+               "fence 0x%x of node %u, whose engine was reset and has got no work since",
+               is_completion ? data->DmaCompleted.SubmissionFenceId
+                             : data->DmaPreempted.PreemptionFenceId,
+               ordinal);
     return true;
 }
 
@@ -486,9 +492,8 @@ static void callback(struct check *check, void *state, const struct check_callba
 
     switch (event->callback) {
     case TRACE_CALLBACK_notify_interrupt:
-        if (!check_holds(check, RULE_FENCE_005, check_irql(check) > DISPATCH_LEVEL))
-            check_report(check, RULE_FENCE_005, NULL, "",
-                         "is called at IRQL %u, below the device's", check_irql(check));
+        CHECK_RULE(check, RULE_FENCE_005, check_irql(check) > DISPATCH_LEVEL, NULL, "",
+                   "is called at IRQL %u, below the device's", check_irql(check));
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
         watch->is_notify_due = true;
         if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED) {
@@ -503,10 +508,10 @@ static void callback(struct check *check, void *state, const struct check_callba
             check_completed(check, watch, data);
         else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
             check_preempted(check, watch, data);
-        if (!check_holds(check, RULE_FENCE_010, data->InterruptType != DXGK_INTERRUPT_DMA_FAULTED))
-            check_report(check, RULE_FENCE_010, NULL, "InterruptType",
-                         "DXGK_INTERRUPT_DMA_FAULTED is reserved: a fault of the GPU is "
-                         "DXGK_INTERRUPT_DMA_PAGE_FAULTED");
+        CHECK_RULE(check, RULE_FENCE_010, data->InterruptType != DXGK_INTERRUPT_DMA_FAULTED, NULL,
+                   "InterruptType",
+                   "DXGK_INTERRUPT_DMA_FAULTED is reserved: a fault of the GPU is "
+                   "DXGK_INTERRUPT_DMA_PAGE_FAULTED");
         break;
     case TRACE_CALLBACK_queue_dpc:
         watch->is_dpc_due = false;
@@ -530,28 +535,9 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         forget_native(state, 0, CHECK_MAX_NODES); /* it may have gone */
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct fence_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct fence_watch));
-}
-
 const struct check_watcher check_fence_watcher = {
     .name = "fence",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct fence_watch),
     .before = before,
     .after = after,
     .callback = callback,

@@ -93,11 +93,9 @@ static void check_scheduler(struct check *check, const struct check_call *call)
     /* What is called in the middle of building is PB-029's. */
     if (!is_of_scheduler(call->ddi) || !outer || outer->ddi == MINIPORT_DDI_BuildPagingBuffer)
         return;
-    if (!check_holds(check, RULE_IOMMU_006,
-                     is_level_zero(outer->ddi) || !is_of_scheduler(outer->ddi)))
-        check_report(check, RULE_IOMMU_006, NULL, "",
-                     "is called in the middle of %s: one call of the scheduler's at a time",
-                     miniport_ddi_name(outer->ddi));
+    CHECK_RULE(check, RULE_IOMMU_006, is_level_zero(outer->ddi) || !is_of_scheduler(outer->ddi),
+               NULL, "", "is called in the middle of %s: one call of the scheduler's at a time",
+               miniport_ddi_name(outer->ddi));
 }
 
 static void check_level_three(struct check *check, const struct level_watch *watch,
@@ -121,15 +119,13 @@ static void check_level_three(struct check *check, const struct level_watch *wat
                 left = packet;
         }
     }
-    if (check_holds(check, RULE_IOMMU_007, is_alone && !left))
-        return;
     if (left)
-        check_report(check, RULE_IOMMU_007, NULL, "",
-                     "is called while the packet with fence 0x%x of node %u is under way",
-                     left->fence, left->node);
+        CHECK_RULE(check, RULE_IOMMU_007, false, NULL, "",
+                   "is called while the packet with fence 0x%x of node %u is under way",
+                   left->fence, left->node);
     else
-        check_report(check, RULE_IOMMU_007, NULL, "", "is called in the middle of %s",
-                     miniport_ddi_name(outer->ddi));
+        CHECK_RULE(check, RULE_IOMMU_007, is_alone, NULL, "", "is called in the middle of %s",
+                   miniport_ddi_name(outer->ddi));
 }
 
 /* ---- Exclusive access ------------------------------------------------------------------------ */
@@ -148,10 +144,9 @@ static void check_window(struct check *check, struct level_watch *watch,
 
     if (watch->is_exclusive && !may_be_in_window(call->ddi)) {
         watch->was_called = true;
-        if (!check_holds(check, RULE_IOMMU_001, false))
-            check_report(check, RULE_IOMMU_001, NULL, "",
-                         "is called between DxgkDdiBeginExclusiveAccess and "
-                         "DxgkDdiEndExclusiveAccess");
+        CHECK_RULE(check, RULE_IOMMU_001, false, NULL, "",
+                   "is called between DxgkDdiBeginExclusiveAccess and "
+                   "DxgkDdiEndExclusiveAccess");
     }
     if (call->ddi != MINIPORT_DDI_BeginExclusiveAccess || watch->is_silent)
         return;
@@ -159,11 +154,10 @@ static void check_window(struct check *check, struct level_watch *watch,
         if (!left && check_is_in_flight(check_ledger(check), packet))
             left = packet;
     }
-    if (!check_holds(check, RULE_IOMMU_001, !left && !call_around(call)))
-        check_report(check, RULE_IOMMU_001, NULL, "",
-                     left ? "is called while the packet with fence 0x%x of node %u is under way"
-                          : "is called in the middle of another call",
-                     left ? left->fence : 0, left ? left->node : 0);
+    CHECK_RULE(check, RULE_IOMMU_001, !left && !call_around(call), NULL, "",
+               left ? "is called while the packet with fence 0x%x of node %u is under way"
+                    : "is called in the middle of another call",
+               left ? left->fence : 0, left ? left->node : 0);
 }
 
 static void after_window(struct check *check, struct level_watch *watch,
@@ -175,9 +169,9 @@ static void after_window(struct check *check, struct level_watch *watch,
         return;
     }
     if (watch->is_exclusive && !watch->was_called)
-        check_holds(check, RULE_IOMMU_001, true);
+        check_looked_at(check, RULE_IOMMU_001);
     if (watch->is_exclusive && !watch->has_reached && check_ledger(check)->has_gpu)
-        check_holds(check, RULE_IOMMU_002, true);
+        check_looked_at(check, RULE_IOMMU_002);
     watch->is_exclusive = false;
 }
 
@@ -187,11 +181,9 @@ static void reached_memory(struct check *check, struct level_watch *watch)
     if (!watch->is_exclusive || watch->has_reached)
         return;
     watch->has_reached = true;
-    if (!check_holds(check, RULE_IOMMU_002, false))
-        check_report(
-            check, RULE_IOMMU_002, NULL, "",
-            "the device reaches system memory after DxgkDdiBeginExclusiveAccess, while its "
-            "IOMMU changes domains");
+    CHECK_RULE(check, RULE_IOMMU_002, false, NULL, "",
+               "the device reaches system memory after DxgkDdiBeginExclusiveAccess, while its "
+               "IOMMU changes domains");
 }
 
 /* ---- The IOMMU ------------------------------------------------------------------------------- */
@@ -206,23 +198,23 @@ static void check_caps(struct check *check, const struct level_watch *watch)
 
     if (!watch->has_iommu_caps)
         return;
-    if (caps->has_driver &&
-        !check_holds(check, RULE_IOMMU_004,
-                     memory->IoMmuSecureModeSupported == iommu->IommuIsolationSupported &&
-                         memory->IoMmuSecureModeRequired == iommu->IommuIsolationRequired))
-        check_report(check, RULE_IOMMU_004, NULL, "pOutputData",
-                     "isolation supported %u, required %u in IOMMU_CAPS; %u and %u in DRIVERCAPS",
-                     iommu->IommuIsolationSupported, iommu->IommuIsolationRequired,
-                     memory->IoMmuSecureModeSupported, memory->IoMmuSecureModeRequired);
-    if (caps->has_physical &&
-        !check_holds(check, RULE_IOMMU_004,
-                     adapter->GpuVaIommuRequired == iommu->GpuVaIommuRequired &&
-                         adapter->GpuVaIommuGlobalRequired == iommu->GpuVaIommuGlobalRequired))
-        check_report(check, RULE_IOMMU_004, NULL, "pOutputData",
-                     "GpuVaIommuRequired %u, GpuVaIommuGlobalRequired %u in IOMMU_CAPS; %u and %u "
-                     "in PHYSICALADAPTERCAPS",
-                     iommu->GpuVaIommuRequired, iommu->GpuVaIommuGlobalRequired,
-                     adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
+    if (caps->has_driver)
+        CHECK_RULE(check, RULE_IOMMU_004,
+                   memory->IoMmuSecureModeSupported == iommu->IommuIsolationSupported &&
+                       memory->IoMmuSecureModeRequired == iommu->IommuIsolationRequired,
+                   NULL, "pOutputData",
+                   "isolation supported %u, required %u in IOMMU_CAPS; %u and %u in DRIVERCAPS",
+                   iommu->IommuIsolationSupported, iommu->IommuIsolationRequired,
+                   memory->IoMmuSecureModeSupported, memory->IoMmuSecureModeRequired);
+    if (caps->has_physical)
+        CHECK_RULE(check, RULE_IOMMU_004,
+                   adapter->GpuVaIommuRequired == iommu->GpuVaIommuRequired &&
+                       adapter->GpuVaIommuGlobalRequired == iommu->GpuVaIommuGlobalRequired,
+                   NULL, "pOutputData",
+                   "GpuVaIommuRequired %u, GpuVaIommuGlobalRequired %u in IOMMU_CAPS; %u and %u "
+                   "in PHYSICALADAPTERCAPS",
+                   iommu->GpuVaIommuRequired, iommu->GpuVaIommuGlobalRequired,
+                   adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
 }
 
 /* What has to be known before the device starts may be unknown, but not known later. */
@@ -230,12 +222,11 @@ static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTS
 {
     if (type != DXGKQAITYPE_IOMMU_CAPS && type != DXGKQAITYPE_PHYSICAL_MEMORY_CAPS)
         return;
-    if (!check_holds(check, RULE_IOMMU_004,
-                     status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED ||
-                         status == STATUS_INVALID_PARAMETER))
-        check_report(check, RULE_IOMMU_004, NULL, "status",
-                     "0x%08x before DxgkDdiStartDevice; these caps are needed by then",
-                     (unsigned)status);
+    CHECK_RULE(check, RULE_IOMMU_004,
+               status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED ||
+                   status == STATUS_INVALID_PARAMETER,
+               NULL, "status", "0x%08x before DxgkDdiStartDevice; these caps are needed by then",
+               (unsigned)status);
 }
 
 static void after_query(struct check *check, struct level_watch *watch,
@@ -277,13 +268,12 @@ static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg
         if (i == 0 || i == adl->PageCount - 1)
             continue;
         page = adl->Flags.Contiguous ? adl->BasePageNumber + i : adl->Pages[i];
-        if (check_holds(check, RULE_IOMMU_003,
-                        config->read_page(config->context, page, &byte, sizeof byte)))
-            continue;
-        check_report(check, RULE_IOMMU_003, NULL, "MapApertureSegment2.Adl",
-                     "page 0x%llx, number %llu of the list, is not mapped in the IOMMU",
-                     (unsigned long long)page, (unsigned long long)i);
-        return;
+        if (!CHECK_RULE(check, RULE_IOMMU_003,
+                        config->read_page(config->context, page, &byte, sizeof byte), NULL,
+                        "MapApertureSegment2.Adl",
+                        "page 0x%llx, number %llu of the list, is not mapped in the IOMMU",
+                        (unsigned long long)page, (unsigned long long)i))
+            return;
     }
 }
 
@@ -335,11 +325,11 @@ static void callback(struct check *check, void *state, const struct check_callba
         return;
     is_level = check_irql(check) <= APC_LEVEL;
     watch->used_old_lists |= kind == OF_OLD_LISTS;
-    if (!check_holds(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped)))
-        check_report(check, RULE_IOMMU_005, NULL, event->data,
-                     is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
-                              : "is called at IRQL %u (expected APC_LEVEL at most)",
-                     check_irql(check));
+    CHECK_RULE(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped), NULL,
+               event->data,
+               is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
+                        : "is called at IRQL %u (expected APC_LEVEL at most)",
+               check_irql(check));
 }
 
 /* A life without the old callbacks is what the rule asks of a driver whose device is remapped. */
@@ -347,7 +337,7 @@ static void check_lists_unused(struct check *check, const struct level_watch *wa
 {
     if (check_configuration(check)->remaps_dma && watch->iommu.DmaRemappingSupported &&
         !watch->used_old_lists)
-        check_holds(check, RULE_IOMMU_005, true);
+        check_looked_at(check, RULE_IOMMU_005);
 }
 
 /* ---- The watcher ----------------------------------------------------------------------------- */
@@ -403,26 +393,9 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         reached_memory(check, watch);
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct level_watch *watch = base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct level_watch));
-}
-
 const struct check_watcher check_level_watcher = {
     .name = "levels",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct level_watch),
     .before = before,
     .after = after,
     .gpu = gpu,

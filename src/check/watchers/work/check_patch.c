@@ -9,7 +9,6 @@
 
 #include "check/guard/check_patch_guard.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A DMA buffer, as Render filled it last. */
@@ -45,8 +44,6 @@ static void *find_or_make(struct check *check, struct id_map *map, uint64_t key,
     if (value)
         return value;
     value = base_alloc(services, size);
-    if (value)
-        memset(value, 0, size);
     if (!value || !id_map_set(map, key, value)) {
         base_free(services, value, size);
         check_lost(check);
@@ -83,17 +80,13 @@ static void check_list(struct check *check, const struct check_object *context,
             segment && (segment->flags.Agp ||
                         (address >= segment->base && address - segment->base < segment->size));
 
-        if (!check_holds(check, RULE_PATCH_015, !entry->Reserved && (!is_somewhere || is_inside))) {
-            char field[32];
-
-            snprintf(field, sizeof field, "pAllocationList[%u]", i);
-            check_report(check, RULE_PATCH_015, context, field,
-                         "segment %u, address 0x%llx, reserved bits 0x%x: %s", entry->SegmentId,
-                         (unsigned long long)address, entry->Reserved,
-                         entry->Reserved ? "the reserved bits are 0"
-                         : segment       ? "the address is not of the segment"
-                                         : "there is no such segment");
-        }
+        CHECK_RULE(check, RULE_PATCH_015, !entry->Reserved && (!is_somewhere || is_inside), context,
+                   check_field(check, "pAllocationList[%u]", i),
+                   "segment %u, address 0x%llx, reserved bits 0x%x: %s", entry->SegmentId,
+                   (unsigned long long)address, entry->Reserved,
+                   entry->Reserved ? "the reserved bits are 0"
+                   : segment       ? "the address is not of the segment"
+                                   : "there is no such segment");
     }
 }
 
@@ -125,7 +118,6 @@ static void check_prepatched(struct check *check, const struct check_object *con
 {
     const DXGK_ALLOCATIONLIST *entry;
     uint64_t expected, found;
-    char field[40];
 
     if (location->AllocationIndex >= render->AllocationListSize)
         return;
@@ -134,14 +126,12 @@ static void check_prepatched(struct check *check, const struct check_object *con
         !expected_bits(check, entry, location, &expected))
         return;
     memcpy(&found, buffer + location->PatchOffset, sizeof found);
-    if (check_holds(check, RULE_PATCH_011, found == expected))
-        return;
-    snprintf(field, sizeof field, "pPatchLocationListOut[%u]", index);
-    check_report(check, RULE_PATCH_011, context, field,
-                 "0x%llx stands at 0x%x; allocation %u is in segment %u already, and 0x%llx would "
-                 "be right without Patch",
-                 (unsigned long long)found, location->PatchOffset, location->AllocationIndex,
-                 entry->SegmentId, (unsigned long long)expected);
+    CHECK_RULE(check, RULE_PATCH_011, found == expected, context,
+               check_field(check, "pPatchLocationListOut[%u]", index),
+               "0x%llx stands at 0x%x; allocation %u is in segment %u already, and 0x%llx would "
+               "be right without Patch",
+               (unsigned long long)found, location->PatchOffset, location->AllocationIndex,
+               entry->SegmentId, (unsigned long long)expected);
 }
 
 static void check_locations(struct check *check, const struct check_object *context,
@@ -151,25 +141,22 @@ static void check_locations(struct check *check, const struct check_object *cont
     const DXGKARG_RENDER *before = call->before.render;
     const D3DDDI_PATCHLOCATIONLIST *list = before->pPatchLocationListOut;
     uint32_t slots = check_ledger(check)->caps.driver.MaxAllocationListSlotId;
-    char field[40];
-
     for (uint32_t i = 0; i < count; i++) {
         uint32_t last = i ? list[i - 1].SplitOffset : 0;
         bool has_slot = !list[i].SlotId || list[i].SlotId < slots;
         bool has_entry = list[i].AllocationIndex < render->AllocationListSize;
 
-        snprintf(field, sizeof field, "pPatchLocationListOut[%u]", i);
-        if (!check_holds(check, RULE_PATCH_012,
-                         list[i].SplitOffset >= last && list[i].SplitOffset <= bytes))
-            check_report(check, RULE_PATCH_012, context, field,
-                         "splits at 0x%x, behind 0x%x of the one before; 0x%llx bytes were made",
-                         list[i].SplitOffset, last, (unsigned long long)bytes);
-        if (!check_holds(check, RULE_PATCH_013, has_slot && has_entry))
-            check_report(check, RULE_PATCH_013, context, field,
-                         has_entry ? "slot %u; MaxAllocationListSlotId is %u"
-                                   : "allocation %u; the list has %u",
-                         has_entry ? list[i].SlotId : list[i].AllocationIndex,
-                         has_entry ? slots : render->AllocationListSize);
+        CHECK_RULE(check, RULE_PATCH_012,
+                   list[i].SplitOffset >= last && list[i].SplitOffset <= bytes, context,
+                   check_field(check, "pPatchLocationListOut[%u]", i),
+                   "splits at 0x%x, behind 0x%x of the one before; 0x%llx bytes were made",
+                   list[i].SplitOffset, last, (unsigned long long)bytes);
+        CHECK_RULE(check, RULE_PATCH_013, has_slot && has_entry, context,
+                   check_field(check, "pPatchLocationListOut[%u]", i),
+                   has_entry ? "slot %u; MaxAllocationListSlotId is %u"
+                             : "allocation %u; the list has %u",
+                   has_entry ? list[i].SlotId : list[i].AllocationIndex,
+                   has_entry ? slots : render->AllocationListSize);
         check_prepatched(check, context, render, before->pDmaBuffer, bytes, &list[i], i);
     }
 }
@@ -186,10 +173,9 @@ static void check_all_listed(struct check *check, const struct check_object *con
     if (!config->count_references)
         return;
     references = config->count_references(config->context, buffer, bytes);
-    if (!check_holds(check, RULE_PATCH_011, count >= references))
-        check_report(check, RULE_PATCH_011, context, "pPatchLocationListOut",
-                     "moved by %llu; the commands of 0x%llx bytes have %u addresses of allocations",
-                     (unsigned long long)count, (unsigned long long)bytes, references);
+    CHECK_RULE(check, RULE_PATCH_011, count >= references, context, "pPatchLocationListOut",
+               "moved by %llu; the commands of 0x%llx bytes have %u addresses of allocations",
+               (unsigned long long)count, (unsigned long long)bytes, references);
 }
 
 /* The statuses of nc-dxgkddi_render. */
@@ -228,29 +214,26 @@ static void after_render(struct check *check, struct patch_watch *watch,
                      listed <= (int64_t)before->PatchLocationListOutSize;
     struct patched_buffer *buffer;
 
-    if (!check_holds(check, RULE_PATCH_016, is_status_of_render(call->status)))
-        check_report(check, RULE_PATCH_016, context, "status", "0x%08x is no status of this call",
-                     (unsigned)call->status);
+    CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status), context, "status",
+               "0x%08x is no status of this call", (unsigned)call->status);
     if (!NT_SUCCESS(call->status) && !is_short)
         return;
-    if (!check_holds(check, RULE_PATCH_014, is_inside)) {
-        check_report(check, RULE_PATCH_014, context, "pDmaBuffer",
-                     "moved by %lld bytes and %lld patch locations; %u and %u were offered",
-                     (long long)moved, (long long)listed, before->DmaSize,
-                     before->PatchLocationListOutSize);
+    if (!CHECK_RULE(check, RULE_PATCH_014, is_inside, context, "pDmaBuffer",
+                    "moved by %lld bytes and %lld patch locations; %u and %u were offered",
+                    (long long)moved, (long long)listed, before->DmaSize,
+                    before->PatchLocationListOutSize))
         return;
-    }
-    if (is_short && !check_holds(check, RULE_PATCH_014,
-                                 (moved || arg->MultipassOffset != before->MultipassOffset) &&
-                                     !check_configuration(check)->guarantees_one_buffer))
-        check_report(
-            check, RULE_PATCH_014, context, "status",
-            check_configuration(check)->guarantees_one_buffer
-                ? "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes; one buffer of "
-                  "%u is guaranteed to be enough"
-                : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
-                  "MultipassOffset has not moved",
-            (long long)moved, before->DmaSize);
+    if (is_short)
+        CHECK_RULE(check, RULE_PATCH_014,
+                   (moved || arg->MultipassOffset != before->MultipassOffset) &&
+                       !check_configuration(check)->guarantees_one_buffer,
+                   context, "status",
+                   check_configuration(check)->guarantees_one_buffer
+                       ? "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes; one buffer of "
+                         "%u is guaranteed to be enough"
+                       : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
+                         "MultipassOffset has not moved",
+                   (long long)moved, before->DmaSize);
     check_all_listed(check, context, before->pDmaBuffer, (uint64_t)moved, (uint64_t)listed);
     check_locations(check, context, call, (uint64_t)moved, (uint64_t)listed);
     buffer = buffer_at(check, watch, before->pDmaBuffer);
@@ -276,30 +259,27 @@ static void before_patch(struct check *check, struct patch_watch *watch,
     for (uint32_t i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
         uint32_t at = arg->PatchLocationListSubmissionStart + i;
         const D3DDDI_PATCHLOCATIONLIST *location;
-        char field[40];
 
         if (at >= arg->PatchLocationListSize)
             break;
         location = &arg->pPatchLocationList[at];
-        snprintf(field, sizeof field, "pPatchLocationList[%u]", at);
-        if (!check_holds(check, RULE_PATCH_005,
-                         location->PatchOffset >= arg->DmaBufferSubmissionStartOffset &&
-                             location->PatchOffset < arg->DmaBufferSubmissionEndOffset))
-            check_report(check, RULE_PATCH_005, context, field,
-                         "patches 0x%x; the submission is 0x%x to 0x%x", location->PatchOffset,
-                         arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset);
-        if (location->AllocationIndex < arg->AllocationListSize &&
-            !check_holds(check, RULE_PATCH_001,
-                         arg->pAllocationList[location->AllocationIndex].SegmentId != 0))
-            check_report(check, RULE_PATCH_001, context, field,
-                         "allocation %u of the list is not resident", location->AllocationIndex);
+        CHECK_RULE(check, RULE_PATCH_005,
+                   location->PatchOffset >= arg->DmaBufferSubmissionStartOffset &&
+                       location->PatchOffset < arg->DmaBufferSubmissionEndOffset,
+                   context, check_field(check, "pPatchLocationList[%u]", at),
+                   "patches 0x%x; the submission is 0x%x to 0x%x", location->PatchOffset,
+                   arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset);
+        if (location->AllocationIndex < arg->AllocationListSize)
+            CHECK_RULE(check, RULE_PATCH_001,
+                       arg->pAllocationList[location->AllocationIndex].SegmentId != 0, context,
+                       check_field(check, "pPatchLocationList[%u]", at),
+                       "allocation %u of the list is not resident", location->AllocationIndex);
     }
     buffer = id_map_find(&watch->buffers, (uint64_t)(uintptr_t)arg->pDmaBuffer);
-    if (buffer && buffer->physical &&
-        !check_holds(check, RULE_PATCH_010, buffer->physical == physical))
-        check_report(check, RULE_PATCH_010, context, "DmaBufferPhysicalAddress",
-                     "0x%llx; the buffer starts at 0x%llx", (unsigned long long)physical,
-                     (unsigned long long)buffer->physical);
+    if (buffer && buffer->physical)
+        CHECK_RULE(check, RULE_PATCH_010, buffer->physical == physical, context,
+                   "DmaBufferPhysicalAddress", "0x%llx; the buffer starts at 0x%llx",
+                   (unsigned long long)physical, (unsigned long long)buffer->physical);
 }
 
 /* The bytes at each location, once patched. */
@@ -310,7 +290,6 @@ static void check_bytes(struct check *check, const struct check_object *context,
         uint32_t at = arg->PatchLocationListSubmissionStart + i;
         const D3DDDI_PATCHLOCATIONLIST *location;
         uint64_t expected, found;
-        char field[40];
 
         if (at >= arg->PatchLocationListSize)
             return;
@@ -322,17 +301,15 @@ static void check_bytes(struct check *check, const struct check_object *context,
                            &expected))
             continue;
         memcpy(&found, (char *)arg->pDmaBuffer + location->PatchOffset, sizeof found);
-        if (check_holds(check, rule, found == expected))
-            continue;
-        snprintf(field, sizeof field, "pPatchLocationList[%u]", at);
-        check_report(check, rule, context, field,
-                     "0x%llx stands at 0x%x%s; allocation %u is in segment %u, and the GPU needs "
-                     "0x%llx",
-                     (unsigned long long)found, location->PatchOffset,
-                     rule == RULE_PATCH_006 ? ", patched for the second time" : "",
-                     location->AllocationIndex,
-                     arg->pAllocationList[location->AllocationIndex].SegmentId,
-                     (unsigned long long)expected);
+        CHECK_RULE(check, rule, found == expected, context,
+                   check_field(check, "pPatchLocationList[%u]", at),
+                   "0x%llx stands at 0x%x%s; allocation %u is in segment %u, and the GPU needs "
+                   "0x%llx",
+                   (unsigned long long)found, location->PatchOffset,
+                   rule == RULE_PATCH_006 ? ", patched for the second time" : "",
+                   location->AllocationIndex,
+                   arg->pAllocationList[location->AllocationIndex].SegmentId,
+                   (unsigned long long)expected);
     }
 }
 
@@ -344,23 +321,20 @@ static void check_edits(struct check *check, const struct check_object *context,
 
     if (!verdict)
         return;
-    if (arg->PatchLocationListSize > arg->PatchLocationListSubmissionLength &&
-        !check_holds(check, RULE_PATCH_003, !verdict->is_foreign))
-        check_report(check, RULE_PATCH_003, context, "pPatchLocationList",
-                     "a location outside of %u to %u was processed, which are those of the "
-                     "submission",
-                     arg->PatchLocationListSubmissionStart,
-                     arg->PatchLocationListSubmissionStart +
-                         arg->PatchLocationListSubmissionLength);
-    if (!check_holds(check, RULE_PATCH_007, !verdict->is_outside || verdict->is_foreign))
-        check_report(check, RULE_PATCH_007, context, "pDmaBuffer",
-                     "byte %lld was written; the submission is 0x%x to 0x%x",
-                     (long long)verdict->outside_offset, arg->DmaBufferSubmissionStartOffset,
-                     arg->DmaBufferSubmissionEndOffset);
-    if (arg->Flags.Paging && !check_holds(check, RULE_PATCH_009, !verdict->is_edited))
-        check_report(check, RULE_PATCH_009, context, "pDmaBuffer",
-                     "byte 0x%x of a paging buffer changed: it has to be complete without Patch",
-                     verdict->edited_offset);
+    if (arg->PatchLocationListSize > arg->PatchLocationListSubmissionLength)
+        CHECK_RULE(check, RULE_PATCH_003, !verdict->is_foreign, context, "pPatchLocationList",
+                   "a location outside of %u to %u was processed, which are those of the "
+                   "submission",
+                   arg->PatchLocationListSubmissionStart,
+                   arg->PatchLocationListSubmissionStart + arg->PatchLocationListSubmissionLength);
+    CHECK_RULE(check, RULE_PATCH_007, !verdict->is_outside || verdict->is_foreign, context,
+               "pDmaBuffer", "byte %lld was written; the submission is 0x%x to 0x%x",
+               (long long)verdict->outside_offset, arg->DmaBufferSubmissionStartOffset,
+               arg->DmaBufferSubmissionEndOffset);
+    if (arg->Flags.Paging)
+        CHECK_RULE(check, RULE_PATCH_009, !verdict->is_edited, context, "pDmaBuffer",
+                   "byte 0x%x of a paging buffer changed: it has to be complete without Patch",
+                   verdict->edited_offset);
 }
 
 static void after_patch(struct check *check, struct patch_watch *watch,
@@ -374,9 +348,8 @@ static void after_patch(struct check *check, struct patch_watch *watch,
     struct patched_buffer *buffer;
     bool is_again;
 
-    if (!check_holds(check, RULE_PATCH_002, call->status == STATUS_SUCCESS))
-        check_report(check, RULE_PATCH_002, context, "status", "0x%08x (expected STATUS_SUCCESS)",
-                     (unsigned)call->status);
+    CHECK_RULE(check, RULE_PATCH_002, call->status == STATUS_SUCCESS, context, "status",
+               "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
     check_edits(check, context, call);
     pending = find_or_make(check, &watch->patches, place, sizeof *pending);
     if (pending) {
@@ -406,21 +379,20 @@ static void before_submit(struct check *check, struct patch_watch *watch,
         return;
     pending->is_pending = false;
     patch = &pending->arg;
-    if (!check_holds(check, RULE_PATCH_001,
-                     patch->SubmissionFenceId == arg->SubmissionFenceId &&
-                         patch->DmaBufferSubmissionStartOffset ==
-                             arg->DmaBufferSubmissionStartOffset &&
-                         patch->DmaBufferSubmissionEndOffset == arg->DmaBufferSubmissionEndOffset &&
-                         patch->DmaBufferPrivateDataSubmissionStartOffset ==
-                             arg->DmaBufferPrivateDataSubmissionStartOffset &&
-                         patch->DmaBufferPrivateDataSubmissionEndOffset ==
-                             arg->DmaBufferPrivateDataSubmissionEndOffset))
-        check_report(check, RULE_PATCH_001, context_of(check, arg->hContext), "",
-                     "bytes 0x%x to 0x%x with fence 0x%x; Patch was called for 0x%x to 0x%x and "
-                     "fence 0x%x",
-                     arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset,
-                     arg->SubmissionFenceId, patch->DmaBufferSubmissionStartOffset,
-                     patch->DmaBufferSubmissionEndOffset, patch->SubmissionFenceId);
+    CHECK_RULE(check, RULE_PATCH_001,
+               patch->SubmissionFenceId == arg->SubmissionFenceId &&
+                   patch->DmaBufferSubmissionStartOffset == arg->DmaBufferSubmissionStartOffset &&
+                   patch->DmaBufferSubmissionEndOffset == arg->DmaBufferSubmissionEndOffset &&
+                   patch->DmaBufferPrivateDataSubmissionStartOffset ==
+                       arg->DmaBufferPrivateDataSubmissionStartOffset &&
+                   patch->DmaBufferPrivateDataSubmissionEndOffset ==
+                       arg->DmaBufferPrivateDataSubmissionEndOffset,
+               context_of(check, arg->hContext), "",
+               "bytes 0x%x to 0x%x with fence 0x%x; Patch was called for 0x%x to 0x%x and "
+               "fence 0x%x",
+               arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset,
+               arg->SubmissionFenceId, patch->DmaBufferSubmissionStartOffset,
+               patch->DmaBufferSubmissionEndOffset, patch->SubmissionFenceId);
 }
 
 /* ---- The watcher ----------------------------------------------------------------------------- */
@@ -452,28 +424,22 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         return;
     /* Whose hardware's addresses nobody knows shows a wrong one when it is used. */
     if (event->kind == CHECK_GPU_FAULT && !event->is_malformed_packet &&
-        !check_configuration(check)->patched_address && !check_holds(check, RULE_PATCH_004, false))
-        check_report(check, RULE_PATCH_004, context_of(check, packet->context), "",
-                     "faulted at 0x%llx in the packet with fence 0x%x",
-                     (unsigned long long)event->address, packet->fence);
-    if (event->kind == CHECK_GPU_DONE && !check_holds(check, RULE_PATCH_008, packet->gpu_done == 1))
-        check_report(check, RULE_PATCH_008, context_of(check, packet->context), "",
-                     "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
-                     packet->fence, packet->gpu_done);
+        !check_configuration(check)->patched_address)
+        CHECK_RULE(check, RULE_PATCH_004, false, context_of(check, packet->context), "",
+                   "faulted at 0x%llx in the packet with fence 0x%x",
+                   (unsigned long long)event->address, packet->fence);
+    if (event->kind == CHECK_GPU_DONE)
+        CHECK_RULE(check, RULE_PATCH_008, packet->gpu_done == 1, context_of(check, packet->context),
+                   "", "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
+                   packet->fence, packet->gpu_done);
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    const struct base_services *services = check_configuration(check)->services;
-    struct patch_watch *watch = base_alloc(services, sizeof *watch);
+    struct patch_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    id_map_init(&watch->buffers, services);
-    id_map_init(&watch->patches, services);
-    return STATUS_SUCCESS;
+    id_map_init(&watch->buffers, check_configuration(check)->services);
+    id_map_init(&watch->patches, check_configuration(check)->services);
 }
 
 static void free_values(struct check *check, struct id_map *map, size_t size)
@@ -486,19 +452,19 @@ static void free_values(struct check *check, struct id_map *map, size_t size)
     id_map_fini(map);
 }
 
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     struct patch_watch *watch = state;
 
     free_values(check, &watch->buffers, sizeof(struct patched_buffer));
     free_values(check, &watch->patches, sizeof(struct pending_patch));
-    base_free(check_configuration(check)->services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_patch_watcher = {
     .name = "patch",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct patch_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
     .gpu = gpu,

@@ -8,9 +8,6 @@
  */
 #include "check/check_watch.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The content of an allocation, in a memory segment. */
 struct power_place {
     unsigned segment; /* 0: not in any */
@@ -37,8 +34,6 @@ static struct power_place *place_of(struct check *check, struct power_watch *wat
     if (place || !handle)
         return place;
     place = base_alloc(services, sizeof *place);
-    if (place)
-        memset(place, 0, sizeof *place);
     if (!place || !id_map_set(&watch->places, key, place)) {
         base_free(services, place, sizeof *place);
         check_lost(check);
@@ -76,26 +71,19 @@ static void check_flags(struct check *check, const struct check_segment *segment
     unsigned hibernate = segment->flags.PreservedDuringHibernate;
     unsigned part = segment->flags.PartiallyPreservedDuringHibernate;
     uint64_t end = segment->whole.SystemMemoryEndAddress;
-    char field[48];
 
-    if (!check_holds(check, RULE_PWR_001,
-                     !(hibernate && part) && (standby || !(hibernate || part)))) {
-        snprintf(field, sizeof field, "pSegmentDescriptor[%u].Flags", segment->id - 1);
-        check_report(check, RULE_PWR_001, NULL, field,
-                     "preserves standby %u, hibernate %u, hibernate in part %u (expected 000, 100, "
-                     "101 or 110)",
-                     standby, hibernate, part);
-    }
-    if (!end && !part)
-        return;
-    if (!check_holds(check, RULE_PWR_006, end && part && end < segment->size)) {
-        snprintf(field, sizeof field, "pSegmentDescriptor[%u].SystemMemoryEndAddress",
-                 segment->id - 1);
-        check_report(check, RULE_PWR_006, NULL, field,
-                     "is 0x%llx of a segment of 0x%llx bytes, whose "
-                     "PartiallyPreservedDuringHibernate is %u",
-                     (unsigned long long)end, (unsigned long long)segment->size, part);
-    }
+    CHECK_RULE(check, RULE_PWR_001, !(hibernate && part) && (standby || !(hibernate || part)), NULL,
+               check_field(check, "pSegmentDescriptor[%u].Flags", segment->id - 1),
+               "preserves standby %u, hibernate %u, hibernate in part %u (expected 000, 100, "
+               "101 or 110)",
+               standby, hibernate, part);
+    if (end || part)
+        CHECK_RULE(
+            check, RULE_PWR_006, end && part && end < segment->size, NULL,
+            check_field(check, "pSegmentDescriptor[%u].SystemMemoryEndAddress", segment->id - 1),
+            "is 0x%llx of a segment of 0x%llx bytes, whose "
+            "PartiallyPreservedDuringHibernate is %u",
+            (unsigned long long)end, (unsigned long long)segment->size, part);
 }
 
 static void after_query(struct check *check, const struct check_call *call)
@@ -139,12 +127,10 @@ static void put(struct check *check, struct power_watch *watch, HANDLE handle, u
 static void report_lost(struct check *check, struct power_place *place,
                         const struct check_object *object, const char *field)
 {
-    check_holds(check, place->lost, false);
-    check_report(check, place->lost, object, field,
-                 "0x%llx bytes at 0x%llx of segment %u are used after a sleep that does not keep "
-                 "them; they had to leave before",
-                 (unsigned long long)place->bytes, (unsigned long long)place->start,
-                 place->segment);
+    CHECK_RULE(check, place->lost, false, object, field,
+               "0x%llx bytes at 0x%llx of segment %u are used after a sleep that does not keep "
+               "them; they had to leave before",
+               (unsigned long long)place->bytes, (unsigned long long)place->start, place->segment);
     place->lost = RULE_NONE;
 }
 
@@ -155,10 +141,11 @@ static void check_copied(struct check *check, const struct power_watch *watch, H
 
     if (place && place->lost != RULE_NONE)
         report_lost(check, place, allocation_of(check, handle), "hAllocation");
-    if (place && !check_holds(check, RULE_PWR_011, !place->is_discarded))
-        check_report(check, RULE_PWR_011, allocation_of(check, handle), "hAllocation",
-                     "is copied out of segment memory; its content was discarded, and nothing was "
-                     "put there since");
+    if (place)
+        CHECK_RULE(check, RULE_PWR_011, !place->is_discarded, allocation_of(check, handle),
+                   "hAllocation",
+                   "is copied out of segment memory; its content was discarded, and nothing was "
+                   "put there since");
 }
 
 /* Of a TRANSFER and of a SPECIAL_LOCK_TRANSFER, which have the same members. */
@@ -247,7 +234,7 @@ static void check_places(struct check *check, struct power_watch *watch, POWER_A
 
         if (is_of_standby == (action != PowerActionHibernate) &&
             !(lost >> (rules[i] - RULE_PWR_001) & 1))
-            check_holds(check, rules[i], true);
+            check_looked_at(check, rules[i]);
     }
 }
 
@@ -302,11 +289,10 @@ static void before_sleep(struct check *check, struct power_watch *watch,
         if (!left && check_is_in_flight(check_ledger(check), packet))
             left = packet;
     }
-    if (!check_holds(check, RULE_PWR_007, !left && !outer))
-        check_report(check, RULE_PWR_007, NULL, "DevicePowerState",
-                     left ? "the packet with fence 0x%x of node %u is still under way"
-                          : "is called in the middle of another call",
-                     left ? left->fence : 0, left ? left->node : 0);
+    CHECK_RULE(check, RULE_PWR_007, !left && !outer, NULL, "DevicePowerState",
+               left ? "the packet with fence 0x%x of node %u is still under way"
+                    : "is called in the middle of another call",
+               left ? left->fence : 0, left ? left->node : 0);
     check_places(check, watch, call->power_action);
     watch->action = call->power_action;
 }
@@ -318,8 +304,8 @@ static void check_asleep(struct check *check, const struct power_watch *watch,
                    call->ddi == MINIPORT_DDI_SubmitCommand ||
                    call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
 
-    if (watch->is_off && is_work && !check_holds(check, RULE_PWR_007, false))
-        check_report(check, RULE_PWR_007, NULL, "", "is called while the device sleeps");
+    if (watch->is_off && is_work)
+        CHECK_RULE(check, RULE_PWR_007, false, NULL, "", "is called while the device sleeps");
 }
 
 /* ---- Coming back ----------------------------------------------------------------------------- */
@@ -335,13 +321,13 @@ static void before_update(struct check *check, struct power_watch *watch,
     if (!watch->owes_system_tables)
         return;
     watch->owes_system_tables = false;
-    if (!check_holds(check, RULE_PWR_009,
-                     is_system && !arg->pDmaBuffer &&
-                         update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL))
-        check_report(check, RULE_PWR_009, process ? &process->object : NULL, "hProcess",
-                     "the first page table after the sleep is %s; those of the paging process are "
-                     "first, written by the CPU",
-                     is_system ? "written through a buffer" : "of another process");
+    CHECK_RULE(check, RULE_PWR_009,
+               is_system && !arg->pDmaBuffer &&
+                   update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL,
+               process ? &process->object : NULL, "hProcess",
+               "the first page table after the sleep is %s; those of the paging process are "
+               "first, written by the CPU",
+               is_system ? "written through a buffer" : "of another process");
 }
 
 /* ---- The watcher ----------------------------------------------------------------------------- */
@@ -366,10 +352,9 @@ static void after_power(struct check *check, struct power_watch *watch,
 {
     bool is_on = call->power_state == PowerDeviceD0;
 
-    if (!check_holds(check, RULE_PWR_008, call->status == STATUS_SUCCESS))
-        check_report(check, RULE_PWR_008, NULL, "status",
-                     "0x%08x for D%u (expected STATUS_SUCCESS)", (unsigned)call->status,
-                     (unsigned)call->power_state - PowerDeviceD0);
+    CHECK_RULE(check, RULE_PWR_008, call->status == STATUS_SUCCESS, NULL, "status",
+               "0x%08x for D%u (expected STATUS_SUCCESS)", (unsigned)call->status,
+               (unsigned)call->power_state - PowerDeviceD0);
     watch->owes_system_tables =
         is_on && watch->is_off && watch->has_system_tables && loses_tables(check, watch->action);
     watch->is_off = !is_on;
@@ -399,20 +384,14 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    const struct base_services *services = check_configuration(check)->services;
-    struct power_watch *watch = base_alloc(services, sizeof *watch);
+    struct power_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    id_map_init(&watch->places, services);
-    return STATUS_SUCCESS;
+    id_map_init(&watch->places, check_configuration(check)->services);
 }
 
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     const struct base_services *services = check_configuration(check)->services;
     struct power_watch *watch = state;
@@ -422,13 +401,13 @@ static void destroy(struct check *check, void *state)
     while ((place = id_map_next(&watch->places, &position)))
         base_free(services, place, sizeof(struct power_place));
     id_map_fini(&watch->places);
-    base_free(services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_power_watcher = {
     .name = "power",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct power_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
 };

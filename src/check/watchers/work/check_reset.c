@@ -7,8 +7,6 @@
  */
 #include "check/check_watch.h"
 
-#include <string.h>
-
 struct reset_node {
     bool has_completed, has_submitted;
     uint32_t completed, submitted;
@@ -69,15 +67,14 @@ static bool is_submission(const struct check_call *call)
 static void check_silence(struct check *check, const struct check_call *call)
 {
     if (is_submission(call)) {
-        if (!check_holds(check, RULE_TDR_003, false))
-            check_report(check, RULE_TDR_003, NULL, "",
-                         "is called between ResetFromTimeout and RestartFromTimeout");
+        CHECK_RULE(check, RULE_TDR_003, false, NULL, "",
+                   "is called between ResetFromTimeout and RestartFromTimeout");
     } else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer) {
-        if (!check_holds(check, RULE_TDR_003, is_clean_up(call->arg.build_paging_buffer)))
-            check_report(check, RULE_TDR_003, NULL, "Operation",
-                         "moves or maps content between ResetFromTimeout and RestartFromTimeout: "
-                         "only what is lost is told then");
-        check_holds(check, RULE_TDR_004, true);
+        CHECK_RULE(check, RULE_TDR_003, is_clean_up(call->arg.build_paging_buffer), NULL,
+                   "Operation",
+                   "moves or maps content between ResetFromTimeout and RestartFromTimeout: "
+                   "only what is lost is told then");
+        check_looked_at(check, RULE_TDR_004);
     }
 }
 
@@ -95,13 +92,11 @@ static void check_alone(struct check *check, const struct check_call *call)
         outer = call->outer;
     if (!outer && call->ddi != MINIPORT_DDI_ResetFromTimeout)
         return;
-    if (!check_holds(check, RULE_TDR_002,
-                     !outer || call->ddi == MINIPORT_DDI_InterruptRoutine ||
-                         call->ddi == MINIPORT_DDI_DpcRoutine ||
-                         call->ddi == MINIPORT_DDI_SetPowerState))
-        check_report(check, RULE_TDR_002, NULL, "",
-                     "is called in the middle of %s: a reset is alone in the driver",
-                     miniport_ddi_name(outer->ddi));
+    CHECK_RULE(check, RULE_TDR_002,
+               !outer || call->ddi == MINIPORT_DDI_InterruptRoutine ||
+                   call->ddi == MINIPORT_DDI_DpcRoutine || call->ddi == MINIPORT_DDI_SetPowerState,
+               NULL, "", "is called in the middle of %s: a reset is alone in the driver",
+               miniport_ddi_name(outer->ddi));
 }
 
 /* ---- Engines --------------------------------------------------------------------------------- */
@@ -127,21 +122,20 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
         }
     }
     if (is_drained && node->has_completed) {
-        if (!check_holds(check, RULE_TDR_008, arg->LastAbortedFenceId == node->completed))
-            check_report(check, RULE_TDR_008, NULL, "LastAbortedFenceId",
-                         "is 0x%x; the queue of node %u had run empty, and 0x%x was the last that "
-                         "completed",
-                         arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed);
+        CHECK_RULE(check, RULE_TDR_008, arg->LastAbortedFenceId == node->completed, NULL,
+                   "LastAbortedFenceId",
+                   "is 0x%x; the queue of node %u had run empty, and 0x%x was the last that "
+                   "completed",
+                   arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed);
     } else if (!is_drained && node->has_submitted) {
-        if (!check_holds(check, RULE_TDR_007,
-                         check_fence_reached(arg->LastAbortedFenceId, node->submitted) &&
-                             (!node->has_completed ||
-                              check_fence_reached(node->completed, arg->LastAbortedFenceId))))
-            check_report(check, RULE_TDR_007, NULL, "LastAbortedFenceId",
-                         "is 0x%x; on node %u 0x%x is the last that completed and 0x%x the last "
-                         "that was submitted",
-                         arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed,
-                         node->submitted);
+        CHECK_RULE(check, RULE_TDR_007,
+                   check_fence_reached(arg->LastAbortedFenceId, node->submitted) &&
+                       (!node->has_completed ||
+                        check_fence_reached(node->completed, arg->LastAbortedFenceId)),
+                   NULL, "LastAbortedFenceId",
+                   "is 0x%x; on node %u 0x%x is the last that completed and 0x%x the last "
+                   "that was submitted",
+                   arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed, node->submitted);
     }
     node->has_completed = true;
     node->completed = arg->LastAbortedFenceId;
@@ -156,11 +150,10 @@ static void check_debt(struct check *check, struct reset_watch *watch,
     if (!watch->owes_reset || (!is_work && call->ddi != MINIPORT_DDI_ResetFromTimeout))
         return;
     watch->owes_reset = false;
-    if (!check_holds(check, RULE_TDR_009, !is_work))
-        check_report(check, RULE_TDR_009, NULL, "",
-                     "is called after an engine was reset in the middle of the paging packet with "
-                     "fence 0x%x; the adapter has to be reset first",
-                     watch->hit);
+    CHECK_RULE(check, RULE_TDR_009, !is_work, NULL, "",
+               "is called after an engine was reset in the middle of the paging packet with "
+               "fence 0x%x; the adapter has to be reset first",
+               watch->hit);
 }
 
 /* The oldest of a node is what it hangs in. */
@@ -176,13 +169,11 @@ static void check_hang(struct check *check, struct reset_watch *watch)
             seen >> packet->node & 1)
             continue;
         seen |= UINT64_C(1) << packet->node;
-        if (packet->is_paging && packet->gpu_queued && !packet->is_gpu_done &&
-            !check_holds(check, RULE_TDR_012, false))
-            check_report(
-                check, RULE_TDR_012, NULL, "",
-                "the paging packet with fence 0x%x did not end on node %u, nor could it be "
-                "preempted",
-                packet->fence, packet->node);
+        if (packet->is_paging && packet->gpu_queued && !packet->is_gpu_done)
+            CHECK_RULE(check, RULE_TDR_012, false, NULL, "",
+                       "the paging packet with fence 0x%x did not end on node %u, nor could it be "
+                       "preempted",
+                       packet->fence, packet->node);
     }
 }
 
@@ -197,11 +188,11 @@ static void check_source(struct check *check, struct reset_watch *watch, HANDLE 
     if (!event || !watch->reset_at)
         return;
     allocation = check_find_allocation(check_ledger(check), handle);
-    if (!check_holds(check, RULE_TDR_011, event > watch->reset_at))
-        check_report(check, RULE_TDR_011, allocation ? &allocation->object : NULL, "hAllocation",
-                     "is read from memory where it was put at event %llu; the adapter was reset at "
-                     "event %llu, and its content is lost",
-                     (unsigned long long)event, (unsigned long long)watch->reset_at);
+    CHECK_RULE(check, RULE_TDR_011, event > watch->reset_at,
+               allocation ? &allocation->object : NULL, "hAllocation",
+               "is read from memory where it was put at event %llu; the adapter was reset at "
+               "event %llu, and its content is lost",
+               (unsigned long long)event, (unsigned long long)watch->reset_at);
 }
 
 static void follow_content(struct check *check, struct reset_watch *watch,
@@ -264,10 +255,9 @@ static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCA
 static void after_reset(struct check *check, struct reset_watch *watch,
                         const struct check_call *call)
 {
-    if (!check_holds(check, RULE_TDR_001, call->status == STATUS_SUCCESS))
-        check_report(check, RULE_TDR_001, NULL, "status",
-                     "0x%08x (expected STATUS_SUCCESS): Windows stops with bug check 0x116",
-                     (unsigned)call->status);
+    CHECK_RULE(check, RULE_TDR_001, call->status == STATUS_SUCCESS, NULL, "status",
+               "0x%08x (expected STATUS_SUCCESS): Windows stops with bug check 0x116",
+               (unsigned)call->status);
     watch->is_silent = true;
     watch->is_excused = false;
     watch->reset_at = call->event;
@@ -288,9 +278,9 @@ static void check_engine_ddis(struct check *check, const struct check_call *call
         !ledger->caps.driver.SupportPerEngineTDR)
         return;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if (!check_holds(check, RULE_TDR_013, ledger->has_ddi[needed[i]]))
-            check_report(check, RULE_TDR_013, NULL, "pOutputData, SupportPerEngineTDR",
-                         "is 1, and the driver has no %s", miniport_ddi_name(needed[i]));
+        CHECK_RULE(check, RULE_TDR_013, ledger->has_ddi[needed[i]], NULL,
+                   "pOutputData, SupportPerEngineTDR", "is 1, and the driver has no %s",
+                   miniport_ddi_name(needed[i]));
     }
 }
 
@@ -304,17 +294,15 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_RestartFromTimeout:
         watch->is_silent = false;
-        if (!check_holds(check, RULE_TDR_005, call->status == STATUS_SUCCESS))
-            check_report(check, RULE_TDR_005, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
-                         (unsigned)call->status);
+        CHECK_RULE(check, RULE_TDR_005, call->status == STATUS_SUCCESS, NULL, "status",
+                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
         break;
     case MINIPORT_DDI_ResetEngine:
         after_reset_engine(check, watch, call);
         break;
     case MINIPORT_DDI_QueryEngineStatus:
-        if (!check_holds(check, RULE_TDR_013, call->status == STATUS_SUCCESS))
-            check_report(check, RULE_TDR_013, NULL, "status", "0x%08x (expected STATUS_SUCCESS)",
-                         (unsigned)call->status);
+        CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
+                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
         break;
     case MINIPORT_DDI_QueryAdapterInfo:
         check_engine_ddis(check, call);
@@ -340,7 +328,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
     watch->nodes[packet->node].has_completed = true;
     watch->nodes[packet->node].completed = packet->fence;
     if (packet->gpu_queued)
-        check_holds(check, RULE_TDR_012, true);
+        check_looked_at(check, RULE_TDR_012);
 }
 
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
@@ -353,38 +341,32 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
     if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE)
         return;
-    check_holds(check, rule, false);
-    check_report(check, rule, NULL, "", "%s fence 0x%x %s; it is silent until RestartFromTimeout",
-                 event->kind == CHECK_GPU_QUEUED ? "was handed" : "went on with", event->fence,
-                 rule == RULE_TDR_004 ? "while a paging buffer was built in the clean-up"
-                                      : "after ResetFromTimeout had come back");
+    CHECK_RULE(check, rule, false, NULL, "",
+               "%s fence 0x%x %s; it is silent until RestartFromTimeout",
+               event->kind == CHECK_GPU_QUEUED ? "was handed" : "went on with", event->fence,
+               rule == RULE_TDR_004 ? "while a paging buffer was built in the clean-up"
+                                    : "after ResetFromTimeout had come back");
 }
 
-static NTSTATUS create(struct check *check, void **out_state)
+static void init(struct check *check, void *state)
 {
-    const struct base_services *services = check_configuration(check)->services;
-    struct reset_watch *watch = base_alloc(services, sizeof *watch);
+    struct reset_watch *watch = state;
 
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    id_map_init(&watch->entered, services);
-    return STATUS_SUCCESS;
+    id_map_init(&watch->entered, check_configuration(check)->services);
 }
 
-static void destroy(struct check *check, void *state)
+static void fini(struct check *check, void *state)
 {
     struct reset_watch *watch = state;
 
     id_map_fini(&watch->entered);
-    base_free(check_configuration(check)->services, watch, sizeof *watch);
 }
 
 const struct check_watcher check_reset_watcher = {
     .name = "reset",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct reset_watch),
+    .init = init,
+    .fini = fini,
     .before = before,
     .after = after,
     .retired = retired,

@@ -40,12 +40,11 @@ static void check_order(struct check *check, const struct check_packet *packet)
     }
     if (!oldest)
         return;
-    if (!check_holds(check, RULE_SUB_009,
-                     packet->submit_count > 1 && packet->number < oldest->number))
-        check_report(check, RULE_SUB_009, context_of(check, packet->context), "SubmissionFenceId",
-                     "0x%x is submitted to node %u before the paging packet with fence 0x%x, which "
-                     "was preempted there",
-                     packet->fence, packet->node, oldest->fence);
+    CHECK_RULE(check, RULE_SUB_009, packet->submit_count > 1 && packet->number < oldest->number,
+               context_of(check, packet->context), "SubmissionFenceId",
+               "0x%x is submitted to node %u before the paging packet with fence 0x%x, which "
+               "was preempted there",
+               packet->fence, packet->node, oldest->fence);
 }
 
 static void check_flags(struct check *check, const struct check_packet *packet,
@@ -56,10 +55,10 @@ static void check_flags(struct check *check, const struct check_packet *packet,
     /* A client's packet comes back under another fence, and is marked then or is a new one. */
     bool may_be_back = packet->may_be_back && has_flag;
 
-    if (!check_holds(check, RULE_SUB_008, may_be_back || !!flags.Resubmission == is_back))
-        check_report(check, RULE_SUB_008, context_of(check, packet->context), "Flags.Resubmission",
-                     "is %u on the %s submission of fence 0x%x", flags.Resubmission,
-                     packet->submit_count > 1 ? "second" : "first", packet->fence);
+    CHECK_RULE(check, RULE_SUB_008, may_be_back || !!flags.Resubmission == is_back,
+               context_of(check, packet->context), "Flags.Resubmission",
+               "is %u on the %s submission of fence 0x%x", flags.Resubmission,
+               packet->submit_count > 1 ? "second" : "first", packet->fence);
 }
 
 /* Offsets follow where the driver left pDmaBufferPrivateData when the packet was built. */
@@ -93,30 +92,28 @@ static void check_private_offsets(struct check *check, const struct check_call *
     } else {
         return;
     }
-    if (!check_holds(check, RULE_SUB_006, holds))
-        check_report(check, RULE_SUB_006, context_of(check, packet->context),
-                     "DmaBufferPrivateDataSubmissionStartOffset",
-                     "0x%x to 0x%x is not where the driver left its private data",
-                     arg->DmaBufferPrivateDataSubmissionStartOffset,
-                     arg->DmaBufferPrivateDataSubmissionEndOffset);
+    CHECK_RULE(check, RULE_SUB_006, holds, context_of(check, packet->context),
+               "DmaBufferPrivateDataSubmissionStartOffset",
+               "0x%x to 0x%x is not where the driver left its private data",
+               arg->DmaBufferPrivateDataSubmissionStartOffset,
+               arg->DmaBufferPrivateDataSubmissionEndOffset);
 }
 
 static void before_virtual(struct check *check, const struct check_call *call)
 {
     const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = call->arg.submit_command_virtual;
 
-    if (!check_holds(check, RULE_SUB_013,
-                     arg->DmaBufferUmdPrivateDataSize <= arg->DmaBufferPrivateDataSize &&
-                         (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize ||
-                          arg->Flags.Paging /* in a buffer without an address: its start */)))
-        check_report(
-            check, RULE_SUB_013, context_of(check, arg->hContext),
-            arg->DmaBufferVirtualAddress ? "DmaBufferUmdPrivateDataSize"
-                                         : "DmaBufferVirtualAddress",
-            "%u bytes of private data are user mode's, of %u; the buffer of %u bytes is at "
-            "VA 0x%llx",
-            arg->DmaBufferUmdPrivateDataSize, arg->DmaBufferPrivateDataSize, arg->DmaBufferSize,
-            (unsigned long long)arg->DmaBufferVirtualAddress);
+    CHECK_RULE(check, RULE_SUB_013,
+               arg->DmaBufferUmdPrivateDataSize <= arg->DmaBufferPrivateDataSize &&
+                   (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize ||
+                    arg->Flags.Paging /* in a buffer without an address: its start */),
+               context_of(check, arg->hContext),
+               arg->DmaBufferVirtualAddress ? "DmaBufferUmdPrivateDataSize"
+                                            : "DmaBufferVirtualAddress",
+               "%u bytes of private data are user mode's, of %u; the buffer of %u bytes is at "
+               "VA 0x%llx",
+               arg->DmaBufferUmdPrivateDataSize, arg->DmaBufferPrivateDataSize, arg->DmaBufferSize,
+               (unsigned long long)arg->DmaBufferVirtualAddress);
 }
 
 /* A paging packet of another node that has not ended and puts something there. */
@@ -164,13 +161,11 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
             continue;
         packet = pending_at(check, context->node, entry->SegmentId,
                             (uint64_t)entry->PhysicalAddress.QuadPart + location->AllocationOffset);
-        if (!check_holds(check, RULE_SUB_014, !packet))
-            check_report(check, RULE_SUB_014, &context->object, "pAllocationList",
-                         "allocation %u, at 0x%llx of segment %u, still arrives there: the paging "
-                         "packet with fence 0x%x of node %u has not ended",
-                         location->AllocationIndex,
-                         (unsigned long long)entry->PhysicalAddress.QuadPart, entry->SegmentId,
-                         packet->fence, packet->node);
+        CHECK_RULE(check, RULE_SUB_014, !packet, &context->object, "pAllocationList",
+                   "allocation %u, at 0x%llx of segment %u, still arrives there: the paging "
+                   "packet with fence 0x%x of node %u has not ended",
+                   location->AllocationIndex, (unsigned long long)entry->PhysicalAddress.QuadPart,
+                   entry->SegmentId, packet->fence, packet->node);
     }
 }
 
@@ -213,16 +208,15 @@ static void after_submit(struct check *check, const struct check_call *call)
     bool is_level = check_irql(check) == DISPATCH_LEVEL;
 
     if (rule != RULE_SUB_001)
-        check_holds(check, RULE_SUB_001, is_level);
-    if (!check_holds(check, rule, call->status == STATUS_SUCCESS))
-        check_report(check, rule, context_of(check, arg->hContext), "status",
-                     "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s", (unsigned)call->status,
-                     arg->SubmissionFenceId,
-                     rule == RULE_SUB_003   ? "; the handles are NULL, as they may be for paging"
-                     : rule == RULE_SUB_007 ? "; there are no private data"
-                     : rule == RULE_SUB_010 ? "; the packet was preempted before and comes back"
-                                            : "");
-    else if (!is_level)
+        check_looked_at(check, RULE_SUB_001);
+    if (CHECK_RULE(check, rule, call->status == STATUS_SUCCESS, context_of(check, arg->hContext),
+                   "status", "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s",
+                   (unsigned)call->status, arg->SubmissionFenceId,
+                   rule == RULE_SUB_003   ? "; the handles are NULL, as they may be for paging"
+                   : rule == RULE_SUB_007 ? "; there are no private data"
+                   : rule == RULE_SUB_010 ? "; the packet was preempted before and comes back"
+                                          : "") &&
+        !is_level)
         check_report(check, RULE_SUB_001, context_of(check, arg->hContext), "",
                      "came back at IRQL %u (expected DISPATCH_LEVEL)", check_irql(check));
 }
@@ -232,11 +226,11 @@ static void after_virtual(struct check *check, struct submission_watch *watch,
 {
     const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = call->arg.submit_command_virtual;
 
-    if (!check_holds(check, RULE_SUB_011,
-                     call->status == STATUS_SUCCESS || call->status == STATUS_INVALID_PARAMETER))
-        check_report(check, RULE_SUB_011, context_of(check, arg->hContext), "status",
-                     "0x%08x for fence 0x%x (expected STATUS_SUCCESS or STATUS_INVALID_PARAMETER)",
-                     (unsigned)call->status, arg->SubmissionFenceId);
+    CHECK_RULE(check, RULE_SUB_011,
+               call->status == STATUS_SUCCESS || call->status == STATUS_INVALID_PARAMETER,
+               context_of(check, arg->hContext), "status",
+               "0x%08x for fence 0x%x (expected STATUS_SUCCESS or STATUS_INVALID_PARAMETER)",
+               (unsigned)call->status, arg->SubmissionFenceId);
     if (call->status == STATUS_INVALID_PARAMETER && arg->NodeOrdinal < MAX_REFUSED) {
         watch->refused[arg->NodeOrdinal].is_any = true;
         watch->refused[arg->NodeOrdinal].fence = arg->SubmissionFenceId;
@@ -262,10 +256,10 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
             check_fence_reached(packet->fence, fence))
             return;
     }
-    if (!check_holds(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence)))
-        check_report(check, RULE_SUB_012, NULL, "CurrentFence",
-                     "is 0x%x on node %u; 0x%x was refused, and nothing before it is left",
-                     arg->CurrentFence, arg->NodeOrdinal, fence);
+    CHECK_RULE(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence), NULL,
+               "CurrentFence",
+               "is 0x%x on node %u; 0x%x was refused, and nothing before it is left",
+               arg->CurrentFence, arg->NodeOrdinal, fence);
 }
 
 /*
@@ -282,23 +276,22 @@ static void check_left(struct check *check, const struct submission_watch *watch
         if ((packet->node != node && !is_every_node) || packet->state != CHECK_SUBMITTED)
             continue;
         was_asked = packet->node < CHECK_MAX_NODES && packet->event < watch->asked[packet->node];
-        if (was_asked && packet->bytes == 0 && !check_holds(check, RULE_SUB_004, false))
-            check_report(check, RULE_SUB_004, context_of(check, packet->context),
-                         "SubmissionFenceId",
-                         "0x%x of a packet without commands was never reported complete on node %u",
-                         packet->fence, packet->node);
-        if (was_asked && packet->is_null && !check_holds(check, RULE_SUB_005, false))
-            check_report(check, RULE_SUB_005, context_of(check, packet->context),
-                         "SubmissionFenceId",
-                         "0x%x of a packet that was not to run was never reported complete on node "
-                         "%u",
-                         packet->fence, packet->node);
-        if (packet->submit_count > 1 && check_ledger(check)->has_gpu &&
-            !check_holds(check, RULE_SUB_010, packet->gpu_queued != 0))
-            check_report(check, RULE_SUB_010, context_of(check, packet->context),
-                         "SubmissionFenceId",
-                         "0x%x came back after a preemption, and the GPU of node %u never got it",
-                         packet->fence, packet->node);
+        if (was_asked && packet->bytes == 0)
+            CHECK_RULE(check, RULE_SUB_004, false, context_of(check, packet->context),
+                       "SubmissionFenceId",
+                       "0x%x of a packet without commands was never reported complete on node %u",
+                       packet->fence, packet->node);
+        if (was_asked && packet->is_null)
+            CHECK_RULE(check, RULE_SUB_005, false, context_of(check, packet->context),
+                       "SubmissionFenceId",
+                       "0x%x of a packet that was not to run was never reported complete on node "
+                       "%u",
+                       packet->fence, packet->node);
+        if (packet->submit_count > 1 && check_ledger(check)->has_gpu)
+            CHECK_RULE(check, RULE_SUB_010, packet->gpu_queued != 0,
+                       context_of(check, packet->context), "SubmissionFenceId",
+                       "0x%x came back after a preemption, and the GPU of node %u never got it",
+                       packet->fence, packet->node);
         if (!is_every_node || packet->bytes)
             return; /* the others wait behind it */
     }
@@ -339,20 +332,18 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     if (event->kind != CHECK_GPU_QUEUED || !packet)
         return;
     if (packet->is_null) {
-        if (!check_holds(check, RULE_SUB_005, event->bytes == 0))
-            check_report(check, RULE_SUB_005, context_of(check, packet->context), "",
-                         "was handed 0x%x bytes with fence 0x%x, which is not to run", event->bytes,
-                         event->fence);
+        CHECK_RULE(check, RULE_SUB_005, event->bytes == 0, context_of(check, packet->context), "",
+                   "was handed 0x%x bytes with fence 0x%x, which is not to run", event->bytes,
+                   event->fence);
     } else if (packet->bytes == 0) {
-        check_holds(check, RULE_SUB_004, true);
-    } else if (!check_holds(check, RULE_SUB_002,
-                            event->bytes == packet->bytes && packet->gpu_queued == 1)) {
-        check_report(
-            check, RULE_SUB_002, context_of(check, packet->context), "",
-            packet->gpu_queued == 1
-                ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
-                : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
-            event->bytes, event->fence, (unsigned long long)packet->bytes);
+        check_looked_at(check, RULE_SUB_004);
+    } else {
+        CHECK_RULE(check, RULE_SUB_002, event->bytes == packet->bytes && packet->gpu_queued == 1,
+                   context_of(check, packet->context), "",
+                   packet->gpu_queued == 1
+                       ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
+                       : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
+                   event->bytes, event->fence, (unsigned long long)packet->bytes);
     }
 }
 
@@ -364,45 +355,25 @@ static void retired(struct check *check, void *state, const struct check_packet 
     if (packet->state != CHECK_COMPLETED)
         return;
     if (packet->submit_count > 1)
-        check_holds(check, RULE_SUB_010, true);
+        check_looked_at(check, RULE_SUB_010);
     if (packet->is_paging && !packet->context)
-        check_holds(check, RULE_SUB_003, true);
+        check_looked_at(check, RULE_SUB_003);
     if (!packet->bytes)
-        check_holds(check, RULE_SUB_004, true);
+        check_looked_at(check, RULE_SUB_004);
     if (packet->is_null)
-        check_holds(check, RULE_SUB_005, true);
+        check_looked_at(check, RULE_SUB_005);
     if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
         return;
-    if (!check_holds(check, rule, packet->gpu_queued != 0))
-        check_report(check, rule, context_of(check, packet->context), "SubmissionFenceId",
-                     "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
-                     "bytes",
-                     packet->fence, packet->node, (unsigned long long)packet->bytes);
-}
-
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static NTSTATUS create(struct check *check, void **out_state)
-{
-    struct submission_watch *watch =
-        base_alloc(check_configuration(check)->services, sizeof *watch);
-
-    *out_state = watch;
-    if (!watch)
-        return STATUS_NO_MEMORY;
-    memset(watch, 0, sizeof *watch);
-    return STATUS_SUCCESS;
-}
-
-static void destroy(struct check *check, void *state)
-{
-    base_free(check_configuration(check)->services, state, sizeof(struct submission_watch));
+    CHECK_RULE(check, rule, packet->gpu_queued != 0, context_of(check, packet->context),
+               "SubmissionFenceId",
+               "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
+               "bytes",
+               packet->fence, packet->node, (unsigned long long)packet->bytes);
 }
 
 const struct check_watcher check_submission_watcher = {
     .name = "submission",
-    .create = create,
-    .destroy = destroy,
+    .state_bytes = sizeof(struct submission_watch),
     .before = before,
     .after = after,
     .retired = retired,

@@ -1,0 +1,32 @@
+/* Watchers: what each of them may ask of the check that it belongs to. */
+#include "check/check_private.h"
+
+struct check_ledger *check_ledger(struct check *check)
+{
+    return &check->ledger;
+}
+
+const struct check_config *check_configuration(const struct check *check)
+{
+    return &check->config;
+}
+
+const struct check_call *check_current_call(const struct check *check)
+{
+    return check->call;
+}
+
+unsigned check_irql(const struct check *check)
+{
+    return check->config.irql ? check->config.irql(check->config.context) : PASSIVE_LEVEL;
+}
+
+void check_lost(struct check *check)
+{
+    check->is_whole = false;
+}
+
+bool check_is_whole(const struct check *check)
+{
+    return check->is_whole;
+}

@@ -1,0 +1,189 @@
+/*
+ * Report: a finding is told once for each rule, place and object. The table of those that were told
+ * is small, because a run with more of them has said enough.
+ */
+#include "check/report/check_report.h"
+#include "check/check_private.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+#include "miniport/operation.h"
+#include "trace/trace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Counting -------------------------------------------------------------------------------- */
+
+static bool is_silent(const struct check *check, enum rule_id rule)
+{
+    return check->ledger.is_pulled_out ||
+           (check->stands_still && rule_get(rule)->side == RULE_SIDE_OS);
+}
+
+bool check_holds(struct check *check, enum rule_id rule, bool holds)
+{
+    if (is_silent(check, rule))
+        return true;
+    check->config.counts->evaluated[rule]++;
+    return holds;
+}
+
+void check_looked_at(struct check *check, enum rule_id rule)
+{
+    check_holds(check, rule, true);
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+static const char *const client_names[] = {
+    [CHECK_CLIENT_DEVICE] = "new device",
+    [CHECK_CLIENT_CREATE] = "create",
+    [CHECK_CLIENT_CREATED] = "create",
+    [CHECK_CLIENT_DESTROY] = "destroy",
+    [CHECK_CLIENT_MAKE_RESIDENT] = "make resident",
+    [CHECK_CLIENT_RESIDENT] = "end of make resident",
+    [CHECK_CLIENT_EVICT] = "evict",
+    [CHECK_CLIENT_OFFER] = "offer",
+    [CHECK_CLIENT_RECLAIM] = "reclaim",
+    [CHECK_CLIENT_LOST] = "loss",
+    [CHECK_CLIENT_LOCK] = "lock",
+    [CHECK_CLIENT_LOCKED] = "lock",
+    [CHECK_CLIENT_UNLOCK] = "unlock",
+    [CHECK_CLIENT_RENAMED] = "lock with discard",
+    [CHECK_CLIENT_INSTANCE_ENDED] = "end of an instance",
+    [CHECK_CLIENT_BUDGET] = "budget",
+    [CHECK_CLIENT_TRIM] = "trim",
+    [CHECK_CLIENT_SLEEP] = "sleep",
+    [CHECK_CLIENT_WAKE] = "wake",
+    [CHECK_CLIENT_GONE] = "end",
+};
+
+/* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+static void write_where(const struct check *check, const char *field, char *out, size_t size)
+{
+    const struct check_call *call = check->call;
+    const char *dot = field[0] ? "." : "";
+
+    if (check->client_event)
+        snprintf(out, size, "client, %s%s%s", client_names[check->client_event->kind], dot, field);
+    else if (check->gpu_event)
+        snprintf(out, size, "GPU, node %u%s%s", check->gpu_event->node, dot, field);
+    else if (check->callback)
+        snprintf(out, size, "%s%s%s", trace_callback_name(check->callback->callback), dot, field);
+    else if (!call)
+        snprintf(out, size, "%s", field);
+    else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        snprintf(out, size, "%s(%s)%s%s", miniport_ddi_name(call->ddi),
+                 miniport_operation_name((unsigned)call->before.build_paging_buffer->Operation),
+                 dot, field);
+    else
+        snprintf(out, size, "%s%s%s", miniport_ddi_name(call->ddi), dot, field);
+}
+
+static void write_object(const struct check_object *object, char *out, size_t size)
+{
+    unsigned first =
+        object->happening_count > CHECK_HISTORY ? object->happening_count - CHECK_HISTORY : 0;
+    char name[48];
+    size_t used;
+
+    used = (size_t)snprintf(out, size, "%s", check_object_name(object, name, sizeof name));
+    for (unsigned i = first; i < object->happening_count && used < size; i++) {
+        const struct check_happening *happening = &object->history[i % CHECK_HISTORY];
+
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s event %llu %s", i == first ? ":" : ",",
+                             (unsigned long long)happening->event, happening->text);
+    }
+}
+
+/* True the first time for this cause and object. */
+static bool is_new(struct check *check, uint64_t key)
+{
+    for (unsigned i = 0; i < check->told_count; i++) {
+        if (check->told[i] == key)
+            return false;
+    }
+    if (check->told_count == CHECK_MAX_TOLD || check->told_count == check->config.report_limit)
+        return false;
+    check->told[check->told_count++] = key;
+    return true;
+}
+
+const char *check_field(struct check *check, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(check->field, sizeof check->field, format, arguments);
+    va_end(arguments);
+    return check->field;
+}
+
+bool check_report(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...)
+{
+    struct finding *finding = &check->finding;
+    uint64_t about = object ? hash_pair(object->kind + 1, object->number) : 0;
+    va_list arguments;
+
+    ASSERT(rule != RULE_NONE);
+    if (is_silent(check, rule))
+        return false;
+    check->config.counts->broken[rule]++;
+    memset(finding, 0, sizeof *finding);
+    finding->rule = rule;
+    finding->is_carried_out = check->gpu_event && rule_is_carried_out(rule);
+    finding->detail.event = check->callback ? check->callback->event
+                            : check->call   ? check->call->event
+                                            : 0;
+    write_where(check, field, finding->detail.where, sizeof finding->detail.where);
+    if (!is_new(check, hash_pair(finding_cause(rule, finding->detail.where, ""), about)))
+        return false;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    if (object)
+        finding->object = object->number;
+    else
+        object = check_object_of_call(check);
+    if (object)
+        write_object(object, finding->detail.objects, sizeof finding->detail.objects);
+    check_write_arguments(check, field, finding->detail.arguments,
+                          sizeof finding->detail.arguments);
+    if (check->config.report)
+        check->config.report(check->config.context, finding);
+    return false;
+}
+
+/* ---- Outside of a watcher -------------------------------------------------------------------- */
+
+bool check_explain_address(const struct check *check, const void *address,
+                           struct finding *out_finding)
+{
+    const struct check_object *object = check_object_of_call(check);
+    bool is_before, is_private = false;
+    size_t distance;
+
+    if (!guard_has_page(&check->dma_guard, address, &is_before, &distance)) {
+        is_private = true;
+        if (!guard_has_page(&check->private_guard, address, &is_before, &distance))
+            return false;
+    }
+    memset(out_finding, 0, sizeof *out_finding);
+    out_finding->rule = is_private ? RULE_PB_023 : RULE_PB_005;
+    out_finding->detail.event = check->event;
+    write_where(check, is_private ? "pDmaBufferPrivateData" : "pDmaBuffer",
+                out_finding->detail.where, sizeof out_finding->detail.where);
+    snprintf(out_finding->text, sizeof out_finding->text,
+             "byte %llu %s the %s was touched, on a page that is nobody's",
+             (unsigned long long)distance, is_before ? "in front of" : "behind",
+             is_private ? "private data" : "paging buffer");
+    if (object)
+        write_object(object, out_finding->detail.objects, sizeof out_finding->detail.objects);
+    check_write_arguments(check, is_private ? "pDmaBufferPrivateData" : "pDmaBuffer",
+                          out_finding->detail.arguments, sizeof out_finding->detail.arguments);
+    return true;
+}
