@@ -21,6 +21,7 @@
 #include "vidmm/vidmm.h"
 
 struct null_context;
+struct pump_step;
 
 struct vidmm {
     struct miniport *miniport;
@@ -32,6 +33,7 @@ struct vidmm {
     bool is_started;
     NTSTATUS refusal; /* what new work ends with (removal.c); STATUS_SUCCESS: it is taken */
     bool is_removed;  /* nothing goes to the driver any more */
+    const struct pump_step *pump_steps; /* a table of adapter.c */
     bool is_pumping, pump_again;
     unsigned callback_depth;    /* in the driver's completion: the pump runs afterwards */
     HANDLE process_in_creation; /* as the driver knows it, in DxgkDdiCreateProcess; else NULL */
@@ -63,6 +65,7 @@ struct vidmm {
 
     struct list submissions; /* not retired, oldest first */
     uint64_t submitted;      /* sequence of the last one */
+    uint64_t retired;        /* all submissions up to this sequence have retired */
     struct list requests;    /* not all placed yet, first come first */
     struct list signalling;  /* their barriers are queued and will write the fence */
     struct list dying;       /* destroyed, held by nobody, in the order of their last use */

@@ -1,10 +1,5 @@
 /*
- * Adapter: start and stop, the callbacks in, and the pump that drives everything else.
- *
- * The pump is the only place where work goes on: it buries destroyed allocations, serves requests
- * and runs the paging queue until none of them can do anything. While the driver's completions
- * are delivered it holds still, so that a request is never judged hopeless before the callbacks
- * that would have released memory have run.
+ * Adapter: start and stop, the callbacks in, and the table of what the pump drives.
  */
 #include "vidmm/adapter/pump.h"
 
@@ -43,29 +38,15 @@
 #define MAX_TRANSFER_BYTES           (1 * GiB)
 #define DEFAULT_TIMEOUT_WINDOW_NS    UINT64_C(60000000000) /* TdrLimitTime */
 
-void vidmm_pump(struct vidmm *vidmm)
-{
-    if (vidmm->is_pumping || vidmm->callback_depth) {
-        vidmm->pump_again = true;
-        return;
-    }
-    vidmm->is_pumping = true;
-    do {
-        vidmm->pump_again = false;
-        if (vidmm->power.state == POWER_ON && allocations_bury(vidmm))
-            vidmm->pump_again = true;
-        if (vidmm->power.state == POWER_ON && tile_updates_run(vidmm))
-            vidmm->pump_again = true;
-        if (vidmm->power.state != POWER_OFF && vidmm->power.state != POWER_EXCLUSIVE &&
-            paging_queue_run(vidmm))
-            vidmm->pump_again = true;
-        if (vidmm->power.state == POWER_ON && residency_run(vidmm))
-            vidmm->pump_again = true;
-        if (power_run(vidmm))
-            vidmm->pump_again = true;
-    } while (vidmm->pump_again);
-    vidmm->is_pumping = false;
-}
+/* Everything that goes on by itself, in the order in which the pump asks. */
+static const struct pump_step pump_steps[] = {
+    {allocations_bury, 1u << POWER_ON},
+    {tile_updates_run, 1u << POWER_ON},
+    {paging_queue_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
+    {residency_run, 1u << POWER_ON},
+    {power_run, ~0u},
+    {NULL, 0},
+};
 
 static void scheduler_error(void *context, const char *rule, const char *text)
 {
@@ -117,6 +98,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);
     recovery_init(vidmm);
+    vidmm->pump_steps = pump_steps;
     native_fences_init(vidmm);
     *out_vidmm = vidmm;
     return STATUS_SUCCESS;
@@ -297,7 +279,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
         return;
     vidmm->callback_depth++;
     vidsch_notify_dpc(vidmm->vidsch);
-    monitored_fences_rescan(vidmm);
+    requests_rescan(vidmm);
     native_fences_rescan(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);

@@ -53,7 +53,7 @@ static inline bool caps_is_at_least(const struct caps_query *query, ULONG versio
     return query->version >= version;
 }
 
-/* ---- adapter_caps.c ---- */
+/* ---- adapter_caps_query.c ---- */
 
 #define PATH_BYTES 96 /* of "QUERYSEGMENT4.pSegmentDescriptor[1].Size" */
 

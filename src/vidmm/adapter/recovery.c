@@ -44,6 +44,7 @@
 #include "vidmm/paging/notice.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/move.h"
+#include "vidmm/tables/companion.h"
 #include "vidmm/tables/null_context.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/paging_process.h"
@@ -52,54 +53,12 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/context_allocation.h"
-#include "vidmm/work/submission.h"
+#include "vidmm/work/device.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/assert.h"
 #include "base/list.h"
 #include "vidsch/vidsch.h"
-
-/* ---- Devices in error ------------------------------------------------------------------------ */
-
-NTSTATUS device_refusal(const struct vidmm_device *device)
-{
-    if (!NT_SUCCESS(device->vidmm->refusal))
-        return device->vidmm->refusal;
-    return device->is_in_error ? STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE : STATUS_SUCCESS;
-}
-
-/* Packets that are queued fail in their turn; one that waits for residency fails when that ends. */
-static void cancel_submissions(struct vidmm_device *device)
-{
-    struct submission *submission;
-
-    list_for_each (submission, &device->vidmm->submissions, struct submission, link) {
-        if (submission->context->device == device && submission->packet.context)
-            vidsch_cancel(&submission->packet, device_refusal(device));
-    }
-}
-
-void device_fail(struct vidmm_device *device, const char *reason)
-{
-    const struct vidmm_events *events = &device->vidmm->config.events;
-
-    if (device->is_in_error)
-        return;
-    device->is_in_error = true;
-    cancel_submissions(device);
-    if (events->device_error)
-        events->device_error(events->context, device, reason);
-}
-
-bool vidmm_device_is_in_error(const struct vidmm_device *device)
-{
-    return device->is_in_error;
-}
-
-void vidmm_device_clear_error(struct vidmm_device *device)
-{
-    ASSERT(!device->submission_count);
-    device->is_in_error = !NT_SUCCESS(device->vidmm->refusal);
-}
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
@@ -422,20 +381,6 @@ void recovery_init(struct vidmm *vidmm)
     vidmm->recovery.restored_job.ops = &restored_ops;
 }
 
-void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs)
-{
-    struct list *link;
-
-    for (link = jobs->next; link != jobs && vidmm->recovery.blames_owners; link = link->next) {
-        struct job *job = container_of(link, struct job, link);
-
-        if (job_is_of_allocation(job))
-            device_fail(allocation_of_job(job)->device,
-                        "its allocation was in a paging buffer that did not end");
-    }
-    list_splice(&vidmm->recovery.unfinished, jobs);
-}
-
 /* From the state of an allocation, or from that of the whole adapter. */
 static bool is_made_anew(const struct job *job)
 {
@@ -494,6 +439,8 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
         restart_queued(&vidmm->queue.ended);
         restart_queued(&vidmm->queue.jobs);
         status = paging_process_rebuild(vidmm);
+        if (NT_SUCCESS(status))
+            status = companions_set_root(vidmm);
         if (!NT_SUCCESS(status))
             vidmm_driver_error(vidmm, "PWR-009",
                                "the paging process could not be set up again: 0x%08x",
@@ -511,6 +458,8 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
 static void reset_adapter(struct vidmm *vidmm)
 {
     struct recovery *recovery = &vidmm->recovery;
+    const DXGKARG_BUILDPAGINGBUFFER *unseen;
+    struct vidmm_allocation *subject;
     NTSTATUS status;
 
     vidmm->statistics.adapter_resets++;
@@ -521,6 +470,9 @@ static void reset_adapter(struct vidmm *vidmm)
                            (unsigned)status);
     vidsch_reset_adapter(vidmm->vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     null_contexts_reset(vidmm);
+    unseen = paging_queue_unseen(vidmm, &subject);
+    if (unseen)
+        notice_take_back(subject, unseen);
     paging_queue_reset(vidmm, &recovery->unfinished);
     sort_unfinished(&recovery->unfinished);
     for_each_allocation(vidmm, settle_allocation);

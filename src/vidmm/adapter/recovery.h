@@ -13,7 +13,6 @@
 #include "vidmm/paging/job.h"
 
 struct vidmm;
-struct vidmm_device;
 
 #define VIDMM_MAX_TIMEOUT_LIMIT 64
 
@@ -39,12 +38,5 @@ void recovery_init(struct vidmm *vidmm);
 void recovery_restore(struct vidmm *vidmm, bool lost_tables);
 /* A node does not answer: resets it, or everything. False: not now, a call of the driver waits. */
 bool recovery_timed_out(void *context, unsigned node);
-/* Takes the jobs of a paging packet that a reset aborted. */
-void recovery_keep_jobs(struct vidmm *vidmm, struct list *jobs);
-
-/* What the device has queued will fail, what it submits is refused. */
-void device_fail(struct vidmm_device *device, const char *reason);
-/* Why nothing may be submitted to the device; STATUS_SUCCESS: it may. */
-NTSTATUS device_refusal(const struct vidmm_device *device);
 
 #endif

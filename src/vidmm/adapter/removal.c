@@ -19,12 +19,12 @@
 
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/adapter/recovery.h"
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
 
 #include "base/assert.h"
 #include "base/list.h"

@@ -395,7 +395,7 @@ bool tile_updates_run(struct vidmm *vidmm)
     if (list_is_empty(&vidmm->tile_updates) || vidmm->compaction.is_under_way)
         return false;
     update = container_of(vidmm->tile_updates.next, struct tile_update, link);
-    if (update->is_queued || submissions_retired(vidmm) < update->behind)
+    if (update->is_queued || vidmm->retired < update->behind)
         return false;
     if (!update->is_prepared) {
         update->is_prepared = true;

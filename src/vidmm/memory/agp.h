@@ -32,9 +32,5 @@ void agp_unmap(struct vidmm_allocation *allocation);
  */
 bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
                   DXGKARG_BUILDPAGINGBUFFER *args);
-/*
- * True: what the GPU wrote is still on its way to memory; ask again. It may have been started now.
- */
-bool agp_flush(struct vidmm_allocation *allocation);
 
 #endif

@@ -24,6 +24,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -380,7 +381,7 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
     /* Physical: whatever runs holds what it uses. */
     return !allocation->vidmm->caps.is_virtual ||
-           allocation->busy_until <= submissions_retired(allocation->vidmm);
+           allocation->busy_until <= allocation->vidmm->retired;
 }
 
 void allocation_hold(struct vidmm_allocation *allocation)

@@ -22,11 +22,9 @@
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
-#include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
-#include "vidmm/residency/residency.h"
 #include "vidmm/vidmm_private.h"
 
 static void release(struct vidmm_allocation *allocation)
@@ -197,39 +195,4 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
     args->SpecialLockTransfer.SwizzlingRangeId = allocation->range_id;
     args->SpecialLockTransfer.SwizzlingRangeData = allocation->range_data;
     return true;
-}
-
-/* ---- What was evicted in its own order ------------------------------------------------------- */
-
-static void fetched(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
-{
-    struct vidmm_allocation *allocation = context;
-
-    (void)needed;
-    (void)available;
-    allocation->is_fetched = false;
-    if (NT_SUCCESS(status))
-        allocation_unhold(allocation);
-    else
-        allocation->fetch_status = status;
-}
-
-NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation)
-{
-    NTSTATUS status = allocation->fetch_status;
-    struct request *request;
-
-    allocation->fetch_status = STATUS_SUCCESS;
-    if (!NT_SUCCESS(status))
-        return status;
-    if (!allocation->is_fetched) {
-        status = request_create(allocation->device, 1, fetched, allocation, &request);
-        if (!NT_SUCCESS(status))
-            return status;
-        request->allocations[0] = allocation;
-        allocation->is_fetched = true;
-        request_queue(request);
-        vidmm_pump(allocation->vidmm);
-    }
-    return STATUS_GRAPHICS_ALLOCATION_BUSY;
 }

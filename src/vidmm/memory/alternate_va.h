@@ -31,10 +31,5 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
 /* Which way the order of a Swizzled allocation changes between memory and its backing store. */
 void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
                             DXGK_TRANSFERFLAGS *flags);
-/*
- * It is BACKED in its own order and is wanted by the CPU: has it paged in.
- * STATUS_GRAPHICS_ALLOCATION_BUSY, or why it cannot be.
- */
-NTSTATUS alternate_va_fetch(struct vidmm_allocation *allocation);
 
 #endif

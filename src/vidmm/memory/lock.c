@@ -11,13 +11,14 @@
  */
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/memory/agp.h"
+#include "vidmm/memory/agp_flush.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/rename.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/residency/residency.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
@@ -69,6 +70,44 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
     return vidmm_lock_with(allocation, 0);
 }
 
+/* A request for a lock that waits has ended. */
+static void fetched(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct vidmm_allocation *allocation = context;
+
+    (void)needed;
+    (void)available;
+    allocation->is_fetched = false;
+    if (NT_SUCCESS(status))
+        allocation_unhold(allocation);
+    else
+        allocation->fetch_status = status;
+}
+
+/*
+ * The allocation is BACKED in its own order, and is wanted by the CPU: has it paged in.
+ * STATUS_GRAPHICS_ALLOCATION_BUSY, or why it cannot be.
+ */
+static NTSTATUS fetch(struct vidmm_allocation *allocation)
+{
+    NTSTATUS status = allocation->fetch_status;
+    struct request *request;
+
+    allocation->fetch_status = STATUS_SUCCESS;
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!allocation->is_fetched) {
+        status = request_create(allocation->device, 1, fetched, allocation, &request);
+        if (!NT_SUCCESS(status))
+            return status;
+        request->allocations[0] = allocation;
+        allocation->is_fetched = true;
+        request_queue(request);
+        vidmm_pump(allocation->vidmm);
+    }
+    return STATUS_GRAPHICS_ALLOCATION_BUSY;
+}
+
 NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
@@ -104,7 +143,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
         break;
     case ALLOCATION_BACKED:
         if (allocation->is_swizzled && !allocation->backing_is_linear)
-            return alternate_va_fetch(allocation);
+            return fetch(allocation);
         break;
     case ALLOCATION_RESIDENT:
         if (agp_flush(allocation))

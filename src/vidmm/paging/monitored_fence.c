@@ -14,19 +14,15 @@
 #include "vidmm/paging/monitored_fence.h"
 
 #include "vidmm/memory/page_units.h"
-#include "vidmm/residency/residency.h"
-#include "vidmm/tables/paging_process.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
-#include "vidmm/work/client.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/list.h"
 #include "vidsch/vidsch.h"
 
-#define FENCE_PAGES UINT64_C(16)
-#define FENCE_COUNT (FENCE_PAGES * PAGE_BYTES / sizeof(uint64_t))
+#define FENCE_COUNT (MONITORED_FENCE_PAGES * PAGE_BYTES / sizeof(uint64_t))
 
 _Static_assert(FENCE_COUNT == MONITORED_FENCES, "the bitmap has a bit for every fence");
 
@@ -39,24 +35,15 @@ NTSTATUS monitored_fences_init(struct vidmm *vidmm)
     if (!vidmm->caps.has_page_tables ||
         vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_2)
         return STATUS_SUCCESS;
-    status = platform->take_contiguous(platform->context, FENCE_PAGES, &fences->first_page);
+    status =
+        platform->take_contiguous(platform->context, MONITORED_FENCE_PAGES, &fences->first_page);
     if (!NT_SUCCESS(status)) {
         fences->first_page = 0;
         return status;
     }
     fences->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(fences->first_page),
-                                    PAGE_BYTES_OF(FENCE_PAGES));
-    if (!fences->cpu)
-        return STATUS_NO_MEMORY;
-    return monitored_fences_map(vidmm);
-}
-
-NTSTATUS monitored_fences_map(struct vidmm *vidmm)
-{
-    if (!vidmm->fences.cpu)
-        return STATUS_SUCCESS;
-    return paging_process_map_fixed(vidmm, vidmm->paging.fence_va, vidmm->fences.first_page,
-                                    FENCE_PAGES);
+                                    PAGE_BYTES_OF(MONITORED_FENCE_PAGES));
+    return fences->cpu ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 void monitored_fences_fini(struct vidmm *vidmm)
@@ -66,9 +53,10 @@ void monitored_fences_fini(struct vidmm *vidmm)
     static const struct monitored_fences empty;
 
     if (fences->cpu)
-        platform->unmap_bus(platform->context, (void *)fences->cpu, PAGE_BYTES_OF(FENCE_PAGES));
+        platform->unmap_bus(platform->context, (void *)fences->cpu,
+                            PAGE_BYTES_OF(MONITORED_FENCE_PAGES));
     if (fences->first_page)
-        platform->release_contiguous(platform->context, FENCE_PAGES, fences->first_page);
+        platform->release_contiguous(platform->context, MONITORED_FENCE_PAGES, fences->first_page);
     *fences = empty;
 }
 
@@ -129,18 +117,4 @@ void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_IN
 {
     if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
         vidmm->fences.was_signalled = true;
-}
-
-void monitored_fences_rescan(struct vidmm *vidmm)
-{
-    if (!vidmm->fences.was_signalled)
-        return;
-    vidmm->fences.was_signalled = false;
-    while (!list_is_empty(&vidmm->signalling)) {
-        struct request *request = container_of(vidmm->signalling.next, struct request, link);
-
-        if (*request->device->paging_fence.cpu < request->fence_value)
-            break;
-        request_signalled(request);
-    }
 }

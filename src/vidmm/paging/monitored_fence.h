@@ -1,13 +1,12 @@
 /*
  * Monitored fences: 64-bit values in memory that the GPU writes and everybody waits for.
  *
- * Place      vidmm. The paging fence of each device is one. Uses the paging process, which maps the
- *            block of values; used by requests.
- * Model      Drivers of WDDM 2.2 and later write values by SIGNAL_MONITORED_FENCE. For others there
- *            is no memory (cpu is NULL), and packets that retire stand for the values.
- * Ownership  A fence is the caller's from monitored_fence_init() to monitored_fence_fini().
- * Errors     STATUS_INSUFFICIENT_RESOURCES: all values are taken.
- * Source     contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
+ * Place      vidmm. The paging fence of each device is one. The paging process maps the block of
+ * values; requests wait for them. Model      Drivers of WDDM 2.2 and later write values by
+ * SIGNAL_MONITORED_FENCE. For others there is no memory (cpu is NULL), and packets that retire
+ * stand for the values. Ownership  A fence is the caller's from monitored_fence_init() to
+ * monitored_fence_fini(). Errors     STATUS_INSUFFICIENT_RESOURCES: all values are taken. Source
+ * contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
  */
 #ifndef VIDMM_MONITORED_FENCE_H
 #define VIDMM_MONITORED_FENCE_H
@@ -16,7 +15,8 @@
 
 struct vidmm;
 
-#define MONITORED_FENCES 8192
+#define MONITORED_FENCES      8192
+#define MONITORED_FENCE_PAGES UINT64_C(16)
 
 struct monitored_fences {
     uint64_t first_page;
@@ -31,10 +31,9 @@ struct monitored_fence {
     struct vidsch_fence waiters;
 };
 
+/* Takes the memory, if the driver knows the operation; the paging process maps it. */
 NTSTATUS monitored_fences_init(struct vidmm *vidmm);
 void monitored_fences_fini(struct vidmm *vidmm);
-/* Shows them to the paging process; again after its tables have been lost. */
-NTSTATUS monitored_fences_map(struct vidmm *vidmm);
 /* The value starts at 0. */
 NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence);
 void monitored_fence_fini(struct vidmm *vidmm, struct monitored_fence *fence);
@@ -43,7 +42,5 @@ void monitored_fence_op_signal(const struct monitored_fence *fence, uint64_t val
 /* Sees to it that memory says at least value, and lets go the packets that wait for it. */
 void monitored_fence_signal(struct vidmm *vidmm, struct monitored_fence *fence, uint64_t value);
 void monitored_fences_interrupted(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
-/* Ends the requests whose values have been written. */
-void monitored_fences_rescan(struct vidmm *vidmm);
 
 #endif

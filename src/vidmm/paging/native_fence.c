@@ -38,6 +38,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -739,7 +740,7 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
 
     if (!vidmm->caps.has_native_fences)
         return STATUS_NOT_SUPPORTED;
-    if (is_busy(vidmm) || submissions_retired(vidmm) != vidmm->submitted)
+    if (is_busy(vidmm) || vidmm->retired != vidmm->submitted)
         return STATUS_DEVICE_BUSY;
     list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
         if (fence->notice_count)

@@ -31,11 +31,11 @@
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/paging/context_init.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/residency/move.h"
 #include "vidmm/residency/offer.h"
 #include "vidmm/vidmm_private.h"
-#include "vidmm/work/context_allocation.h"
 
 #include "base/bits.h"
 #include "base/list.h"

@@ -18,18 +18,17 @@
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/power.h"
-#include "vidmm/adapter/recovery.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/job.h"
-#include "vidmm/paging/notice.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/tables/companion.h"
 #include "vidmm/tables/idle_updates.h"
 #include "vidmm/tables/null_context.h"
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/vidmm_private.h"
+#include "vidmm/work/device.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -239,14 +238,22 @@ bool paging_queue_is_drained(const struct vidmm *vidmm)
     return list_is_empty(&queue->in_flight) && buffer->used == buffer->submitted;
 }
 
+const DXGKARG_BUILDPAGINGBUFFER *paging_queue_unseen(const struct vidmm *vidmm,
+                                                     struct vidmm_allocation **out_subject)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+    bool is_unseen = queue->has_operation && !queue->is_shown && queue->subject;
+
+    *out_subject = is_unseen ? queue->subject : NULL;
+    return is_unseen ? &queue->operation : NULL;
+}
+
 void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
 {
     struct paging_queue *queue = &vidmm->queue;
     unsigned i;
 
     ASSERT(list_is_empty(&queue->in_flight));
-    if (queue->has_operation && !queue->is_shown && queue->subject)
-        notice_take_back(queue->subject, &queue->operation);
     list_splice(unfinished, &queue->ended);
     list_splice(unfinished, &queue->jobs);
     for (i = 0; i < queue->buffer_count; i++) {
@@ -427,6 +434,22 @@ static NTSTATUS submit_paging(struct vidsch_packet *packet, struct miniport *min
     }
 }
 
+/* A reset has aborted the packet of the jobs: recovery has them run again. */
+static void keep_jobs(struct vidmm *vidmm, struct list *jobs)
+{
+    struct list *link;
+
+    for (link = jobs->next; link != jobs && vidmm->recovery.blames_owners; link = link->next) {
+        const struct vidmm_allocation *allocation =
+            allocation_of_job(container_of(link, struct job, link));
+
+        if (allocation)
+            device_fail(allocation->device,
+                        "its allocation was in a paging buffer that did not end");
+    }
+    list_splice(&vidmm->recovery.unfinished, jobs);
+}
+
 static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
 {
     struct paging_submission *submission = container_of(packet, struct paging_submission, packet);
@@ -440,7 +463,7 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
     list_push_back(&vidmm->queue.idle, &submission->in_flight);
     vidsch_fence_signal(vidmm->vidsch, &vidmm->queue.retired, submission->number);
     if (!NT_SUCCESS(status) && vidmm->recovery.is_under_way) {
-        recovery_keep_jobs(vidmm, &jobs);
+        keep_jobs(vidmm, &jobs);
         return;
     }
     vidmm->queue.retired_status = status;

@@ -108,6 +108,12 @@ bool paging_queue_is_idle(const struct vidmm *vidmm);
 bool paging_queue_is_drained(const struct vidmm *vidmm);
 
 /*
+ * The operation on an allocation that its job has given and the driver has not been shown; NULL:
+ * there is none.
+ */
+const DXGKARG_BUILDPAGINGBUFFER *paging_queue_unseen(const struct vidmm *vidmm,
+                                                     struct vidmm_allocation **out_subject);
+/*
  * The adapter has been reset and nothing is with the driver: forgets what is built and appends the
  * jobs that have not finished, in their order, to unfinished.
  */

@@ -31,6 +31,7 @@
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/paging/context_init.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/notice.h"
 #include "vidmm/paging/paging_physical.h"
@@ -42,7 +43,6 @@
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
-#include "vidmm/work/context_allocation.h"
 
 #include "base/bits.h"
 #include "base/list.h"

@@ -21,7 +21,6 @@
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/adapter/recovery.h"
 #include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/agp.h"
 #include "vidmm/memory/allocation.h"
@@ -40,6 +39,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
 
 #include "base/bits.h"
 #include "base/list.h"
@@ -116,7 +116,8 @@ static void end_request(struct request *request, NTSTATUS status, uint64_t neede
         done(context, status, needed, available);
 }
 
-void request_signalled(struct request *request)
+/* The device's paging fence has the request's value. */
+static void end_signalled(struct request *request)
 {
     unsigned i;
 
@@ -127,6 +128,20 @@ void request_signalled(struct request *request)
     settle(request, STATUS_SUCCESS);
     if (request->done)
         request->done(request->context, STATUS_SUCCESS, 0, 0);
+}
+
+void requests_rescan(struct vidmm *vidmm)
+{
+    if (!vidmm->fences.was_signalled)
+        return;
+    vidmm->fences.was_signalled = false;
+    while (!list_is_empty(&vidmm->signalling)) {
+        struct request *request = container_of(vidmm->signalling.next, struct request, link);
+
+        if (*request->device->paging_fence.cpu < request->fence_value)
+            break;
+        end_signalled(request);
+    }
 }
 
 static void barrier_finished(struct job *job)

@@ -53,8 +53,8 @@ void request_free(struct request *request);
 void request_queue(struct request *request);
 /* Before all that wait: in the place of a request that has just ended. */
 void request_queue_first(struct request *request);
-/* The device's paging fence has the request's value: ends it. */
-void request_signalled(struct request *request);
+/* Ends the requests whose values have been written, if an interrupt has said that some were. */
+void requests_rescan(struct vidmm *vidmm);
 bool residency_run(struct vidmm *vidmm);
 
 #endif

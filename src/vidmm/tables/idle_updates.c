@@ -21,6 +21,7 @@
 #include "vidmm/tables/null_context.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/list.h"
 

@@ -22,7 +22,6 @@
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/paging_queue.h"
-#include "vidmm/tables/companion.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/table_memory.h"
 #include "vidmm/vidmm_private.h"
@@ -322,24 +321,6 @@ static NTSTATUS map_buffers(struct vidmm *vidmm)
     return STATUS_SUCCESS;
 }
 
-NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
-                                  uint64_t page_count)
-{
-    NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES_OF(page_count), LEAVES_4K);
-    uint64_t done = 0;
-
-    while (NT_SUCCESS(status) && done < page_count) {
-        DXGKARG_BUILDPAGINGBUFFER args;
-
-        clear_args(&args);
-        done += page_table_op_map_physical(&vidmm->paging.space, va + PAGE_BYTES_OF(done), 0,
-                                           device_page(vidmm, first_page + done), page_count - done,
-                                           0, &args);
-        paging_queue_build_now(vidmm, &args);
-    }
-    return status;
-}
-
 NTSTATUS paging_process_set_root(struct vidmm *vidmm, HANDLE driver_context)
 {
     struct paging_process *process = &vidmm->paging;
@@ -371,6 +352,28 @@ static uint64_t layout_bytes(const struct vidmm *vidmm)
 uint64_t paging_process_layout_start(const struct vidmm *vidmm)
 {
     return layout_bytes(vidmm) / 16;
+}
+
+/* The values of monitored fences: behind no flush, for the block never moves. */
+static NTSTATUS map_fences(struct vidmm *vidmm)
+{
+    const uint64_t va = vidmm->paging.fence_va;
+    uint64_t done = 0;
+    NTSTATUS status;
+
+    if (!vidmm->fences.cpu)
+        return STATUS_SUCCESS;
+    status = build_tables(vidmm, va, PAGE_BYTES_OF(MONITORED_FENCE_PAGES), LEAVES_4K);
+    while (NT_SUCCESS(status) && done < MONITORED_FENCE_PAGES) {
+        DXGKARG_BUILDPAGINGBUFFER args;
+
+        clear_args(&args);
+        done += page_table_op_map_physical(&vidmm->paging.space, va + PAGE_BYTES_OF(done), 0,
+                                           device_page(vidmm, vidmm->fences.first_page + done),
+                                           MONITORED_FENCE_PAGES - done, 0, &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    return status;
 }
 
 NTSTATUS paging_process_init(struct vidmm *vidmm)
@@ -405,6 +408,9 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     status = monitored_fences_init(vidmm);
     if (!NT_SUCCESS(status))
         return status;
+    status = map_fences(vidmm);
+    if (!NT_SUCCESS(status))
+        return status;
     status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages),
                           LEAVES_4K | (has_64k_scratch(vidmm) ? LEAVES_64K : 0));
     if (!NT_SUCCESS(status))
@@ -426,7 +432,6 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
     DXGKARG_BUILDPAGINGBUFFER args;
     struct list tables, *link;
     bool was_ready = begin_bootstrap(vidmm);
-    NTSTATUS status;
 
     list_init(&tables);
     page_tables_collect(&process->space, &tables);
@@ -437,7 +442,7 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
         paging_queue_build_now(vidmm, &args);
     }
     map_buffers(vidmm);
-    monitored_fences_map(vidmm);
+    map_fences(vidmm);
     for (link = tables.next; link != &tables; link = link->next)
         show_now(vidmm, container_of(link, struct page_table, fresh));
     link_tables(vidmm, &tables);
@@ -448,8 +453,7 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
     }
     process->scratch_next = 0;
     end_bootstrap(vidmm, was_ready);
-    status = paging_process_set_root(vidmm, vidmm->queue.driver_context);
-    return NT_SUCCESS(status) ? companions_set_root(vidmm) : status;
+    return paging_process_set_root(vidmm, vidmm->queue.driver_context);
 }
 
 void paging_process_fini(struct vidmm *vidmm)

@@ -56,9 +56,6 @@ struct paging_process {
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va);
 /* Most pages that one chunk may have on each side. */
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
-/* Maps system pages for good while the paging process is set up: written by the CPU, at once. */
-NTSTATUS paging_process_map_fixed(struct vidmm *vidmm, uint64_t va, uint64_t first_page,
-                                  uint64_t page_count);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
 /* What the driver knows it by while it is created. */
 #define PAGING_PROCESS_HANDLE ((HANDLE)(uintptr_t)1)

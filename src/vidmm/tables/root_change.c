@@ -25,7 +25,7 @@
 #include "vidmm/tables/table_memory.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
-#include "vidmm/work/client.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/assert.h"
 #include "base/bits.h"

@@ -97,7 +97,7 @@ static void burial_finished(struct job *job)
     while (!list_is_empty(&burial->tables))
         page_table_free_detached(space, table_at(burial->tables.prev));
     if (burial->process)
-        process_free(burial->process);
+        burial->done(burial->process);
     else
         base_free(space->vidmm->services, burial, sizeof *burial);
 }
@@ -121,7 +121,7 @@ static void start(struct table_burial *burial, struct address_space *space, uint
     paging_queue_add(space->vidmm, &burial->job);
 }
 
-bool tables_bury_all(struct vidmm_process *process)
+bool tables_bury_all(struct vidmm_process *process, void (*done)(struct vidmm_process *process))
 {
     struct table_burial *burial = &process->burial;
     struct address_space *space = &process->space;
@@ -134,6 +134,7 @@ bool tables_bury_all(struct vidmm_process *process)
     for (link = burial->tables.next; link != &burial->tables; link = link->next)
         table_at(link)->is_detached = true;
     burial->process = process;
+    burial->done = done;
     /* All of it: two zeros (TLB-001). */
     start(burial, space, 0, 0);
     return true;

@@ -22,13 +22,15 @@ struct table_burial {
     struct list tables; /* by fresh, parents before children */
     struct list *at;
     uint64_t va, bytes;
-    bool is_moot;                  /* the adapter was reset */
-    bool is_eviction;              /* its tables are going to be needed again */
-    struct vidmm_process *process; /* that goes with its tables; else NULL */
+    bool is_moot;     /* the adapter was reset */
+    bool is_eviction; /* its tables are going to be needed again */
+    /* Where all tables of a process go: what ends with them. */
+    void (*done)(struct vidmm_process *process);
+    struct vidmm_process *process; /* NULL: only tables */
 };
 
-/* Buries all tables of the process, then the process itself; false: there is no need. */
-bool tables_bury_all(struct vidmm_process *process);
+/* Buries all tables of the process and then calls done; false: there is no need to. */
+bool tables_bury_all(struct vidmm_process *process, void (*done)(struct vidmm_process *process));
 /* Buries the tables of a range that has become free, as far as nothing else is in theirs. */
 void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes);
 /*

@@ -20,6 +20,7 @@
 #include "vidmm/tables/table_fallback.h"
 
 #include "vidmm/mappings/gpu_va.h"
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
@@ -27,7 +28,7 @@
 #include "vidmm/tables/page_table.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
-#include "vidmm/work/client.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/bits.h"
 #include "base/list.h"

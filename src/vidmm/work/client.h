@@ -66,31 +66,10 @@ struct vidmm_context {
     struct list link;
 };
 
-/* The end of vidmm_process_destroy(), when its tables need nothing more. */
-void process_free(struct vidmm_process *process);
-/* The end of vidmm_device_destroy(), when no allocation of the device is left. */
-void device_free_if_done(struct vidmm_device *device);
-
 /* The device that an aperture operation names: nobody's for the primary (APER-006). */
 static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation)
 {
     return allocation->is_primary ? NULL : allocation->device->driver_device;
 }
-
-/*
- * All submissions up to and including this one have retired. Whatever device made them: allocations
- * are shared. None waits for memory, so that waiting for them always ends.
- */
-uint64_t submissions_retired(const struct vidmm *vidmm);
-
-/*
- * The contexts of an address space, together: held, they give the GPU nothing new, and quiet, the
- * GPU has nothing of theirs. Holds are counted.
- */
-void space_hold(struct address_space *space);
-void space_release(struct address_space *space);
-bool space_is_quiet(const struct address_space *space);
-/* Tells the driver where the root is now, for the contexts that it has told before. */
-void space_set_root(struct address_space *space);
 
 #endif

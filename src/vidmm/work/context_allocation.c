@@ -17,7 +17,6 @@
  */
 #include "vidmm/work/context_allocation.h"
 
-#include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/scratch_view.h"
@@ -30,6 +29,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/bits.h"
 #include "base/list.h"
@@ -238,42 +238,6 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
                                       */
     }
     return STATUS_SUCCESS;
-}
-
-/* ---- First content --------------------------------------------------------------------------- */
-
-static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    const struct segment *segment = allocation->place.segment;
-
-    args->Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE;
-    args->InitContextResource.hAllocation =
-        allocation->vidmm->config.inits_contexts_by_driver_handle
-            ? allocation->driver_handle
-            : (HANDLE)(uintptr_t)allocation->handle;
-    args->InitContextResource.Destination.VirtualAddress = allocation->cpu_address;
-    if (segment->kind == SEGMENT_SYSTEM) {
-        args->InitContextResource.Destination.pMdl = allocation->mdl;
-        return;
-    }
-    args->InitContextResource.Destination.SegmentId = segment->id;
-    args->InitContextResource.Destination.SegmentAddress.QuadPart =
-        (LONGLONG)(segment->caps->base +
-                   (segment->kind == SEGMENT_PAGES
-                        ? segment_page_offset((struct vidmm_allocation *)allocation, 0)
-                        : allocation->place.offset));
-}
-
-void context_allocation_op_init(const struct vidmm_allocation *allocation,
-                                DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    destination(allocation, args);
-}
-
-void context_allocation_init_view(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    destination(view->allocation, args);
-    args->InitContextResource.Destination.GpuVirtualAddress = view->va;
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */

@@ -1,27 +1,20 @@
 /*
  * Context allocations: memory of the driver's own that belongs to a context or to a device.
  *
- * Place      vidmm. Submissions hold them; generators fill them for the first time. The driver's
- *            callbacks are in vidmm.h.
+ * Place      vidmm. Submissions hold them; context_init.h fills them for the first time. The
+ *            driver's callbacks are in vidmm.h.
  * Source     contract.md CTX-001..014; sequence S-20.
  */
 #ifndef VIDMM_CONTEXT_ALLOCATION_H
 #define VIDMM_CONTEXT_ALLOCATION_H
 
-#include "vidmm/mappings/scratch_view.h"
+#include "base/list.h"
 
 struct vidmm;
 struct vidmm_allocation;
 struct vidmm_context;
 struct vidmm_reference;
 
-/*
- * INIT_CONTEXT_RESOURCE, at the address in the segment alone, or shown to the paging process as
- * well.
- */
-void context_allocation_op_init(const struct vidmm_allocation *allocation,
-                                DXGKARG_BUILDPAGINGBUFFER *args);
-scratch_view_use context_allocation_init_view;
 /* Those of the context and those that all contexts of its device share. */
 unsigned context_allocations_count(const struct vidmm_context *context);
 void context_allocations_refer(const struct vidmm_context *context,

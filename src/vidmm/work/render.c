@@ -16,7 +16,6 @@
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/adapter/recovery.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
@@ -26,6 +25,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
 #include "vidmm/work/submission.h"
 
 #include "base/assert.h"

@@ -1,0 +1,321 @@
+/*
+ * Clients: processes, devices and contexts come and go.
+ *
+ * Source     contract.md PT-009, PT-010; sequence S-15.
+ */
+#include "vidmm/work/client.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/pump.h"
+#include "vidmm/memory/iommu.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/sharing.h"
+#include "vidmm/paging/monitored_fence.h"
+#include "vidmm/residency/budget.h"
+#include "vidmm/tables/companion.h"
+#include "vidmm/tables/null_context.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/tables/table_burial.h"
+#include "vidmm/tables/table_memory.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/context_allocation.h"
+#include "vidmm/work/device.h"
+#include "vidmm/work/render.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
+
+#include <string.h>
+
+/* Address space below this stays free: null pointers fault. */
+#define FIRST_VA (64 * KiB)
+
+/* ---- Processes ----------------------------------------------------------------------------------
+ */
+
+NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process)
+{
+    struct vidmm_process *process;
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    *out_process = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    process = base_alloc(vidmm->services, sizeof *process);
+    if (!process)
+        return STATUS_NO_MEMORY;
+    process->vidmm = vidmm;
+    process->space.vidmm = vidmm;
+    budget_init(process);
+    process->space.process = process;
+    process->space.ranges_start = FIRST_VA;
+    list_init(&process->devices);
+    list_init(&process->mappings);
+    list_init(&process->space.rebuilt);
+    if (vidmm->caps.is_virtual) {
+        DXGKARG_CREATEPROCESS create = {0};
+        ULONG pasid = 0;
+        uint64_t va_size = UINT64_C(1) << vidmm->caps.va_bits;
+
+        if (range_allocator_init(&process->space.ranges, vidmm->services, FIRST_VA,
+                                 va_size - FIRST_VA, PAGE_BYTES) != RANGE_OK)
+            goto free_process;
+        status = iommu_open_process(process);
+        if (!NT_SUCCESS(status))
+            goto fini_ranges;
+        create.hDxgkProcess = process;
+        if (process->has_pasid) {
+            create.NumPasid = 1;
+            create.pPasid = &pasid;
+            pasid = process->pasid;
+        }
+        vidmm->process_in_creation = process;
+        status = miniport_create_process(vidmm->miniport, NULL, &create);
+        vidmm->process_in_creation = NULL;
+        if (!NT_SUCCESS(status))
+            goto close_iommu;
+        process->space.driver_process = create.hKmdProcess;
+    }
+    list_push_back(&vidmm->processes, &process->link);
+    *out_process = process;
+    return STATUS_SUCCESS;
+
+close_iommu:
+    iommu_close_process(process);
+fini_ranges:
+    range_allocator_fini(&process->space.ranges);
+free_process:
+    base_free(vidmm->services, process, sizeof *process);
+    return status;
+}
+
+static void process_free(struct vidmm_process *process)
+{
+    struct vidmm *vidmm = process->vidmm;
+
+    page_tables_free(&process->space);
+    range_allocator_fini(&process->space.ranges);
+    if (process->space.driver_process)
+        miniport_destroy_process(vidmm->miniport, process->space.driver_process);
+    iommu_close_process(process);
+    base_free(vidmm->services, process, sizeof *process);
+}
+
+void vidmm_process_destroy(struct vidmm_process *process)
+{
+    struct vidmm *vidmm = process->vidmm;
+
+    ASSERT(list_is_empty(&process->devices));
+    ASSERT(list_is_empty(&process->mappings));
+    budget_fini(process);
+    list_remove(&process->link);
+    if (tables_bury_all(process, process_free))
+        vidmm_pump(vidmm);
+    else
+        process_free(process);
+}
+
+bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
+                        uint64_t *out_offset, uint64_t *out_entry_count)
+{
+    const struct page_table *root = process->space.root;
+
+    *out_segment = root ? root->memory.segment : 0;
+    *out_offset = root ? PAGE_BYTES_OF(table_memory_device_page(process->vidmm, &root->memory)) : 0;
+    *out_entry_count = root ? root->memory.entry_count : 0;
+    return root != NULL;
+}
+
+/* ---- Devices ------------------------------------------------------------------------------------
+ */
+
+NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device)
+{
+    struct vidmm *vidmm = process->vidmm;
+    DXGKARG_CREATEDEVICE create = {0};
+    struct vidmm_device *device;
+    NTSTATUS status;
+
+    *out_device = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    device = base_alloc(vidmm->services, sizeof *device);
+    if (!device)
+        return STATUS_NO_MEMORY;
+    device->vidmm = vidmm;
+    device->process = process;
+    list_init(&device->contexts);
+    list_init(&device->allocations);
+    list_init(&device->context_allocations);
+    list_init(&device->openings);
+    status = monitored_fence_init(vidmm, &device->paging_fence);
+    if (!NT_SUCCESS(status))
+        goto free_device;
+    create.hDevice = device;
+    create.hKmdProcess = process->space.driver_process;
+    create.Pasid = process->pasid;
+    status = miniport_create_device(vidmm->miniport, NULL, &create);
+    if (!NT_SUCCESS(status))
+        goto fini_fence;
+    device->driver_device = create.hDevice;
+    list_push_back(&process->devices, &device->link);
+    *out_device = device;
+    return STATUS_SUCCESS;
+
+fini_fence:
+    monitored_fence_fini(vidmm, &device->paging_fence);
+free_device:
+    base_free(vidmm->services, device, sizeof *device);
+    return status;
+}
+
+void vidmm_device_destroy(struct vidmm_device *device)
+{
+    struct vidmm *vidmm = device->vidmm;
+    const struct vidmm_allocation *allocation;
+
+    ASSERT(list_is_empty(&device->contexts));
+    list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link)
+        ASSERT(allocation->is_for_context); /* the client's are destroyed */
+    ASSERT(!device->submission_count);
+    openings_close_of_device(device);
+    miniport_destroy_device(vidmm->miniport, device->driver_device);
+    context_allocations_drop(vidmm, &device->context_allocations);
+    monitored_fence_fini(vidmm, &device->paging_fence);
+    device->is_destroyed = true;
+    device_free_if_done(device);
+}
+
+uint64_t vidmm_device_paging_fence(const struct vidmm_device *device)
+{
+    return device->paging_fence.cpu ? *device->paging_fence.cpu
+                                    : device->paging_fence.waiters.value;
+}
+
+/* ---- Contexts -----------------------------------------------------------------------------------
+ */
+
+/* What an aperture segment would show of a DMA buffer are pages of system memory, too. */
+static bool may_be_in_system_memory(const struct vidmm *vidmm, UINT set)
+{
+    for (unsigned i = 0; i < vidmm->caps.segment_count; i++) {
+        if (set & 1u << i && vidmm->caps.segments[i].is_aperture)
+            return true;
+    }
+    return !set;
+}
+
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
+                              uint32_t private_data_bytes, struct vidmm_context **out_context)
+{
+    struct vidmm *vidmm = device->vidmm;
+    DXGKARG_CREATECONTEXT create = {0};
+    struct vidmm_context *context;
+    void *private_copy = NULL;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_context = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (node >= vidmm->caps.node_count)
+        return STATUS_INVALID_PARAMETER;
+    if (private_data_bytes) {
+        private_copy = base_alloc(vidmm->services, private_data_bytes);
+        if (!private_copy)
+            return STATUS_NO_MEMORY;
+        memcpy(private_copy, private_data, private_data_bytes);
+    }
+    context = base_alloc(vidmm->services, sizeof *context);
+    if (!context) {
+        base_free(vidmm->services, private_copy, private_data_bytes);
+        return STATUS_NO_MEMORY;
+    }
+    context->device = device;
+    context->node = node;
+    list_init(&context->allocations);
+    status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
+    if (!NT_SUCCESS(status))
+        goto free_context;
+    for (i = 0; i < device->process->space.hold_count; i++)
+        vidsch_context_hold(context->scheduler);
+    /* Known from here on: the driver may ask for allocations of it. */
+    list_push_back(&device->contexts, &context->link);
+    create.hContext = context;
+    create.pPrivateDriverData = private_copy;
+    create.PrivateDriverDataSize = private_data_bytes;
+    create.NodeOrdinal = node;
+    create.EngineAffinity = 1;
+    create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
+    status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
+    if (!NT_SUCCESS(status))
+        goto destroy_scheduler;
+    if (!vidmm->caps.is_virtual &&
+        !may_be_in_system_memory(vidmm, create.ContextInfo.DmaBufferSegmentSet)) {
+        vidmm_driver_error(
+            vidmm, "",
+            "DxgkDdiCreateContext.ContextInfo.DmaBufferSegmentSet is 0x%x; this manager "
+            "has DMA buffers in system memory only, for sets that are 0 or have an aperture "
+            "segment",
+            create.ContextInfo.DmaBufferSegmentSet);
+        status = STATUS_NOT_SUPPORTED;
+        miniport_destroy_context(vidmm->miniport, create.hContext);
+        goto destroy_scheduler;
+    }
+    base_free(vidmm->services, private_copy, private_data_bytes);
+    context->driver_context = create.hContext;
+    context->info = create.ContextInfo;
+    *out_context = context;
+    return STATUS_SUCCESS;
+
+destroy_scheduler:
+    context_allocations_drop(vidmm, &context->allocations);
+    list_remove(&context->link);
+    vidsch_context_destroy(context->scheduler);
+free_context:
+    base_free(vidmm->services, private_copy, private_data_bytes);
+    base_free(vidmm->services, context, sizeof *context);
+    return status;
+}
+
+void vidmm_context_destroy(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+
+    ASSERT(!context->tile_update_count);
+    null_contexts_forget(vidmm, context);
+    companion_destroy(context);
+    dma_buffers_free(context);
+    miniport_destroy_context(vidmm->miniport, context->driver_context);
+    context_allocations_drop(vidmm, &context->allocations);
+    /*
+     * The driver destroys allocations from in the call, which may hold the contexts of the space.
+     */
+    list_remove(&context->link);
+    vidsch_context_destroy(context->scheduler);
+    base_free(vidmm->services, context, sizeof *context);
+}
+
+NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value)
+{
+    if (value > context->device->requests_made)
+        return STATUS_INVALID_PARAMETER;
+    if (value > context->paging_wait)
+        context->paging_wait = value;
+    return STATUS_SUCCESS;
+}
+
+void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null)
+{
+    context->is_null_rendering = is_null;
+}
+
+void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references)
+{
+    context->names_references = names_references;
+}

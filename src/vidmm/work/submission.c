@@ -1,0 +1,88 @@
+/*
+ * Submissions: those of both models are made, counted, and end here.
+ *
+ * Source     contract.md RES-002, SUB-011..014.
+ */
+#include "vidmm/work/submission.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/residency/residency.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+#include "vidmm/work/context_allocation.h"
+
+#include "base/list.h"
+#include "base/services.h"
+
+struct submission *submission_create(struct vidmm_context *context,
+                                     const struct vidsch_packet_ops *ops, unsigned reference_count)
+{
+    struct vidmm_device *device = context->device;
+    unsigned held_count = reference_count + context_allocations_count(context);
+    size_t bytes = sizeof(struct submission) + (size_t)held_count * sizeof(struct vidmm_reference) +
+                   (size_t)reference_count * sizeof(bool);
+    struct submission *submission = base_alloc(device->vidmm->services, bytes);
+
+    if (!submission)
+        return NULL;
+    submission->bytes = bytes;
+    submission->context = context;
+    submission->is_null = context->is_null_rendering;
+    submission->packet.ops = ops;
+    submission->reference_count = reference_count;
+    submission->held_count = held_count;
+    context_allocations_refer(context, submission->references + reference_count);
+    submission->is_needed = (bool *)(submission->references + held_count);
+    list_init(&submission->link);
+    return submission;
+}
+
+void submission_begin(struct submission *submission)
+{
+    struct vidmm_device *device = submission->context->device;
+
+    submission->sequence = ++device->vidmm->submitted;
+    list_push_back(&device->vidmm->submissions, &submission->link);
+    device->submission_count++;
+}
+
+/* The oldest submission that has not retired, if any, says up to where all others have. */
+static void note_retired(struct vidmm *vidmm)
+{
+    vidmm->retired =
+        list_is_empty(&vidmm->submissions)
+            ? vidmm->submitted
+            : container_of(vidmm->submissions.next, struct submission, link)->sequence - 1;
+}
+
+void submission_free(struct submission *submission)
+{
+    struct vidmm *vidmm = submission->context->device->vidmm;
+
+    if (list_is_linked(&submission->link))
+        submission->context->device->submission_count--;
+    list_remove(&submission->link);
+    note_retired(vidmm);
+    base_free(vidmm->services, submission, submission->bytes);
+}
+
+NTSTATUS submission_request(struct submission *submission, vidmm_done done,
+                            struct request **out_request)
+{
+    NTSTATUS status = request_create(submission->context->device, submission->held_count, done,
+                                     submission, out_request);
+    unsigned i;
+
+    for (i = 0; NT_SUCCESS(status) && i < submission->held_count; i++)
+        (*out_request)->allocations[i] = submission->references[i].allocation;
+    return status;
+}
+
+void submission_unhold(struct submission *submission)
+{
+    unsigned i;
+
+    for (i = 0; i < submission->held_count; i++)
+        allocation_unhold(submission->references[i].allocation);
+}
