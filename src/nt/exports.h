@@ -1,7 +1,7 @@
 /*
  * Exports: the names under which a driver image finds the services of its kernel.
  *
- * Place      nt. Each file of services lists its own; the host of an image asks by name.
+ * Place      nt. Each area of services (area.h) lists its own; the host of an image asks by name.
  * Model      A row says which module of Windows exports it. A function is called through the
  *            boundary, from the image's stack to the bench's; one that is marked direct is not,
  *            because it is called a great deal and needs little (memcpy), or because it has a
@@ -48,51 +48,5 @@ const struct nt_export *nt_find_export(const char *name);
 
 /* All of them, by number from 0; NULL behind the last. */
 const struct nt_export *nt_export_at(size_t index);
-
-/* The lists, each in the file whose services it names and ended by a row without a name. */
-#define NT_EXPORT_LISTS(X)                                                                         \
-    X(debug)                                                                                       \
-    X(device_property)                                                                             \
-    X(bitmap)                                                                                      \
-    X(callback_object)                                                                             \
-    X(exception)                                                                                   \
-    X(device)                                                                                      \
-    X(kernel)                                                                                      \
-    X(mdl)                                                                                         \
-    X(reserved_mapping)                                                                            \
-    X(memory)                                                                                      \
-    X(port)                                                                                        \
-    X(pool)                                                                                        \
-    X(registry)                                                                                    \
-    X(registry_query)                                                                              \
-    X(runtime)                                                                                     \
-    X(system)                                                                                      \
-    X(text)                                                                                        \
-    X(unicode)                                                                                     \
-    X(wide_text)                                                                                   \
-    X(object)                                                                                      \
-    X(event)                                                                                       \
-    X(thread)                                                                                      \
-    X(spin_lock)                                                                                   \
-    X(mutex)                                                                                       \
-    X(resource)                                                                                    \
-    X(dpc)                                                                                         \
-    X(timer)                                                                                       \
-    X(work)                                                                                        \
-    X(clock)                                                                                       \
-    X(calendar)                                                                                    \
-    X(shared_data)                                                                                 \
-    X(interlocked)                                                                                 \
-    X(lookaside)                                                                                   \
-    X(remove_lock)                                                                                 \
-    X(float_state)                                                                                 \
-    X(file)                                                                                        \
-    X(device_interface)                                                                            \
-    X(generic_table)                                                                               \
-    X(resource_list)
-
-#define X(area) extern const struct nt_export nt_##area##_exports[];
-NT_EXPORT_LISTS(X)
-#undef X
 
 #endif

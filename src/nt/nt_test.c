@@ -1,4 +1,4 @@
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/failing_services.h"
 

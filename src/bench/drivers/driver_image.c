@@ -16,7 +16,7 @@
 #include "image/image_file.h"
 #include "miniport/raw.h"
 #include "nt/machine/boundary.h"
-#include "nt/machine/exception.h"
+#include "nt/exceptions/exception.h"
 #include "nt/exports.h"
 #include "nt/machine/trap.h"
 

@@ -6,7 +6,7 @@
 
 #include "bench/child/vigil.h"
 #include "miniport/raw.h"
-#include "nt/machine/exception.h"
+#include "nt/exceptions/exception.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,11 +9,12 @@
  * The codes are known from published drivers that register or filter the same way: 0x23003F for
  * drivers of Windows 7 and before, 0x230047 since Windows 8, 0x230043 for display-only drivers.
  */
+#include "nt/devices/device.h"
+
+#include "nt/devices/driver_object.h"
 #include "nt/machine/boundary.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
-#include "nt/devices/object.h"
-#include "nt/threads/scheduler.h"
+#include "nt/nt_private.h"
+#include "nt/text/unicode.h"
 
 #include "machine/machine_pci.h"
 
@@ -31,6 +32,23 @@
 #define IOCTL_REGISTER_DISPLAY_ONLY 0x230043u
 #define IOCTL_REGISTER_WIN8         0x230047u
 
+/* The state of the area. */
+struct devices {
+    struct list created;           /* of struct nt_device: by the driver */
+    struct list symbolic_links;    /* of struct symbolic_link: by the driver */
+    struct list requests;          /* of struct request: that the driver built */
+    struct list neighbours;        /* of struct neighbour: devices of other drivers */
+    DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
+    DEVICE_OBJECT physical_device; /* the bus driver's, of the board */
+    struct nt_object physical;     /* counts the references to it */
+    const void *registrar;         /* the function that registers a driver: DxgkInitialize() */
+};
+
+static struct devices *devices_of(const struct nt *nt)
+{
+    return NT_STATE(nt, device);
+}
+
 static bool is_text(PCUNICODE_STRING string, const char *text)
 {
     size_t length = strlen(text);
@@ -46,7 +64,7 @@ static bool is_text(PCUNICODE_STRING string, const char *text)
 
 void nt_set_registrar(struct nt *nt, const void *function)
 {
-    nt->registrar = function;
+    devices_of(nt)->registrar = function;
 }
 
 /* ---- Services ------------------------------------------------------------------------------- */
@@ -95,19 +113,11 @@ static void destroy_file(struct nt *nt, struct nt_object *object)
 
 const struct nt_object_type nt_file_type = {"file object", destroy_file};
 
-void nt_files_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
-    struct nt_object *object, *following;
-
-    list_for_each_safe (object, following, &nt->objects, struct nt_object, link) {
-        if (object->type == &nt_file_type) {
-            list_remove(&object->link);
-            destroy_file(nt, object);
-        }
-    }
-    while (!list_is_empty(&nt->neighbours)) {
+    while (!list_is_empty(&devices_of(nt)->neighbours)) {
         struct neighbour *neighbour =
-            container_of(list_first(&nt->neighbours), struct neighbour, link);
+            container_of(list_first(&devices_of(nt)->neighbours), struct neighbour, link);
 
         list_remove(&neighbour->link);
         base_free(nt->services, neighbour->device, sizeof *neighbour->device);
@@ -135,7 +145,7 @@ NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is)
     }
     neighbour->is = *is;
     neighbour->device = describe_device(device);
-    list_push_back(&nt->neighbours, &neighbour->link);
+    list_push_back(&devices_of(nt)->neighbours, &neighbour->link);
     return STATUS_SUCCESS;
 }
 
@@ -145,8 +155,8 @@ static PDEVICE_OBJECT find_any_device(struct nt *nt, PCUNICODE_STRING name)
     struct neighbour *neighbour;
 
     if (is_text(name, "\\Device\\DxgKrnl"))
-        return describe_device(&nt->graphics_device);
-    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+        return describe_device(&devices_of(nt)->graphics_device);
+    list_for_each (neighbour, &devices_of(nt)->neighbours, struct neighbour, link) {
         if (is_text(name, neighbour->is.path))
             return neighbour->device;
     }
@@ -168,7 +178,7 @@ static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **
     return STATUS_SUCCESS;
 }
 
-NTSTATUS nt_open_neighbour(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle)
+NTSTATUS nt_open_device(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle)
 {
     FILE_OBJECT *file;
     NTSTATUS status = open_device(nt, name, &file);
@@ -209,7 +219,7 @@ static const struct nt_object_type device_type = {"device object", keep};
 
 DEVICE_OBJECT *nt_physical_device(struct nt *nt)
 {
-    DEVICE_OBJECT *device = &nt->physical_device;
+    DEVICE_OBJECT *device = &devices_of(nt)->physical_device;
 
     if (device->Type)
         return device;
@@ -219,8 +229,8 @@ DEVICE_OBJECT *nt_physical_device(struct nt *nt)
     device->DeviceType = FILE_DEVICE_UNKNOWN;
     device->DriverObject = nt_bus_driver_object(nt);
     device->DriverObject->DeviceObject = device;
-    nt_object_init(nt, &nt->physical, &device_type, device);
-    nt->physical.is_held = true;
+    nt_object_init(nt, &devices_of(nt)->physical, &device_type, device);
+    devices_of(nt)->physical.is_held = true;
     return device;
 }
 
@@ -231,13 +241,13 @@ PDEVICE_OBJECT NTAPI IoGetAttachedDeviceReference(PDEVICE_OBJECT Device)
 
     nt_require_irql(nt, "IoGetAttachedDeviceReference", DISPATCH_LEVEL);
     if (Device == nt_physical_device(nt))
-        nt_object_reference(&nt->physical);
+        nt_object_reference(&devices_of(nt)->physical);
     return Device;
 }
 
-void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
-    if (nt->physical.references > 1)
+    if (devices_of(nt)->physical.references > 1)
         tell(context, "references to the physical device object have not been given up");
 }
 
@@ -246,7 +256,7 @@ void nt_devices_left(struct nt *nt, nt_leftover *tell, void *context)
 struct request {
     IRP irp;
     IO_STACK_LOCATION location; /* the one that the called driver gets */
-    struct list link;           /* in nt->requests */
+    struct list link;           /* in struct devices.requests */
     PVOID out;
     ULONG out_bytes;
     ULONG buffer_bytes; /* of irp.AssociatedIrp.SystemBuffer, in the pool; 0: there is none */
@@ -271,7 +281,7 @@ static struct request *create_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT
     request->irp.Tail.Overlay.Thread = KeGetCurrentThread();
     request->location.MajorFunction = major;
     request->location.DeviceObject = device;
-    list_push_back(&nt->requests, &request->link);
+    list_push_back(&devices_of(nt)->requests, &request->link);
     return request;
 }
 
@@ -317,7 +327,7 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
     request->location.Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
     request->irp.UserBuffer = request->out = Out;
     request->out_bytes = OutBytes;
-    if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == &nt->driver.object) {
+    if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == nt_driver_object(nt)) {
         if (!give_buffer(request, In, InBytes, OutBytes)) {
             free_request(request);
             return NULL;
@@ -382,7 +392,7 @@ static NTSTATUS serve_bus(struct nt *nt, struct request *request)
 /* The function that registers, as the driver may call it. */
 static NTSTATUS give_registrar(struct nt *nt, struct request *request)
 {
-    const void *function = nt->registrar;
+    const void *function = devices_of(nt)->registrar;
 
     if (!request->out ||
         request->location.Parameters.DeviceIoControl.OutputBufferLength < sizeof function)
@@ -430,13 +440,13 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request
 {
     struct neighbour *neighbour;
 
-    list_for_each (neighbour, &nt->neighbours, struct neighbour, link) {
+    list_for_each (neighbour, &devices_of(nt)->neighbours, struct neighbour, link) {
         if (device == neighbour->device)
             return answer(&neighbour->is, request);
     }
-    if (device == &nt->physical_device)
+    if (device == &devices_of(nt)->physical_device)
         return serve_bus(nt, request);
-    if (device != &nt->graphics_device ||
+    if (device != &devices_of(nt)->graphics_device ||
         request->location.MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
         return STATUS_INVALID_DEVICE_REQUEST;
     switch (request->location.Parameters.DeviceIoControl.IoControlCode) {
@@ -473,7 +483,7 @@ static struct request *request_of(struct nt *nt, const char *service, PIRP irp)
 {
     struct request *request;
 
-    list_for_each (request, &nt->requests, struct request, link) {
+    list_for_each (request, &devices_of(nt)->requests, struct request, link) {
         if (&request->irp == irp)
             return request;
     }
@@ -502,10 +512,11 @@ VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
 static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *request)
 {
     UCHAR major = request->location.MajorFunction;
-    PDRIVER_DISPATCH function = major <= IRP_MJ_MAXIMUM_FUNCTION
-                                    ? (PDRIVER_DISPATCH)nt_driver_function(
-                                          nt, (const void *)nt->driver.object.MajorFunction[major])
-                                    : NULL;
+    PDRIVER_DISPATCH function =
+        major <= IRP_MJ_MAXIMUM_FUNCTION
+            ? (PDRIVER_DISPATCH)nt_driver_function(
+                  nt, (const void *)nt_driver_object(nt)->MajorFunction[major])
+            : NULL;
     NTSTATUS status;
 
     if (!function)
@@ -541,7 +552,7 @@ NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
     nt_require_irql(nt, "IofCallDriver", DISPATCH_LEVEL);
     if (!request)
         return STATUS_INVALID_PARAMETER;
-    if (Device->DriverObject == &nt->driver.object)
+    if (Device->DriverObject == nt_driver_object(nt))
         return dispatch(nt, Device, request);
     status = serve(nt, Device, request);
     request->irp.IoStatus.Status = status;
@@ -564,7 +575,7 @@ static struct nt_device *find_device(struct nt *nt, PCUNICODE_STRING name)
 {
     struct nt_device *device;
 
-    list_for_each (device, &nt->devices, struct nt_device, link) {
+    list_for_each (device, &devices_of(nt)->created, struct nt_device, link) {
         if (device->name.Length && nt_is_same_text(&device->name, name, TRUE))
             return device;
     }
@@ -591,7 +602,7 @@ NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNIC
 
     nt_require_irql(nt, "IoCreateDevice", APC_LEVEL);
     *Device = NULL;
-    if (Driver != &nt->driver.object) {
+    if (Driver != nt_driver_object(nt)) {
         nt_misuse(nt, "IoCreateDevice: this is not the driver object that DriverEntry got");
         return STATUS_INVALID_PARAMETER;
     }
@@ -616,7 +627,7 @@ NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNIC
     record->name = (UNICODE_STRING){(USHORT)length, (USHORT)length, (PWSTR)(record + 1)};
     if (length)
         memcpy(record + 1, Name->Buffer, length);
-    list_push_back(&nt->devices, &record->link);
+    list_push_back(&devices_of(nt)->created, &record->link);
     Driver->DeviceObject = device;
     *Device = device;
     return STATUS_SUCCESS;
@@ -625,11 +636,11 @@ NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNIC
 VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
 {
     struct nt *nt = nt_current();
-    PDEVICE_OBJECT *place = &nt->driver.object.DeviceObject;
+    PDEVICE_OBJECT *place = &nt_driver_object(nt)->DeviceObject;
     struct nt_device *record;
 
     nt_require_irql(nt, "IoDeleteDevice", APC_LEVEL);
-    list_for_each (record, &nt->devices, struct nt_device, link) {
+    list_for_each (record, &devices_of(nt)->created, struct nt_device, link) {
         if (record->object != Device)
             continue;
         while (*place && *place != Device)
@@ -653,7 +664,7 @@ static struct symbolic_link *find_link(struct nt *nt, PCUNICODE_STRING name)
 {
     struct symbolic_link *link;
 
-    list_for_each (link, &nt->symbolic_links, struct symbolic_link, link) {
+    list_for_each (link, &devices_of(nt)->symbolic_links, struct symbolic_link, link) {
         if (nt_is_same_text(&link->name, name, TRUE))
             return link;
     }
@@ -673,7 +684,7 @@ NTSTATUS NTAPI IoCreateSymbolicLink(PUNICODE_STRING Name, PUNICODE_STRING Device
         return STATUS_INSUFFICIENT_RESOURCES;
     link->name = (UNICODE_STRING){Name->Length, Name->Length, (PWSTR)(link + 1)};
     memcpy(link + 1, Name->Buffer, Name->Length);
-    list_push_back(&nt->symbolic_links, &link->link);
+    list_push_back(&devices_of(nt)->symbolic_links, &link->link);
     return STATUS_SUCCESS;
 }
 
@@ -689,7 +700,17 @@ NTSTATUS NTAPI IoDeleteSymbolicLink(PUNICODE_STRING Name)
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_device_exports[] = {
+static void init(struct nt *nt)
+{
+    struct devices *devices = devices_of(nt);
+
+    list_init(&devices->created);
+    list_init(&devices->symbolic_links);
+    list_init(&devices->requests);
+    list_init(&devices->neighbours);
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(ZwLoadDriver),
     NT_SERVICE(ZwUnloadDriver),
     NT_SERVICE(IoGetDeviceObjectPointer),
@@ -704,4 +725,12 @@ const struct nt_export nt_device_exports[] = {
     NT_SERVICE(IoCreateSymbolicLink),
     NT_SERVICE(IoDeleteSymbolicLink),
     {0},
+};
+
+const struct nt_area nt_device_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct devices),
+    .init = init,
+    .fini = fini,
+    .left = left,
 };

@@ -2,8 +2,9 @@
  * Device interfaces: what a driver offers by the GUID of a class. Nobody opens them here; that
  * their state is right, and that none is left enabled, is watched.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
+#include "nt/text/unicode.h"
 
 #include "base/bits.h"
 
@@ -18,25 +19,31 @@ struct device_interface {
     bool is_enabled;
 };
 
+/* The state of the area: of struct device_interface. */
+static struct list *interfaces(const struct nt *nt)
+{
+    return NT_STATE(nt, device_interface);
+}
+
 static void destroy(struct nt *nt, struct device_interface *interface)
 {
     list_remove(&interface->link);
     base_free(nt->services, interface, sizeof *interface + interface->name.MaximumLength);
 }
 
-void nt_interfaces_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct device_interface *interface, *following;
 
-    list_for_each_safe (interface, following, &nt->interfaces, struct device_interface, link)
+    list_for_each_safe (interface, following, interfaces(nt), struct device_interface, link)
         destroy(nt, interface);
 }
 
-void nt_interfaces_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     struct device_interface *interface;
 
-    list_for_each (interface, &nt->interfaces, struct device_interface, link) {
+    list_for_each (interface, interfaces(nt), struct device_interface, link) {
         if (interface->is_enabled)
             tell(context, "a device interface is still enabled");
     }
@@ -46,7 +53,7 @@ static struct device_interface *find(struct nt *nt, PCUNICODE_STRING name)
 {
     struct device_interface *interface;
 
-    list_for_each (interface, &nt->interfaces, struct device_interface, link) {
+    list_for_each (interface, interfaces(nt), struct device_interface, link) {
         if (nt_is_same_text(&interface->name, name, TRUE))
             return interface;
     }
@@ -84,7 +91,7 @@ static struct device_interface *create(struct nt *nt, const GUID *class_guid,
         at[GUID_TEXT] = '\\';
         memcpy(at + GUID_TEXT + 1, reference->Buffer, reference->Length);
     }
-    list_push_back(&nt->interfaces, &interface->link);
+    list_push_back(interfaces(nt), &interface->link);
     return interface;
 }
 
@@ -110,7 +117,7 @@ NTSTATUS NTAPI IoRegisterDeviceInterface(PDEVICE_OBJECT PhysicalDeviceObject,
                        ReferenceString && ReferenceString->Length ? ReferenceString : NULL);
     if (!interface)
         return STATUS_INSUFFICIENT_RESOURCES;
-    list_for_each (other, &nt->interfaces, struct device_interface, link) {
+    list_for_each (other, interfaces(nt), struct device_interface, link) {
         if (other != interface && nt_is_same_text(&other->name, &interface->name, TRUE)) {
             destroy(nt, interface); /* registered before: the same instance */
             interface = other;
@@ -158,7 +165,7 @@ NTSTATUS NTAPI IoGetDeviceInterfaces(const GUID *InterfaceClassGuid,
     WCHAR *at;
 
     nt_require_irql(nt, "IoGetDeviceInterfaces", PASSIVE_LEVEL);
-    list_for_each (interface, &nt->interfaces, struct device_interface, link) {
+    list_for_each (interface, interfaces(nt), struct device_interface, link) {
         if (is_listed(interface, InterfaceClassGuid, Flags))
             characters += interface->name.Length / sizeof(WCHAR) + 1;
     }
@@ -166,7 +173,7 @@ NTSTATUS NTAPI IoGetDeviceInterfaces(const GUID *InterfaceClassGuid,
         ExAllocatePoolWithTag(PagedPool, characters * sizeof(WCHAR), NT_STRING_TAG);
     if (!at)
         return STATUS_INSUFFICIENT_RESOURCES;
-    list_for_each (interface, &nt->interfaces, struct device_interface, link) {
+    list_for_each (interface, interfaces(nt), struct device_interface, link) {
         if (!is_listed(interface, InterfaceClassGuid, Flags))
             continue;
         memcpy(at, interface->name.Buffer, interface->name.Length);
@@ -177,9 +184,22 @@ NTSTATUS NTAPI IoGetDeviceInterfaces(const GUID *InterfaceClassGuid,
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_device_interface_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(interfaces(nt));
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(IoRegisterDeviceInterface),
     NT_SERVICE(IoSetDeviceInterfaceState),
     NT_SERVICE(IoGetDeviceInterfaces),
     {0},
+};
+
+const struct nt_area nt_device_interface_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .left = left,
 };

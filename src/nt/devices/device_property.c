@@ -2,8 +2,7 @@
  * Properties of the device: what Plug and Play knows of the modelled board, and what the driver
  * keeps with it.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "machine/machine.h"
@@ -14,9 +13,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The state of the area. */
+struct properties {
+    struct list set;         /* of struct property: IoSetDevicePropertyData() set them */
+    const char *hardware_id; /* NULL: the usual one */
+};
+
+static struct properties *properties_of(const struct nt *nt)
+{
+    return NT_STATE(nt, device_property);
+}
+
 void nt_set_hardware_id(struct nt *nt, const char *id)
 {
-    nt->hardware_id = id;
+    properties_of(nt)->hardware_id = id;
 }
 
 /* ---- What the bus knows ---------------------------------------------------------------------- */
@@ -141,7 +151,7 @@ NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
 
     nt_require_irql(nt, "IoGetDeviceProperty", PASSIVE_LEVEL);
     *ResultLength = sizeof number;
-    if (put_text(&pci, nt->hardware_id, DeviceProperty, &text)) {
+    if (put_text(&pci, properties_of(nt)->hardware_id, DeviceProperty, &text)) {
         *ResultLength = (ULONG)(text.count * sizeof(WCHAR));
     } else {
         data = &number;
@@ -195,7 +205,7 @@ static struct property *find(struct nt *nt, const DEVPROPKEY *key, LCID locale)
 {
     struct property *property;
 
-    list_for_each (property, &nt->properties, struct property, link) {
+    list_for_each (property, &properties_of(nt)->set, struct property, link) {
         if (property->locale == locale && memcmp(&property->key, key, sizeof *key) == 0)
             return property;
     }
@@ -208,11 +218,11 @@ static void destroy(struct nt *nt, struct property *property)
     base_free(nt->services, property, sizeof *property + property->bytes);
 }
 
-void nt_properties_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct property *property, *following;
 
-    list_for_each_safe (property, following, &nt->properties, struct property, link)
+    list_for_each_safe (property, following, &properties_of(nt)->set, struct property, link)
         destroy(nt, property);
 }
 
@@ -251,7 +261,7 @@ NTSTATUS NTAPI IoSetDevicePropertyData(PDEVICE_OBJECT Pdo, const DEVPROPKEY *Pro
         property->type = Type;
         property->bytes = Size;
         memcpy(property->data, Data, Size);
-        list_push_back(&nt->properties, &property->link);
+        list_push_back(&properties_of(nt)->set, &property->link);
     } else if (!before) {
         return STATUS_OBJECT_NAME_NOT_FOUND;
     }
@@ -260,9 +270,21 @@ NTSTATUS NTAPI IoSetDevicePropertyData(PDEVICE_OBJECT Pdo, const DEVPROPKEY *Pro
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_device_property_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(&properties_of(nt)->set);
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(IoGetDeviceProperty),
     NT_SERVICE(IoGetDevicePropertyData),
     NT_SERVICE(IoSetDevicePropertyData),
     {0},
+};
+
+const struct nt_area nt_device_property_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct properties),
+    .init = init,
+    .fini = fini,
 };

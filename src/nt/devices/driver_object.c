@@ -6,9 +6,10 @@
  * Unload are the graphics kernel's from then on, whatever the driver has put there. What it puts
  * there afterwards stands.
  */
+#include "nt/devices/driver_object.h"
+
 #include "nt/machine/boundary.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "image/image.h"
@@ -16,6 +17,27 @@
 #include <wdm/device.h>
 
 #define IO_TYPE_DRIVER 4
+
+struct driver {
+    DRIVER_OBJECT object;
+    DRIVER_EXTENSION extension;
+    UNICODE_STRING hardware;
+    WCHAR name_room[24], service_room[16], hardware_room[48];
+    PDRIVER_UNLOAD graphics_unload; /* in the object when it was taken over; NULL: it was not */
+    void (*finish)(void *context);  /* of nt_unload_driver(); NULL: done, or not under way */
+    void *finish_context;
+};
+
+/* The state of the area. */
+struct drivers {
+    struct driver driver, bus;
+    void *loading; /* of nt_set_loading() */
+};
+
+static struct drivers *drivers_of(const struct nt *nt)
+{
+    return NT_STATE(nt, driver_object);
+}
 
 /*
  * What the I/O manager puts where a driver serves nothing, and the graphics kernel for devices not
@@ -70,10 +92,9 @@ static void name(UNICODE_STRING *string, PWSTR room, size_t most, const char *te
         (UNICODE_STRING){(USHORT)(length * sizeof(WCHAR)), (USHORT)(length * sizeof(WCHAR)), room};
 }
 
-static void make(struct nt *nt, struct nt_driver *driver, const char *driver_name,
-                 const char *service)
+static void make(struct nt *nt, struct driver *driver, const char *driver_name, const char *service)
 {
-    *driver = (struct nt_driver){
+    *driver = (struct driver){
         .object = {.Type = IO_TYPE_DRIVER,
                    .Size = sizeof driver->object,
                    .DriverExtension = &driver->extension,
@@ -91,69 +112,70 @@ static void make(struct nt *nt, struct nt_driver *driver, const char *driver_nam
 
 DRIVER_OBJECT *nt_make_driver_object(struct nt *nt, const void *entry)
 {
-    make(nt, &nt->driver, "\\Driver\\drydock", "drydock");
-    nt->driver.object.DriverInit = (PDRIVER_INITIALIZE)(uintptr_t)entry;
+    make(nt, &drivers_of(nt)->driver, "\\Driver\\drydock", "drydock");
+    drivers_of(nt)->driver.object.DriverInit = (PDRIVER_INITIALIZE)(uintptr_t)entry;
     if (nt->image) {
-        nt->driver.object.DriverInit = (PDRIVER_INITIALIZE)(uintptr_t)image_entry(nt->image);
-        nt->driver.object.DriverStart = (PVOID)(uintptr_t)image_base(nt->image);
-        nt->driver.object.DriverSize = (ULONG)image_size(nt->image);
+        drivers_of(nt)->driver.object.DriverInit =
+            (PDRIVER_INITIALIZE)(uintptr_t)image_entry(nt->image);
+        drivers_of(nt)->driver.object.DriverStart = (PVOID)(uintptr_t)image_base(nt->image);
+        drivers_of(nt)->driver.object.DriverSize = (ULONG)image_size(nt->image);
     }
-    return &nt->driver.object;
+    return &drivers_of(nt)->driver.object;
 }
 
 DRIVER_OBJECT *nt_driver_object(struct nt *nt)
 {
-    return &nt->driver.object;
+    return &drivers_of(nt)->driver.object;
 }
 
 DRIVER_OBJECT *nt_bus_driver_object(struct nt *nt)
 {
-    if (!nt->bus_driver.object.Type)
-        make(nt, &nt->bus_driver, "\\Driver\\pci", "pci");
-    return &nt->bus_driver.object;
+    if (!drivers_of(nt)->bus.object.Type)
+        make(nt, &drivers_of(nt)->bus, "\\Driver\\pci", "pci");
+    return &drivers_of(nt)->bus.object;
 }
 
 void nt_set_loading(struct nt *nt, void *loading)
 {
-    nt->loading = loading;
+    drivers_of(nt)->loading = loading;
 }
 
 void *nt_loading(const struct nt *nt)
 {
-    return nt->loading;
+    return drivers_of(nt)->loading;
 }
 
 void nt_take_driver_over(struct nt *nt)
 {
-    DRIVER_OBJECT *driver = &nt->driver.object;
+    DRIVER_OBJECT *driver = &drivers_of(nt)->driver.object;
 
     set_dispatch(nt, driver, graphics_dispatch);
     driver->DriverExtension->AddDevice =
         (PDRIVER_ADD_DEVICE)for_driver(nt, (const void *)graphics_add_device);
     driver->DriverUnload = (PDRIVER_UNLOAD)for_driver(nt, (const void *)graphics_unload);
-    nt->driver.graphics_unload = driver->DriverUnload;
+    drivers_of(nt)->driver.graphics_unload = driver->DriverUnload;
 }
 
 void nt_give_driver_back(struct nt *nt)
 {
-    DRIVER_OBJECT *driver = &nt->driver.object;
+    DRIVER_OBJECT *driver = &drivers_of(nt)->driver.object;
 
     set_dispatch(nt, driver, refuse_request);
     driver->DriverExtension->AddDevice = NULL;
     driver->DriverUnload = NULL;
-    nt->driver.graphics_unload = NULL;
+    drivers_of(nt)->driver.graphics_unload = NULL;
 }
 
 bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *context)
 {
-    DRIVER_OBJECT *driver = &nt->driver.object;
+    DRIVER_OBJECT *driver = &drivers_of(nt)->driver.object;
     PDRIVER_UNLOAD unload;
 
-    nt->driver.finish = finish;
-    nt->driver.finish_context = context;
+    drivers_of(nt)->driver.finish = finish;
+    drivers_of(nt)->driver.finish_context = context;
     if (!driver->DriverUnload)
         return true; /* such a driver stays for as long as the system runs */
-    if (driver->DriverUnload == nt->driver.graphics_unload) {
+    if (driver->DriverUnload == drivers_of(nt)->driver.graphics_unload) {
         nt_finish_unload(nt);
         return true;
     }
@@ -161,15 +183,17 @@ bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *contex
     if (!unload)
         return false;
     unload(driver);
-    nt->driver.finish = NULL;
+    drivers_of(nt)->driver.finish = NULL;
     return true;
 }
 
 void nt_finish_unload(struct nt *nt)
 {
-    void (*finish)(void *context) = nt->driver.finish;
+    void (*finish)(void *context) = drivers_of(nt)->driver.finish;
 
-    nt->driver.finish = NULL;
+    drivers_of(nt)->driver.finish = NULL;
     if (finish)
-        finish(nt->driver.finish_context);
+        finish(drivers_of(nt)->driver.finish_context);
 }
+
+const struct nt_area nt_driver_object_area = {.state_bytes = sizeof(struct drivers)};

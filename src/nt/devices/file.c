@@ -1,8 +1,8 @@
 /*
  * Files: the volumes are there and empty. What can be opened is a device: a neighbour.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/devices/device.h"
+#include "nt/nt_private.h"
 
 #include <wdm.h>
 
@@ -16,7 +16,7 @@ NTSTATUS NTAPI ZwCreateFile(PHANDLE Handle, ACCESS_MASK Access, POBJECT_ATTRIBUT
     nt_require_irql(nt, "ZwCreateFile", PASSIVE_LEVEL);
     if (!Handle || !Attributes || !Attributes->ObjectName || !Io || Disposition > FILE_OVERWRITE_IF)
         return STATUS_INVALID_PARAMETER;
-    status = nt_open_neighbour(nt, Attributes->ObjectName, Handle);
+    status = nt_open_device(nt, Attributes->ObjectName, Handle);
     if (status == STATUS_OBJECT_NAME_NOT_FOUND && Disposition != FILE_OPEN &&
         Disposition != FILE_OVERWRITE)
         status = STATUS_ACCESS_DENIED;
@@ -66,7 +66,7 @@ NTSTATUS NTAPI ZwSetInformationFile(HANDLE Handle, PIO_STATUS_BLOCK Io, PVOID In
     return refuse("ZwSetInformationFile", Handle);
 }
 
-const struct nt_export nt_file_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ZwCreateFile),
     NT_SERVICE(ZwOpenFile),
     NT_SERVICE(ZwReadFile),
@@ -75,3 +75,5 @@ const struct nt_export nt_file_exports[] = {
     NT_SERVICE(ZwSetInformationFile),
     {0},
 };
+
+const struct nt_area nt_file_area = {.exports = services};

@@ -1,5 +1,5 @@
 /*
- * Object: what has references, and handles that stand for it.
+ * Object: something of the kernel's with references, and with handles that stand for it.
  *
  * Place      nt, private. Threads, events with handles, keys of the registry: whoever makes one
  *            embeds a struct nt_object.
@@ -31,10 +31,6 @@ struct nt_object {
     bool is_held;                 /* one more is the bench's own */
 };
 
-struct nt_handle {
-    struct nt_object *object; /* NULL: free */
-};
-
 /* With one reference, the caller's. */
 void nt_object_init(struct nt *nt, struct nt_object *object, const struct nt_object_type *type,
                     void *body);
@@ -46,12 +42,15 @@ void nt_object_dereference(struct nt *nt, struct nt_object *object);
 NTSTATUS nt_handle_create(struct nt *nt, struct nt_object *object, HANDLE *out_handle);
 
 /*
- * What the handle stands for, without a reference. NULL: nothing, or not an object of this type
- * (NULL: any).
+ * The object of a handle, without a reference. NULL: there is no such handle, or its object is not
+ * of this type (NULL: any).
  */
 struct nt_object *nt_handle_find(struct nt *nt, HANDLE handle, const struct nt_object_type *type);
 
-void nt_objects_init(struct nt *nt);
-void nt_objects_fini(struct nt *nt); /* handles only: objects are their makers' */
+/* False: there is no such handle. */
+bool nt_handle_close(struct nt *nt, HANDLE handle);
+
+/* Types that drivers name by a variable of the kernel; the makers of the objects define them. */
+extern const struct nt_object_type nt_thread_type, nt_event_type, nt_file_type;
 
 #endif

@@ -3,9 +3,7 @@
  */
 #include "nt/devices/registry.h"
 
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
-#include "nt/devices/object.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -13,6 +11,16 @@
 #include <wdm/registry.h>
 
 #include <string.h>
+
+/* The state of the area. */
+struct tree {
+    struct nt_key *root; /* NULL: nobody has asked */
+};
+
+static struct tree *tree_of(const struct nt *nt)
+{
+    return NT_STATE(nt, registry);
+}
 
 /* ---- The tree ------------------------------------------------------------------------------- */
 
@@ -212,23 +220,23 @@ static bool plant(struct nt *nt, const struct seed *seed)
         nt_value_set(nt, key, name, length, REG_SZ, text, (ULONG)(bytes * sizeof(WCHAR))));
 }
 
-static void drop_tree(struct nt *nt)
+static void fini(struct nt *nt)
 {
-    if (nt->registry)
-        destroy_key(nt, nt->registry);
-    nt->registry = NULL;
+    if (tree_of(nt)->root)
+        destroy_key(nt, tree_of(nt)->root);
+    tree_of(nt)->root = NULL;
 }
 
 struct nt_key *nt_registry(struct nt *nt)
 {
-    if (nt->registry)
-        return nt->registry;
-    nt->registry = create_key(nt, NULL, NULL, 0);
-    for (size_t i = 0; nt->registry && i < ARRAY_COUNT(seeds); i++) {
+    if (tree_of(nt)->root)
+        return tree_of(nt)->root;
+    tree_of(nt)->root = create_key(nt, NULL, NULL, 0);
+    for (size_t i = 0; tree_of(nt)->root && i < ARRAY_COUNT(seeds); i++) {
         if (!plant(nt, &seeds[i]))
-            drop_tree(nt);
+            fini(nt);
     }
-    return nt->registry;
+    return tree_of(nt)->root;
 }
 
 NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number)
@@ -258,20 +266,6 @@ static void close_key(struct nt *nt, struct nt_object *object)
 }
 
 static const struct nt_object_type key_type = {"registry key", close_key};
-
-/* Handles that the driver has not closed end as well. */
-void nt_registry_fini(struct nt *nt)
-{
-    struct nt_object *object, *following;
-
-    list_for_each_safe (object, following, &nt->objects, struct nt_object, link) {
-        if (object->type == &key_type) {
-            list_remove(&object->link);
-            close_key(nt, object);
-        }
-    }
-    drop_tree(nt);
-}
 
 NTSTATUS nt_key_of_handle(struct nt *nt, HANDLE handle, struct nt_key **out_key)
 {
@@ -369,7 +363,7 @@ NTSTATUS NTAPI ZwDeleteKey(HANDLE Handle)
         return status;
     if (!(container_of(object, struct open_key, object)->access & MAY_DELETE))
         return STATUS_ACCESS_DENIED;
-    if (!list_is_empty(&key->keys) || key == nt->registry)
+    if (!list_is_empty(&key->keys) || key == tree_of(nt)->root)
         return STATUS_CANNOT_DELETE;
     list_for_each (object, &nt->objects, struct nt_object, link) {
         struct open_key *open = container_of(object, struct open_key, object);
@@ -598,7 +592,7 @@ NTSTATUS NTAPI ZwEnumerateKey(HANDLE Handle, ULONG Index, KEY_INFORMATION_CLASS 
     return STATUS_NO_MORE_ENTRIES;
 }
 
-const struct nt_export nt_registry_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ZwOpenKey),
     NT_SERVICE(ZwOpenKeyEx),
     NT_SERVICE(ZwCreateKey),
@@ -612,4 +606,10 @@ const struct nt_export nt_registry_exports[] = {
     NT_SERVICE(ZwEnumerateKey),
     NT_SERVICE(IoOpenDeviceRegistryKey),
     {0},
+};
+
+const struct nt_area nt_registry_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct tree),
+    .fini = fini,
 };

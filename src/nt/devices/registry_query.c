@@ -1,9 +1,8 @@
 /*
  * Rtl functions of the registry: many values in one call, by a table.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
 #include "nt/devices/registry.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -308,7 +307,7 @@ NTSTATUS NTAPI RtlCreateRegistryKey(ULONG Relative, PWSTR Path)
     return find_key(nt_current(), Relative, Path, &is_new, &key);
 }
 
-const struct nt_export nt_registry_query_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlQueryRegistryValues),
     NT_SERVICE(RtlQueryRegistryValuesEx),
     NT_SERVICE(RtlWriteRegistryValue),
@@ -317,3 +316,5 @@ const struct nt_export nt_registry_query_exports[] = {
     NT_SERVICE(RtlCreateRegistryKey),
     {0},
 };
+
+const struct nt_area nt_registry_query_area = {.exports = services};

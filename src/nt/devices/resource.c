@@ -1,8 +1,9 @@
 /*
  * Locks with readers and a writer, and rundown protection: push locks, ERESOURCEs.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
 
 #define SHARED    1u
 #define EXCLUSIVE 0u
@@ -336,7 +337,7 @@ VOID NTAPI ExRundownCompleted(PEX_RUNDOWN_REF RunRef)
     RunRef->Count = RUNDOWN_ACTIVE;
 }
 
-const struct nt_export nt_resource_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExInitializePushLock),
     NT_SERVICE(ExAcquirePushLockExclusiveEx),
     NT_SERVICE(ExReleasePushLockExclusiveEx),
@@ -362,3 +363,5 @@ const struct nt_export nt_resource_exports[] = {
     NT_SERVICE(ExRundownCompleted),
     {0},
 };
+
+const struct nt_area nt_resource_area = {.exports = services};

@@ -1,8 +1,7 @@
 /*
  * Lengths of resources, which are in larger units from 4 GiB on.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -70,8 +69,10 @@ NTSTATUS NTAPI RtlCmEncodeMemIoResource(PCM_PARTIAL_RESOURCE_DESCRIPTOR Descript
     return STATUS_UNSUCCESSFUL;
 }
 
-const struct nt_export nt_resource_list_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlCmDecodeMemIoResource),
     NT_SERVICE(RtlCmEncodeMemIoResource),
     {0},
 };
+
+const struct nt_area nt_resource_list_area = {.exports = services};

@@ -3,10 +3,11 @@
  * traces, and no files. Trace providers register and write without effect, as they do while no
  * session listens.
  */
+#include "nt/devices/system.h"
+
+#include "nt/exceptions/exception.h"
 #include "nt/machine/boundary.h"
-#include "nt/machine/exception.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -21,6 +22,16 @@
 #define OS_VERSION NTDDI_WIN11_GE
 
 #define SYSTEM_PROCESS_ID 4u
+
+/* The state of the area: what was ever given out. */
+struct given {
+    uint64_t uuids, trace_providers;
+};
+
+static struct given *given_by(const struct nt *nt)
+{
+    return NT_STATE(nt, system);
+}
 
 /* ---- Version and routines ------------------------------------------------------------------- */
 
@@ -71,9 +82,10 @@ BOOLEAN NTAPI PsGetVersion(PULONG Major, PULONG Minor, PULONG Build, PUNICODE_ST
     return TRUE;
 }
 
-const void *nt_export_address(struct nt *nt, const char *name)
+/* The service as an image calls it; NULL: there is none of that name. */
+static const void *service_address(struct nt *nt, const char *name)
 {
-    const struct nt_export *row = nt_find_export(name);
+    const struct nt_export *row = nt_area_find_export(nt->areas, name);
 
     if (!row)
         return NULL;
@@ -93,7 +105,7 @@ PVOID NTAPI MmGetSystemRoutineAddress(PUNICODE_STRING Name)
     for (size_t i = 0; i < length; i++)
         narrow[i] = Name->Buffer[i] < 0x80 ? (char)Name->Buffer[i] : '?';
     narrow[length] = '\0';
-    return (PVOID)(uintptr_t)nt_export_address(nt_current(), narrow);
+    return (PVOID)(uintptr_t)service_address(nt_current(), narrow);
 }
 
 /* ---- Processes and privileges --------------------------------------------------------------- */
@@ -148,8 +160,8 @@ static NTSTATUS create_uuid(GUID *Uuid)
     struct nt *nt = nt_current();
     uint64_t halves[2];
 
-    halves[0] = hash_u64(++nt->uuid_count * 2);
-    halves[1] = hash_u64(nt->uuid_count * 2 + 1);
+    halves[0] = hash_u64(++given_by(nt)->uuids * 2);
+    halves[1] = hash_u64(given_by(nt)->uuids * 2 + 1);
     memcpy(Uuid, halves, sizeof *Uuid);
     Uuid->Data3 = (uint16_t)((Uuid->Data3 & 0x0fff) | 0x4000);
     Uuid->Data4[0] = (uint8_t)((Uuid->Data4[0] & 0x3f) | 0x80);
@@ -249,14 +261,14 @@ NTSTATUS NTAPI EtwRegister(LPCGUID Provider, PETWENABLECALLBACK Callback, PVOID 
     nt_require_irql(nt_current(), "EtwRegister", PASSIVE_LEVEL);
     if (!Provider || !Handle)
         return STATUS_INVALID_PARAMETER;
-    *Handle = ++nt_current()->trace_providers;
+    *Handle = ++given_by(nt_current())->trace_providers;
     return STATUS_SUCCESS;
 }
 
 static NTSTATUS known_provider(REGHANDLE handle)
 {
-    return handle && handle <= nt_current()->trace_providers ? STATUS_SUCCESS
-                                                             : STATUS_INVALID_HANDLE;
+    return handle && handle <= given_by(nt_current())->trace_providers ? STATUS_SUCCESS
+                                                                       : STATUS_INVALID_HANDLE;
 }
 
 NTSTATUS NTAPI EtwUnregister(REGHANDLE Handle)
@@ -351,7 +363,7 @@ NTSTATUS NTAPI IoWMIRegistrationControl(PDEVICE_OBJECT Device, ULONG Action)
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_system_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlGetVersion),
     NT_SERVICE(RtlIsNtDdiVersionAvailable),
     NT_SERVICE(PsGetVersion),
@@ -392,3 +404,5 @@ const struct nt_export nt_system_exports[] = {
     NT_SERVICE(IoWMIRegistrationControl),
     {0},
 };
+
+const struct nt_area nt_system_area = {.exports = services, .state_bytes = sizeof(struct given)};

@@ -2,8 +2,7 @@
  * The processor's state of floating point. Nothing of the driver's runs between two of its
  * instructions that would have to be saved from; that the two calls belong together is watched.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include <wdm.h>
 
@@ -42,8 +41,10 @@ NTSTATUS NTAPI KeRestoreFloatingPointState(PKFLOATING_SAVE FloatSave)
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_float_state_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(KeSaveFloatingPointState),
     NT_SERVICE(KeRestoreFloatingPointState),
     {0},
 };
+
+const struct nt_area nt_float_state_area = {.exports = services};

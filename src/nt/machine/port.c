@@ -1,9 +1,7 @@
 /*
  * Ports: the machine has none.
  */
-#include "nt/exports.h"
-
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include <wdm.h>
 
@@ -37,7 +35,7 @@ PORT_FUNCTIONS(UCHAR, UCHAR)
 PORT_FUNCTIONS(USHORT, USHORT)
 PORT_FUNCTIONS(ULONG, ULONG)
 
-const struct nt_export nt_port_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(READ_PORT_UCHAR),
     NT_SERVICE(READ_PORT_USHORT),
     NT_SERVICE(READ_PORT_ULONG),
@@ -52,3 +50,5 @@ const struct nt_export nt_port_exports[] = {
     NT_SERVICE(WRITE_PORT_BUFFER_ULONG),
     {0},
 };
+
+const struct nt_area nt_port_area = {.exports = services};

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/machine/shared_data.h"
 
+#include "nt/devices/system.h"
 #include "nt/machine/boundary.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "machine/machine.h"
@@ -42,10 +42,12 @@ BOOLEAN NTAPI ExIsProcessorFeaturePresent(ULONG ProcessorFeature)
     return FALSE;
 }
 
-const struct nt_export nt_shared_data_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExIsProcessorFeaturePresent),
     {0},
 };
+
+const struct nt_area nt_shared_data_area = {.exports = services};
 
 bool shared_data_has(const void *address)
 {

@@ -5,10 +5,10 @@
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/machine/trap.h"
 
-#include "nt/machine/exception.h"
-#include "nt/nt_internal.h"
+#include "nt/exceptions/exception.h"
 #include "nt/machine/processor.h"
 #include "nt/machine/shared_data.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 

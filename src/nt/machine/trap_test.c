@@ -1,6 +1,6 @@
 #include "nt/machine/trap.h"
 
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 

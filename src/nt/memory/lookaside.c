@@ -11,8 +11,8 @@
  * what the kernel's count.
  */
 #include "nt/machine/boundary.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -51,11 +51,17 @@ struct nt_lookaside {
     ULONG calls;              /* allocations that were not inlined */
 };
 
+/* The state of the area: of struct nt_lookaside. */
+static struct list *lookasides(const struct nt *nt)
+{
+    return NT_STATE(nt, lookaside);
+}
+
 static struct nt_lookaside *find(struct nt *nt, const void *list)
 {
     struct nt_lookaside *record;
 
-    list_for_each (record, &nt->lookasides, struct nt_lookaside, link) {
+    list_for_each (record, lookasides(nt), struct nt_lookaside, link) {
         if (record->list == list)
             return record;
     }
@@ -100,11 +106,11 @@ static void forget(struct nt *nt, struct nt_lookaside *record)
     base_free(nt->services, record, sizeof *record);
 }
 
-void nt_lookasides_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct nt_lookaside *record, *following;
 
-    list_for_each_safe (record, following, &nt->lookasides, struct nt_lookaside, link)
+    list_for_each_safe (record, following, lookasides(nt), struct nt_lookaside, link)
         forget(nt, record);
 }
 
@@ -117,24 +123,24 @@ static void describe(const struct nt_lookaside *record, char *text, size_t size)
              tag);
 }
 
-void nt_lookasides_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     struct nt_lookaside *record;
     char what[80], text[120];
 
-    list_for_each (record, &nt->lookasides, struct nt_lookaside, link) {
+    list_for_each (record, lookasides(nt), struct nt_lookaside, link) {
         describe(record, what, sizeof what);
         snprintf(text, sizeof text, "%s has not been deleted", what);
         tell(context, text);
     }
 }
 
-void nt_lookasides_freed(struct nt *nt, const void *memory, uint64_t bytes)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
     struct nt_lookaside *record, *following;
     char what[80];
 
-    list_for_each_safe (record, following, &nt->lookasides, struct nt_lookaside, link) {
+    list_for_each_safe (record, following, lookasides(nt), struct nt_lookaside, link) {
         if ((uintptr_t)record->list - (uintptr_t)memory >= bytes)
             continue;
         describe(record, what, sizeof what);
@@ -219,7 +225,7 @@ static void initialize(struct nt *nt, void *memory, enum kind kind, const struct
         record->allocate = nt_driver_function(nt, with->allocate);
     if (with->release)
         record->release = nt_driver_function(nt, with->release);
-    list_push_back(&nt->lookasides, &record->link);
+    list_push_back(lookasides(nt), &record->link);
 }
 
 static void initialize_old(void *list, enum kind kind, ULONG flags, struct parameters with)
@@ -410,7 +416,12 @@ VOID NTAPI ExFlushLookasideListEx(PLOOKASIDE_LIST_EX Lookaside)
     use(nt_current(), "ExFlushLookasideListEx", Lookaside, EX);
 }
 
-const struct nt_export nt_lookaside_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(lookasides(nt));
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(ExInitializeNPagedLookasideList), NT_SERVICE(ExAllocateFromNPagedLookasideList),
     NT_SERVICE(ExFreeToNPagedLookasideList),     NT_SERVICE(ExDeleteNPagedLookasideList),
     NT_SERVICE(ExInitializePagedLookasideList),  NT_SERVICE(ExAllocateFromPagedLookasideList),
@@ -418,4 +429,13 @@ const struct nt_export nt_lookaside_exports[] = {
     NT_SERVICE(ExInitializeLookasideListEx),     NT_SERVICE(ExAllocateFromLookasideListEx),
     NT_SERVICE(ExFreeToLookasideListEx),         NT_SERVICE(ExDeleteLookasideListEx),
     NT_SERVICE(ExFlushLookasideListEx),          {0},
+};
+
+const struct nt_area nt_lookaside_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .left = left,
+    .freed = freed,
 };

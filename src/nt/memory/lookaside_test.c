@@ -1,7 +1,8 @@
 /* Lookaside lists of the three kinds, called and inlined. */
-#include "nt/rig/test_threads.h"
-
 #include "nt/exports.h"
+#include "nt/machine/bug_check.h"
+#include "nt/memory/pool.h"
+#include "nt/rig/test_threads.h"
 
 #include <wdm/lookaside.h>
 

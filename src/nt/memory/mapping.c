@@ -1,11 +1,23 @@
 #include "nt/memory/mapping.h"
 
-#include "nt/nt_internal.h"
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
 /* Larger ones show pages as they are touched. */
 #define EAGER_PAGES 256u
+
+/* The state of the area: host memory that the driver sees in place of pages of the machine. */
+struct stand_in {
+    uintptr_t start, stands_for;
+    size_t bytes;
+};
+
+static struct stand_in *stand_in_of(const struct nt *nt)
+{
+    return NT_STATE(nt, mapping);
+}
 
 /* The store and its pages behind these bus pages; false: they are not all in one. */
 static bool find_store(struct nt *nt, const uint64_t *pfns, uint64_t count, uint64_t *pages,
@@ -120,7 +132,7 @@ void nt_unmap(struct nt *nt, struct nt_mapping *mapping)
     free_mapping(nt, mapping);
 }
 
-void nt_mappings_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct list *node;
 
@@ -159,20 +171,20 @@ struct nt_mapping *nt_mapping_around(const struct nt *nt, const void *address)
 
 void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t bytes)
 {
-    nt->stand_in.start = (uintptr_t)copy;
-    nt->stand_in.stands_for = (uintptr_t)stands_for;
-    nt->stand_in.bytes = bytes;
+    stand_in_of(nt)->start = (uintptr_t)copy;
+    stand_in_of(nt)->stands_for = (uintptr_t)stands_for;
+    stand_in_of(nt)->bytes = bytes;
 }
 
 bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn)
 {
-    uintptr_t into = (uintptr_t)address - nt->stand_in.start;
+    uintptr_t into = (uintptr_t)address - stand_in_of(nt)->start;
     const struct nt_mapping *mapping;
     uint64_t page;
     bool is_pool;
 
-    if (into < nt->stand_in.bytes)
-        address = (const void *)(nt->stand_in.stands_for + into);
+    if (into < stand_in_of(nt)->bytes)
+        address = (const void *)(stand_in_of(nt)->stands_for + into);
     mapping = nt_mapping_around(nt, address);
 
     if (mapping) {
@@ -194,3 +206,5 @@ bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn)
     }
     return false;
 }
+
+const struct nt_area nt_mapping_area = {.state_bytes = sizeof(struct stand_in), .fini = fini};

@@ -7,7 +7,7 @@
  *            a second time (pages.h) unless the driver reserved them: who uses them when the
  *            mapping is gone, faults. Many pages are shown when they are touched. Registers have
  *            one address each, which is not the mapping's own.
- * Ownership  The kernel's; nt_mappings_fini() ends those that the driver left.
+ * Ownership  The kernel's; those that the driver has left end with it.
  * Errors     NULL: the host has no memory or addresses, or nobody answers there.
  * Units      Bytes; a page frame number is a bus address divided by 4096.
  */
@@ -43,7 +43,6 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
                              const uint64_t *pfns, uint64_t count, uint64_t offset, uint64_t bytes,
                              const void *owner);
 void nt_unmap(struct nt *nt, struct nt_mapping *mapping);
-void nt_mappings_fini(struct nt *nt);
 
 /* The one that begins there, or that the address lies in. */
 struct nt_mapping *nt_mapping_at(const struct nt *nt, const void *address);

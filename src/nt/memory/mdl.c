@@ -6,9 +6,10 @@
  * like any other. Pages that were taken or locked by an MDL are remembered beside it: the driver
  * may have written over what it says.
  */
-#include "nt/exports.h"
+#include "nt/machine/bug_check.h"
 #include "nt/memory/mapping.h"
-#include "nt/nt_internal.h"
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -18,11 +19,17 @@
 #define FIXED_PAGES 23u
 
 struct nt_held_pages {
-    struct list link; /* in nt->held_pages */
+    struct list link; /* in held_pages() */
     const MDL *mdl;
     uint64_t *pfns; /* NULL: they are only locked */
     uint64_t count;
 };
+
+/* The state of the area: of struct nt_held_pages. */
+static struct list *held_pages(const struct nt *nt)
+{
+    return NT_STATE(nt, mdl);
+}
 
 static uint64_t page_count(const MDL *mdl)
 {
@@ -33,7 +40,7 @@ static struct nt_held_pages *find_held(struct nt *nt, const MDL *mdl)
 {
     struct nt_held_pages *held;
 
-    list_for_each (held, &nt->held_pages, struct nt_held_pages, link) {
+    list_for_each (held, held_pages(nt), struct nt_held_pages, link) {
         if (held->mdl == mdl)
             return held;
     }
@@ -48,7 +55,7 @@ static struct nt_held_pages *hold(struct nt *nt, const MDL *mdl, uint64_t count)
         return NULL;
     held->mdl = mdl;
     held->count = count;
-    list_push_back(&nt->held_pages, &held->link);
+    list_push_back(held_pages(nt), &held->link);
     return held;
 }
 
@@ -62,11 +69,11 @@ static void let_go(struct nt *nt, struct nt_held_pages *held)
     base_free(nt->services, held, sizeof *held);
 }
 
-void nt_held_pages_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct list *node;
 
-    while ((node = list_first(&nt->held_pages)))
+    while ((node = list_first(held_pages(nt))))
         let_go(nt, container_of(node, struct nt_held_pages, link));
 }
 
@@ -74,11 +81,15 @@ void nt_held_pages_fini(struct nt *nt)
  * Windows does not look: the pages stay locked for ever, and when the process ends that they are
  * of, that is bug check 0x76.
  */
-void nt_list_freed(struct nt *nt, const void *memory)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
-    struct nt_held_pages *held = find_held(nt, memory);
+    struct nt_held_pages *held;
     struct nt_mapping *mapping;
+    struct nt_pool_block block;
 
+    if (!nt_pool_find(nt, memory, &block) || block.tag != NT_POOL_MDL_TAG)
+        return;
+    held = find_held(nt, memory);
     if (held) {
         nt_misuse(nt, "an MDL is freed while %llu pages are %s; %s comes first",
                   (unsigned long long)held->count, held->pfns ? "its own" : "locked by it",
@@ -489,14 +500,19 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes)
     uint64_t count = 0;
 
     *out_bytes = 0;
-    list_for_each (held, &nt->held_pages, struct nt_held_pages, link) {
+    list_for_each (held, held_pages(nt), struct nt_held_pages, link) {
         count++;
         *out_bytes += held->count * PAGE_SIZE;
     }
     return count;
 }
 
-const struct nt_export nt_mdl_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(held_pages(nt));
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(IoAllocateMdl),
     NT_SERVICE(IoFreeMdl),
     NT_SERVICE(IoBuildPartialMdl),
@@ -513,4 +529,12 @@ const struct nt_export nt_mdl_exports[] = {
     NT_SERVICE(MmProtectMdlSystemAddress),
     NT_SERVICE(MmSizeOfMdl),
     {0},
+};
+
+const struct nt_area nt_mdl_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .freed = freed,
 };

@@ -1,7 +1,7 @@
+#include "nt/machine/bug_check.h"
+#include "nt/memory/mapping.h"
 #include "nt/rig/test_fault.h"
 #include "nt/rig/test_kernel.h"
-
-#include "nt/memory/mapping.h"
 
 static const PHYSICAL_ADDRESS lowest = {.QuadPart = 0}, highest = {.QuadPart = INT64_MAX};
 #define ANYWHERE lowest, (PHYSICAL_ADDRESS){.QuadPart = INT64_MAX}, lowest

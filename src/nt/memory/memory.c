@@ -1,13 +1,14 @@
 /*
  * Physical memory: contiguous blocks, device memory, and what lies where.
  */
-#include "nt/exports.h"
+#include "nt/machine/boundary.h"
+#include "nt/machine/bug_check.h"
 #include "nt/memory/mapping.h"
-#include "nt/nt_internal.h"
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "image/image.h"
-#include "nt/machine/boundary.h"
 
 #include <string.h>
 
@@ -260,7 +261,7 @@ BOOLEAN NTAPI KeInvalidateAllCaches(VOID)
     return TRUE;
 }
 
-const struct nt_export nt_memory_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(MmAllocateContiguousMemory),
     NT_SERVICE(MmAllocateContiguousMemorySpecifyCache),
     NT_SERVICE(MmAllocateContiguousMemorySpecifyCacheNode),
@@ -277,3 +278,5 @@ const struct nt_export nt_memory_exports[] = {
     NT_SERVICE(KeInvalidateAllCaches),
     {0},
 };
+
+const struct nt_area nt_memory_area = {.exports = services};

@@ -3,28 +3,33 @@
  *
  * A range has one owner, told by its tag, and shows one list at a time, from its first page on.
  */
-#include "nt/exports.h"
+#include "nt/machine/bug_check.h"
 #include "nt/memory/mapping.h"
-#include "nt/nt_internal.h"
-#include "nt/threads/scheduler.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
 #include <stdio.h>
 
 struct reserved_range {
-    struct list link; /* in nt->reserved */
+    struct list link; /* in ranges() */
     uint8_t *address;
     uint64_t page_count;
     ULONG tag;
     struct nt_mapping *mapping; /* NULL: nothing is shown */
 };
 
+/* The state of the area: of struct reserved_range. */
+static struct list *ranges(const struct nt *nt)
+{
+    return NT_STATE(nt, reserved_mapping);
+}
+
 static struct reserved_range *find_range(struct nt *nt, const void *address)
 {
     struct reserved_range *range;
 
-    list_for_each (range, &nt->reserved, struct reserved_range, link) {
+    list_for_each (range, ranges(nt), struct reserved_range, link) {
         if (range->address == (const uint8_t *)address)
             return range;
     }
@@ -51,7 +56,7 @@ PVOID NTAPI MmAllocateMappingAddress(SIZE_T NumberOfBytes, ULONG PoolTag)
         base_free(nt->services, range, sizeof *range);
         return NULL;
     }
-    list_push_back(&nt->reserved, &range->link);
+    list_push_back(ranges(nt), &range->link);
     return range->address;
 }
 
@@ -128,11 +133,11 @@ VOID NTAPI MmUnmapReservedMapping(PVOID BaseAddress, ULONG PoolTag, PMDL Mdl)
     Mdl->MappedSystemVa = NULL;
 }
 
-void nt_reserved_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     const struct reserved_range *range;
 
-    list_for_each (range, &nt->reserved, struct reserved_range, link) {
+    list_for_each (range, ranges(nt), struct reserved_range, link) {
         char text[120];
 
         snprintf(text, sizeof text,
@@ -142,19 +147,32 @@ void nt_reserved_left(struct nt *nt, nt_leftover *tell, void *context)
     }
 }
 
-void nt_reserved_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct list *node;
 
-    while ((node = list_pop_front(&nt->reserved)))
+    while ((node = list_pop_front(ranges(nt))))
         base_free(nt->services, container_of(node, struct reserved_range, link),
                   sizeof(struct reserved_range));
 }
 
-const struct nt_export nt_reserved_mapping_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(ranges(nt));
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(MmAllocateMappingAddress),
     NT_SERVICE(MmFreeMappingAddress),
     NT_SERVICE(MmMapLockedPagesWithReservedMapping),
     NT_SERVICE(MmUnmapReservedMapping),
     {0},
+};
+
+const struct nt_area nt_reserved_mapping_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .left = left,
 };

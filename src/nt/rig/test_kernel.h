@@ -7,7 +7,7 @@
 #ifndef DRYDOCK_NT_TEST_KERNEL_H
 #define DRYDOCK_NT_TEST_KERNEL_H
 
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/failing_services.h"
 

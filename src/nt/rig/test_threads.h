@@ -8,7 +8,7 @@
 #define DRYDOCK_NT_TEST_THREADS_H
 
 #include "nt/machine/boundary.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "base/failing_services.h"

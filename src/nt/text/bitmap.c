@@ -1,8 +1,7 @@
 /*
  * Bitmaps. Memory is the driver's; a range that leaves the bitmap is cut, as its size says.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include <wdm/bitmap.h>
 
@@ -202,7 +201,7 @@ CCHAR NTAPI RtlFindLeastSignificantBit(ULONGLONG Set)
     return Set ? (CCHAR)__builtin_ctzll(Set) : -1;
 }
 
-const struct nt_export nt_bitmap_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlInitializeBitMap),
     NT_SERVICE(RtlClearAllBits),
     NT_SERVICE(RtlSetAllBits),
@@ -226,3 +225,5 @@ const struct nt_export nt_bitmap_exports[] = {
     NT_SERVICE(RtlFindLeastSignificantBit),
     {0},
 };
+
+const struct nt_area nt_bitmap_area = {.exports = services};

@@ -1,8 +1,7 @@
 /*
  * The calendar: system time (100 ns since the beginning of 1601) in fields and in seconds.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include <wdm/clock.h>
 
@@ -94,8 +93,10 @@ VOID NTAPI RtlSecondsSince1970ToTime(ULONG ElapsedSeconds, PLARGE_INTEGER Time)
     Time->QuadPart = ((int64_t)DAYS_UNTIL_1970 * SECONDS_A_DAY + ElapsedSeconds) * UNITS_A_SECOND;
 }
 
-const struct nt_export nt_calendar_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlTimeToTimeFields),       NT_SERVICE(RtlTimeFieldsToTime),
     NT_SERVICE(RtlTimeToSecondsSince1970), NT_SERVICE(RtlTimeToSecondsSince1980),
     NT_SERVICE(RtlSecondsSince1970ToTime), {0},
 };
+
+const struct nt_area nt_calendar_area = {.exports = services};

@@ -2,7 +2,9 @@
  * Text of DbgPrint and of the printf functions that the kernel exports. Not the host's printf: the
  * argument list has the driver's calling convention, and the lengths are those of Windows.
  */
-#include "nt/nt_internal.h"
+#include "nt/text/format.h"
+
+#include "nt/nt_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,7 @@
  * addresses, and so stay shallow whatever is inserted; which shape a tree has is nothing that a
  * driver can see.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -469,7 +468,7 @@ BOOLEAN NTAPI RtlIsGenericTableEmptyAvl(PRTL_AVL_TABLE Table)
     return Table->NumberGenericTableElements == 0;
 }
 
-const struct nt_export nt_generic_table_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlInitializeGenericTable),
     NT_SERVICE(RtlInsertElementGenericTable),
     NT_SERVICE(RtlInsertElementGenericTableFull),
@@ -495,3 +494,5 @@ const struct nt_export nt_generic_table_exports[] = {
     NT_SERVICE(RtlIsGenericTableEmptyAvl),
     {0},
 };
+
+const struct nt_area nt_generic_table_area = {.exports = services};

@@ -1,8 +1,8 @@
 /*
  * Runtime: what the compiler and the headers make calls of.
  */
+#include "nt/area.h"
 #include "nt/machine/direct.h"
-#include "nt/exports.h"
 
 /* rax says how much stack the caller is about to take: every page of it is touched, from above. */
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@ bool direct_is_probe(uint64_t address)
 #endif
 }
 
-const struct nt_export nt_runtime_exports[] = {
+static const struct nt_export services[] = {
 #if defined(__x86_64__)
     NT_DIRECT("memcpy", direct_copy),
     NT_DIRECT("RtlCopyMemory", direct_copy),
@@ -51,3 +51,5 @@ const struct nt_export nt_runtime_exports[] = {
 #endif
     {0},
 };
+
+const struct nt_area nt_runtime_area = {.exports = services};

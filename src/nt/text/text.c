@@ -3,11 +3,22 @@
  * WCHAR are in wide_text.c. Short ones run where they are called; what formats passes the boundary,
  * because it needs more stack than a driver expects to give.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
 #include "nt/text/text.h"
 
+#include "nt/nt_private.h"
+#include "nt/text/format.h"
+
 #include <string.h>
+
+/* The state of the area. */
+struct random {
+    uint32_t state; /* of rand() */
+};
+
+static struct random *random_of(const struct nt *nt)
+{
+    return NT_STATE(nt, text);
+}
 
 /* ---- Search and compare --------------------------------------------------------------------- */
 
@@ -344,20 +355,20 @@ static int NTAPI random_number(void)
 {
     struct nt *nt = nt_current();
 
-    nt->rand_state = nt->rand_state * 214013u + 2531011u;
-    return (int)(nt->rand_state >> 16 & 0x7fff);
+    random_of(nt)->state = random_of(nt)->state * 214013u + 2531011u;
+    return (int)(random_of(nt)->state >> 16 & 0x7fff);
 }
 
 static VOID NTAPI seed_random_number(unsigned seed)
 {
-    nt_current()->rand_state = seed;
+    random_of(nt_current())->state = seed;
 }
 
 /* ---- Format --------------------------------------------------------------------------------- */
 
 #define UNIT     char
 #define NT_PRINT nt_print
-#include "nt/text/text_print.h"
+#include "nt/text/text_print.inc"
 
 static int NTAPI print_list_anywhere(char *out, const char *format, nt_va_list arguments)
 {
@@ -369,7 +380,7 @@ static int NTAPI print_list_anywhere(char *out, const char *format, nt_va_list a
         name, (const void *)(function), NT_EXPORT_SERVICE, NULL                                    \
     }
 
-const struct nt_export nt_text_exports[] = {
+static const struct nt_export services[] = {
     NT_DIRECT("strlen", text_length),
     NT_DIRECT("strnlen", text_length_within),
     NT_DIRECT("strcmp", text_compare),
@@ -419,3 +430,5 @@ const struct nt_export nt_text_exports[] = {
     CALL("_vsnprintf_s", print_cut_safely),
     {0},
 };
+
+const struct nt_area nt_text_area = {.exports = services, .state_bytes = sizeof(struct random)};

@@ -2,8 +2,10 @@
  * Counted strings. Case is that of ASCII, Latin-1, Greek and Cyrillic letters, which is what the
  * kernel's table says of them too; an ANSI string is in code page 1252's ISO part, Latin-1.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/text/unicode.h"
+
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -648,7 +650,7 @@ NTSTATUS NTAPI RtlGUIDFromString(PCUNICODE_STRING String, GUID *Guid)
     return STATUS_SUCCESS;
 }
 
-const struct nt_export nt_unicode_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(RtlInitString),
     NT_SERVICE(RtlInitAnsiString),
     NT_SERVICE(RtlInitUnicodeString),
@@ -686,3 +688,5 @@ const struct nt_export nt_unicode_exports[] = {
     NT_SERVICE(RtlGUIDFromString),
     {0},
 };
+
+const struct nt_area nt_unicode_area = {.exports = services};

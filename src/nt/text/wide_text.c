@@ -1,8 +1,8 @@
 /*
  * Functions of the C run time that the kernel exports, for strings of WCHAR. See text.c.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
+#include "nt/text/format.h"
 #include "nt/text/text.h"
 
 #include <wdm/strings.h>
@@ -175,14 +175,14 @@ static WCHAR *NTAPI text_to_lower(WCHAR *string)
 
 #define UNIT     WCHAR
 #define NT_PRINT nt_print_wide
-#include "nt/text/text_print.h"
+#include "nt/text/text_print.inc"
 
 #define CALL(name, function)                                                                       \
     {                                                                                              \
         name, (const void *)(function), NT_EXPORT_SERVICE, NULL                                    \
     }
 
-const struct nt_export nt_wide_text_exports[] = {
+static const struct nt_export services[] = {
     NT_DIRECT("wcslen", text_length),
     NT_DIRECT("wcsnlen", text_length_within),
     NT_DIRECT("wcscmp", text_compare),
@@ -213,3 +213,5 @@ const struct nt_export nt_wide_text_exports[] = {
     CALL("_vsnwprintf_s", print_cut_safely),
     {0},
 };
+
+const struct nt_area nt_wide_text_area = {.exports = services};

@@ -2,10 +2,8 @@
  * Callback objects. They have names, and the driver's registrations in the order in which they were
  * made.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
-#include "nt/devices/object.h"
-#include "nt/threads/scheduler.h"
+#include "nt/nt_private.h"
+#include "nt/text/unicode.h"
 
 #include "base/bits.h"
 
@@ -201,7 +199,7 @@ VOID NTAPI ExNotifyCallback(PVOID CallbackObject, PVOID Argument1, PVOID Argumen
     nt_object_dereference(nt, &callback->object);
 }
 
-void nt_callbacks_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     struct nt_object *object;
 
@@ -217,7 +215,7 @@ void nt_callbacks_left(struct nt *nt, nt_leftover *tell, void *context)
     }
 }
 
-void nt_callbacks_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct nt_object *object, *following;
 
@@ -235,10 +233,16 @@ void nt_callbacks_fini(struct nt *nt)
     }
 }
 
-const struct nt_export nt_callback_object_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExCreateCallback),
     NT_SERVICE(ExRegisterCallback),
     NT_SERVICE(ExUnregisterCallback),
     NT_SERVICE(ExNotifyCallback),
     {0},
+};
+
+const struct nt_area nt_callback_object_area = {
+    .exports = services,
+    .fini = fini,
+    .left = left,
 };

@@ -1,8 +1,7 @@
 /*
  * Time is the machine's; there is one processor.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #define FREQUENCY      10000000u /* of the performance counter: 100 ns, as on today's systems */
 #define TIME_INCREMENT 156250u   /* 100 ns a tick: 15.625 ms */
@@ -188,7 +187,7 @@ ULONG_PTR NTAPI KeIpiGenericCall(PKIPI_BROADCAST_WORKER BroadcastFunction, ULONG
     return result;
 }
 
-const struct nt_export nt_clock_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(KeStallExecutionProcessor),
     NT_SERVICE(KeQueryPerformanceCounter),
     NT_SERVICE(KeQueryInterruptTime),
@@ -218,3 +217,5 @@ const struct nt_export nt_clock_exports[] = {
     NT_SERVICE(KeIpiGenericCall),
     {0},
 };
+
+const struct nt_area nt_clock_area = {.exports = services};

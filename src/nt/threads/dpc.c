@@ -2,8 +2,11 @@
  * Deferred procedure calls. The queue is the bench's: what lies in the driver's memory is only what
  * the driver gave. One event of the machine runs all that are queued then, at DISPATCH_LEVEL.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/threads/dpc.h"
+
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
 
 #include "base/bits.h"
 
@@ -35,12 +38,24 @@ struct queued_dpc {
 
 static void run_dpcs(void *context);
 
+/* The state of the area. */
+struct dpcs {
+    struct list queue; /* of struct queued_dpc, in the order in which they will run */
+    struct machine_event event;
+    bool is_late; /* the event comes late: only DPCs of low importance are queued */
+};
+
+static struct dpcs *dpcs_of(const struct nt *nt)
+{
+    return NT_STATE(nt, dpc);
+}
+
 static void schedule(struct nt *nt, uint64_t delay_ns)
 {
-    if (!nt->machine || list_is_empty(&nt->scheduler.dpcs))
+    if (!nt->machine || list_is_empty(&dpcs_of(nt)->queue))
         return;
-    machine_cancel(nt->machine, &nt->scheduler.dpc_event);
-    machine_schedule(nt->machine, &nt->scheduler.dpc_event, nt_now(nt) + delay_ns, run_dpcs, nt);
+    machine_cancel(nt->machine, &dpcs_of(nt)->event);
+    machine_schedule(nt->machine, &dpcs_of(nt)->event, nt_now(nt) + delay_ns, run_dpcs, nt);
 }
 
 static void run_routine(struct nt *nt, const struct queued_dpc *dpc)
@@ -64,22 +79,22 @@ static void run_routine(struct nt *nt, const struct queued_dpc *dpc)
 static void run_dpcs(void *context)
 {
     struct nt *nt = context;
-    size_t count = list_count(&nt->scheduler.dpcs);
+    size_t count = list_count(&dpcs_of(nt)->queue);
     struct list *node;
 
     if (nt->irql >= DISPATCH_LEVEL) {
         schedule(nt, RETRY_NS);
         return;
     }
-    while (count-- && (node = list_pop_front(&nt->scheduler.dpcs))) {
+    while (count-- && (node = list_pop_front(&dpcs_of(nt)->queue))) {
         struct queued_dpc *queued = container_of(node, struct queued_dpc, link);
         struct queued_dpc dpc = *queued;
 
         base_free(nt->services, queued, sizeof *queued);
         run_routine(nt, &dpc);
     }
-    nt_signal(nt, &nt->scheduler.dpcs);
-    if (!nt->scheduler.dpc_event.is_scheduled)
+    nt_signal(nt, &dpcs_of(nt)->queue);
+    if (!dpcs_of(nt)->event.is_scheduled)
         schedule(nt, nt_delay(nt, DELAY_MIN_NS, DELAY_MAX_NS));
 }
 
@@ -87,7 +102,7 @@ static struct queued_dpc *find(struct nt *nt, const void *key)
 {
     struct queued_dpc *dpc;
 
-    list_for_each (dpc, &nt->scheduler.dpcs, struct queued_dpc, link) {
+    list_for_each (dpc, &dpcs_of(nt)->queue, struct queued_dpc, link) {
         if (dpc->key == key)
             return dpc;
     }
@@ -97,7 +112,7 @@ static struct queued_dpc *find(struct nt *nt, const void *key)
 bool nt_dpc_queue(struct nt *nt, const void *key, const void *routine, void *const arguments[4],
                   unsigned importance)
 {
-    bool is_first = list_is_empty(&nt->scheduler.dpcs);
+    bool is_first = list_is_empty(&dpcs_of(nt)->queue);
     struct queued_dpc *dpc;
 
     if (find(nt, key))
@@ -109,13 +124,13 @@ bool nt_dpc_queue(struct nt *nt, const void *key, const void *routine, void *con
     for (unsigned i = 0; i < 4; i++)
         dpc->arguments[i] = arguments[i];
     if (importance == HighImportance)
-        list_push_front(&nt->scheduler.dpcs, &dpc->link);
+        list_push_front(&dpcs_of(nt)->queue, &dpc->link);
     else
-        list_push_back(&nt->scheduler.dpcs, &dpc->link);
-    if (is_first || (importance != LowImportance && nt->scheduler.is_dpc_late)) {
-        nt->scheduler.is_dpc_late = importance == LowImportance;
-        schedule(nt, nt_delay(nt, DELAY_MIN_NS,
-                              nt->scheduler.is_dpc_late ? LOW_DELAY_MAX_NS : DELAY_MAX_NS));
+        list_push_back(&dpcs_of(nt)->queue, &dpc->link);
+    if (is_first || (importance != LowImportance && dpcs_of(nt)->is_late)) {
+        dpcs_of(nt)->is_late = importance == LowImportance;
+        schedule(
+            nt, nt_delay(nt, DELAY_MIN_NS, dpcs_of(nt)->is_late ? LOW_DELAY_MAX_NS : DELAY_MAX_NS));
     }
     return true;
 }
@@ -187,7 +202,7 @@ VOID NTAPI KeFlushQueuedDpcs(VOID)
     struct nt *nt = nt_current();
 
     nt_require_irql(nt, "KeFlushQueuedDpcs", PASSIVE_LEVEL);
-    nt_wait_to_take(nt, "KeFlushQueuedDpcs", "queue of DPCs", &nt->scheduler.dpcs, has_run_all, 0);
+    nt_wait_to_take(nt, "KeFlushQueuedDpcs", "queue of DPCs", &dpcs_of(nt)->queue, has_run_all, 0);
 }
 
 VOID NTAPI KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance)
@@ -213,43 +228,48 @@ NTSTATUS NTAPI KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-const void *nt_dpc_in(struct nt *nt, const void *memory, uint64_t bytes)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
     const struct queued_dpc *dpc;
 
-    list_for_each (dpc, &nt->scheduler.dpcs, struct queued_dpc, link) {
+    list_for_each (dpc, &dpcs_of(nt)->queue, struct queued_dpc, link) {
         if ((uintptr_t)dpc->key - (uintptr_t)memory < bytes)
-            return dpc->key;
+            KeBugCheckEx(NT_TIMER_OR_DPC_INVALID, 1, (ULONG_PTR)dpc->key, (ULONG_PTR)memory,
+                         (ULONG_PTR)memory + bytes);
     }
-    return NULL;
 }
 
-void nt_dpcs_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     const struct queued_dpc *dpc;
     char what[160], text[256];
 
-    list_for_each (dpc, &nt->scheduler.dpcs, struct queued_dpc, link) {
+    list_for_each (dpc, &dpcs_of(nt)->queue, struct queued_dpc, link) {
         nt_describe(nt, "DPC", dpc->key, what, sizeof what);
         snprintf(text, sizeof text, "%s is queued and has not run", what);
         tell(context, text);
     }
 }
 
-void nt_dpcs_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct list *node;
 
     if (nt->machine)
-        machine_cancel(nt->machine, &nt->scheduler.dpc_event);
-    while ((node = list_pop_front(&nt->scheduler.dpcs))) {
+        machine_cancel(nt->machine, &dpcs_of(nt)->event);
+    while ((node = list_pop_front(&dpcs_of(nt)->queue))) {
         struct queued_dpc *dpc = container_of(node, struct queued_dpc, link);
 
         base_free(nt->services, dpc, sizeof *dpc);
     }
 }
 
-const struct nt_export nt_dpc_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(&dpcs_of(nt)->queue);
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(KeInitializeDpc),
     NT_SERVICE(KeInitializeThreadedDpc),
     NT_SERVICE(KeInsertQueueDpc),
@@ -259,4 +279,13 @@ const struct nt_export nt_dpc_exports[] = {
     NT_SERVICE(KeSetTargetProcessorDpc),
     NT_SERVICE(KeSetTargetProcessorDpcEx),
     {0},
+};
+
+const struct nt_area nt_dpc_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct dpcs),
+    .init = init,
+    .fini = fini,
+    .left = left,
+    .freed = freed,
 };

@@ -1,8 +1,9 @@
 /*
  * Events, semaphores and mutexes. They lie in the driver's memory: a state, a mark, and no pointer.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
 
 #include "base/bits.h"
 
@@ -238,7 +239,7 @@ NTSTATUS NTAPI KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE W
     return nt_wait_for(nt, "KeWaitForMultipleObjects", Count, Object, WaitType == WaitAll, Timeout);
 }
 
-const struct nt_export nt_event_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(KeInitializeEvent),
     NT_SERVICE(KeSetEvent),
     NT_SERVICE(KeResetEvent),
@@ -258,3 +259,5 @@ const struct nt_export nt_event_exports[] = {
     {"KeWaitForMutexObject", (const void *)KeWaitForSingleObject, NT_EXPORT_SERVICE, NULL},
     {0},
 };
+
+const struct nt_area nt_event_area = {.exports = services};

@@ -1,3 +1,4 @@
+#include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
 static LARGE_INTEGER at_once;

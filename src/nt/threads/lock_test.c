@@ -2,6 +2,7 @@
  * Spin locks, fast and guarded mutexes, push locks, resources, rundown protection, interlocked
  * lists.
  */
+#include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
 static KSPIN_LOCK spin;

@@ -2,8 +2,9 @@
  * Fast and guarded mutexes: one owner, no recursion. A fast mutex raises to APC_LEVEL while it is
  * held, a guarded one keeps its thread in a guarded region; in both no APC comes.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
 
 struct fast_mutex {
     struct nt_dispatcher head; /* state 1: nobody has it */
@@ -174,7 +175,7 @@ VOID NTAPI KeReleaseGuardedMutexUnsafe(PKGUARDED_MUTEX Mutex)
     release("KeReleaseGuardedMutexUnsafe", Mutex);
 }
 
-const struct nt_export nt_mutex_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExInitializeFastMutex),
     NT_SERVICE(ExAcquireFastMutex),
     NT_SERVICE(ExReleaseFastMutex),
@@ -189,3 +190,5 @@ const struct nt_export nt_mutex_exports[] = {
     NT_SERVICE(KeReleaseGuardedMutexUnsafe),
     {0},
 };
+
+const struct nt_area nt_mutex_area = {.exports = services};

@@ -1,8 +1,8 @@
 /*
  * Spin locks: there is one processor, so one that is held when it is acquired is held for good.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
 
 VOID NTAPI KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
 {
@@ -178,7 +178,7 @@ VOID NTAPI ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)
     release_for(SpinLock, *SpinLock > 0, *SpinLock - 1, OldIrql);
 }
 
-const struct nt_export nt_spin_lock_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(KeInitializeSpinLock),
     NT_SERVICE(KeAcquireSpinLockRaiseToDpc),
     NT_SERVICE(KeReleaseSpinLock),
@@ -198,3 +198,5 @@ const struct nt_export nt_spin_lock_exports[] = {
     NT_SERVICE(ExReleaseSpinLockShared),
     {0},
 };
+
+const struct nt_area nt_spin_lock_area = {.exports = services};

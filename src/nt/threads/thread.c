@@ -1,12 +1,139 @@
 /*
  * Threads, as drivers make, name and end them.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/threads/thread.h"
+
+#include "nt/machine/boundary.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
+
+#include "base/assert.h"
 
 #define THREAD_ID_STEP 4u /* identifiers are multiples of it */
 #define FIRST_ID       0x100u
 #define BASE_PRIORITY  8
+
+/* ---- Made and ended -------------------------------------------------------------------------- */
+
+static void thread_main(void *argument)
+{
+    struct nt_thread *thread = argument;
+    struct nt *nt = thread->nt;
+    KSTART_ROUTINE *start;
+
+    if (thread->bench_main) {
+        thread->bench_main(thread->context);
+    } else {
+        start = (KSTART_ROUTINE *)nt_driver_function(nt, thread->start);
+        if (start)
+            start(thread->context);
+    }
+    nt_thread_exit(nt, STATUS_SUCCESS);
+}
+
+static struct boundary *stacks_of(struct nt *nt)
+{
+    if (!nt->boundary && !nt->scheduler.stacks)
+        nt->scheduler.stacks = boundary_create(nt->services, NULL, NULL);
+    return nt->boundary ? nt->boundary : nt->scheduler.stacks;
+}
+
+NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),
+                          void *context, struct nt_thread **out_thread)
+{
+    struct boundary *boundary = stacks_of(nt);
+    struct nt_thread *thread;
+
+    *out_thread = NULL;
+    if (!boundary || !nt->machine)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    thread = base_alloc(nt->services, sizeof *thread);
+    if (!thread)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    *thread = (struct nt_thread){.nt = nt,
+                                 .start = start,
+                                 .bench_main = bench_main,
+                                 .context = context,
+                                 .priority = 8,
+                                 .created_ns = nt_now(nt)};
+    thread->stack = boundary_thread_create(boundary, thread_main, thread);
+    if (!thread->stack) {
+        base_free(nt->services, thread, sizeof *thread);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    thread->number = ++nt->scheduler.thread_count;
+    nt_dispatcher_init(thread, NT_THREAD, 0);
+    nt_object_init(nt, &thread->object, &nt_thread_type, thread);
+    thread->object.is_held = true;
+    list_push_back(&nt->scheduler.threads, &thread->link);
+    nt_make_ready(thread, nt_now(nt) + nt_delay(nt, NT_TURN_MIN_NS, NT_TURN_MAX_NS));
+    *out_thread = thread;
+    return STATUS_SUCCESS;
+}
+
+void nt_thread_undo(struct nt_thread *thread)
+{
+    struct nt *nt = thread->nt;
+
+    machine_cancel(nt->machine, &thread->turn);
+    list_remove(&thread->link);
+    boundary_thread_destroy(thread->stack);
+    nt_object_dereference(nt, &thread->object);
+}
+
+void nt_thread_exit(struct nt *nt, NTSTATUS status)
+{
+    struct nt_thread *thread = nt->scheduler.current;
+
+    ASSERT(thread->number);
+    if (nt->irql > PASSIVE_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, 0, nt->irql, 0, 0);
+    if (thread->owned_mutexes)
+        KeBugCheckEx(NT_THREAD_TERMINATE_HELD_MUTEX, (ULONG_PTR)thread,
+                     (ULONG_PTR)thread->owned_mutex, 0, 0);
+    if (thread->critical_depth || thread->guarded_depth)
+        nt_misuse(nt, "thread %u ends inside a critical or guarded region", thread->number);
+    thread->exit_status = status;
+    thread->state = NT_TERMINATED;
+    thread->head.state = 1;
+    list_remove(&thread->link);
+    nt_signal(nt, thread);
+    for (;;)
+        nt_leave(nt);
+}
+
+static void left(struct nt *nt, nt_leftover *tell, void *context)
+{
+    struct nt_thread *thread;
+    char text[760];
+
+    list_for_each (thread, &nt->scheduler.threads, struct nt_thread, link) {
+        if (thread->bench_main)
+            continue;
+        nt_describe_thread(thread, text, sizeof text);
+        tell(context, text);
+    }
+}
+
+static void end_threads(struct nt *nt)
+{
+    struct nt_scheduler *scheduler = &nt->scheduler;
+    struct nt_thread *thread;
+
+    ASSERT(nt_is_first_thread(nt));
+    list_for_each (thread, &scheduler->threads, struct nt_thread, link) {
+        if (nt->machine)
+            machine_cancel(nt->machine, &thread->turn);
+        boundary_thread_destroy(thread->stack);
+        thread->stack = NULL;
+    }
+    list_init(&scheduler->threads);
+    boundary_destroy(scheduler->stacks);
+    scheduler->stacks = NULL;
+}
+
+/* ---- Services -------------------------------------------------------------------------------- */
 
 NTSTATUS NTAPI PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
                                     POBJECT_ATTRIBUTES ObjectAttributes, HANDLE ProcessHandle,
@@ -185,7 +312,7 @@ BOOLEAN NTAPI KeAreApcsDisabled(VOID)
     return KeAreAllApcsDisabled() || nt->scheduler.current->critical_depth > 0;
 }
 
-const struct nt_export nt_thread_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(PsCreateSystemThread),
     NT_SERVICE(PsTerminateSystemThread),
     NT_SERVICE(KeGetCurrentThread),
@@ -205,4 +332,10 @@ const struct nt_export nt_thread_exports[] = {
     NT_SERVICE(KeAreApcsDisabled),
     NT_SERVICE(KeAreAllApcsDisabled),
     {0},
+};
+
+const struct nt_area nt_thread_area = {
+    .exports = services,
+    .end_threads = end_threads,
+    .left = left,
 };

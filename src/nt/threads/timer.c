@@ -2,8 +2,10 @@
  * Timers: the driver's KTIMER holds a state, the bench knows which are set. EX_TIMERs are the
  * bench's.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/dpc.h"
+#include "nt/threads/wait.h"
 
 #include "base/bits.h"
 
@@ -39,6 +41,17 @@ struct set_timer {
 };
 
 static void expire(void *context);
+
+/* The state of the area. */
+struct timers {
+    struct list set;       /* of struct set_timer */
+    struct list allocated; /* of struct _EX_TIMER: ExAllocateTimer() gave them */
+};
+
+static struct timers *timers_of(const struct nt *nt)
+{
+    return NT_STATE(nt, timer);
+}
 
 static void arm(struct set_timer *set, uint64_t time_ns)
 {
@@ -82,7 +95,7 @@ static struct set_timer *find(struct nt *nt, const void *timer)
 {
     struct set_timer *set;
 
-    list_for_each (set, &nt->scheduler.timers, struct set_timer, link) {
+    list_for_each (set, &timers_of(nt)->set, struct set_timer, link) {
         if (set->timer == timer)
             return set;
     }
@@ -115,7 +128,7 @@ static bool set_timer(struct nt *nt, void *timer, PKDPC dpc, struct _EX_TIMER *e
                               .ex = ex,
                               .period_ns = period_ns,
                               .due_ns = nt_now(nt) + nt_timeout_ns(nt, due)};
-    list_push_back(&nt->scheduler.timers, &set->link);
+    list_push_back(&timers_of(nt)->set, &set->link);
     arm(set, set->due_ns);
     return was_set;
 }
@@ -199,7 +212,7 @@ PEX_TIMER NTAPI ExAllocateTimer(PEXT_CALLBACK Callback, PVOID CallbackContext, U
     nt_dispatcher_init(
         &timer->head,
         Attributes & EX_TIMER_NOTIFICATION ? NT_NOTIFICATION_TIMER : NT_SYNCHRONIZATION_TIMER, 0);
-    list_push_back(&nt->scheduler.ex_timers, &timer->link);
+    list_push_back(&timers_of(nt)->allocated, &timer->link);
     return timer;
 }
 
@@ -209,7 +222,7 @@ static bool is_ex_timer(struct nt *nt, const char *service, const struct _EX_TIM
     const struct _EX_TIMER *one;
 
     nt_require_irql(nt, service, DISPATCH_LEVEL);
-    list_for_each (one, &nt->scheduler.ex_timers, struct _EX_TIMER, link) {
+    list_for_each (one, &timers_of(nt)->allocated, struct _EX_TIMER, link) {
         if (one == timer)
             return true;
     }
@@ -268,46 +281,61 @@ BOOLEAN NTAPI ExDeleteTimer(PEX_TIMER Timer, BOOLEAN Cancel, BOOLEAN Wait,
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-const void *nt_timer_in(struct nt *nt, const void *memory, uint64_t bytes)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
     const struct set_timer *set;
 
-    list_for_each (set, &nt->scheduler.timers, struct set_timer, link) {
+    list_for_each (set, &timers_of(nt)->set, struct set_timer, link) {
         if ((uintptr_t)set->timer - (uintptr_t)memory < bytes)
-            return set->timer;
+            KeBugCheckEx(NT_TIMER_OR_DPC_INVALID, 0, (ULONG_PTR)set->timer, (ULONG_PTR)memory,
+                         (ULONG_PTR)memory + bytes);
     }
-    return NULL;
 }
 
-void nt_timers_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     const struct set_timer *set;
     const struct _EX_TIMER *ex;
     char what[160], text[256];
 
-    list_for_each (set, &nt->scheduler.timers, struct set_timer, link) {
+    list_for_each (set, &timers_of(nt)->set, struct set_timer, link) {
         nt_describe(nt, "timer", set->timer, what, sizeof what);
         snprintf(text, sizeof text, "%s is set and has not been cancelled", what);
         tell(context, text);
     }
-    list_for_each (ex, &nt->scheduler.ex_timers, struct _EX_TIMER, link)
+    list_for_each (ex, &timers_of(nt)->allocated, struct _EX_TIMER, link)
         tell(context, "a timer of ExAllocateTimer has not been deleted");
 }
 
-void nt_timers_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct list *node;
 
-    while ((node = list_first(&nt->scheduler.timers)))
+    while ((node = list_first(&timers_of(nt)->set)))
         destroy(container_of(node, struct set_timer, link));
-    while ((node = list_pop_front(&nt->scheduler.ex_timers)))
+    while ((node = list_pop_front(&timers_of(nt)->allocated)))
         base_free(nt->services, container_of(node, struct _EX_TIMER, link),
                   sizeof(struct _EX_TIMER));
 }
 
-const struct nt_export nt_timer_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(&timers_of(nt)->set);
+    list_init(&timers_of(nt)->allocated);
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(KeInitializeTimer), NT_SERVICE(KeInitializeTimerEx),   NT_SERVICE(KeSetTimer),
     NT_SERVICE(KeSetTimerEx),      NT_SERVICE(KeSetCoalescableTimer), NT_SERVICE(KeCancelTimer),
     NT_SERVICE(KeReadStateTimer),  NT_SERVICE(ExAllocateTimer),       NT_SERVICE(ExSetTimer),
     NT_SERVICE(ExCancelTimer),     NT_SERVICE(ExDeleteTimer),         {0},
+};
+
+const struct nt_area nt_timer_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct timers),
+    .init = init,
+    .fini = fini,
+    .left = left,
+    .freed = freed,
 };

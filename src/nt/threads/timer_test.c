@@ -1,4 +1,5 @@
 /* DPCs, timers, work items, clocks. */
+#include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
 static char order[64];

@@ -2,8 +2,10 @@
  * Work items, served by threads of the bench that are made as they are needed. What is queued is
  * the bench's own copy: an item may be freed by its routine.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
+#include "nt/threads/thread.h"
+#include "nt/threads/wait.h"
 
 #include "base/bits.h"
 
@@ -33,12 +35,24 @@ struct work {
 };
 
 struct worker {
-    struct list link; /* in scheduler.workers */
+    struct list link; /* in struct works.workers */
     struct nt *nt;
     struct nt_thread *thread;
     struct work now;
     bool is_busy;
 };
+
+/* The state of the area. */
+struct works {
+    struct list queue;     /* of struct work */
+    struct list workers;   /* of struct worker: threads that serve it */
+    struct list allocated; /* of struct allocated_item: IoAllocateWorkItem() gave them */
+};
+
+static struct works *works_of(const struct nt *nt)
+{
+    return NT_STATE(nt, work);
+}
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
@@ -86,7 +100,8 @@ static void worker_main(void *context)
     struct worker *worker = context;
 
     for (;;) {
-        nt_wait_to_take(worker->nt, "its queue", "work", &worker->nt->scheduler.work, take_work, 0);
+        nt_wait_to_take(worker->nt, "its queue", "work", &works_of(worker->nt)->queue, take_work,
+                        0);
         run_work(worker);
         worker->is_busy = false;
     }
@@ -103,7 +118,7 @@ static bool add_worker(struct nt *nt)
         base_free(nt->services, worker, sizeof *worker);
         return false;
     }
-    list_push_back(&nt->scheduler.workers, &worker->link);
+    list_push_back(&works_of(nt)->workers, &worker->link);
     return true;
 }
 
@@ -113,7 +128,7 @@ static bool is_queued(struct nt *nt, const void *key)
 {
     const struct work *work;
 
-    list_for_each (work, &nt->scheduler.work, struct work, link) {
+    list_for_each (work, &works_of(nt)->queue, struct work, link) {
         if (work->key == key)
             return true;
     }
@@ -135,10 +150,10 @@ static void queue(struct nt *nt, const char *service, const void *key, const voi
     if (!work)
         KeBugCheckEx(NT_NO_PAGES_AVAILABLE, 0, 0, 0, 0);
     *work = (struct work){.key = key, .routine = routine, .arguments = {first, second, third}};
-    list_push_back(&nt->scheduler.work, &work->link);
-    nt_signal(nt, &nt->scheduler.work);
-    workers = list_count(&nt->scheduler.workers);
-    if (list_is_empty(&nt->scheduler.work) || workers >= MAX_WORKERS)
+    list_push_back(&works_of(nt)->queue, &work->link);
+    nt_signal(nt, &works_of(nt)->queue);
+    workers = list_count(&works_of(nt)->workers);
+    if (list_is_empty(&works_of(nt)->queue) || workers >= MAX_WORKERS)
         return;
     if (!add_worker(nt) && !workers)
         KeBugCheckEx(NT_NO_PAGES_AVAILABLE, 0, 0, 0, 0);
@@ -173,7 +188,7 @@ PIO_WORKITEM NTAPI IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject)
         return NULL;
     IoInitializeWorkItem(DeviceObject, &item->item);
     item->item.is_ours = true;
-    list_push_back(&nt->scheduler.work_items, &item->link);
+    list_push_back(&works_of(nt)->allocated, &item->link);
     return &item->item;
 }
 
@@ -182,7 +197,7 @@ static struct allocated_item *find_allocated(struct nt *nt, const struct _IO_WOR
 {
     struct allocated_item *allocated;
 
-    list_for_each (allocated, &nt->scheduler.work_items, struct allocated_item, link) {
+    list_for_each (allocated, &works_of(nt)->allocated, struct allocated_item, link) {
         if (&allocated->item == item)
             return allocated;
     }
@@ -247,26 +262,26 @@ VOID NTAPI IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX Wo
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-const void *nt_work_in(struct nt *nt, const void *memory, uint64_t bytes)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
     const struct work *work;
 
-    list_for_each (work, &nt->scheduler.work, struct work, link) {
+    list_for_each (work, &works_of(nt)->queue, struct work, link) {
         if ((uintptr_t)work->key - (uintptr_t)memory < bytes)
-            return work->key;
+            KeBugCheckEx(NT_WORKER_INVALID, 0, (ULONG_PTR)work->key, (ULONG_PTR)memory,
+                         (ULONG_PTR)memory + bytes);
     }
-    return NULL;
 }
 
-void nt_work_left(struct nt *nt, nt_leftover *tell, void *context)
+static void left(struct nt *nt, nt_leftover *tell, void *context)
 {
     const struct worker *worker;
     const struct work *work;
     const struct allocated_item *item;
 
-    list_for_each (work, &nt->scheduler.work, struct work, link)
+    list_for_each (work, &works_of(nt)->queue, struct work, link)
         tell(context, "a work item is queued and has not run");
-    list_for_each (worker, &nt->scheduler.workers, struct worker, link) {
+    list_for_each (worker, &works_of(nt)->workers, struct worker, link) {
         char text[400];
 
         if (!worker->is_busy)
@@ -274,25 +289,32 @@ void nt_work_left(struct nt *nt, nt_leftover *tell, void *context)
         nt_describe_thread(worker->thread, text, sizeof text);
         tell(context, text);
     }
-    list_for_each (item, &nt->scheduler.work_items, struct allocated_item, link)
+    list_for_each (item, &works_of(nt)->allocated, struct allocated_item, link)
         tell(context, "a work item of IoAllocateWorkItem has not been freed");
 }
 
 /* Their threads have been or will be ended. */
-void nt_work_fini(struct nt *nt)
+static void end_threads(struct nt *nt)
 {
     struct list *node;
 
-    while ((node = list_pop_front(&nt->scheduler.work)))
+    while ((node = list_pop_front(&works_of(nt)->queue)))
         base_free(nt->services, container_of(node, struct work, link), sizeof(struct work));
-    while ((node = list_pop_front(&nt->scheduler.workers)))
+    while ((node = list_pop_front(&works_of(nt)->workers)))
         base_free(nt->services, container_of(node, struct worker, link), sizeof(struct worker));
-    while ((node = list_pop_front(&nt->scheduler.work_items)))
+    while ((node = list_pop_front(&works_of(nt)->allocated)))
         base_free(nt->services, container_of(node, struct allocated_item, link),
                   sizeof(struct allocated_item));
 }
 
-const struct nt_export nt_work_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(&works_of(nt)->queue);
+    list_init(&works_of(nt)->workers);
+    list_init(&works_of(nt)->allocated);
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(ExQueueWorkItem),
     NT_SERVICE(IoSizeofWorkItem),
     NT_SERVICE(IoInitializeWorkItem),
@@ -302,4 +324,13 @@ const struct nt_export nt_work_exports[] = {
     NT_SERVICE(IoQueueWorkItem),
     NT_SERVICE(IoQueueWorkItemEx),
     {0},
+};
+
+const struct nt_area nt_work_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct works),
+    .init = init,
+    .end_threads = end_threads,
+    .left = left,
+    .freed = freed,
 };

@@ -1,8 +1,7 @@
 #define _GNU_SOURCE /* process_vm_readv() */
-#include "nt/machine/service_fault.h"
+#include "nt/exceptions/service_fault.h"
 
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 #include "base/bits.h"
 
@@ -45,7 +44,7 @@ static const char *name_of(const struct nt *nt, const void *function, bool *out_
             return nt->callbacks[i].name;
         }
     }
-    for (size_t i = 0; (row = nt_export_at(i)) != NULL; i++) {
+    for (size_t i = 0; (row = nt_area_export_at(nt->areas, i)) != NULL; i++) {
         if (row->address != function)
             continue;
         for (size_t j = 0; j < ARRAY_COUNT(parameter_table); j++)

@@ -5,8 +5,9 @@
  * the handler has returned, on the bench's stack, like a service that the image called.
  */
 #define _GNU_SOURCE /* REG_RIP */
-#include "nt/machine/exception_internal.h"
-#include "nt/machine/service_fault.h"
+#include "nt/exceptions/exception_private.h"
+#include "nt/exceptions/service_fault.h"
+#include "nt/machine/bug_check.h"
 
 #include "base/bits.h"
 

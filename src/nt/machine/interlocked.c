@@ -1,8 +1,8 @@
 /*
  * Lists and sums that are changed in one piece: nothing else of the driver's runs in a service.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/machine/bug_check.h"
+#include "nt/nt_private.h"
 
 /*
  * The first parameter of bug check 0x139; the others are a trap frame and a record, which there are
@@ -164,7 +164,7 @@ PSLIST_ENTRY NTAPI RtlFirstEntrySList(const SLIST_HEADER *ListHead)
     return (PSLIST_ENTRY)(uintptr_t)((ULONGLONG)ListHead->HeaderX64.NextEntry << 4);
 }
 
-const struct nt_export nt_interlocked_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExInterlockedInsertHeadList),  NT_SERVICE(ExInterlockedInsertTailList),
     NT_SERVICE(ExInterlockedRemoveHeadList),  NT_SERVICE(ExInterlockedPushEntryList),
     NT_SERVICE(ExInterlockedPopEntryList),    NT_SERVICE(ExInterlockedAddLargeInteger),
@@ -173,3 +173,5 @@ const struct nt_export nt_interlocked_exports[] = {
     NT_SERVICE(ExpInterlockedFlushSList),     NT_SERVICE(ExQueryDepthSList),
     NT_SERVICE(RtlFirstEntrySList),           {0},
 };
+
+const struct nt_area nt_interlocked_area = {.exports = services};

@@ -4,7 +4,7 @@
  * A scope is a range of instructions. Inner ones stand before outer ones. One with a jump target is
  * an __except: its filter says whether to go on there. One without is a __finally.
  */
-#include "nt/machine/exception_internal.h"
+#include "nt/exceptions/exception_private.h"
 
 #include "base/bits.h"
 

@@ -1,9 +1,8 @@
 /*
  * What drivers import of exceptions and of unwinding.
  */
+#include "nt/exceptions/exception_private.h"
 #include "nt/machine/direct.h"
-#include "nt/machine/exception_internal.h"
-#include "nt/exports.h"
 
 #include "base/bits.h"
 
@@ -212,7 +211,7 @@ static VOID NTAPI refuse_cplusplus(VOID)
         name, (const void *)refuse_cplusplus, NT_EXPORT_SERVICE, NULL                              \
     }
 
-const struct nt_export nt_exception_exports[] = {
+static const struct nt_export services[] = {
     NT_SERVICE(ExRaiseStatus),
     NT_SERVICE(RtlRaiseStatus),
     NT_SERVICE(ExRaiseAccessViolation),
@@ -239,3 +238,5 @@ const struct nt_export nt_exception_exports[] = {
     REFUSED("__CxxFrameHandler4"),
     {0},
 };
+
+const struct nt_area nt_exception_area = {.exports = services};

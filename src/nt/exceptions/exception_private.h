@@ -1,17 +1,19 @@
 /*
- * What the files of exceptions share.
+ * Exceptions, between the files that make them.
  *
- * Place      nt, private: exception.c walks, dispatches and unwinds; exception_scope.c handles for
- *            the compiler of C; exception_services.c has what drivers import; fault.c makes
- *            exceptions of signals; crash.c ends what nobody handled.
+ * Place      nt, private. From the bottom: frames.c walks over the image's frames; backtrace.c
+ *            writes them down; crash.c ends the run for an exception that nobody handled;
+ *            exception.c dispatches and unwinds; exception_scope.c handles for the compiler of C;
+ *            exception_services.c has the functions that drivers import; fault.c makes exceptions
+ *            of signals.
  */
-#ifndef DRYDOCK_NT_EXCEPTION_INTERNAL_H
-#define DRYDOCK_NT_EXCEPTION_INTERNAL_H
+#ifndef DRYDOCK_NT_EXCEPTION_PRIVATE_H
+#define DRYDOCK_NT_EXCEPTION_PRIVATE_H
 
 #include "image/unwind.h"
+#include "nt/exceptions/exception.h"
 #include "nt/machine/boundary.h"
-#include "nt/machine/exception.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
 
 /*
  * The note of a call that works on an exception: where the search goes on when an exception in what
@@ -75,15 +77,21 @@ void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t
 void exception_crash_unhandled(struct nt *nt, const struct boundary_state *state,
                                EXCEPTION_RECORD *record) __attribute__((noreturn));
 
+/* Text that grows up to its room; nothing is written beyond, and it always ends with 0. */
+struct exception_text {
+    char *at;
+    size_t size, used; /* used stays below size */
+};
+
+void exception_add(struct exception_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A line for each frame, from a context in this call on. */
+void exception_add_frames(const struct nt *nt, struct exception_text *text,
+                          const struct boundary_call *call, struct image_context context);
+
 /* "mygpu.sys!Foo+0x1f", or the address as a number. */
 void exception_name_address(const struct nt *nt, uint64_t address, char *text, size_t size);
 const char *exception_name_status(NTSTATUS status);
-
-#define NT_PAGE_FAULT_IN_NONPAGED_AREA           0x50u
-#define NT_SYSTEM_THREAD_EXCEPTION_NOT_HANDLED   0x7Eu
-#define NT_UNEXPECTED_KERNEL_MODE_TRAP           0x7Fu
-#define NT_ATTEMPTED_WRITE_TO_READONLY_MEMORY    0xBEu
-#define NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL         0xD1u
-#define NT_ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY 0xFCu
 
 #endif

@@ -2,8 +2,8 @@
  * Remove locks. Each acquisition is remembered with its tag, as Driver Verifier does it: who
  * releases with another tag, or releases what nobody acquired, is told.
  */
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
+#include "nt/nt_private.h"
+#include "nt/threads/wait.h"
 
 #include <wdm/remove_lock.h>
 
@@ -25,6 +25,12 @@ struct hold {
     const void *tag;
 };
 
+/* The state of the area: of struct hold. */
+static struct list *holds(const struct nt *nt)
+{
+    return NT_STATE(nt, remove_lock);
+}
+
 static struct remove_lock *lock_of(struct nt *nt, const char *service, PIO_REMOVE_LOCK lock)
 {
     struct remove_lock *remove_lock = (struct remove_lock *)lock;
@@ -41,20 +47,20 @@ static void forget(struct nt *nt, struct hold *hold)
     base_free(nt->services, hold, sizeof *hold);
 }
 
-void nt_remove_locks_fini(struct nt *nt)
+static void fini(struct nt *nt)
 {
     struct hold *hold, *following;
 
-    list_for_each_safe (hold, following, &nt->remove_lock_holds, struct hold, link)
+    list_for_each_safe (hold, following, holds(nt), struct hold, link)
         forget(nt, hold);
 }
 
-void nt_remove_locks_freed(struct nt *nt, const void *memory, uint64_t bytes)
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
 {
     struct hold *hold, *following;
     unsigned count = 0;
 
-    list_for_each_safe (hold, following, &nt->remove_lock_holds, struct hold, link) {
+    list_for_each_safe (hold, following, holds(nt), struct hold, link) {
         if ((uintptr_t)hold->lock - (uintptr_t)memory < bytes) {
             forget(nt, hold);
             count++;
@@ -95,7 +101,7 @@ NTSTATUS NTAPI IoAcquireRemoveLockEx(PIO_REMOVE_LOCK RemoveLock, PVOID Tag, PCST
         return STATUS_INSUFFICIENT_RESOURCES; /* the host's memory ends */
     hold->lock = lock;
     hold->tag = Tag;
-    list_push_back(&nt->remove_lock_holds, &hold->link);
+    list_push_back(holds(nt), &hold->link);
     lock->count++;
     if (lock->high_water && lock->count > lock->high_water)
         nt_misuse(nt, "IoAcquireRemoveLock: the lock is held %u times; its high water mark is %u",
@@ -111,7 +117,7 @@ static bool release(struct nt *nt, const char *service, struct remove_lock *lock
         nt_misuse(nt, "%s: the lock is released more often than it was acquired", service);
         return false;
     }
-    list_for_each (hold, &nt->remove_lock_holds, struct hold, link) {
+    list_for_each (hold, holds(nt), struct hold, link) {
         if (hold->lock == lock && hold->tag == tag) {
             forget(nt, hold);
             lock->count--;
@@ -119,7 +125,7 @@ static bool release(struct nt *nt, const char *service, struct remove_lock *lock
         }
     }
     nt_misuse(nt, "%s: nobody holds the lock with this tag", service);
-    list_for_each (hold, &nt->remove_lock_holds, struct hold, link) {
+    list_for_each (hold, holds(nt), struct hold, link) {
         if (hold->lock == lock) {
             forget(nt, hold);
             break;
@@ -159,10 +165,23 @@ VOID NTAPI IoReleaseRemoveLockAndWaitEx(PIO_REMOVE_LOCK RemoveLock, PVOID Tag, U
         nt_wait_to_take(nt, "IoReleaseRemoveLockAndWait", "remove lock", lock, is_free, 0);
 }
 
-const struct nt_export nt_remove_lock_exports[] = {
+static void init(struct nt *nt)
+{
+    list_init(holds(nt));
+}
+
+static const struct nt_export services[] = {
     NT_SERVICE(IoInitializeRemoveLockEx),
     NT_SERVICE(IoAcquireRemoveLockEx),
     NT_SERVICE(IoReleaseRemoveLockEx),
     NT_SERVICE(IoReleaseRemoveLockAndWaitEx),
     {0},
+};
+
+const struct nt_area nt_remove_lock_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .freed = freed,
 };

@@ -1,15 +1,14 @@
 /*
  * Exceptions of a driver that a compiler made: tests/images/exceptions.c, compiled by drydock cc.
  */
-#include "nt/machine/exception.h"
+#include "nt/exceptions/exception.h"
+#include "nt/machine/boundary.h"
+#include "nt/machine/processor.h"
+#include "nt/machine/trap.h"
+#include "nt/nt_private.h"
 
 #include "base/services.h"
 #include "image/image.h"
-#include "nt/machine/boundary.h"
-#include "nt/exports.h"
-#include "nt/nt_internal.h"
-#include "nt/machine/processor.h"
-#include "nt/machine/trap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,14 @@
+/*
+ * Devices, for the services that open them by name.
+ *
+ * Place      nt, private.
+ */
+#ifndef DRYDOCK_NT_DEVICE_H
+#define DRYDOCK_NT_DEVICE_H
+
+#include "nt/nt.h"
+
+/* A handle to a file object of a device by name. STATUS_OBJECT_NAME_NOT_FOUND. */
+NTSTATUS nt_open_device(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle);
+
+#endif

@@ -1,0 +1,106 @@
+/* What every service begins with: its kernel, its caller, and the IRQL that it is for. */
+#include "nt/nt_private.h"
+
+#include "nt/machine/boundary.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- The kernel of the thread ---------------------------------------------------------------- */
+
+static _Thread_local struct nt *current;
+
+struct nt *nt_bind(struct nt *nt)
+{
+    struct nt *before = current;
+
+    current = nt;
+    return before;
+}
+
+struct nt *nt_current_or_none(void)
+{
+    return current;
+}
+
+struct nt *nt_current(void)
+{
+    if (!current) {
+        fprintf(stderr, "nt: a driver called the kernel, and none is bound to this thread\n");
+        abort();
+    }
+    return current;
+}
+
+/* ---- The driver ------------------------------------------------------------------------------ */
+
+void *nt_driver_function(struct nt *nt, const void *function)
+{
+    return nt->boundary ? boundary_entry(nt->boundary, function) : (void *)(uintptr_t)function;
+}
+
+uint64_t nt_caller(const struct nt *nt)
+{
+    const struct boundary_registers *caller = nt->boundary ? boundary_caller(nt->boundary) : NULL;
+
+    return caller ? caller->rip : 0;
+}
+
+bool nt_is_first_thread(const struct nt *nt)
+{
+    return nt->scheduler.current == &nt->scheduler.first;
+}
+
+uint32_t nt_running_thread(const struct nt *nt)
+{
+    return nt->scheduler.stop.thread ? nt->scheduler.stop.thread : nt->scheduler.current->number;
+}
+
+/* ---- IRQL ------------------------------------------------------------------------------------ */
+
+KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
+{
+    KIRQL before = nt->irql;
+
+    nt->irql = irql;
+    return before;
+}
+
+KIRQL nt_irql(const struct nt *nt)
+{
+    return nt->irql;
+}
+
+uint32_t nt_held_lock_count(const struct nt *nt)
+{
+    return nt->held_locks;
+}
+
+/* ---- Reports to the host --------------------------------------------------------------------- */
+
+void nt_report_missing(struct nt *nt, const char *name)
+{
+    if (nt->host.missing)
+        nt->host.missing(nt->host.context, name);
+}
+
+void nt_misuse(struct nt *nt, const char *format, ...)
+{
+    char text[760];
+    va_list arguments;
+
+    if (!nt->host.misuse)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    nt->host.misuse(nt->host.context, text);
+}
+
+void nt_require_irql(struct nt *nt, const char *service, KIRQL highest)
+{
+    if (nt->irql > highest)
+        nt_misuse(nt, "%s is called at IRQL %u; it is for IRQL %u at most", service, nt->irql,
+                  highest);
+}

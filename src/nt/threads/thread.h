@@ -1,0 +1,23 @@
+/*
+ * Threads: made, and ended.
+ *
+ * Place      nt, private: for the services of threads, and for those who have threads of the
+ *            bench's own (work items).
+ * Ownership  The object has one reference, the running thread's own.
+ */
+#ifndef DRYDOCK_NT_THREAD_H
+#define DRYDOCK_NT_THREAD_H
+
+#include "nt/threads/scheduler.h"
+
+/* Of start, the driver's function, and bench_main one is NULL. */
+NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),
+                          void *context, struct nt_thread **out_thread);
+
+/* The thread never ran. */
+void nt_thread_undo(struct nt_thread *thread);
+
+/* Of the running thread, which is not the first. */
+void nt_thread_exit(struct nt *nt, NTSTATUS status) __attribute__((noreturn));
+
+#endif
