@@ -292,13 +292,13 @@ static bool build_reference(char path[32])
     strcpy(path, "/tmp/drydock-bench-XXXXXX");
     if (!mkdtemp(path))
         return false;
-    length =
-        snprintf(command, sizeof command,
-                 "cd '%s' && set -- src/refkmd/*.c && "
-                 "for file; do shift; case $file in *_test.c) ;; *) set -- \"$@\" $file;; esac; "
-                 "done && /proc/%ld/exe cc -o %s/ref.sys --entry RefKmdDriverEntryGpuMmu "
-                 "-Iinclude -Isrc \"$@\" >%s/log 2>&1",
-                 DRYDOCK_SOURCE_DIR, (long)getpid(), path, path);
+    length = snprintf(command, sizeof command,
+                      "cd '%s' && set -- $(find src/refkmd -name '*.c') && "
+                      "for file; do shift; case $file in *_test.c | */test_*.c) ;; *) set -- "
+                      "\"$@\" $file;; esac; "
+                      "done && /proc/%ld/exe cc -o %s/ref.sys --entry RefKmdDriverEntryGpuMmu "
+                      "-Iinclude -Isrc \"$@\" >%s/log 2>&1",
+                      DRYDOCK_SOURCE_DIR, (long)getpid(), path, path);
     return length < (int)sizeof command && system(command) == 0;
 }
 

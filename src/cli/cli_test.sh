@@ -347,7 +347,7 @@ if command -v clang >/dev/null && command -v lld-link >/dev/null; then
 
     # A driver that registers by the device of the graphics kernel, as the WDK's static library does.
     objects=
-    for file in "$cases"/../src/refkmd/*.c; do
+    for file in $(find "$cases/../src/refkmd" -name '*.c' | sort); do
         case $file in *_test.c | */test_*.c) continue ;; esac
         expect 0 cc -c -DDxgkInitialize=LibraryInitialize -I"$cases/../include" -I"$cases/../src" \
             "$file" -o "$(basename "$file" .c).obj"

@@ -1,58 +1,20 @@
 /*
- * The adapter's life: added, started, stopped, removed; its registers and its pool.
+ * The adapter's life: added, started, stopped, removed.
  *
  * AddDevice makes the context and touches no hardware. StartDevice finds the board, maps it and
  * learns from its registers what was built. StopDevice undoes StartDevice and may be followed by
  * another StartDevice; RemoveDevice undoes AddDevice.
  */
-#include "adapter.h"
+#include "refkmd/adapter.h"
+
+#include "refkmd/ddi.h"
+#include "refkmd/memory/mmu.h"
+#include "refkmd/memory/segments.h"
+#include "refkmd/memory/swizzling.h"
+#include "refkmd/registers.h"
+#include "refkmd/work/interrupt.h"
 
 #include <ntstatus.h>
-
-/* ---- Pool and registers ------------------------------------------------------------------- */
-
-void *refkmd_alloc(SIZE_T bytes)
-{
-    return ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, REFKMD_POOL_TAG);
-}
-
-void refkmd_free(void *pointer)
-{
-    if (pointer)
-        ExFreePoolWithTag(pointer, REFKMD_POOL_TAG);
-}
-
-BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version)
-{
-    return adapter->dxgkrnl.Version >= version;
-}
-
-/* A board that has gone reads as all ones, as an empty slot of the bus does. */
-ULONG refkmd_read(const struct refkmd_adapter *adapter, ULONG reg)
-{
-    if (adapter->is_gone)
-        return MAXULONG;
-    return READ_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg));
-}
-
-void refkmd_write(const struct refkmd_adapter *adapter, ULONG reg, ULONG value)
-{
-    if (!adapter->is_gone)
-        WRITE_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg), value);
-}
-
-UINT64 refkmd_read64(const struct refkmd_adapter *adapter, ULONG reg)
-{
-    if (adapter->is_gone)
-        return ~0ull;
-    return READ_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg));
-}
-
-void refkmd_write64(const struct refkmd_adapter *adapter, ULONG reg, UINT64 value)
-{
-    if (!adapter->is_gone)
-        WRITE_REGISTER_ULONG64((volatile ULONG64 *)(adapter->registers + reg), value);
-}
 
 /* ---- Add and remove ----------------------------------------------------------------------- */
 

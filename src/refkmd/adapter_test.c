@@ -1,7 +1,10 @@
 /*
  * Starting and stopping, what the adapter says about itself, allocations.
  */
-#include "test_kernel.h"
+#include "refkmd/rig/test_kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define PAGE     SGPU_PAGE_BYTES
 #define LOCAL    1u
@@ -123,8 +126,7 @@ static void two_adapters_do_not_know_of_each_other(void **state)
         test_query(&other, DXGKQAITYPE_QUERYSEGMENT3, NULL, 0, &segments, sizeof segments),
         STATUS_NOT_SUPPORTED);
     test_destroy(&other);
-    nt_bind(kernel.nt);
-    test_current = &kernel;
+    test_bind(&kernel);
     test_destroy(&kernel);
 }
 

@@ -5,15 +5,12 @@
  * that the feature behind it is absent. One whose buffer is too small is STATUS_BUFFER_TOO_SMALL.
  * Output is written whole: what is not said is zero.
  */
-#include "adapter.h"
+#include "refkmd/ddi.h"
+#include "refkmd/memory/mmu.h"
+#include "refkmd/memory/segments.h"
+#include "refkmd/traits.h"
 
 #include <ntstatus.h>
-
-BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
-{
-    return adapter->model == REFKMD_GPU_MMU && (adapter->straps & SGPU_STRAP_FENCE_UNIT) &&
-           refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
-}
 
 /* ---- Driver capabilities ------------------------------------------------------------------ */
 
@@ -69,11 +66,6 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
 }
 
 /* ---- Physical adapter ---------------------------------------------------------------- */
-
-NTSTATUS refkmd_check_physical_adapter(UINT index)
-{
-    return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
-}
 
 /*
  * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up

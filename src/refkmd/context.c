@@ -1,7 +1,9 @@
 /*
  * Contexts: a stream of submissions to one node, and the buffers and lists that it needs.
  */
-#include "adapter.h"
+#include "refkmd/ddi.h"
+#include "refkmd/memory/save_area.h"
+#include "refkmd/registers.h"
 
 #include <ntstatus.h>
 

@@ -2,7 +2,9 @@
  * Devices: what a process has of the adapter. The driver knows several engines, so buffers and
  * lists are described by contexts, and a device only holds them together.
  */
-#include "adapter.h"
+#include "refkmd/ddi.h"
+#include "refkmd/objects.h"
+#include "refkmd/registers.h"
 
 #include <ntstatus.h>
 

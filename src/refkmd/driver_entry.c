@@ -4,7 +4,8 @@
  * The device is render only: it has no video present sources and no children, so all DDIs of
  * scanning out are left NULL.
  */
-#include "adapter.h"
+#include "refkmd/ddi.h"
+#include "refkmd/refkmd.h"
 
 /*
  * Which GPU the driver is for, in words for who plays it as an image: a bench cannot tell by

@@ -5,7 +5,9 @@
  * So a process is little more than a name here; in the IoMmu model, where the system's own tables
  * are walked, it is its PASID.
  */
-#include "adapter.h"
+#include "refkmd/ddi.h"
+#include "refkmd/objects.h"
+#include "refkmd/registers.h"
 
 #include <ntstatus.h>
 

@@ -1,7 +1,9 @@
 /*
  * Processes: the range of addresses that some boards' driver has for itself.
  */
-#include "test_kernel.h"
+#include "refkmd/rig/test_kernel.h"
+
+#include <string.h>
 
 #define LOCAL   1u
 #define SPAN    (UINT64_C(1) << 39) /* of an entry of the root: 512 GiB */

@@ -16,25 +16,36 @@
  *            | RefKmdDriverEntryIoMmu         | WDDM 2.6 | the process's own, through an IOMMU    |
  *            | RefKmdDriverEntryIoMmu30       | WDDM 3.0 | the same                               |
  *
- *            What a level adds the driver offers from that level on: the kernel says in the Version
- *            of its table of callbacks which one it took the driver for. All fill a
- *            DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has no global
- *            variables: all state hangs on the context that DxgkDdiAddDevice returns, so any number
- *            of adapters of both models live side by side.
+ *            A feature of WDDM is offered from the version on that knows it: the kernel says in the
+ *            Version of its table of callbacks which version it took the driver for. All entry
+ *            points fill a DRIVER_INITIALIZATION_DATA and hand it to DxgkInitialize. The driver has
+ *            no global variables: all state hangs on the context that DxgkDdiAddDevice returns, so
+ *            any number of adapters of all models live side by side.
  * Source     contract.md; each function names the rules that it keeps.
  *
- * Where to read on, in the order in which a driver meets the contract:
+ * Layers     A file calls files of its own layer and of those below it.
  *
- *            driver_entry.c     which functions a driver of either model registers
- *            adapter.c          AddDevice, StartDevice, StopDevice, RemoveDevice
- *            caps.c, segments.c what the adapter says about itself
- *            allocation.c       what an allocation needs, and where it may live
- *            process.c, device.c, context.c
- *            packet.h           commands into a buffer without ever leaving it
- *            paging_buffer.c    the packer: one operation after another, split where it must be
- *            paging_transfer.c, paging_page_table.c, paging_notify.c, aperture.c    the operations
- *            render_patch.c     commands of the physical model
- *            submit.c, interrupt.c, recovery.c    running them, and when they do not run
+ *            | driver_entry.c                              | the table of DDIs (ddi.h)          |
+ *            | adapter.c, caps.c                           | the device's life; its answers     |
+ *            | process.c, device.c, context.c              | the objects of processes           |
+ *            | paging/paging_buffer.c                      | the packer of paging operations    |
+ *            | paging/, memory/, work/                     | operations, memory, submissions    |
+ *            | work/packet.c, paging/paging_units.c        | commands, and operations in pieces |
+ *            | adapter.h, objects.h, registers.c, traits.c | the board, and what it can do      |
+ *
+ * Reading    In the order in which a driver meets the contract:
+ *
+ *            | driver_entry.c                  | which functions a driver of each model registers |
+ *            | adapter.c                       | AddDevice, StartDevice, StopDevice, RemoveDevice |
+ *            | caps.c, memory/segments.c       | what the adapter says about itself               |
+ *            | memory/allocation.c             | what an allocation needs, and where it may live  |
+ *            | process.c, device.c, context.c  | who works with the adapter                       |
+ *            | work/packet.h                   | commands into a buffer, never beyond its end     |
+ *            | paging/paging_buffer.c          | the packer: one operation behind another         |
+ *            | paging/paging_*.c               | the operations, split where they must be         |
+ *            | work/render_patch.c             | commands of the physical model                   |
+ *            | work/submit.c, work/interrupt.c | running them                                     |
+ *            | work/recovery.c                 | when they do not run                             |
  */
 #ifndef REFKMD_REFKMD_H
 #define REFKMD_REFKMD_H

@@ -63,7 +63,7 @@ QueryCurrentFence ResetEngine SetRootPageTable GetRootPageTableSize InterruptRou
 SetPowerState DescribeAllocation Unload"
 
 objects=
-for file in "$source"/src/refkmd/*.c; do
+for file in $(find "$source/src/refkmd" -name '*.c' | sort); do
     case $file in *_test.c | */test_*.c) continue ;; esac
     object=$work/$(basename "$file" .c).obj
     "$drydock" cc -c -DDxgkInitialize=FaultsInitialize -I"$source/include" -I"$source/src" "$file" \

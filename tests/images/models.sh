@@ -32,7 +32,7 @@ play() { # exit status, image, further options
 for entry in Physical GpuMmu IoMmu; do
     model=$(echo $entry | tr '[:upper:]' '[:lower:]')
     "$drydock" cc -o "$model.sys" --entry RefKmdDriverEntry$entry -I"$source/include" -I"$source/src" \
-        $(ls "$source"/src/refkmd/*.c | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+        $(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
     play 0 $model
     grep -q "$entry (WDDM\|$model (WDDM" log || fail "$model is played in another model"
     "$drydock" check --driver ./$model.sys --seeds 6 -o "$model" >log 2>&1 || fail "a campaign of $model"

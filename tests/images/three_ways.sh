@@ -18,7 +18,7 @@ done
 mingw=x86_64-w64-mingw32
 command -v $mingw-gcc >/dev/null || { echo "no $mingw-gcc here: images by clang only"; mingw=; }
 
-sources=$(ls "$source"/src/refkmd/*.c | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+sources=$(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
 
 build_with_mingw() { # ENTRY IMAGE
     if [ ! -e "$work/libntoskrnl.a" ]; then

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 for tool in clang lld-link llvm-dlltool; do
     command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
 done
-sources=$(ls "$source"/src/refkmd/*.c | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+sources=$(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
 
 found() { # the rows of a table that are found: ID MODEL
     awk '$3 == "found" { print $1, $2 }' "$1" | sort -u

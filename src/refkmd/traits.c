@@ -1,0 +1,41 @@
+#include "refkmd/traits.h"
+
+#include <ntstatus.h>
+
+BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version)
+{
+    return adapter->dxgkrnl.Version >= version;
+}
+
+NTSTATUS refkmd_check_physical_adapter(UINT index)
+{
+    return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_GPU_MMU && (adapter->straps & SGPU_STRAP_FENCE_UNIT) &&
+           refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
+}
+
+BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter)
+{
+    return (adapter->straps & (SGPU_STRAP_64K_DUAL | SGPU_STRAP_64K_SINGLE)) != 0;
+}
+
+BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter)
+{
+    return adapter->model == REFKMD_PHYSICAL && (adapter->straps & SGPU_STRAP_PITCH);
+}
+
+/*
+ * They must be if the CPU writes them as ordinary memory (PT-022), and if the CPU could not reach
+ * those of the paging process otherwise.
+ */
+BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
+{
+    ULONG mode = (adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK;
+
+    return (adapter->straps & SGPU_STRAP_TABLES_IN_SYSTEM) != 0 || mode == SGPU_STRAP_UPDATE_CPU ||
+           (!adapter->visible_bytes && !adapter->window_pages);
+}

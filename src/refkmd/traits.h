@@ -1,0 +1,35 @@
+/*
+ * Traits: what this board can do under this kernel.
+ *
+ * Place      refkmd, private; at the bottom. Reads the adapter only.
+ * Model      A feature is there when the board's straps say so, the model of addressing has it, and
+ *            the kernel is of a version that knows it. Every file asks here, so that a feature is
+ *            described, offered and used by the same rule.
+ */
+#ifndef REFKMD_TRAITS_H
+#define REFKMD_TRAITS_H
+
+#include "refkmd/adapter.h"
+
+/* The kernel took the driver for one of this WDDM level or later (DXGKDDI_INTERFACE_VERSION_*). */
+BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version);
+
+/* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
+NTSTATUS refkmd_check_physical_adapter(UINT index);
+
+/* The board has a unit for native fences, and the kernel knows what they are. */
+BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
+
+/* Local memory is in pages of 64 KiB, and page tables have entries for them. */
+BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter);
+
+/*
+ * Rows of local memory's first segment have a pitch (PitchAlignment), which is a matter of WDDM 1.
+ * An allocation of rows is packed everywhere else.
+ */
+BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter);
+
+/* Page tables must be, or should be, in system memory. */
+BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter);
+
+#endif

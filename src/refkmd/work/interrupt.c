@@ -1,0 +1,254 @@
+/*
+ * Interrupts: what the GPU has done, reported to the kernel.
+ *
+ * The kernel may be told about completions at device IRQL only: from the interrupt routine, or
+ * from a routine that DxgkCbSynchronizeExecution runs at that level and never at the same time.
+ * Everything here that reports is called from one of the two (FENCE-005).
+ */
+#include "refkmd/work/interrupt.h"
+
+#include "refkmd/ddi.h"
+#include "refkmd/memory/save_area.h"
+#include "refkmd/registers.h"
+
+#include <ntstatus.h>
+
+ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
+{
+    ULONG mask = 0;
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++)
+        mask |=
+            SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i) | SGPU_IRQ_PREEMPTED(i);
+    return mask;
+}
+
+void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
+                        void *context)
+{
+    BOOLEAN result;
+
+    adapter->dxgkrnl.DxgkCbSynchronizeExecution(adapter->dxgkrnl.DeviceHandle, routine, context, 0,
+                                                &result);
+}
+
+BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node)
+{
+    return node->oldest == node->newest;
+}
+
+static void notify(struct refkmd_adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    adapter->dxgkrnl.DxgkCbNotifyInterrupt(adapter->dxgkrnl.DeviceHandle, data);
+}
+
+/* Remove submissions up to the one with this fence. FALSE, and none removed, if none has it. */
+static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
+{
+    UINT i;
+
+    for (i = node->oldest; i != node->newest; i++) {
+        if (node->submissions[i % SGPU_QUEUE_SLOTS].fence == fence) {
+            node->oldest = i + 1;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* What is under way will not run: it counts in no save area. */
+void refkmd_drop_submissions(struct refkmd_node *node)
+{
+    for (; node->oldest != node->newest; node->oldest++) {
+        struct refkmd_save_area *area =
+            node->submissions[node->oldest % SGPU_QUEUE_SLOTS].save_area;
+
+        if (area && area->runs)
+            area->runs--;
+    }
+}
+
+/*
+ * The last completed fence stands for all before it, so several completions may be one report
+ * (FENCE-002). Each id is reported once, and only if it was submitted. Keeps FENCE-004.
+ */
+BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    UINT completed = refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_COMPLETED);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (completed == node->completed_register && !is_signalled)
+        return FALSE;
+    node->completed_register = completed;
+    if (!retire_through(node, completed))
+        return FALSE;
+    node->last_completed_fence = completed;
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED;
+    data.DmaCompleted.SubmissionFenceId = completed;
+    data.DmaCompleted.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+    return TRUE;
+}
+
+/*
+ * LastCompletedFenceId is the true one: what was under way behind it never ran, and the kernel will
+ * submit it again (FENCE-007).
+ */
+BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (!node->preemption_is_pending)
+        return FALSE;
+    node->preemption_is_pending = FALSE;
+    refkmd_drop_submissions(node);
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
+    data.DmaPreempted.PreemptionFenceId = node->preemption_fence;
+    data.DmaPreempted.LastCompletedFenceId = node->last_completed_fence;
+    data.DmaPreempted.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+    return TRUE;
+}
+
+/* Which paging operations the submission with this fence holds; 0 if it is not under way. */
+static UINT operations_of(const struct refkmd_node *node, UINT fence)
+{
+    UINT i;
+
+    for (i = node->oldest; i != node->newest; i++) {
+        const struct refkmd_submission *submission = &node->submissions[i % SGPU_QUEUE_SLOTS];
+
+        if (submission->fence == fence)
+            return submission->operations;
+    }
+    return 0;
+}
+
+/*
+ * The node has stopped at a bad address or packet and needs a reset (RES-010, FENCE-010). There is
+ * no such report before WDDM 2.0, and DMA_FAULTED is reserved: an older kernel finds out by its
+ * timeout.
+ */
+static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    ULONG block = SGPU_REG_NODE(ordinal);
+    UINT fence = refkmd_read(adapter, block + SGPU_NODE_FAULT_FENCE);
+    UINT kind = refkmd_read(adapter, block + SGPU_NODE_FAULT_KIND);
+    UINT64 address = refkmd_read64(adapter, block + SGPU_NODE_FAULT_VA);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+               "refkmd: node %u stopped in fence %u (paging operations 0x%x) at 0x%I64x, kind %u\n",
+               ordinal, fence, operations_of(&adapter->nodes[ordinal], fence), address, kind);
+    if (adapter->model == REFKMD_PHYSICAL)
+        return;
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+    data.DmaPageFaulted.FaultedFenceId = fence;
+    data.DmaPageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN;
+    data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    if (kind == SGPU_FAULT_READ_ONLY)
+        data.DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_WRITE;
+    data.DmaPageFaulted.FaultedVirtualAddress = address;
+    data.DmaPageFaulted.NodeOrdinal = ordinal;
+    data.DmaPageFaulted.FaultErrorCode.GeneralErrorCode =
+        kind == SGPU_FAULT_PACKET ? DXGK_GENERAL_ERROR_INVALID_INSTRUCTION
+                                  : DXGK_GENERAL_ERROR_PAGE_FAULT;
+    notify(adapter, &data);
+}
+
+/* A fence in memory has got its value: whoever waits for one is to look again (NTF-009). */
+static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (adapter->model == REFKMD_PHYSICAL)
+        return;
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;
+    data.MonitoredFenceSignaled.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+}
+
+/*
+ * Acknowledge first and look afterwards: what happens in between raises the line again. A device
+ * without power reads as all ones, and is not the one that calls. The DPC is queued before leaving
+ * (FENCE-004).
+ */
+BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG MessageNumber)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+    ULONG pending;
+    UINT i;
+
+    UNREFERENCED_PARAMETER(MessageNumber);
+    pending = refkmd_read(adapter, SGPU_REG_IRQ_STATUS);
+    if (pending == MAXULONG || !(pending & refkmd_interrupt_mask(adapter)))
+        return FALSE;
+    refkmd_write(adapter, SGPU_REG_IRQ_STATUS, pending);
+
+    for (i = 0; i < adapter->node_count; i++) {
+        if (pending & SGPU_IRQ_FENCE(i)) /* written before the submission that wrote it was done */
+            report_fence_write(adapter, i);
+        if (pending & SGPU_IRQ_COMPLETED(i))
+            refkmd_report_progress(adapter, i, TRUE);
+        if (pending & SGPU_IRQ_PREEMPTED(i)) {
+            refkmd_report_progress(adapter, i, FALSE);
+            refkmd_report_preemption(adapter, i);
+        }
+        if (pending & SGPU_IRQ_FAULTED(i))
+            report_fault(adapter, i);
+    }
+    adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    return TRUE;
+}
+
+/* Keeps FENCE-004. */
+VOID NTAPI RefKmdDpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
+{
+    struct refkmd_adapter *adapter = MiniportDeviceContext;
+
+    adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
+}
+
+/* ---- DxgkDdiQueryCurrentFence ------------------------------------------------------------- */
+
+struct fence_query {
+    struct refkmd_adapter *adapter;
+    DXGKARG_QUERYCURRENTFENCE *args;
+};
+
+static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
+{
+    struct fence_query *query = context;
+    struct refkmd_adapter *adapter = query->adapter;
+    UINT ordinal = query->args->NodeOrdinal;
+    BOOLEAN has_news = refkmd_report_progress(adapter, ordinal, FALSE);
+
+    /* A preemption is over when nothing is left on the node, whatever became of its interrupt. */
+    if (refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE) == SGPU_QUEUE_SLOTS &&
+        refkmd_report_preemption(adapter, ordinal))
+        has_news = TRUE;
+    if (has_news)
+        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    query->args->CurrentFence = adapter->nodes[ordinal].last_completed_fence;
+    return TRUE;
+}
+
+/* Asked when an interrupt may have been lost: report what it would have (FENCE-006). */
+NTSTATUS NTAPI RefKmdQueryCurrentFence(IN_CONST_HANDLE hAdapter,
+                                       INOUT_PDXGKARG_QUERYCURRENTFENCE args)
+{
+    struct fence_query query = {hAdapter, args};
+
+    refkmd_synchronize(query.adapter, query_fence_at_device_irql, &query);
+    return STATUS_SUCCESS;
+}

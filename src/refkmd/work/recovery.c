@@ -1,0 +1,185 @@
+/*
+ * Preemption, and engines and adapters that do not come back: PreemptCommand, ResetEngine,
+ * ResetFromTimeout, RestartFromTimeout and what the kernel asks around them.
+ */
+#include "refkmd/ddi.h"
+#include "refkmd/registers.h"
+#include "refkmd/work/interrupt.h"
+
+#include <ntstatus.h>
+
+/* A call about one node, on its way to device IRQL. */
+struct node_call {
+    struct refkmd_adapter *adapter;
+    UINT ordinal;
+    UINT fence; /* of a preemption, in; the last aborted one of a reset, out */
+};
+
+/* ---- Preemption --------------------------------------------------------------------------- */
+
+static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
+{
+    struct node_call *call = context;
+    struct refkmd_adapter *adapter = call->adapter;
+    struct refkmd_node *node = &adapter->nodes[call->ordinal];
+
+    node->preemption_fence = call->fence;
+    node->preemption_is_pending = TRUE;
+    refkmd_report_progress(adapter, call->ordinal, FALSE);
+    if (refkmd_node_is_drained(node)) {
+        refkmd_report_preemption(adapter, call->ordinal);
+        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    } else {
+        refkmd_write(adapter, SGPU_REG_NODE(call->ordinal) + SGPU_NODE_CONTROL,
+                     SGPU_CONTROL_PREEMPT);
+    }
+    return TRUE;
+}
+
+/*
+ * The GPU ends the submission that it executes and drops what is queued behind it; its interrupt
+ * reports the preemption. With nothing under way there is nothing to interrupt about, and the
+ * report is made at once (FENCE-008). Keeps FENCE-007, FENCE-009.
+ */
+NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PREEMPTCOMMAND args)
+{
+    struct node_call call = {hAdapter, args->NodeOrdinal, args->PreemptionFenceId};
+
+    refkmd_synchronize(call.adapter, preempt_at_device_irql, &call);
+    return STATUS_SUCCESS;
+}
+
+/* ---- One engine --------------------------------------------------------------------------- */
+
+/*
+ * All that the node had is dropped, and interrupts of the time before say nothing any more
+ * (TDR-010). From then on the fence last_aborted counts as completed.
+ */
+static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_aborted)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    ULONG block = SGPU_REG_NODE(ordinal);
+
+    refkmd_write(adapter, block + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
+    refkmd_write(adapter, SGPU_REG_IRQ_STATUS,
+                 SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal) |
+                     SGPU_IRQ_PREEMPTED(ordinal));
+    node->last_completed_fence = last_aborted;
+    refkmd_drop_submissions(node);
+    node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
+    node->preemption_is_pending = FALSE;
+}
+
+static UINT newest_fence(const struct refkmd_node *node)
+{
+    if (refkmd_node_is_drained(node))
+        return node->last_completed_fence;
+    return node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
+}
+
+/* What has completed by now is reported first; the oldest of the rest is the one that ran. */
+static BOOLEAN NTAPI reset_engine_at_device_irql(PVOID context)
+{
+    struct node_call *call = context;
+    struct refkmd_adapter *adapter = call->adapter;
+    const struct refkmd_node *node = &adapter->nodes[call->ordinal];
+
+    if (refkmd_report_progress(adapter, call->ordinal, FALSE))
+        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
+    call->fence = refkmd_node_is_drained(node)
+                      ? node->last_completed_fence
+                      : node->submissions[node->oldest % SGPU_QUEUE_SLOTS].fence;
+    reset_node(adapter, call->ordinal, call->fence);
+    return TRUE;
+}
+
+/*
+ * Done when it returns, with an empty queue and ready for work (TDR-007). What ran is the last that
+ * was aborted; what stood behind it has not been touched and is the kernel's to submit again. If
+ * the queue ran empty before the reset, it is the last completed one (TDR-008).
+ */
+NTSTATUS NTAPI RefKmdResetEngine(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_RESETENGINE args)
+{
+    struct node_call call = {hAdapter, args->NodeOrdinal, 0};
+
+    refkmd_synchronize(call.adapter, reset_engine_at_device_irql, &call);
+    args->LastAbortedFenceId = call.fence;
+    return STATUS_SUCCESS;
+}
+
+/* Nodes do not share anything that a reset would take from another (TDR-013). */
+NTSTATUS NTAPI RefKmdQueryDependentEngineGroup(IN_CONST_HANDLE hAdapter,
+                                               INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP args)
+{
+    UNREFERENCED_PARAMETER(hAdapter);
+    args->DependentNodeOrdinalMask = 1ull << args->NodeOrdinal;
+    return STATUS_SUCCESS;
+}
+
+/* Never fails. A node that has stopped on a fault does not respond (TDR-013). */
+NTSTATUS NTAPI RefKmdQueryEngineStatus(IN_CONST_HANDLE hAdapter,
+                                       INOUT_PDXGKARG_QUERYENGINESTATUS args)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+    ULONG kind = refkmd_read(adapter, SGPU_REG_NODE(args->NodeOrdinal) + SGPU_NODE_FAULT_KIND);
+
+    args->EngineStatus.Value = 0;
+    args->EngineStatus.Responsive = kind == SGPU_FAULT_NONE;
+    return STATUS_SUCCESS;
+}
+
+/* ---- The whole adapter -------------------------------------------------------------------- */
+
+static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
+{
+    struct refkmd_adapter *adapter = context;
+    UINT i;
+
+    refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
+    for (i = 0; i < adapter->node_count; i++) {
+        reset_node(adapter, i, newest_fence(&adapter->nodes[i]));
+        adapter->nodes[i].device_resets++;
+    }
+    refkmd_write(adapter, SGPU_REG_RESET, SGPU_RESET_KEY);
+    return TRUE;
+}
+
+/*
+ * The GPU touches no memory and raises no interrupt from here on, until RestartFromTimeout
+ * (TDR-001). The last fence submitted on each node counts as completed (TDR-006). Paging operations
+ * of the clean-up in between are built like all others: building touches a buffer, not the GPU
+ * (TDR-004).
+ */
+NTSTATUS NTAPI RefKmdResetFromTimeout(IN_CONST_HANDLE hAdapter)
+{
+    refkmd_synchronize(hAdapter, reset_all_at_device_irql, hAdapter);
+    return STATUS_SUCCESS;
+}
+
+/* Keeps TDR-005. */
+NTSTATUS NTAPI RefKmdRestartFromTimeout(IN_CONST_HANDLE hAdapter)
+{
+    const struct refkmd_adapter *adapter = hAdapter;
+
+    refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
+    refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
+    return STATUS_SUCCESS;
+}
+
+/* What a crash dump gets: each node's registers, as far as there is room. */
+NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_COLLECTDBGINFO args)
+{
+    const struct refkmd_adapter *adapter = hAdapter;
+    ULONG *out = args->pBuffer;
+    SIZE_T room = args->BufferSize / sizeof *out;
+    ULONG reg;
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++) {
+        for (reg = SGPU_NODE_ADDRESS; reg <= SGPU_NODE_QUEUED && room; reg += sizeof *out) {
+            *out++ = refkmd_read(adapter, SGPU_REG_NODE(i) + reg);
+            room--;
+        }
+    }
+    return STATUS_SUCCESS;
+}

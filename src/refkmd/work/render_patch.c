@@ -1,0 +1,308 @@
+/*
+ * DxgkDdiRender and DxgkDdiPatch: commands of the physical model.
+ *
+ * The user-mode half writes struct sgpu_umd_render records that name allocations by their place in
+ * the allocation list. Render turns each into a RENDER packet and lists the places of its
+ * addresses; Patch writes the addresses, once the kernel knows them.
+ *
+ * Every packet starts at a multiple of SGPU_SUBMIT_ALIGN and needs nothing from earlier ones, so
+ * the kernel may split the buffer in front of any of them (PATCH-012): SplitOffset of a reference
+ * is the start of its packet. A command becomes one packet, or several where the user-mode half
+ * says that its render may be interrupted; paging may then run in between.
+ */
+#include "refkmd/ddi.h"
+#include "refkmd/memory/segments.h"
+#include "refkmd/work/packet.h"
+
+#include <ntstatus.h>
+
+#define REF_FLAGS (SGPU_REF_READ | SGPU_REF_WRITE)
+
+/* What one call of Render has reached so far. Published to the kernel at its end. */
+struct translation {
+    const struct refkmd_adapter *adapter;
+    const DXGKARG_RENDER *args;
+    struct packet_writer writer;
+    D3DDDI_PATCHLOCATIONLIST *next_location;
+    UINT locations_left;
+    UINT command_offset; /* first byte not translated */
+};
+
+/*
+ * Commands lie in user memory, which may vanish or change under the driver: it is read under
+ * guard, once, and only the copy is looked at (PATCH-016).
+ */
+static NTSTATUS copy_from_user(void *destination, const void *source, SIZE_T bytes)
+{
+#ifdef _MSC_VER
+    __try {
+        RtlCopyMemory(destination, source, bytes);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        return STATUS_INVALID_USER_BUFFER;
+    }
+#else
+    RtlCopyMemory(destination, source, bytes);
+#endif
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The reference names an allocation that is in the list, stays inside of it, and the kernel has
+ * been told if it writes. A patch location holds offsets of 32 bits.
+ */
+static BOOLEAN is_valid_ref(const DXGKARG_RENDER *args, const struct sgpu_umd_ref *ref)
+{
+    const DXGK_ALLOCATIONLIST *entry;
+    const struct refkmd_opening *opening;
+    UINT64 bytes;
+
+    if (ref->allocation_index >= args->AllocationListSize || (ref->flags & ~REF_FLAGS))
+        return FALSE;
+    entry = &args->pAllocationList[ref->allocation_index];
+    opening = entry->hDeviceSpecificAllocation;
+    if (!opening || ((ref->flags & SGPU_REF_WRITE) && !entry->WriteOperation))
+        return FALSE;
+    bytes = ROUND_TO_PAGES(opening->allocation->bytes);
+    return ref->offset <= MAXULONG && ref->offset <= bytes && ref->bytes <= bytes - ref->offset;
+}
+
+/*
+ * Where bytes of an allocation are that an entry of the list places, as the GPU names them: that
+ * they are in rows with a pitch is in the address, because it is not known before the place is
+ * (PATCH-006).
+ */
+static UINT64 address_in(const struct refkmd_adapter *adapter, const DXGK_ALLOCATIONLIST *entry,
+                         UINT64 offset)
+{
+    const struct refkmd_opening *opening = entry->hDeviceSpecificAllocation;
+    UINT64 address =
+        refkmd_bus_address(adapter, entry->SegmentId, (UINT64)entry->PhysicalAddress.QuadPart);
+
+    return refkmd_is_pitched(adapter, opening->allocation, entry->SegmentId)
+               ? SGPU_PITCHED(address, offset) | SGPU_PA_PITCHED
+               : address + offset;
+}
+
+/*
+ * Write the reference with the address that the list has now, if it has one: should nothing move,
+ * Patch is not needed (PATCH-011). The place goes to the patch list in any case.
+ */
+static void emit_ref(struct translation *translation, const struct sgpu_umd_ref *ref,
+                     struct sgpu_render_ref *out, UINT packet_offset)
+{
+    const DXGKARG_RENDER *args = translation->args;
+    const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[ref->allocation_index];
+    D3DDDI_PATCHLOCATIONLIST *location = translation->next_location++;
+
+    out->address = entry->SegmentId ? address_in(translation->adapter, entry, ref->offset) : 0;
+    out->bytes = ref->bytes;
+    out->key = ref->key;
+    out->flags = ref->flags;
+    if (((const struct refkmd_opening *)entry->hDeviceSpecificAllocation)->allocation->flags &
+        SGPU_UMD_TILED)
+        out->flags |= SGPU_REF_TILED;
+    out->index = ref->index;
+
+    RtlZeroMemory(location, sizeof *location);
+    location->AllocationIndex = ref->allocation_index;
+    location->AllocationOffset = (UINT)ref->offset;
+    location->PatchOffset = (UINT)((UCHAR *)&out->address - (UCHAR *)args->pDmaBuffer);
+    location->SplitOffset = packet_offset;
+    translation->locations_left--;
+}
+
+/* How many references, from first on, stand in front of the next place for a split. */
+static NTSTATUS piece_length(const UCHAR *refs, UINT first, UINT ref_count, UINT *out_length)
+{
+    struct sgpu_umd_ref ref;
+    NTSTATUS status;
+    UINT i;
+
+    for (i = first + 1; i < ref_count; i++) {
+        status = copy_from_user(&ref, refs + i * sizeof ref, sizeof ref);
+        if (!NT_SUCCESS(status))
+            return status;
+        if (ref.starts_piece)
+            break;
+    }
+    *out_length = i < ref_count ? i - first : ref_count - first;
+    return STATUS_SUCCESS;
+}
+
+static UINT piece_bytes(UINT length)
+{
+    return (UINT)(sizeof(struct sgpu_packet_render) + length * sizeof(struct sgpu_render_ref));
+}
+
+/* All pieces of a command go into one buffer or none does. */
+static NTSTATUS check_room(const struct translation *translation, const UCHAR *refs, UINT ref_count)
+{
+    UINT64 room = (UINT64)(translation->writer.end - translation->writer.next);
+    UINT64 bytes = 0;
+    UINT first = 0;
+
+    do {
+        UINT length;
+        NTSTATUS status = piece_length(refs, first, ref_count, &length);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        bytes += (piece_bytes(length) + SGPU_SUBMIT_ALIGN - 1) & ~(SGPU_SUBMIT_ALIGN - 1);
+        first += length;
+    } while (first < ref_count);
+    return bytes <= room && ref_count <= translation->locations_left
+               ? STATUS_SUCCESS
+               : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/* One packet: the references [first, first + length) of the command. */
+static NTSTATUS translate_piece(struct translation *translation,
+                                const struct sgpu_umd_render *command, const UCHAR *refs,
+                                UINT first, UINT length)
+{
+    BOOLEAN is_last = first + length == command->ref_count;
+    UINT packet_offset = packet_writer_end(&translation->writer);
+    struct sgpu_packet_render *packet =
+        packet_begin(&translation->writer, SGPU_OP_RENDER, piece_bytes(length));
+    UINT i;
+
+    if (!packet) /* the command has changed since its pieces were counted */
+        return STATUS_INVALID_USER_BUFFER;
+    packet->flags = (first ? SGPU_RENDER_CONTINUES : 0) | (is_last ? 0 : SGPU_RENDER_GOES_ON);
+    packet->token = command->token;
+    packet->duration_ns = is_last ? command->duration_ns : 0;
+    packet->ref_count = length;
+    packet->reserved = 0;
+    for (i = 0; i < length; i++) {
+        struct sgpu_umd_ref ref;
+        NTSTATUS status = copy_from_user(&ref, refs + (first + i) * sizeof ref, sizeof ref);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        if (!is_valid_ref(translation->args, &ref))
+            return STATUS_INVALID_USER_BUFFER;
+        emit_ref(translation, &ref, &packet->refs[i], packet_offset);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Translate the command at command_offset and step over it. */
+static NTSTATUS translate_one(struct translation *translation)
+{
+    const DXGKARG_RENDER *args = translation->args;
+    UINT left = args->CommandLength - translation->command_offset;
+    const UCHAR *source = (const UCHAR *)args->pCommand + translation->command_offset;
+    const UCHAR *refs = source + sizeof(struct sgpu_umd_render);
+    struct sgpu_umd_render command;
+    NTSTATUS status;
+    UINT first = 0;
+
+    if (left < sizeof command)
+        return STATUS_INVALID_USER_BUFFER;
+    status = copy_from_user(&command, source, sizeof command);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (command.version != SGPU_UMD_VERSION ||
+        command.ref_count > (left - sizeof command) / sizeof(struct sgpu_umd_ref) ||
+        command.ref_count > (REFKMD_DMA_BUFFER_BYTES - sizeof(struct sgpu_packet_render)) /
+                                sizeof(struct sgpu_render_ref))
+        return STATUS_INVALID_USER_BUFFER;
+    packet_writer_end(&translation->writer);
+    status = check_room(translation, refs, command.ref_count);
+    if (status != STATUS_SUCCESS)
+        return status;
+    do {
+        UINT length;
+
+        status = piece_length(refs, first, command.ref_count, &length);
+        if (NT_SUCCESS(status))
+            status = translate_piece(translation, &command, refs, first, length);
+        if (!NT_SUCCESS(status))
+            return status;
+        first += length;
+    } while (first < command.ref_count);
+    translation->command_offset +=
+        (UINT)(sizeof command + command.ref_count * sizeof(struct sgpu_umd_ref));
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Translate until the commands are done or the buffer or the list is full. Then MultipassOffset
+ * is the offset of the first command that is left (PATCH-014); a command that no buffer can hold is
+ * refused instead. On refusal nothing is published. Keeps PATCH-011, PATCH-012, PATCH-016.
+ */
+NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
+{
+    const struct refkmd_context *context = hContext;
+    struct translation translation = {
+        .adapter = context->device->adapter,
+        .args = args,
+        .next_location = args->pPatchLocationListOut,
+        .locations_left = args->PatchLocationListOutSize,
+        .command_offset = args->MultipassOffset,
+    };
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT bytes;
+
+    PAGED_CODE();
+
+    packet_writer_begin(&translation.writer, args->pDmaBuffer, args->DmaSize);
+    while (status == STATUS_SUCCESS && translation.command_offset < args->CommandLength)
+        status = translate_one(&translation);
+    if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return status;
+    bytes = packet_writer_end(&translation.writer);
+    if (status != STATUS_SUCCESS && !bytes)
+        return STATUS_INVALID_USER_BUFFER; /* the first command does not fit, and never will */
+    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+    args->pPatchLocationListOut = translation.next_location;
+    args->MultipassOffset = translation.command_offset;
+    return status;
+}
+
+/*
+ * The location is one of Render's, so this always holds; a write anywhere else would be worse than
+ * one address too few. It lies in the part of the buffer that is submitted (PATCH-005), and what it
+ * names is in the list (PATCH-013).
+ */
+static BOOLEAN is_in_submission(const DXGKARG_PATCH *args, const D3DDDI_PATCHLOCATIONLIST *location)
+{
+    UINT end = args->DmaBufferSubmissionEndOffset;
+
+    return location->AllocationIndex < args->AllocationListSize &&
+           args->pAllocationList[location->AllocationIndex].hDeviceSpecificAllocation &&
+           end <= args->DmaBufferSize && end >= sizeof(UINT64) &&
+           location->PatchOffset >= args->DmaBufferSubmissionStartOffset &&
+           location->PatchOffset <= end - sizeof(UINT64);
+}
+
+/*
+ * Write the addresses of the locations in the range of this submission; the rest of the list is
+ * not for us (PATCH-003). The address goes over whatever is there, so that the same buffer can be
+ * patched again after a move (PATCH-006), and nothing else changes (PATCH-007). A paging buffer
+ * has no locations, and is complete as it was built (PATCH-009). The fence goes to a register at
+ * submission, not into the buffer (PATCH-008). Keeps PATCH-002, PATCH-004.
+ */
+NTSTATUS NTAPI RefKmdPatch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH args)
+{
+    UINT first = args->PatchLocationListSubmissionStart;
+    UINT i;
+
+    if (args->Flags.Paging)
+        return STATUS_SUCCESS;
+    for (i = 0; i < args->PatchLocationListSubmissionLength; i++) {
+        const D3DDDI_PATCHLOCATIONLIST *location = &args->pPatchLocationList[first + i];
+        const DXGK_ALLOCATIONLIST *entry;
+        UINT64 address;
+
+        if (first + i >= args->PatchLocationListSize || !is_in_submission(args, location)) {
+            DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+                       "refkmd: patch location %u is not of this submission\n", first + i);
+            continue;
+        }
+        entry = &args->pAllocationList[location->AllocationIndex];
+        address = address_in(hAdapter, entry, location->AllocationOffset);
+        RtlCopyMemory((UCHAR *)args->pDmaBuffer + location->PatchOffset, &address, sizeof address);
+    }
+    return STATUS_SUCCESS;
+}
