@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include "report/plain_text.h"
 #include "workload/import/import.h"
 #include "workload/words.h"
 
@@ -42,14 +43,19 @@ void cli_progress(void *context, const char *what, uint64_t done, uint64_t total
 
 void cli_error(const char *format, ...)
 {
+    struct plain_text plain;
     va_list arguments;
 
     cli_progress_end();
-    fputs("drydock: ", stderr);
+    plain_text_begin(&plain);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    if (plain.stream) {
+        fputs("drydock: ", plain.stream);
+        vfprintf(plain.stream, format, arguments);
+        fputc('\n', plain.stream);
+    }
     va_end(arguments);
-    fputc('\n', stderr);
+    plain_text_end(&plain, stderr);
 }
 
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out)

@@ -3,6 +3,7 @@
 #include "bench/child/repro.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/trial.h"
+#include "report/plain_text.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -33,8 +34,11 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
         return;
     }
     report_findings(stdout, &origin, result);
-    if (result->error[0])
-        printf("error %s\n  %s\n", run_outcome_name(result->outcome), result->error);
+    if (result->error[0]) {
+        printf("error %s\n  ", run_outcome_name(result->outcome));
+        plain_text_write(stdout, result->error, strlen(result->error));
+        putchar('\n');
+    }
     if (result->outcome == RUN_CLEAN)
         printf("%s: nothing was found in %llu operations\n", arguments->rest[0],
                (unsigned long long)result->operations_played);

@@ -8,6 +8,7 @@
 #include "bench/config/profile.h"
 #include "report/finding_report.h"
 #include "report/folder_files.h"
+#include "report/plain_text.h"
 #include "report/rules_report.h"
 
 #include <errno.h>
@@ -492,8 +493,9 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
         fprintf(file, "  of the case alone: drydock replay %s\n", case_name);
     else if (!record->case_path[0])
         fprintf(file, "  its case cannot be written: %s\n", why.text);
-    if (record->detail[0])
-        fprintf(file, "\n%s\n", record->detail); /* whole */
+    fputc('\n', file);
+    plain_text_write(file, record->detail, strlen(record->detail)); /* whole */
+    fputc('\n', file);
     return fclose(file) == 0 || fail(error, "cannot write", name);
 }
 

@@ -4,6 +4,7 @@
 #include "report/finding_report.h"
 
 #include "report/explain.h"
+#include "report/plain_text.h"
 #include "report/report.h"
 
 #include "base/hash.h"
@@ -368,15 +369,19 @@ static void also_lines(FILE *out, const struct report_finding *finding, size_t b
 
 void report_finding_list(FILE *out, const struct report_finding *findings, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    for (size_t i = 0; plain.stream && i < count; i++) {
         bool is_new = true;
 
         for (size_t j = 0; j < i && is_new; j++)
             is_new = cause_of(&findings[j]) != cause_of(&findings[i]);
         if (!is_new)
             continue;
-        finding_lines(out, &findings[i]);
-        also_lines(out, &findings[i], count - i - 1);
-        origin_lines(out, &findings[i]);
+        finding_lines(plain.stream, &findings[i]);
+        also_lines(plain.stream, &findings[i], count - i - 1);
+        origin_lines(plain.stream, &findings[i]);
     }
+    plain_text_end(&plain, out);
 }

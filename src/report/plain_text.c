@@ -1,0 +1,70 @@
+#define _GNU_SOURCE /* open_memstream() */
+#include "report/plain_text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * How many bytes from here on are one character that is not to be printed; 0: it may be. In UTF-8,
+ * the second set of control characters is c2 80 to c2 9f, and the marks of direction are e2 80 8e,
+ * e2 80 8f, e2 80 aa to ae and e2 81 a6 to a9. Some terminals take 80 to 9f alone for controls.
+ */
+static size_t unprintable(const unsigned char *at, size_t length, bool is_within_character)
+{
+    if (at[0] < 0x20 || at[0] == 0x7f)
+        return at[0] != '\n' && at[0] != '\t';
+    if (at[0] >= 0x80 && at[0] < 0xa0)
+        return !is_within_character;
+    if (length >= 2 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
+        return 2;
+    if (length >= 3 && at[0] == 0xe2 &&
+        ((at[1] == 0x80 && (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae))) ||
+         (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
+        return 3;
+    return 0;
+}
+
+void plain_text_write(FILE *out, const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned continues = 0; /* bytes of the character that has begun */
+    bool is_line_start = true;
+
+    for (size_t i = 0; i < length;) {
+        size_t hidden = unprintable(bytes + i, length - i, continues != 0);
+
+        for (size_t j = 0; j < hidden; j++)
+            fprintf(out, "\\x%02x", bytes[i + j]);
+        i += hidden;
+        if (hidden) {
+            is_line_start = false;
+            continues = 0;
+            continue;
+        }
+        if ((is_line_start && strncmp(text + i, "::", length - i < 2 ? length - i : 2) == 0 &&
+             length - i >= 2) ||
+            (length - i >= 3 && memcmp(text + i, "##[", 3) == 0))
+            fputc('\\', out);
+        fputc(bytes[i], out);
+        if (bytes[i] >= 0xc0)
+            continues = bytes[i] >= 0xf0 ? 3 : bytes[i] >= 0xe0 ? 2 : 1;
+        else
+            continues -= continues != 0;
+        is_line_start = bytes[i] == '\n' || (is_line_start && strchr(" \t", bytes[i]));
+        i++;
+    }
+}
+
+void plain_text_begin(struct plain_text *plain)
+{
+    memset(plain, 0, sizeof *plain);
+    plain->stream = open_memstream(&plain->text, &plain->length);
+}
+
+void plain_text_end(struct plain_text *plain, FILE *out)
+{
+    if (plain->stream && fclose(plain->stream) == 0)
+        plain_text_write(out, plain->text, plain->length);
+    free(plain->text);
+}

@@ -1,0 +1,30 @@
+/*
+ * Plain text: what a driver, a case or a record said, as text and as nothing else.
+ *
+ * Place      report. Whatever is printed of a finding passes here, and each message of the command
+ *            line does.
+ * Model      Terminals and services that read logs obey what they read: control characters move the
+ *            cursor and change titles, marks of direction turn text around, and a line that begins
+ *            with "::", or has "##[" in it, is a command to a build service. Such characters are
+ *            shown as \x and their bytes, and a backslash parts the beginnings of commands. Ends of
+ *            lines and tabs stay.
+ */
+#ifndef DRYDOCK_REPORT_PLAIN_TEXT_H
+#define DRYDOCK_REPORT_PLAIN_TEXT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* The text begins at the beginning of a line. */
+void plain_text_write(FILE *out, const char *text, size_t length);
+
+/* A stream in memory, and its end: what was written to it is written to out as plain text. */
+struct plain_text {
+    FILE *stream; /* NULL: no memory */
+    char *text;
+    size_t length;
+};
+void plain_text_begin(struct plain_text *plain);
+void plain_text_end(struct plain_text *plain, FILE *out);
+
+#endif
