@@ -7,52 +7,6 @@
 
 #include <string.h>
 
-const char *workload_op_name(enum workload_op_kind kind)
-{
-    static const char *const names[WORKLOAD_OP_COUNT] = {
-        [WORKLOAD_OP_ALLOC] = "alloc",
-        [WORKLOAD_OP_FREE] = "free",
-        [WORKLOAD_OP_WRITE] = "write",
-        [WORKLOAD_OP_READ] = "read",
-        [WORKLOAD_OP_SUBMIT] = "submit",
-        [WORKLOAD_OP_WAIT] = "wait",
-        [WORKLOAD_OP_RESIDENT] = "resident",
-        [WORKLOAD_OP_EVICT] = "evict",
-        [WORKLOAD_OP_OFFER] = "offer",
-        [WORKLOAD_OP_RECLAIM] = "reclaim",
-        [WORKLOAD_OP_PRIORITY] = "priority",
-        [WORKLOAD_OP_BUDGET] = "budget",
-        [WORKLOAD_OP_MOVE] = "move",
-        [WORKLOAD_OP_STEP] = "step",
-        [WORKLOAD_OP_MAP] = "map",
-        [WORKLOAD_OP_UNMAP] = "unmap",
-        [WORKLOAD_OP_PTE_MAP] = "pte map",
-        [WORKLOAD_OP_PTE_UNMAP] = "pte unmap",
-        [WORKLOAD_OP_TILE_MAP] = "tile map",
-        [WORKLOAD_OP_TILE_UNMAP] = "tile unmap",
-        [WORKLOAD_OP_TILE_COPY] = "tile copy",
-        [WORKLOAD_OP_FENCE_CREATE] = "fence create",
-        [WORKLOAD_OP_FENCE_DESTROY] = "fence destroy",
-        [WORKLOAD_OP_FENCE_EXPECT] = "fence expect",
-        [WORKLOAD_OP_FENCE_WAIT] = "fence wait",
-        [WORKLOAD_OP_PACK_FENCES] = "pack-fences",
-        [WORKLOAD_OP_VM_RESERVE] = "vm-reserve",
-        [WORKLOAD_OP_VM_RELEASE] = "vm-release",
-        [WORKLOAD_OP_NOTE] = "note",
-        [WORKLOAD_OP_LABEL] = "label",
-        [WORKLOAD_OP_HANG] = "hang",
-        [WORKLOAD_OP_PREEMPT] = "preempt",
-        [WORKLOAD_OP_LOSE_INTERRUPT] = "lose-interrupt",
-        [WORKLOAD_OP_RESET] = "reset",
-        [WORKLOAD_OP_SWITCH_DOMAIN] = "switch-domain",
-        [WORKLOAD_OP_POWER] = "power",
-        [WORKLOAD_OP_STOP] = "stop",
-        [WORKLOAD_OP_REMOVE] = "remove",
-    };
-
-    return (unsigned)kind < WORKLOAD_OP_COUNT ? names[kind] : "unknown";
-}
-
 const char *workload_segment_name(enum workload_segment segment)
 {
     static const char *const names[WORKLOAD_SEGMENT_COUNT] = {
@@ -116,6 +70,12 @@ const char *workload_allocation_flag_name(uint32_t flag)
         return NULL;
     return names[ctz_u64(flag)];
 }
+
+const struct workload_priority_word workload_priority_words[] = {
+    {"min", WORKLOAD_PRIORITY_MIN},       {"low", WORKLOAD_PRIORITY_LOW},
+    {"normal", WORKLOAD_PRIORITY_NORMAL}, {"high", WORKLOAD_PRIORITY_HIGH},
+    {"max", WORKLOAD_PRIORITY_MAX},       {NULL, 0},
+};
 
 static int digit_value(char c)
 {

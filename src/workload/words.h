@@ -17,6 +17,13 @@ const char *workload_segment_name(enum workload_segment segment);
 const char *workload_power_name(enum workload_power power);
 const char *workload_allocation_flag_name(uint32_t flag); /* one bit; NULL when there is none */
 
+/* The words of priorities; ends with name == NULL. */
+struct workload_priority_word {
+    const char *name;
+    uint32_t value;
+};
+extern const struct workload_priority_word workload_priority_words[];
+
 /* True for an identifier: a letter or '_', then letters, digits, '_', '.', '-', '/'. */
 bool workload_is_identifier(const char *text, size_t length);
 

@@ -116,93 +116,15 @@ enum workload_write {
         1, /* what the allocation held elsewhere is not needed any more either */
 };
 
-/*
- * One operation's kind, and what the fields of struct workload_op hold for it. Fields not named
- * are zero.
- *
- *   kind        object      offset     size    value     refs        other
- *   ALLOC       allocation                                           see the allocation's entry
- *   FREE        allocation
- *   WRITE       allocation  offset     size    key                   CPU write; key 0: automatic;
- *                                                                    flags = enum workload_write
- *   READ        allocation  offset     size                          CPU read, checked
- *   SUBMIT      context     signal     value   duration  accesses    duration_ns; signal is 0 or
- *                                                                    one more than a fence; flags =
- *                                                                    enum workload_submit
- *   WAIT        context or WORKLOAD_NONE = all contexts
- *   RESIDENT    device                                   names       whole allocations
- *   EVICT       device                                   names       whole allocations
- *   OFFER       device                         priority  names       0 low, 1 normal, 2 high
- *   RECLAIM     device                                   names
- *   PRIORITY    allocation                     priority
- *   MOVE        allocation                                           segment
- *   BUDGET      process                        bytes                 0: no limit
- *   STEP                                                             text = name of the phase
- *   MAP         allocation  offset     size    va        protection  flags = protection; with a
- *                                                                    driver protection, one
- *                                                                    reference, of which it is key
- *   UNMAP       allocation                     va                    va AUTO: all its mappings
- *   PTE_MAP     process     va         bytes   page                  segment, page_shift, flags
- *   PTE_UNMAP   process     va         bytes
- *   TILE_MAP    context     va         bytes   page      the pool
- *   TILE_UNMAP  context     va         bytes
- *   TILE_COPY   context     va         bytes   from va
- *   FENCE_CREATE  process   fence              value
- *   FENCE_DESTROY process   fence
- *   FENCE_EXPECT  process   fence              value
- *   FENCE_WAIT    process   fence              value
- *   PACK_FENCES
- *   VM_RESERVE  process     va         bytes
- *   VM_RELEASE  process     va         bytes
- *   NOTE                                                             text; nothing happens
- *   LABEL       process     va         bytes                         text; nothing happens
- *   HANG        node                           packets               ... before the one that hangs
- *   PREEMPT     node
- *   LOSE_INTERRUPT node
- *   RESET                                                            the adapter
- *   POWER                                                            flags = enum workload_power
- *   STOP                                                             the adapter, with its work
- *   REMOVE                                     ns                    ... from now, by surprise
- */
+/* One for each OPERATION of the table of directives, where its members say what they fill. */
 enum workload_op_kind {
-    WORKLOAD_OP_ALLOC,
-    WORKLOAD_OP_FREE,
-    WORKLOAD_OP_WRITE,
-    WORKLOAD_OP_READ,
-    WORKLOAD_OP_SUBMIT,
-    WORKLOAD_OP_WAIT,
-    WORKLOAD_OP_RESIDENT,
-    WORKLOAD_OP_EVICT,
-    WORKLOAD_OP_OFFER,
-    WORKLOAD_OP_RECLAIM,
-    WORKLOAD_OP_PRIORITY,
-    WORKLOAD_OP_BUDGET,
-    WORKLOAD_OP_MOVE,
-    WORKLOAD_OP_STEP,
-    WORKLOAD_OP_MAP,
-    WORKLOAD_OP_UNMAP,
-    WORKLOAD_OP_PTE_MAP,
-    WORKLOAD_OP_PTE_UNMAP,
-    WORKLOAD_OP_TILE_MAP,
-    WORKLOAD_OP_TILE_UNMAP,
-    WORKLOAD_OP_TILE_COPY,
-    WORKLOAD_OP_FENCE_CREATE,
-    WORKLOAD_OP_FENCE_DESTROY,
-    WORKLOAD_OP_FENCE_EXPECT,
-    WORKLOAD_OP_FENCE_WAIT,
-    WORKLOAD_OP_PACK_FENCES,
-    WORKLOAD_OP_VM_RESERVE,
-    WORKLOAD_OP_VM_RELEASE,
-    WORKLOAD_OP_NOTE,
-    WORKLOAD_OP_LABEL,
-    WORKLOAD_OP_HANG,
-    WORKLOAD_OP_PREEMPT,
-    WORKLOAD_OP_LOSE_INTERRUPT,
-    WORKLOAD_OP_RESET,
-    WORKLOAD_OP_SWITCH_DOMAIN,
-    WORKLOAD_OP_POWER,
-    WORKLOAD_OP_STOP,
-    WORKLOAD_OP_REMOVE,
+#define OPERATION(NAME, ...) WORKLOAD_OP_##NAME,
+#define VARIANT(...)
+#define HEADER(...)
+#include "workload/case/directives.inc"
+#undef OPERATION
+#undef VARIANT
+#undef HEADER
     WORKLOAD_OP_COUNT,
 };
 
@@ -214,19 +136,34 @@ enum workload_power {
     WORKLOAD_POWER_COUNT,
 };
 
+/*
+ * One operation. What its members hold is said by its row of the table of directives
+ * (workload/case/directives.inc); members that the row does not name are zero. Besides:
+ *
+ *   ALLOC        everything else is in the allocation's entry
+ *   WAIT         object WORKLOAD_NONE: all contexts
+ *   WRITE        value 0: content that was never there before
+ *   SUBMIT       offset is 0, or one more than the fence to signal, and size its value
+ *   RESIDENT...  the references are whole allocations, without access
+ *   BUDGET       value 0: no limit
+ *   MAP          a reference to the same allocation holds the driver protection, where there is one
+ *   UNMAP        value WORKLOAD_VA_AUTO: all mappings of the allocation
+ *   PTE_MAP      flags with WORKLOAD_PROTECT_ZERO: a `pte zero` line
+ *   FENCE_...    object is the process that the fence belongs to
+ */
 struct workload_op {
     uint8_t kind;       /* enum workload_op_kind */
     uint8_t flags;      /* enum workload_protection, _submit, _write, _power */
-    uint8_t segment;    /* PTE_MAP: enum workload_segment */
-    uint8_t page_shift; /* PTE_MAP: log2 of the page size, 12 and up */
-    uint32_t line;      /* line of the case file, for messages; 0 when there is no file */
-    uint32_t object;
+    uint8_t segment;    /* enum workload_segment */
+    uint8_t page_shift; /* log2 of the page size, 12 and up */
+    uint32_t line;      /* of the case file, for messages; 0 when there is no file */
+    uint32_t object;    /* what the line is about: an allocation, a context, a process, a node... */
     uint32_t first_ref; /* slice of workload.refs */
     uint32_t ref_count;
     uint32_t text;   /* offset into workload.strings */
-    uint64_t offset; /* or a GPU VA */
-    uint64_t size;
-    uint64_t value; /* key, duration, GPU VA or page number */
+    uint64_t offset; /* into the object, or a GPU VA */
+    uint64_t size;   /* bytes */
+    uint64_t value;  /* key, duration, GPU VA, page number or count */
 };
 
 /* One allocation that an operation refers to: a range that the GPU reads or writes. */

@@ -515,17 +515,3 @@ bool workload_builder_end_header(struct workload_builder *builder)
     builder->header_done = true;
     return !builder->failed;
 }
-
-void workload_builder_discard(struct workload_builder *builder)
-{
-    struct workload_op *op;
-
-    if (builder->failed)
-        return;
-    op = builder->out->view.op_count ? &builder->out->ops[builder->out->view.op_count - 1] : NULL;
-    if (!op || op->kind != WORKLOAD_OP_WRITE) {
-        workload_builder_fail(builder, "discard= behind no write (expected a write before it)");
-        return;
-    }
-    op->flags |= WORKLOAD_WRITE_DISCARD;
-}

@@ -40,6 +40,21 @@ uint32_t workload_builder_context(struct workload_builder *builder, const char *
 void workload_builder_save_area(struct workload_builder *builder, uint32_t context,
                                 const struct workload_save_area *save);
 
+/*
+ * Any operation: op as its row of the table of directives says (workload/case/directives.inc), with
+ * ref_count references. line, first_ref and ref_count of op are not looked at.
+ */
+void workload_builder_add(struct workload_builder *builder, const struct workload_op *op,
+                          const struct workload_ref *refs, uint32_t ref_count);
+/* The same with a text, which becomes op->text. */
+void workload_builder_add_text(struct workload_builder *builder, const struct workload_op *op,
+                               const char *text);
+/* The same with whole allocations; op->object WORKLOAD_NONE: the device of the first one. */
+void workload_builder_add_list(struct workload_builder *builder, const struct workload_op *op,
+                               const uint32_t *allocations, uint32_t count);
+
+/* ---- The same, in the words of those who make workloads ---- */
+
 /* Zero is a sensible value for every field but size; device 0 is d0. va 0 or AUTO: automatic. */
 struct workload_allocation_info {
     uint64_t size;
@@ -61,8 +76,6 @@ void workload_builder_free(struct workload_builder *builder, uint32_t allocation
 /* size 0: to the end of the allocation. */
 void workload_builder_write(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                             uint64_t size, uint64_t key);
-/* The write that was added last does away with the whole content first. */
-void workload_builder_discard(struct workload_builder *builder);
 void workload_builder_read(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                            uint64_t size);
 
@@ -108,14 +121,12 @@ void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t cont
 void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
                                 uint64_t to, uint64_t page_count);
 /*
- * Native fences (builder_fence.c). A signal belongs to the submission that is open, behind its
+ * Native fences. A signal belongs to the submission that is open, behind its
  * work.
  */
 void workload_builder_fence_create(struct workload_builder *builder, uint32_t process,
                                    uint64_t fence, uint64_t value);
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
-void workload_builder_fence_expect(struct workload_builder *builder, uint64_t fence,
-                                   uint64_t value);
 void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
 void workload_builder_pack_fences(struct workload_builder *builder);
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
@@ -128,15 +139,13 @@ void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t proc
                                  uint64_t size);
 void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size);
-/* What happens to the GPU (builder_gpu.c). Between a power-down and `power on` only notes stand. */
+/* What happens to the GPU. Between a power-down and `power on` only notes stand. */
 void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
 void workload_builder_reset(struct workload_builder *builder);
 void workload_builder_switch_domain(struct workload_builder *builder, uint64_t duration_ns);
 void workload_builder_power(struct workload_builder *builder, enum workload_power power);
-void workload_builder_stop(struct workload_builder *builder);
-void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns);
 void workload_builder_note(struct workload_builder *builder, const char *text);
 void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,
                             uint64_t size, const char *text);

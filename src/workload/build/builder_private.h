@@ -1,5 +1,5 @@
 /*
- * Inside of a workload and its builder: shared by workload.c, builder.c and the case parser.
+ * Builder, inside: its state, shared by its files, the case parser and importers.
  *
  * Place      workload, private to the module.
  * Model      struct workload is a view; the arrays behind it grow in struct workload_owned. Every
@@ -71,25 +71,47 @@ struct workload_builder *workload_builder_create_with(const struct base_services
                                                       struct workload_error *error);
 
 /* Appends a zeroed operation; NULL after an error. Ends the header. */
-struct workload_op *workload_builder_op(struct workload_builder *builder,
-                                        enum workload_op_kind kind, uint32_t object);
+struct workload_op *workload_builder_append(struct workload_builder *builder,
+                                            enum workload_op_kind kind, uint32_t object);
 void workload_builder_fail_memory(struct workload_builder *builder);
 
-/* ---- What operations have in common. False or NULL after an error. ---- */
+/* ---- builder_check.c: what operations have in common. False or NULL after an error. ---- */
 
 const char *workload_builder_name_of(const struct workload_builder *builder, uint32_t allocation);
 /* The allocation when it exists and lives, else NULL and an error. */
 struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
                                                              uint32_t allocation);
+/* Between an offer and its reclaim nothing may use an allocation. */
+bool workload_builder_check_not_offered(struct workload_builder *builder, uint32_t allocation);
+/* Only the device's own allocations and shared ones may be referred to. */
+bool workload_builder_check_owner(struct workload_builder *builder, uint32_t allocation,
+                                  uint32_t device);
 /* Completes size 0 and checks that the range lies in the allocation. */
 bool workload_builder_check_range(struct workload_builder *builder, uint32_t allocation,
                                   uint64_t offset, uint64_t *size);
 bool workload_builder_check_process(struct workload_builder *builder, uint32_t process);
+bool workload_builder_check_device(struct workload_builder *builder, uint32_t device);
+bool workload_builder_check_context(struct workload_builder *builder, uint32_t context);
+bool workload_builder_check_node(struct workload_builder *builder, uint32_t node);
+/* A fence that is there, or is not, as wanted. */
+bool workload_builder_check_fence(struct workload_builder *builder, uint64_t fence, bool is_live);
 /* [va, va + size) is not empty, whole pages of the given size, and below the end of GPU VA. */
 bool workload_builder_check_va(struct workload_builder *builder, uint64_t va, uint64_t size,
                                uint64_t page);
-/* Appends to the open operation; the range is checked by the caller. */
-void workload_builder_add_ref(struct workload_builder *builder, const struct workload_ref *ref);
+/* Few enough that their bytes fit. */
+bool workload_builder_check_page_count(struct workload_builder *builder, uint64_t page_count);
+
+/*
+ * ---- builder_rules.c ----
+ *
+ * What an operation has to keep beyond what the types of its members say; NULL: nothing. refs are
+ * op->ref_count references. A rule may complete the operation. False after an error.
+ */
+typedef bool workload_rule(struct workload_builder *builder, struct workload_op *op,
+                           const struct workload_ref *refs);
+extern workload_rule *const workload_rules[WORKLOAD_OP_COUNT];
+
+/* ---- builder.c: names ---- */
 
 /* Offset of the text in strings, interned. False after an error, then *out is 0. */
 bool workload_builder_text(struct workload_builder *builder, const char *what, const char *text,

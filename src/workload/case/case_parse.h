@@ -1,18 +1,23 @@
 /*
- * The case parser's two halves; private to them.
+ * The case parser, inside: what its files share.
  *
- * Place      workload. case_parse.c cuts lines into words by the table of directives; in
- *            case_directives.c each directive hands its words to the builder.
- * Model      A line fills struct parser, then the directive's handle() is called once. The items
- *            of a list (references, names) are handed over one by one while the line is cut, so
- *            a line of thousands needs no room.
- * Ownership  Words point into the text that is parsed.
- * Errors     Into the builder, where the first one stays.
+ * Place      workload, private.
+ *
+ *            | file         | what it does                                                        |
+ *            | case_parse.c | cuts lines into words, by the table of directives | | case_read.c  |
+ * reads a word by the type of its member                               | | case_add.c   | hands a
+ * line that has been read to the builder                       |
+ *
+ * Model      A line fills struct parser. What is read goes into parser->line, where its member
+ * says. The items of a list (references, names) are handed over one by one while the line is cut,
+ * so a line of thousands needs no room. Ownership  Words point into the text that is parsed. Errors
+ * Into the builder, where the first one stays.
  */
 #ifndef WORKLOAD_CASE_PARSE_H
 #define WORKLOAD_CASE_PARSE_H
 
 #include "workload/build/builder_private.h"
+#include "workload/case/directives.h"
 
 #include <string.h>
 
@@ -21,81 +26,72 @@ struct word {
     size_t length;
 };
 
-/* Everything that can stand as KEY=VALUE in some line. */
-enum attribute {
-    ATTR_PROCESS,
-    ATTR_DEVICE,
-    ATTR_NODE,
-    ATTR_SIZE,
-    ATTR_ALIGN,
-    ATTR_PRIORITY,
-    ATTR_SEGMENTS,
-    ATTR_FLAGS,
-    ATTR_VA,
-    ATTR_OFFSET,
-    ATTR_KEY,
-    ATTR_DURATION,
-    ATTR_PROTECT,
-    ATTR_DRIVER_PROTECTION,
-    ATTR_SEGMENT,
-    ATTR_PAGE,
-    ATTR_PAGES,
-    ATTR_PAGE_SIZE,
-    ATTR_FROM,
-    ATTR_TO,
-    ATTR_POOL,
-    ATTR_AFTER,
-    ATTR_SAVE,
-    ATTR_SAVE_IN,
-    ATTR_SAVE_BY,
-    ATTR_SAVE_FOR,
-    ATTR_SAVE_IMAGE,
-    ATTR_SIGNAL,
-    ATTR_VALUE,
-    ATTR_NULL,
-    ATTR_DISCARD,
-    ATTR_COUNT,
-};
+#define PARSER_MAX_WORDS 3 /* an object, a verb, one more */
+#define PARSER_SYNTAX    512
 
-#define MAX_POSITIONALS 2
+/* A word that lines begin with. */
+struct directive_head {
+    const struct directive *first; /* of its forms */
+    size_t length;                 /* of the word */
+    char initial;                  /* its first character */
+    unsigned form_count;
+    bool has_verb; /* a second word says which form it is */
+    bool may_have_text;
+    uint32_t word_count;                 /* words and texts that the line has to have */
+    const struct directive_member *list; /* NULL: none */
+};
 
 struct parser {
     struct workload_builder *builder;
-    const struct directive *directive;
-    struct word words[MAX_POSITIONALS]; /* the positional words of the line */
+    struct directive_head heads[ROW_COUNT];
+    unsigned head_count;
+    uint32_t needs[ROW_COUNT];         /* bits of the members that a row needs */
+    uint32_t settles[ROW_COUNT];       /* bits of those that are settled when they are not given */
+    const struct directive_head *head; /* of the line; NULL: not read yet */
+    const struct directive *first;     /* its first form */
+    const struct directive *directive; /* the form: the first one until its verb is read */
+    bool is_form_unknown;              /* the verb is none of them */
+    struct directive_line line;        /* what the members fill */
+    struct word words[PARSER_MAX_WORDS]; /* those that are found by where they stand */
     uint32_t word_count;
-    uint32_t present; /* bits of enum attribute */
-    struct word values[ATTR_COUNT];
-    uint64_t numbers[ATTR_COUNT];
+    struct {
+        const struct directive_member *member;
+        struct word value;
+    } given[DIRECTIVE_MAX_MEMBERS]; /* attributes of the line */
+    uint32_t given_count;
+    bool is_settled; /* words and attributes have been read */
     char quoted[WORKLOAD_MAX_TEXT + 1];
     bool has_quoted;
-    bool list_open;                      /* submit: its operation is begun */
-    uint32_t list[WORKLOAD_MAX_OP_REFS]; /* of resident and evict */
+    bool is_submission_open;             /* submit: its operation is begun */
+    uint32_t list[WORKLOAD_MAX_OP_REFS]; /* of allocations */
     uint32_t list_count;
-};
-
-struct directive {
-    const char *name;
-    const char *syntax;
-    uint32_t allowed, required;                            /* bits of enum attribute */
-    uint8_t word_count;                                    /* positional words */
-    bool has_text;                                         /* a quoted text ends the line */
-    void (*item)(struct parser *parser, struct word word); /* lists: each further word */
-    void (*handle)(struct parser *parser);
+    char syntax[PARSER_SYNTAX]; /* of a message */
 };
 
 /* Parses into a builder, whose errors say what is wrong. False only when out of memory. */
 bool workload_parse_into(struct workload_builder *builder, const void *text, size_t size);
 
-/* NULL when no directive has that name. */
-const struct directive *case_find_directive(struct word word);
-/* step takes a word or a text, so its words cannot be counted by the table. */
-bool case_has_free_form(const struct directive *directive);
-
-/* The word at this place is a value, whatever is in it. */
-bool case_is_value(const struct directive *directive, unsigned place);
-
 #define fail(parser, ...) workload_builder_fail((parser)->builder, __VA_ARGS__)
+
+/* How the line should be written. */
+const char *case_syntax(struct parser *parser);
+
+/* ---- case_read.c ---- */
+
+/* The value of a member, which goes to its place in the line. */
+void case_read(struct parser *parser, const struct directive_member *member, struct word word);
+/* The allocation of a name; WORKLOAD_NONE after an error. */
+uint32_t case_find_allocation(struct parser *parser, struct word word);
+/* One more word of a list. */
+void case_read_item(struct parser *parser, const struct directive_member *list, struct word word);
+/* The operation of a submission, before its first reference or at the end of the line. */
+void case_open_submission(struct parser *parser);
+
+/* ---- case_add.c ---- */
+
+void case_add(struct parser *parser);
+
+/* ---- Words ---- */
 
 /* How much of a wrong word a message shows. */
 static inline int shown(struct word word)

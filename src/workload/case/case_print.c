@@ -1,11 +1,12 @@
 /*
- * The case writer: workload to text that parses to the same workload.
+ * The case writer: workload to text that parses to the same workload, by the table of directives.
  *
  * Numbers are written as people would: sizes and offsets with the largest suffix that divides
  * them, addresses, pages and keys in hexadecimal; attributes at their defaults are left out.
  */
-#include "workload/build/builder_private.h"
+#include "workload/case/directives.h"
 #include "workload/file.h"
+#include "workload/owned.h"
 #include "workload/words.h"
 
 #include "base/bits.h"
@@ -67,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static void putf(struct printer *printer, 
     put(printer, buffer);
 }
 
-static void put_number(struct printer *printer, const char *prefix, uint64_t value)
+static void put_size(struct printer *printer, uint64_t value)
 {
     static const struct {
         uint64_t unit;
@@ -77,24 +78,14 @@ static void put_number(struct printer *printer, const char *prefix, uint64_t val
 
     while (units[i].unit > 1 && (value == 0 || value % units[i].unit))
         i++;
-    putf(printer, "%s%" PRIu64 "%s", prefix, value / units[i].unit, units[i].suffix);
-}
-
-static void put_hex(struct printer *printer, const char *prefix, uint64_t value)
-{
-    putf(printer, "%s0x%" PRIx64, prefix, value);
-}
-
-static void put_string(struct printer *printer, uint32_t offset)
-{
-    put(printer, workload_string(printer->workload, offset));
+    putf(printer, "%" PRIu64 "%s", value / units[i].unit, units[i].suffix);
 }
 
 static void put_quoted(struct printer *printer, const char *text)
 {
     char piece[3] = {0};
 
-    put(printer, " \"");
+    put(printer, "\"");
     for (; *text; text++) {
         bool escapes = *text == '"' || *text == '\\';
 
@@ -105,7 +96,253 @@ static void put_quoted(struct printer *printer, const char *text)
     put(printer, "\"");
 }
 
-/* The header --------------------------------------------------------------------------------- */
+/* ---- Values ---- */
+
+static void put_allocation_name(struct printer *printer, uint32_t id)
+{
+    put(printer, workload_allocation_name(printer->workload, id));
+}
+
+static void put_context_name(struct printer *printer, uint32_t id)
+{
+    const struct workload *w = printer->workload;
+
+    put(printer, id == WORKLOAD_NONE ? "all" : workload_string(w, w->contexts[id].name));
+}
+
+/* The word of that number in a list that '|' divides. */
+static void put_choice(struct printer *printer, const char *choices, uint64_t number)
+{
+    for (; number; number--)
+        choices += strcspn(choices, "|") + 1;
+    putf(printer, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static void put_segments(struct printer *printer, const struct workload_allocation_info *info)
+{
+    for (uint32_t i = 0; i < info->segment_count; i++) {
+        put(printer, i ? "," : "");
+        put(printer, workload_segment_name((enum workload_segment)info->segments[i]));
+    }
+}
+
+static void put_flags(struct printer *printer, uint32_t flags)
+{
+    for (uint32_t bits = flags; bits; bits &= bits - 1) {
+        put(printer, bits == flags ? "" : ",");
+        put(printer, workload_allocation_flag_name(bits & (0u - bits)));
+    }
+}
+
+static void put_priority(struct printer *printer, uint64_t priority)
+{
+    for (const struct workload_priority_word *p = workload_priority_words; p->name; p++) {
+        if (p->value == priority) {
+            put(printer, p->name);
+            return;
+        }
+    }
+    putf(printer, "0x%" PRIx64, priority);
+}
+
+static void put_protection(struct printer *printer, uint64_t flags)
+{
+    put(printer, flags & WORKLOAD_PROTECT_READ_ONLY ? "ro" : "");
+    put(printer, flags == (WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE) ? "," : "");
+    put(printer, flags & WORKLOAD_PROTECT_NO_EXECUTE ? "nx" : "");
+}
+
+static void put_value(struct printer *printer, const struct directive_line *line,
+                      const struct directive_member *member)
+{
+    const struct workload *w = printer->workload;
+    uint64_t value = directive_get(line, member);
+
+    switch ((enum directive_type)member->type) {
+    case TYPE_NEW_NAME:
+        put(printer, line->name);
+        break;
+    case TYPE_ALLOCATION:
+        put_allocation_name(printer, (uint32_t)value);
+        break;
+    case TYPE_CONTEXT:
+    case TYPE_CONTEXT_OR_ALL:
+        put_context_name(printer, (uint32_t)value);
+        break;
+    case TYPE_PROCESS:
+        put(printer, workload_string(w, w->processes[value].name));
+        break;
+    case TYPE_DEVICE:
+    case TYPE_LIST_DEVICE:
+        put(printer, workload_string(w, w->devices[value].name));
+        break;
+    case TYPE_SIZE:
+    case TYPE_RANGE_SIZE:
+        put_size(printer, value);
+        break;
+    case TYPE_HEX:
+    case TYPE_VA:
+    case TYPE_FIXED_VA:
+        putf(printer, "0x%" PRIx64, value);
+        break;
+    case TYPE_VA_OR_AUTO:
+        if (value == WORKLOAD_VA_AUTO)
+            put(printer, "auto");
+        else
+            putf(printer, "0x%" PRIx64, value);
+        break;
+    case TYPE_PAGES:
+        putf(printer, "%" PRIu64, value / PAGE_BYTES);
+        break;
+    case TYPE_PAGE_SIZE:
+        put_size(printer, UINT64_C(1) << value);
+        break;
+    case TYPE_SIGNAL:
+        putf(printer, "%" PRIu64, value - 1);
+        break;
+    case TYPE_YES:
+        put(printer, "yes");
+        break;
+    case TYPE_CHOICE:
+        put_choice(printer, member->shown, value);
+        break;
+    case TYPE_SEGMENT:
+        put(printer, workload_segment_name((enum workload_segment)value));
+        break;
+    case TYPE_SEGMENTS:
+        put_segments(printer, &line->alloc);
+        break;
+    case TYPE_FLAGS:
+        put_flags(printer, (uint32_t)value);
+        break;
+    case TYPE_PRIORITY:
+        put_priority(printer, value);
+        break;
+    case TYPE_PROTECTION:
+        put_protection(printer, value);
+        break;
+    case TYPE_TEXT:
+    case TYPE_NAME_OR_TEXT:
+        put_quoted(printer, workload_string(w, (uint32_t)value));
+        break;
+    default:
+        putf(printer, "%" PRIu64, value);
+        break;
+    }
+}
+
+/* ---- Lists ---- */
+
+static void put_reference(struct printer *printer, const struct workload_ref *ref)
+{
+    put_allocation_name(printer, ref->allocation);
+    if (ref->offset || ref->size != printer->workload->allocations[ref->allocation].size) {
+        put(printer, "@");
+        put_size(printer, ref->offset);
+        put(printer, "+");
+        put_size(printer, ref->size);
+    }
+    put(printer, ":");
+    put(printer, ref->access & WORKLOAD_ACCESS_READ ? "r" : "");
+    put(printer, ref->access & WORKLOAD_ACCESS_WRITE ? "w" : "");
+    if (ref->key)
+        putf(printer, "=0x%" PRIx64, ref->key);
+}
+
+static void put_list(struct printer *printer, const struct workload_op *op,
+                     const struct directive_member *list)
+{
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        const struct workload_ref *ref = &printer->workload->refs[op->first_ref + i];
+
+        put(printer, " ");
+        if (list->type == TYPE_REFERENCES)
+            put_reference(printer, ref);
+        else
+            put_allocation_name(printer, ref->allocation);
+    }
+}
+
+/* ---- Lines ---- */
+
+/* The parser adds by itself what is not said. */
+static bool goes_unsaid(const struct printer *printer, const struct directive_line *line,
+                        const struct directive_member *member)
+{
+    const struct workload *w = printer->workload;
+    const struct workload_op *op = &line->op;
+
+    switch ((enum directive_type)member->type) {
+    case TYPE_LIST_DEVICE:
+        return op->object == w->allocations[w->refs[op->first_ref].allocation].device;
+    case TYPE_RANGE_SIZE:
+        return op->offset + op->size == w->allocations[op->object].size;
+    case TYPE_SEGMENTS:
+        return line->alloc.segment_count == 0;
+    default:
+        return directive_get(line, member) == member->fallback;
+    }
+}
+
+static void print_line(struct printer *printer, const struct directive *directive,
+                       const struct directive_line *line)
+{
+    const char *verb = directive_verb(directive);
+
+    putf(printer, "%.*s", (int)directive_word_length(directive), directive->name);
+    for (const struct directive_member *m = directive->members; m->presence; m++) {
+        if (m->presence == PRESENCE_LIST) {
+            put_list(printer, &line->op, m);
+            continue;
+        }
+        if ((m->presence == PRESENCE_MAY && goes_unsaid(printer, line, m)) ||
+            (m->presence == PRESENCE_WITH && goes_unsaid(printer, line, m - 1)))
+            continue;
+        put(printer, " ");
+        if (m->key)
+            putf(printer, "%s=", m->key);
+        put_value(printer, line, m);
+        if (*verb && m == directive->members)
+            putf(printer, " %s", verb);
+    }
+    put(printer, "\n");
+}
+
+static void print_op(struct printer *printer, const struct workload_op *op)
+{
+    const struct workload *w = printer->workload;
+    const struct directive *directive = directive_of_kind((enum workload_op_kind)op->kind);
+    struct directive_line line = {.op = *op};
+
+    if (op->kind == WORKLOAD_OP_PTE_MAP && (op->flags & WORKLOAD_PROTECT_ZERO))
+        directive = &directives[ROW_PTE_ZERO];
+    if (op->kind == WORKLOAD_OP_ALLOC) {
+        const struct workload_allocation *a = &w->allocations[op->object];
+
+        line.name = workload_string(w, a->name);
+        line.alloc = (struct workload_allocation_info){.size = a->size,
+                                                       .align = a->align,
+                                                       .va = a->va,
+                                                       .device = a->device,
+                                                       .priority = a->priority,
+                                                       .flags = a->flags,
+                                                       .segment_count = a->segment_count};
+        memcpy(line.alloc.segments, a->segments, sizeof a->segments);
+    } else if (op->ref_count) {
+        line.ref = w->refs[op->first_ref];
+    }
+    print_line(printer, directive, &line);
+}
+
+/* The one process, device and context that stand for "none declared" go unsaid. */
+static bool has_only_defaults(const struct workload *w)
+{
+    return w->process_count == 1 && w->device_count == 1 && w->context_count == 1 &&
+           strcmp(workload_string(w, w->processes[0].name), "p0") == 0 &&
+           strcmp(workload_string(w, w->devices[0].name), "d0") == 0 &&
+           strcmp(workload_string(w, w->contexts[0].name), "c0") == 0 && w->contexts[0].node == 0 &&
+           !w->contexts[0].save.bytes;
+}
 
 static void print_header(struct printer *printer)
 {
@@ -113,320 +350,26 @@ static void print_header(struct printer *printer)
 
     put(printer, "drydock-case 1\n");
     if (w->name[0]) {
-        put(printer, "name");
+        put(printer, "name ");
         put_quoted(printer, w->name);
         put(printer, "\n");
     }
     for (uint32_t i = 0; i < w->option_count; i++)
         putf(printer, "option %s %s\n", workload_string(w, w->options[i].key),
              workload_string(w, w->options[i].value));
-
-    /* The one process, device and context that stand for "none declared" go unsaid. */
-    if (w->process_count == 1 && w->device_count == 1 && w->context_count == 1 &&
-        strcmp(workload_string(w, w->processes[0].name), "p0") == 0 &&
-        strcmp(workload_string(w, w->devices[0].name), "d0") == 0 &&
-        strcmp(workload_string(w, w->contexts[0].name), "c0") == 0 && w->contexts[0].node == 0 &&
-        !w->contexts[0].save.bytes)
+    if (has_only_defaults(w))
         return;
     for (uint32_t i = 0; i < w->process_count; i++)
-        putf(printer, "process %s\n", workload_string(w, w->processes[i].name));
+        print_line(printer, &directives[ROW_HEADER_PROCESS],
+                   &(struct directive_line){.name = workload_string(w, w->processes[i].name)});
     for (uint32_t i = 0; i < w->device_count; i++)
-        putf(printer, "device %s process=%s\n", workload_string(w, w->devices[i].name),
-             workload_string(w, w->processes[w->devices[i].process].name));
-    for (uint32_t i = 0; i < w->context_count; i++) {
-        const struct workload_save_area *save = &w->contexts[i].save;
-
-        putf(printer, "context %s device=%s node=%u", workload_string(w, w->contexts[i].name),
-             workload_string(w, w->devices[w->contexts[i].device].name), w->contexts[i].node);
-        if (save->bytes)
-            putf(printer, " save=%llu save-in=%s save-by=%s", (unsigned long long)save->bytes,
-                 save->is_local ? "local" : "system", save->is_mapped ? "va" : "address");
-        if (save->bytes && save->is_shared)
-            putf(printer, " save-for=device");
-        if (save->bytes && save->has_cpu_image)
-            putf(printer, " save-image=cpu");
-        putf(printer, "\n");
-    }
-}
-
-/* Operations --------------------------------------------------------------------------------- */
-
-static void print_priority(struct printer *printer, uint32_t priority)
-{
-    switch (priority) {
-    case WORKLOAD_PRIORITY_NORMAL:
-        break;
-    case WORKLOAD_PRIORITY_MIN:
-        put(printer, " priority=min");
-        break;
-    case WORKLOAD_PRIORITY_LOW:
-        put(printer, " priority=low");
-        break;
-    case WORKLOAD_PRIORITY_HIGH:
-        put(printer, " priority=high");
-        break;
-    case WORKLOAD_PRIORITY_MAX:
-        put(printer, " priority=max");
-        break;
-    default:
-        put_hex(printer, " priority=", priority);
-        break;
-    }
-}
-
-static void print_alloc(struct printer *printer, const struct workload_allocation *a)
-{
-    const struct workload *w = printer->workload;
-
-    put(printer, "alloc ");
-    put_string(printer, a->name);
-    put_number(printer, " size=", a->size);
-    if (a->device)
-        putf(printer, " device=%s", workload_string(w, w->devices[a->device].name));
-    if (a->align)
-        put_number(printer, " align=", a->align);
-    print_priority(printer, a->priority);
-    for (uint32_t i = 0; i < a->segment_count; i++) {
-        put(printer, i ? "," : " segments=");
-        put(printer, workload_segment_name((enum workload_segment)a->segments[i]));
-    }
-    for (uint32_t bits = a->flags; bits; bits &= bits - 1) {
-        put(printer, bits == a->flags ? " flags=" : ",");
-        put(printer, workload_allocation_flag_name(bits & (0u - bits)));
-    }
-    if (a->va != WORKLOAD_VA_AUTO)
-        put_hex(printer, " va=", a->va);
-}
-
-/* Leaves out what the parser adds: from the start, to the end. */
-static void print_range(struct printer *printer, const struct workload_op *op)
-{
-    uint64_t size = printer->workload->allocations[op->object].size;
-
-    if (op->offset)
-        put_number(printer, " offset=", op->offset);
-    if (op->offset + op->size != size)
-        put_number(printer, " size=", op->size);
-}
-
-static void print_ref(struct printer *printer, const struct workload_ref *ref)
-{
-    const struct workload_allocation *a = &printer->workload->allocations[ref->allocation];
-
-    put(printer, " ");
-    put_string(printer, a->name);
-    if (ref->offset || ref->size != a->size) {
-        put_number(printer, "@", ref->offset);
-        put_number(printer, "+", ref->size);
-    }
-    put(printer, ":");
-    put(printer, ref->access & WORKLOAD_ACCESS_READ ? "r" : "");
-    put(printer, ref->access & WORKLOAD_ACCESS_WRITE ? "w" : "");
-    if (ref->key)
-        put_hex(printer, "=", ref->key);
-}
-
-static void print_protection(struct printer *printer, uint32_t flags)
-{
-    if (flags)
-        putf(printer, " protect=%s%s%s", flags & WORKLOAD_PROTECT_READ_ONLY ? "ro" : "",
-             flags == (WORKLOAD_PROTECT_READ_ONLY | WORKLOAD_PROTECT_NO_EXECUTE) ? "," : "",
-             flags & WORKLOAD_PROTECT_NO_EXECUTE ? "nx" : "");
-}
-
-static void print_residency(struct printer *printer, const struct workload_op *op)
-{
-    const struct workload *w = printer->workload;
-    const struct workload_ref *refs = &w->refs[op->first_ref];
-
-    put(printer, workload_op_name((enum workload_op_kind)op->kind));
-    if (op->object != w->allocations[refs[0].allocation].device)
-        putf(printer, " device=%s", workload_string(w, w->devices[op->object].name));
-    if (op->kind == WORKLOAD_OP_OFFER && op->value != 1)
-        put(printer, op->value ? " priority=high" : " priority=low");
-    for (uint32_t i = 0; i < op->ref_count; i++) {
-        put(printer, " ");
-        put_string(printer, w->allocations[refs[i].allocation].name);
-    }
-}
-
-static void print_tiles(struct printer *printer, const struct workload_op *op)
-{
-    const struct workload *w = printer->workload;
-
-    putf(printer, "tile %s ", workload_string(w, w->contexts[op->object].name));
-    if (op->kind == WORKLOAD_OP_TILE_COPY)
-        putf(printer, "copy from=0x%" PRIx64 " to=0x%" PRIx64, op->value, op->offset);
-    else if (op->kind == WORKLOAD_OP_TILE_UNMAP)
-        putf(printer, "unmap va=0x%" PRIx64, op->offset);
-    else
-        putf(printer, "map pool=%s va=0x%" PRIx64 " page=%" PRIu64,
-             workload_allocation_name(w, w->refs[op->first_ref].allocation), op->offset, op->value);
-    putf(printer, " pages=%" PRIu64, op->size / PAGE_BYTES);
-}
-
-/* The operations on a process's address space. */
-static void print_va_op(struct printer *printer, const struct workload_op *op)
-{
-    const struct workload *w = printer->workload;
-    const char *process = workload_string(w, w->processes[op->object].name);
-
-    switch (op->kind) {
-    case WORKLOAD_OP_PTE_MAP:
-        if (op->flags & WORKLOAD_PROTECT_ZERO) {
-            putf(printer, "pte %s zero va=0x%" PRIx64 " pages=%" PRIu64, process, op->offset,
-                 op->size / PAGE_BYTES);
-            break;
-        }
-        putf(printer, "pte %s map va=0x%" PRIx64 " segment=%s page=0x%" PRIx64 " pages=%" PRIu64,
-             process, op->offset, workload_segment_name((enum workload_segment)op->segment),
-             op->value, op->size / PAGE_BYTES);
-        if (op->page_shift != PAGE_SHIFT_BITS)
-            put_number(printer, " page-size=", (uint64_t)1 << op->page_shift);
-        print_protection(printer, op->flags);
-        break;
-    case WORKLOAD_OP_PTE_UNMAP:
-        putf(printer, "pte %s unmap va=0x%" PRIx64 " pages=%" PRIu64, process, op->offset,
-             op->size / PAGE_BYTES);
-        break;
-    default:
-        putf(printer, "%s %s va=0x%" PRIx64, workload_op_name((enum workload_op_kind)op->kind),
-             process, op->offset);
-        put_number(printer, " size=", op->size);
-        if (op->kind == WORKLOAD_OP_LABEL)
-            put_quoted(printer, workload_string(w, op->text));
-        break;
-    }
-}
-
-static void print_op(struct printer *printer, const struct workload_op *op)
-{
-    const struct workload *w = printer->workload;
-    const char *verb = workload_op_name((enum workload_op_kind)op->kind);
-
-    switch ((enum workload_op_kind)op->kind) {
-    case WORKLOAD_OP_ALLOC:
-        print_alloc(printer, &w->allocations[op->object]);
-        break;
-    case WORKLOAD_OP_FREE:
-        putf(printer, "free %s", workload_allocation_name(w, op->object));
-        break;
-    case WORKLOAD_OP_WRITE:
-    case WORKLOAD_OP_READ:
-        putf(printer, "%s %s", verb, workload_allocation_name(w, op->object));
-        print_range(printer, op);
-        if (op->value)
-            put_hex(printer, " key=", op->value);
-        if (op->flags & WORKLOAD_WRITE_DISCARD)
-            putf(printer, " discard=yes");
-        break;
-    case WORKLOAD_OP_SUBMIT:
-        putf(printer, "submit %s", workload_string(w, w->contexts[op->object].name));
-        if (op->value)
-            putf(printer, " duration=%" PRIu64, op->value);
-        if (op->offset)
-            putf(printer, " signal=%" PRIu64 " value=%" PRIu64, op->offset - 1, op->size);
-        if (op->flags & WORKLOAD_SUBMIT_NULL)
-            putf(printer, " null=yes");
-        for (uint32_t i = 0; i < op->ref_count; i++)
-            print_ref(printer, &w->refs[op->first_ref + i]);
-        break;
-    case WORKLOAD_OP_WAIT:
-        putf(printer, "wait %s",
-             op->object == WORKLOAD_NONE ? "all"
-                                         : workload_string(w, w->contexts[op->object].name));
-        break;
-    case WORKLOAD_OP_RESIDENT:
-    case WORKLOAD_OP_EVICT:
-    case WORKLOAD_OP_OFFER:
-    case WORKLOAD_OP_RECLAIM:
-        print_residency(printer, op);
-        break;
-    case WORKLOAD_OP_MOVE:
-        putf(printer, "move %s %s", workload_allocation_name(w, op->object),
-             workload_segment_name((enum workload_segment)op->segment));
-        break;
-    case WORKLOAD_OP_BUDGET:
-        putf(printer, "budget %s 0x%" PRIx64, workload_string(w, w->processes[op->object].name),
-             op->value);
-        break;
-    case WORKLOAD_OP_PRIORITY:
-        putf(printer, "priority %s 0x%" PRIx64, workload_allocation_name(w, op->object), op->value);
-        break;
-    case WORKLOAD_OP_STEP:
-    case WORKLOAD_OP_NOTE:
-        put(printer, verb);
-        put_quoted(printer, workload_string(w, op->text));
-        break;
-    case WORKLOAD_OP_MAP:
-    case WORKLOAD_OP_UNMAP:
-        putf(printer, "%s %s", verb, workload_allocation_name(w, op->object));
-        if (op->value != WORKLOAD_VA_AUTO)
-            put_hex(printer, " va=", op->value);
-        else if (op->kind == WORKLOAD_OP_MAP)
-            put(printer, " va=auto");
-        if (op->kind == WORKLOAD_OP_MAP)
-            print_range(printer, op);
-        print_protection(printer, op->flags);
-        if (op->ref_count)
-            put_hex(printer, " driver-protection=", w->refs[op->first_ref].key);
-        break;
-    case WORKLOAD_OP_TILE_MAP:
-    case WORKLOAD_OP_TILE_UNMAP:
-    case WORKLOAD_OP_TILE_COPY:
-        print_tiles(printer, op);
-        break;
-    case WORKLOAD_OP_FENCE_CREATE:
-        putf(printer, "fence %" PRIu64 " create process=%s value=%" PRIu64, op->offset,
-             workload_string(w, w->processes[op->object].name), op->value);
-        break;
-    case WORKLOAD_OP_FENCE_DESTROY:
-        putf(printer, "fence %" PRIu64 " destroy", op->offset);
-        break;
-    case WORKLOAD_OP_FENCE_EXPECT:
-        putf(printer, "fence %" PRIu64 " expect value=%" PRIu64, op->offset, op->value);
-        break;
-    case WORKLOAD_OP_FENCE_WAIT:
-        putf(printer, "fence %" PRIu64 " wait value=%" PRIu64, op->offset, op->value);
-        break;
-    case WORKLOAD_OP_PTE_MAP:
-    case WORKLOAD_OP_PTE_UNMAP:
-    case WORKLOAD_OP_VM_RESERVE:
-    case WORKLOAD_OP_VM_RELEASE:
-    case WORKLOAD_OP_LABEL:
-        print_va_op(printer, op);
-        break;
-    case WORKLOAD_OP_HANG:
-        putf(printer, "hang %" PRIu32, op->object);
-        if (op->value)
-            putf(printer, " after=%" PRIu64, op->value);
-        break;
-    case WORKLOAD_OP_PREEMPT:
-    case WORKLOAD_OP_LOSE_INTERRUPT:
-        putf(printer, "%s %" PRIu32, verb, op->object);
-        break;
-    case WORKLOAD_OP_RESET:
-    case WORKLOAD_OP_STOP:
-    case WORKLOAD_OP_PACK_FENCES:
-        put(printer, verb);
-        break;
-    case WORKLOAD_OP_SWITCH_DOMAIN:
-        put(printer, verb);
-        if (op->value)
-            putf(printer, " duration=%" PRIu64, op->value);
-        break;
-    case WORKLOAD_OP_REMOVE:
-        put(printer, verb);
-        if (op->value)
-            putf(printer, " after=%" PRIu64, op->value);
-        break;
-    case WORKLOAD_OP_POWER:
-        putf(printer, "power %s", workload_power_name((enum workload_power)op->flags));
-        break;
-    case WORKLOAD_OP_COUNT:
-        break;
-    }
-    put(printer, "\n");
+        print_line(printer, &directives[ROW_HEADER_DEVICE],
+                   &(struct directive_line){.name = workload_string(w, w->devices[i].name),
+                                            .device = w->devices[i]});
+    for (uint32_t i = 0; i < w->context_count; i++)
+        print_line(printer, &directives[ROW_HEADER_CONTEXT],
+                   &(struct directive_line){.name = workload_string(w, w->contexts[i].name),
+                                            .context = w->contexts[i]});
 }
 
 bool workload_print(const struct workload *workload, char **out_text, size_t *out_size,

@@ -369,8 +369,11 @@ static void random_discard(struct random *r)
         workload_builder_submit_begin(r->builder, context, 1 + below(r, 100000));
         workload_builder_ref(r->builder, live->id, 0, live->size, WORKLOAD_ACCESS_READ, 0);
         workload_builder_submit_end(r->builder);
-        workload_builder_write(r->builder, live->id, 0, 0, 0);
-        workload_builder_discard(r->builder);
+        workload_builder_add(r->builder,
+                             &(struct workload_op){.kind = WORKLOAD_OP_WRITE,
+                                                   .object = live->id,
+                                                   .flags = WORKLOAD_WRITE_DISCARD},
+                             NULL, 0);
     }
 }
 
