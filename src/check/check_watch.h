@@ -104,7 +104,7 @@ struct check_watcher {
     X(check_virtual_watcher)                                                                       \
     X(check_power_watcher)                                                                         \
     X(check_tlb_watcher)                                                                           \
-    X(check_level_watcher)                                                                         \
+    X(check_threading_watcher)                                                                         \
     X(check_table_look_watcher)                                                                    \
     X(check_transfer_watcher) /* behind the look: what it blames on tables is theirs */            \
     X(check_notice_watcher)                                                                        \

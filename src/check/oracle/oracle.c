@@ -1,8 +1,8 @@
 /*
  * Oracle: life, allocations and their expected content, submissions and what the GPU does with
- * them. oracle_internal.h says what stands where.
+ * them. oracle_private.h says what stands where.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 #include <stdio.h>
 #include <string.h>

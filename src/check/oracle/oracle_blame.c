@@ -6,7 +6,7 @@
  * what was there before is found, it is asked whether the page stands where a driver with a certain
  * mistake would have put it. What no picture fits is not blamed on a rule.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 #include "base/assert.h"
 

@@ -4,7 +4,7 @@
  * Everything that is compared comes through compare_pages() or compare_bytes(). Both go on behind
  * a page that differs, so that mismatched_pages counts them all, and report the first one.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 #include "check/report/decode.h"
 #include "check/report/finding.h"

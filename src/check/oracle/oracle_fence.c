@@ -7,7 +7,7 @@
  *
  * Source  contract.md NTF-010, FENCE-011, FENCE-013.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 struct oracle_fence {
     uint64_t handle;

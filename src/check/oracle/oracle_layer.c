@@ -3,7 +3,7 @@
  * goes down is looked at after the driver has answered, except a submission: its packet must
  * be known before the driver can report it complete.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *
  * Source  contract.md NTF-003, NTF-004, NTF-005, NTF-016.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 static const char *memory_of(uint64_t location)
 {

@@ -5,7 +5,7 @@
  * aperture slots and the paging process's addresses change with later calls. What it does is
  * believed later (oracle_paging.c).
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * and then looked at where nothing later moved the page again. So a packet that two interrupts
  * merge into one is judged as it is: by what is there now.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 #include "miniport/operation.h"
 
 /* ---- Retiring ---- */

@@ -1,7 +1,7 @@
 /*
  * Oracle: what a reset of the adapter takes, and what it must not.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 /* Pages in local memory are lost; where they will be is learnt anew. */
 static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *allocation)

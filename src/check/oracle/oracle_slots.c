@@ -4,7 +4,7 @@
  *
  * Source     contract.md APER-002, APER-009, ADL-006.
  */
-#include "check/oracle/oracle_internal.h"
+#include "check/oracle/oracle_private.h"
 
 struct aperture *open_aperture(struct oracle *oracle, unsigned id)
 {

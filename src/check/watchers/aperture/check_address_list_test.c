@@ -359,22 +359,8 @@ RULE_KEPT(ADL_014)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(APER_019),
-        RULE_PAIR(ADL_001),
-        RULE_PAIR(ADL_002),
-        RULE_PAIR(ADL_003),
-        RULE_PAIR(ADL_004),
-        RULE_PAIR(ADL_005),
-        RULE_PAIR(ADL_006),
-        RULE_PAIR(ADL_007),
-        RULE_PAIR(ADL_008),
-        RULE_PAIR(ADL_009),
-        RULE_PAIR(ADL_011),
-        RULE_PAIR(ADL_012),
-        RULE_PAIR(ADL_013),
-        RULE_PAIR(ADL_014),
         cmocka_unit_test(lists_of_auxiliary_mmus_are_judged_too),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

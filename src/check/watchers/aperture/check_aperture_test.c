@@ -468,29 +468,11 @@ static void a_slot_that_changes_by_itself_is_found_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(APER_001),
-        RULE_PAIR(APER_002),
-        RULE_PAIR(APER_003),
-        RULE_PAIR(APER_004),
-        RULE_PAIR(APER_005),
-        RULE_PAIR(APER_006),
-        RULE_PAIR(APER_007),
-        RULE_PAIR(APER_008),
-        RULE_PAIR(APER_009),
-        RULE_PAIR(APER_010),
-        RULE_PAIR(APER_011),
-        RULE_PAIR(APER_012),
-        RULE_PAIR(APER_013),
-        RULE_PAIR(APER_014),
-        RULE_PAIR(APER_015),
-        RULE_PAIR(APER_016),
-        RULE_PAIR(APER_017),
-        RULE_PAIR(APER_018),
         cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
         cmocka_unit_test(another_dummy_page_is_found),
         cmocka_unit_test(a_driver_that_says_it_cannot_map_is_found),
         cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

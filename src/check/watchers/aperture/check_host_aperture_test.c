@@ -184,10 +184,8 @@ RULE_KEPT(CHA_005)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(CHA_001), RULE_PAIR(CHA_002),
-        RULE_PAIR(CHA_003), RULE_PAIR(CHA_004),
-        RULE_PAIR(CHA_005), cmocka_unit_test(what_is_not_mapped_is_not_unmapped),
+        cmocka_unit_test(what_is_not_mapped_is_not_unmapped),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

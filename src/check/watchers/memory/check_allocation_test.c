@@ -585,31 +585,11 @@ RULE_KEPT(ALLOC_021)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(ALLOC_001),
         cmocka_unit_test(a_handle_of_a_live_allocation_is_found),
-        RULE_PAIR(ALLOC_002),
-        RULE_PAIR(ALLOC_003),
-        RULE_PAIR(ALLOC_004),
-        RULE_PAIR(ALLOC_005),
-        RULE_PAIR(ALLOC_006),
-        RULE_PAIR(ALLOC_007),
-        RULE_PAIR(ALLOC_008),
-        RULE_PAIR(ALLOC_009),
         cmocka_unit_test(a_cached_primary_is_found),
-        RULE_PAIR(ALLOC_010),
-        RULE_PAIR(ALLOC_011),
-        RULE_PAIR(ALLOC_012),
-        RULE_PAIR(ALLOC_014),
-        RULE_PAIR(ALLOC_015),
-        RULE_PAIR(ALLOC_016),
-        RULE_PAIR(ALLOC_017),
-        RULE_PAIR(ALLOC_018),
         cmocka_unit_test(one_handle_may_serve_several_devices),
-        RULE_PAIR(ALLOC_019),
-        RULE_PAIR(ALLOC_020),
         cmocka_unit_test(what_was_destroyed_is_found_when_it_is_paged),
-        RULE_PAIR(ALLOC_021),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -182,7 +182,6 @@ static void an_instance_that_ends_before_its_operations_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(ALLOC_022),
         cmocka_unit_test(an_allocation_that_is_created_for_a_lock_is_found),
         cmocka_unit_test(a_rename_in_wddm_2_is_found),
         cmocka_unit_test(a_limit_counts_the_instances_that_there_are),
@@ -191,5 +190,5 @@ int main(void)
         cmocka_unit_test(an_instance_that_ends_before_its_operations_is_found),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -670,31 +670,10 @@ RULE_KEPT_IN(OFFER_005, RIG_PHYSICAL)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(RES_001),
-        RULE_PAIR(RES_002),
-        RULE_PAIR(RES_003),
-        RULE_PAIR(RES_004),
-        RULE_PAIR(RES_005),
-        RULE_PAIR(RES_006),
-        RULE_PAIR(RES_008),
-        RULE_PAIR(RES_009),
-        RULE_PAIR(RES_010),
-        RULE_PAIR(RES_011),
-        RULE_PAIR(RES_012),
-        RULE_PAIR(RES_013),
-        RULE_PAIR(RES_014),
-        RULE_PAIR(RES_015),
-        RULE_PAIR(RES_016),
-        RULE_PAIR(RES_017),
-        RULE_PAIR(OFFER_001),
         cmocka_unit_test(an_offer_comes_too_late_for_what_is_under_way),
-        RULE_PAIR(OFFER_002),
-        RULE_PAIR(OFFER_003),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
-        RULE_PAIR(OFFER_004),
-        RULE_PAIR(OFFER_005),
         cmocka_unit_test(two_at_one_place_are_found),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -307,18 +307,9 @@ RULE_KEPT(SWZ_010)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(SWZ_001),
-        RULE_PAIR(SWZ_002),
-        RULE_PAIR(SWZ_003),
-        RULE_PAIR(SWZ_004),
-        RULE_PAIR(SWZ_005),
-        RULE_PAIR(SWZ_006),
-        RULE_PAIR(SWZ_008),
-        RULE_PAIR(SWZ_009),
-        RULE_PAIR(SWZ_010),
         cmocka_unit_test(a_range_of_somebody_else_is_found),
         cmocka_unit_test(what_a_reset_takes_comes_back_in_the_order_outside),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -123,11 +123,8 @@ RULE_KEPT(PB_023)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PB_004),
-        RULE_PAIR(PB_005),
-        RULE_PAIR(PB_023),
         cmocka_unit_test(bytes_behind_the_pointer_are_found),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

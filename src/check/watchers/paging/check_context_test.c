@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 #include "base/list.h"
 
@@ -323,12 +323,5 @@ RULE_KEPT(CTX_012)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RULE_PAIR(CTX_001), RULE_PAIR(CTX_002), RULE_PAIR(CTX_003), RULE_PAIR(CTX_004),
-        RULE_PAIR(CTX_006), RULE_PAIR(CTX_010), RULE_PAIR(CTX_011), RULE_PAIR(CTX_014),
-        RULE_PAIR(CTX_005), RULE_PAIR(CTX_007), RULE_PAIR(CTX_008), RULE_PAIR(CTX_009),
-        RULE_PAIR(CTX_012),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_RULES();
 }

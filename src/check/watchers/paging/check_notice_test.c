@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 static HANDLE create_noticed(struct rig *rig, bool is_physical)
 {
@@ -388,13 +388,5 @@ RULE_KEPT(NTF_019)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RULE_PAIR(NTF_001), RULE_PAIR(NTF_002), RULE_PAIR(NTF_003), RULE_PAIR(NTF_004),
-        RULE_PAIR(NTF_005), RULE_PAIR(NTF_007), RULE_PAIR(NTF_008), RULE_PAIR(NTF_009),
-        RULE_PAIR(NTF_010), RULE_PAIR(NTF_017), RULE_PAIR(NTF_019), RULE_PAIR(NTF_012),
-        RULE_PAIR(NTF_014), RULE_PAIR(NTF_015), RULE_PAIR(NTF_016), RULE_PAIR(NTF_018),
-        RULE_PAIR(NTF_020),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_RULES();
 }

@@ -599,34 +599,8 @@ RULE_KEPT(NTF_013)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(NTF_013),
-        RULE_PAIR(PB_001),
-        RULE_PAIR(PB_002),
-        RULE_PAIR(PB_003),
-        RULE_PAIR(PB_006),
-        RULE_PAIR(PB_007),
-        RULE_PAIR(PB_008),
-        RULE_PAIR(PB_009),
-        RULE_PAIR(PB_010),
-        RULE_PAIR(PB_012),
-        RULE_PAIR(PB_013),
-        RULE_PAIR(PB_014),
-        RULE_PAIR(PB_015),
-        RULE_PAIR(PB_016),
-        RULE_PAIR(PB_018),
-        RULE_PAIR(PB_019),
-        RULE_PAIR(PB_020),
-        RULE_PAIR(PB_021),
-        RULE_PAIR(PB_022),
-        RULE_PAIR(PB_024),
-        RULE_PAIR(PB_025),
-        RULE_PAIR(PB_026),
-        RULE_PAIR(PB_028),
-        RULE_PAIR(PB_029),
-        RULE_PAIR(PB_030),
-        RULE_PAIR(PB_031),
         cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

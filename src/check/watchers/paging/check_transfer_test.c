@@ -856,40 +856,11 @@ RULE_KEPT(PB_011)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(XFER_001),
-        RULE_PAIR(XFER_002),
-        RULE_PAIR(XFER_006),
-        RULE_PAIR(XFER_007),
-        RULE_PAIR(XFER_008),
-        RULE_PAIR(XFER_009),
-        RULE_PAIR(XFER_010),
-        RULE_PAIR(XFER_011),
-        RULE_PAIR(XFER_012),
-        RULE_PAIR(XFER_015),
-        RULE_PAIR(XFER_016),
-        RULE_PAIR(XFER_017),
-        RULE_PAIR(XFER_019),
-        RULE_PAIR(FILL_002),
-        RULE_PAIR(FILL_003),
-        RULE_PAIR(FILL_004),
-        RULE_PAIR(FILL_006),
-        RULE_PAIR(DISC_001),
-        RULE_PAIR(DISC_002),
-        RULE_PAIR(DISC_004),
-        RULE_PAIR(DISC_005),
-        RULE_PAIR(PHYS_001),
-        RULE_PAIR(PHYS_004),
-        RULE_PAIR(PHYS_005),
-        RULE_PAIR(SLT_001),
-        RULE_PAIR(SLT_002),
-        RULE_PAIR(SLT_005),
-        RULE_PAIR(SLT_006),
-        RULE_PAIR(PB_011),
         cmocka_unit_test(a_transfer_that_a_reset_ended_is_not_pending),
         cmocka_unit_test(a_transfer_that_a_reset_did_not_hit_goes_on),
         cmocka_unit_test(an_allocation_in_use_is_not_idle),
         cmocka_unit_test(commands_that_the_GPU_cannot_read_break_a_rule),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

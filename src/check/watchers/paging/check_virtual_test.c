@@ -1,5 +1,5 @@
 #include "check/rig/test_rig_submit.h"
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 #define BYTES     65536u
 #define LOCAL_VA  RIG_VA
@@ -315,20 +315,11 @@ RULE_KEPT(VX_012)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(VX_001),
-        RULE_PAIR(VX_002),
-        RULE_PAIR(VX_003),
-        RULE_PAIR(VX_005),
-        RULE_PAIR(VX_006),
-        RULE_PAIR(VX_007),
-        RULE_PAIR(VX_009),
-        RULE_PAIR(VX_010),
         cmocka_unit_test(virtual_packets_are_for_the_paging_node),
-        RULE_PAIR(VX_012),
         cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
         cmocka_unit_test(a_fault_where_entries_were_asked_for_is_the_drivers),
         cmocka_unit_test(a_fault_behind_the_end_is_of_a_driver_that_moves_too_much),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

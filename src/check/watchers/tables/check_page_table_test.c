@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 /* ---- The range ---- */
 
@@ -341,23 +341,9 @@ RULE_KEPT(PT_038)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PT_002),
-        RULE_PAIR(PT_012),
-        RULE_PAIR(PT_018),
-        RULE_PAIR(PT_020),
-        RULE_PAIR(PT_024),
-        RULE_PAIR(PT_025),
-        RULE_PAIR(PT_027),
-        RULE_PAIR(PT_029),
-        RULE_PAIR(PT_030),
-        RULE_PAIR(PT_031),
-        RULE_PAIR(PT_032),
-        RULE_PAIR(PT_033),
-        RULE_PAIR(PT_034),
-        RULE_PAIR(PT_038),
         cmocka_unit_test(an_unknown_process_breaks_PT_024),
         cmocka_unit_test(two_pages_in_one_place_break_PT_025),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -174,10 +174,8 @@ RULE_KEPT(PT_022)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PT_001), RULE_PAIR(PT_003), RULE_PAIR(PT_004),
-        RULE_PAIR(PT_005), RULE_PAIR(PT_006), RULE_PAIR(PT_007),
-        RULE_PAIR(PT_008), RULE_PAIR(PT_022), cmocka_unit_test(a_profile_may_forbid_two_mmus),
+        cmocka_unit_test(a_profile_may_forbid_two_mmus),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 /* ---- First use ---- */
 
@@ -432,15 +432,6 @@ RULE_KEPT(PT_045)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PT_013),
-        RULE_PAIR(PT_015),
-        RULE_PAIR(PT_035),
-        RULE_PAIR(PT_037),
-        RULE_PAIR(PT_040),
-        RULE_PAIR(PT_042),
-        RULE_PAIR(PT_043),
-        RULE_PAIR(PT_044),
-        RULE_PAIR(PT_045),
         cmocka_unit_test(a_table_begun_in_pieces_is_whole_when_linked),
         cmocka_unit_test(a_reset_makes_tables_unknown),
         cmocka_unit_test(a_pointer_leads_to_the_table),
@@ -448,5 +439,5 @@ int main(void)
         cmocka_unit_test(a_range_reserved_outside_of_the_process_breaks_PT_044),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

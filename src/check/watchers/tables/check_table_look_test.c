@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 /*
  * The tables for RIG_VA as a GPU has them in memory, and a driver that writes them when the rig
@@ -667,24 +667,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
-        RULE_PAIR(TLB_005),
-        RULE_PAIR(PT_014),
-        RULE_PAIR(PT_016),
-        RULE_PAIR(PT_017),
-        RULE_PAIR(PT_019),
-        RULE_PAIR(PT_021),
-        RULE_PAIR(PT_023),
-        RULE_PAIR(PT_028),
-        RULE_PAIR(PT_039),
-        RULE_PAIR(PT_041),
-        RULE_PAIR(CPTE_002),
-        RULE_PAIR(CPTE_003),
-        RULE_PAIR(TLB_002),
-        RULE_PAIR(TLB_006),
-        RULE_PAIR(TLB_007),
         cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
         cmocka_unit_test(protection_is_compared_where_entries_hold_it),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

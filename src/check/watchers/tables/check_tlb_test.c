@@ -1,4 +1,4 @@
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 /* A packet of the context, which is of node 1. */
 static uint32_t submit_work(struct rig *rig, HANDLE context)
@@ -467,16 +467,6 @@ RULE_KEPT(CPTE_007)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PT_009),
-        RULE_PAIR(PT_010),
-        RULE_PAIR(PT_036),
-        RULE_PAIR(TLB_001),
-        RULE_PAIR(TLB_003),
-        RULE_PAIR(TLB_004),
-        RULE_PAIR(CPTE_001),
-        RULE_PAIR(CPTE_004),
-        RULE_PAIR(CPTE_005),
-        RULE_PAIR(CPTE_007),
         cmocka_unit_test(a_copy_on_another_context_breaks_CPTE_001),
         cmocka_unit_test(a_context_has_the_root_of_its_process),
         cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
@@ -487,5 +477,5 @@ int main(void)
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -509,28 +509,14 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(FENCE_001),
-        RULE_PAIR(FENCE_002),
-        RULE_PAIR(FENCE_003),
-        RULE_PAIR(FENCE_004),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
-        RULE_PAIR(FENCE_005),
-        RULE_PAIR(FENCE_006),
-        RULE_PAIR(FENCE_007),
         cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
-        RULE_PAIR(FENCE_008),
-        RULE_PAIR(FENCE_009),
-        RULE_PAIR(FENCE_010),
-        RULE_PAIR(FENCE_011),
-        RULE_PAIR(FENCE_013),
         cmocka_unit_test(a_fence_that_is_told_of_lives),
-        RULE_PAIR(FENCE_014),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
-        RULE_PAIR(FENCE_015),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

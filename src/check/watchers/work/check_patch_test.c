@@ -596,28 +596,12 @@ KEPT(PATCH_016)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PATCH_001),
         cmocka_unit_test(what_is_patched_is_resident),
-        RULE_PAIR(PATCH_002),
-        RULE_PAIR(PATCH_003),
-        RULE_PAIR(PATCH_004),
         cmocka_unit_test(a_fault_is_a_wrong_address),
-        RULE_PAIR(PATCH_005),
-        RULE_PAIR(PATCH_006),
-        RULE_PAIR(PATCH_007),
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
-        RULE_PAIR(PATCH_008),
-        RULE_PAIR(PATCH_009),
-        RULE_PAIR(PATCH_010),
-        RULE_PAIR(PATCH_011),
         cmocka_unit_test(every_address_has_a_location),
-        RULE_PAIR(PATCH_012),
-        RULE_PAIR(PATCH_013),
-        RULE_PAIR(PATCH_014),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
-        RULE_PAIR(PATCH_015),
-        RULE_PAIR(PATCH_016),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -1,5 +1,5 @@
 #include "check/rig/test_rig_submit.h"
-#include "check/rig/test_tables.h"
+#include "check/rig/test_rig_tables.h"
 
 #define KEPT_BYTES (8u << 20) /* of a segment that hibernation keeps in part */
 
@@ -360,24 +360,14 @@ RULE_KEPT(PWR_009)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(PWR_001),
         cmocka_unit_test(no_other_triple_is_lawful),
-        RULE_PAIR(PWR_002),
-        RULE_PAIR(PWR_003),
         cmocka_unit_test(what_a_sleep_keeps_may_stay),
         cmocka_unit_test(what_is_patched_was_not_lost),
         cmocka_unit_test(what_left_by_a_special_lock_is_not_lost),
-        RULE_PAIR(PWR_004),
-        RULE_PAIR(PWR_005),
         cmocka_unit_test(a_profile_lets_straddling_stay),
-        RULE_PAIR(PWR_006),
         cmocka_unit_test(an_end_goes_with_its_flag),
-        RULE_PAIR(PWR_007),
         cmocka_unit_test(nothing_is_built_for_a_device_that_sleeps),
-        RULE_PAIR(PWR_008),
-        RULE_PAIR(PWR_009),
-        RULE_PAIR(PWR_011),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

@@ -352,22 +352,9 @@ static void engines_that_are_reset_need_their_ddis(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(TDR_001),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
-        RULE_PAIR(TDR_002),
-        RULE_PAIR(TDR_003),
-        RULE_PAIR(TDR_004),
-        RULE_PAIR(TDR_005),
-        RULE_PAIR(TDR_006),
-        RULE_PAIR(TDR_007),
-        RULE_PAIR(TDR_008),
-        RULE_PAIR(TDR_009),
-        RULE_PAIR(TDR_010),
-        RULE_PAIR(TDR_011),
-        RULE_PAIR(TDR_012),
-        RULE_PAIR(TDR_013),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

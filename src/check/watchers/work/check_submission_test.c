@@ -488,27 +488,13 @@ RULE_KEPT_IN(SUB_014, RIG_PHYSICAL)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(SUB_001),
         cmocka_unit_test(the_level_is_that_before),
-        RULE_PAIR(SUB_002),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
-        RULE_PAIR(SUB_003),
-        RULE_PAIR(SUB_004),
-        RULE_PAIR(SUB_005),
-        RULE_PAIR(SUB_006),
-        RULE_PAIR(SUB_007),
-        RULE_PAIR(SUB_008),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
-        RULE_PAIR(SUB_009),
-        RULE_PAIR(SUB_010),
         cmocka_unit_test(what_comes_back_must_reach_the_gpu),
-        RULE_PAIR(SUB_011),
-        RULE_PAIR(SUB_012),
-        RULE_PAIR(SUB_013),
         cmocka_unit_test(only_paging_begins_at_address_0),
-        RULE_PAIR(SUB_014),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

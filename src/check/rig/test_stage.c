@@ -1,78 +1,11 @@
-/*
- * A stage for the oracle's layer: a fake driver below it, whose paging buffers are eight bytes a
- * page (command number n of the driver's list) and in which defects are planted, and the manager's
- * side above it, made by hand.
- *
- * Place  check, tests only: included by oracle_paging_test.c.
- */
-#ifndef DRYDOCK_CHECK_ORACLE_STAGE_H
-#define DRYDOCK_CHECK_ORACLE_STAGE_H
-
-#include "check/oracle/oracle.h"
-
-#include "base/bits.h"
-#include "base/failing_services.h"
-#include "base/list.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define PAGE_NUMBER(n) ((uint64_t)(n)*PAGE_BYTES)
-#define STORE_PAGES    1024u
-#define SEGMENT_BASE   UINT64_C(0x10000000)
-#define APERTURE_BASE  (UINT64_C(1) << 40)
-#define NODE           1u
-#define TEXTURE        7u
-#define TEXTURE_PAGES  16u
-#define HANDLE_OF(id)  ((HANDLE)(uintptr_t)(0x1000 + (id)))
+/* Stage: the fake driver, and the manager's calls. */
+#include "check/rig/test_stage.h"
 
 /* ---- The fake driver ---- */
 
-enum defect {
-    NO_DEFECT,
-    WRONG_BYTE,         /* one byte of page 5 is flipped                          */
-    WRONG_ORDER,        /* pages 4 and 5 change places                            */
-    MISSING_PAGE,       /* page 5 is not copied                                   */
-    SWALLOWED,          /* success, and nothing is written into the buffer        */
-    IGNORES_OFFSET,     /* TransferOffset is not added to the segment side        */
-    OFFSET_ON_MDL,      /* TransferOffset is added to the MDL side too            */
-    IGNORES_MDL_OFFSET, /* the MDL is used from its first page                    */
-    RESTARTS,           /* a repeat starts from the beginning of the destination  */
-};
-
-struct command {
-    struct page_store *destination;
-    struct page_store *source; /* NULL: fill */
-    uint64_t destination_page;
-    uint64_t source_page;
-    uint32_t pattern;
-    bool flips;
-};
-
-struct driver {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    struct miniport_host *host;
-    struct page_store *ram;
-    struct page_store *local;
-    enum defect defect;
-    uint64_t next_handle;
-    struct command commands[4096];
-    unsigned built_count;
-    unsigned done_count;
-    uint64_t va_pages[1024]; /* local page, or 1 << 32 | system page, of the scratch range */
-};
-
-static struct driver *driver_of(struct miniport *miniport)
+static struct stage_driver *driver_of(struct miniport *miniport)
 {
-    return (struct driver *)miniport;
+    return (struct stage_driver *)miniport;
 }
 
 static void driver_set_host(struct miniport *self, struct miniport_host *host)
@@ -129,7 +62,7 @@ static NTSTATUS driver_destroy_allocation(struct miniport *self, HANDLE object,
 }
 
 /* Page i of one side of a transfer. */
-static uint64_t side_page(const struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg,
+static uint64_t side_page(const struct stage_driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg,
                           UINT segment, LARGE_INTEGER address, const MDL *mdl, uint64_t i)
 {
     uint64_t offset = arg->Transfer.TransferOffset / PAGE_BYTES;
@@ -146,13 +79,13 @@ static uint64_t side_page(const struct driver *driver, const DXGKARG_BUILDPAGING
     return MmGetMdlPfnArray(mdl)[i];
 }
 
-static void command_of(struct driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg, uint64_t i,
-                       struct command *command)
+static void command_of(struct stage_driver *driver, const DXGKARG_BUILDPAGINGBUFFER *arg,
+                       uint64_t i, struct stage_command *command)
 {
     uint64_t number = arg->Transfer.TransferOffset / PAGE_BYTES + i;
     uint64_t va;
 
-    *command = (struct command){0};
+    *command = (struct stage_command){0};
     switch (arg->Operation) {
     case DXGK_OPERATION_FILL:
         command->destination = driver->local;
@@ -203,7 +136,7 @@ static uint64_t page_count_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
 
 static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    struct driver *driver = driver_of(self);
+    struct stage_driver *driver = driver_of(self);
     uint64_t count = page_count_of(arg);
     uint8_t *at = arg->pDmaBuffer;
     uint8_t *end = at + arg->DmaSize;
@@ -241,10 +174,10 @@ static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILD
     return STATUS_SUCCESS;
 }
 
-static void execute(struct driver *driver, uint64_t bytes)
+static void execute(struct stage_driver *driver, uint64_t bytes)
 {
     for (; bytes; bytes -= 8) {
-        const struct command *command = &driver->commands[driver->done_count++];
+        const struct stage_command *command = &driver->commands[driver->done_count++];
         uint8_t byte;
 
         if (!command->destination)
@@ -286,9 +219,9 @@ static NTSTATUS driver_set_power_state(struct miniport *self, ULONG device_uid,
     return STATUS_SUCCESS;
 }
 
-static struct driver *new_driver(struct page_store *ram, struct page_store *local)
+static struct stage_driver *new_driver(struct page_store *ram, struct page_store *local)
 {
-    struct driver *driver = calloc(1, sizeof *driver);
+    struct stage_driver *driver = calloc(1, sizeof *driver);
 
     assert_non_null(driver);
     driver->ram = ram;
@@ -311,34 +244,13 @@ static struct driver *new_driver(struct page_store *ram, struct page_store *loca
 
 /* ---- The manager's side ---- */
 
-struct bench {
-    struct page_store *ram;
-    struct page_store *local;
-    struct oracle *oracle;
-    struct driver *driver;
-    struct miniport *top;
-    struct miniport_host host;
-    struct miniport_host_ops host_ops;
-    unsigned interrupt_count;
-    unsigned report_count;
-    struct oracle_report last;
-    char text[ORACLE_TEXT_BYTES];
-    uint8_t buffers[2][256]; /* used in turn */
-    unsigned buffer;
-    uint32_t buffer_bytes;
-    uint32_t used;
-    uint32_t submitted; /* of the used ones */
-    uint32_t fence;
-    bool completes_full_buffers; /* at once, before the operation goes on */
-};
-
 static void keep_report(void *context, const struct oracle_report *report)
 {
-    struct bench *bench = context;
+    struct stage *stage = context;
 
-    bench->report_count++;
-    bench->last = *report;
-    snprintf(bench->text, sizeof bench->text, "%s", report->text);
+    stage->report_count++;
+    stage->last = *report;
+    snprintf(stage->text, sizeof stage->text, "%s", report->text);
 }
 
 static bool resolve(void *context, const struct oracle_segment *segment, uint64_t offset,
@@ -353,121 +265,118 @@ static bool resolve(void *context, const struct oracle_segment *segment, uint64_
 
 static void count_interrupt(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    container_of(host, struct bench, host)->interrupt_count++;
+    container_of(host, struct stage, host)->interrupt_count++;
 }
 
-static void query_segments(struct bench *bench)
+static void query_segments(struct stage *stage)
 {
     DXGK_SEGMENTDESCRIPTOR3 descriptors[2] = {0};
     DXGK_QUERYSEGMENTOUT3 out = {0};
     DXGKARG_QUERYADAPTERINFO query = {
         .Type = DXGKQAITYPE_QUERYSEGMENT3, .pOutputData = &out, .OutputDataSize = sizeof out};
 
-    assert_int_equal(miniport_query_adapter_info(bench->top, NULL, &query), STATUS_SUCCESS);
+    assert_int_equal(miniport_query_adapter_info(stage->top, NULL, &query), STATUS_SUCCESS);
     assert_int_equal(out.NbSegment, 2);
     out.pSegmentDescriptor = descriptors;
-    assert_int_equal(miniport_query_adapter_info(bench->top, NULL, &query), STATUS_SUCCESS);
+    assert_int_equal(miniport_query_adapter_info(stage->top, NULL, &query), STATUS_SUCCESS);
 }
 
-/* STATUS_NO_MEMORY, with everything undone, or a stack that stands. */
-static NTSTATUS open_with(struct bench *bench, const struct base_services *services)
+NTSTATUS stage_open_with(struct stage *stage, const struct base_services *services)
 {
     struct oracle_config config = {
         .services = services,
         .expected_bytes = 4 * PAGE_NUMBER(STORE_PAGES),
-        .context = bench,
+        .context = stage,
         .resolve = resolve,
         .report = keep_report,
     };
     NTSTATUS status;
 
-    *bench = (struct bench){.buffer_bytes = 256};
-    bench->ram = page_store_create(base_services_libc(), STORE_PAGES);
-    bench->local = page_store_create(base_services_libc(), STORE_PAGES);
-    config.ram = bench->ram;
-    config.local = bench->local;
-    bench->driver = new_driver(bench->ram, bench->local);
-    status = oracle_create(&config, &bench->oracle);
+    *stage = (struct stage){.buffer_bytes = 256};
+    stage->ram = page_store_create(base_services_libc(), STORE_PAGES);
+    stage->local = page_store_create(base_services_libc(), STORE_PAGES);
+    config.ram = stage->ram;
+    config.local = stage->local;
+    stage->driver = new_driver(stage->ram, stage->local);
+    status = oracle_create(&config, &stage->oracle);
     if (NT_SUCCESS(status))
-        status = oracle_layer_create(bench->oracle, &bench->driver->miniport, &bench->top);
+        status = oracle_layer_create(stage->oracle, &stage->driver->miniport, &stage->top);
     if (!NT_SUCCESS(status)) {
-        oracle_destroy(bench->oracle);
-        free(bench->driver);
-        page_store_destroy(bench->ram);
-        page_store_destroy(bench->local);
+        oracle_destroy(stage->oracle);
+        free(stage->driver);
+        page_store_destroy(stage->ram);
+        page_store_destroy(stage->local);
         return status;
     }
-    bench->host_ops = (struct miniport_host_ops){.notify_interrupt = count_interrupt};
-    bench->host.ops = &bench->host_ops;
-    miniport_set_host(bench->top, &bench->host);
-    query_segments(bench);
+    stage->host_ops = (struct miniport_host_ops){.notify_interrupt = count_interrupt};
+    stage->host.ops = &stage->host_ops;
+    miniport_set_host(stage->top, &stage->host);
+    query_segments(stage);
     return STATUS_SUCCESS;
 }
 
-static void open_bench(struct bench *bench, enum defect defect)
+void stage_open(struct stage *stage, enum stage_defect defect)
 {
-    assert_int_equal(open_with(bench, base_services_libc()), STATUS_SUCCESS);
-    bench->driver->defect = defect;
+    assert_int_equal(stage_open_with(stage, base_services_libc()), STATUS_SUCCESS);
+    stage->driver->defect = defect;
 }
 
-static void close_bench(struct bench *bench)
+void stage_close(struct stage *stage)
 {
-    assert_true(oracle_check(bench->oracle));
-    miniport_destroy(bench->top);
-    oracle_destroy(bench->oracle);
-    page_store_destroy(bench->ram);
-    page_store_destroy(bench->local);
+    assert_true(oracle_check(stage->oracle));
+    miniport_destroy(stage->top);
+    oracle_destroy(stage->oracle);
+    page_store_destroy(stage->ram);
+    page_store_destroy(stage->local);
 }
 
-static NTSTATUS create(struct bench *bench, uint64_t id, uint64_t bytes)
+NTSTATUS stage_create(struct stage *stage, uint64_t id, uint64_t bytes)
 {
     DXGK_ALLOCATIONINFO info = {0};
     DXGKARG_CREATEALLOCATION arg = {.NumAllocations = 1, .pAllocationInfo = &info};
-    NTSTATUS status = oracle_allocation_created(bench->oracle, id, bytes, "texture");
+    NTSTATUS status = oracle_allocation_created(stage->oracle, id, bytes, "texture");
 
-    bench->driver->next_handle = id;
+    stage->driver->next_handle = id;
     if (NT_SUCCESS(status))
-        miniport_create_allocation(bench->top, NULL, &arg);
+        miniport_create_allocation(stage->top, NULL, &arg);
     return status;
 }
 
-static void destroy(struct bench *bench, uint64_t id)
+void stage_destroy(struct stage *stage, uint64_t id)
 {
     HANDLE handle = HANDLE_OF(id);
     DXGKARG_DESTROYALLOCATION arg = {.NumAllocations = 1, .pAllocationList = &handle};
 
-    miniport_destroy_allocation(bench->top, NULL, &arg);
+    miniport_destroy_allocation(stage->top, NULL, &arg);
 }
 
-/* Submits what the buffer holds since the last submission; gives the fence. */
-static uint32_t submit(struct bench *bench)
+uint32_t stage_submit(struct stage *stage)
 {
     DXGKARG_SUBMITCOMMAND arg = {
-        .DmaBufferSize = bench->buffer_bytes,
-        .DmaBufferSubmissionStartOffset = bench->submitted,
-        .DmaBufferSubmissionEndOffset = bench->used,
-        .SubmissionFenceId = ++bench->fence,
+        .DmaBufferSize = stage->buffer_bytes,
+        .DmaBufferSubmissionStartOffset = stage->submitted,
+        .DmaBufferSubmissionEndOffset = stage->used,
+        .SubmissionFenceId = ++stage->fence,
         .NodeOrdinal = NODE,
         .Flags.Paging = 1,
     };
 
-    bench->submitted = bench->used;
-    assert_int_equal(miniport_submit_command(bench->top, NULL, &arg), STATUS_SUCCESS);
-    return bench->fence;
+    stage->submitted = stage->used;
+    assert_int_equal(miniport_submit_command(stage->top, NULL, &arg), STATUS_SUCCESS);
+    return stage->fence;
 }
 
-static void complete(struct bench *bench, uint32_t fence)
+void stage_complete(struct stage *stage, uint32_t fence)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {
         .InterruptType = DXGK_INTERRUPT_DMA_COMPLETED,
         .DmaCompleted = {.SubmissionFenceId = fence, .NodeOrdinal = NODE},
     };
 
-    bench->driver->host->ops->notify_interrupt(bench->driver->host, &data);
+    stage->driver->host->ops->notify_interrupt(stage->driver->host, &data);
 }
 
-/* Builds one operation, submitting full buffers as PB-010 says. */
-static void build(struct bench *bench, const DXGKARG_BUILDPAGINGBUFFER *operation)
+void stage_build(struct stage *stage, const DXGKARG_BUILDPAGINGBUFFER *operation)
 {
     UINT multipass = 0;
 
@@ -475,38 +384,31 @@ static void build(struct bench *bench, const DXGKARG_BUILDPAGINGBUFFER *operatio
         DXGKARG_BUILDPAGINGBUFFER arg = *operation;
         NTSTATUS status;
 
-        arg.pDmaBuffer = bench->buffers[bench->buffer] + bench->used;
-        arg.DmaSize = bench->buffer_bytes - bench->used;
+        arg.pDmaBuffer = stage->buffers[stage->buffer] + stage->used;
+        arg.DmaSize = stage->buffer_bytes - stage->used;
         arg.MultipassOffset = multipass;
-        status = miniport_build_paging_buffer(bench->top, NULL, &arg);
+        status = miniport_build_paging_buffer(stage->top, NULL, &arg);
         multipass = arg.MultipassOffset;
-        bench->used = (uint32_t)((uint8_t *)arg.pDmaBuffer - bench->buffers[bench->buffer]);
+        stage->used = (uint32_t)((uint8_t *)arg.pDmaBuffer - stage->buffers[stage->buffer]);
         if (status == STATUS_SUCCESS)
             return;
         assert_int_equal(status, STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
-        submit(bench);
-        if (bench->completes_full_buffers)
-            complete(bench, bench->fence);
-        bench->buffer ^= 1;
-        bench->used = 0;
-        bench->submitted = 0;
+        stage_submit(stage);
+        if (stage->completes_full_buffers)
+            stage_complete(stage, stage->fence);
+        stage->buffer ^= 1;
+        stage->used = 0;
+        stage->submitted = 0;
     }
 }
 
-static void submit_and_complete(struct bench *bench)
+void stage_submit_and_complete(struct stage *stage)
 {
-    if (bench->used != bench->submitted)
-        complete(bench, submit(bench));
+    if (stage->used != stage->submitted)
+        stage_complete(stage, stage_submit(stage));
 }
 
-/* An MDL of count pages, 37 apart from each other, behind one that nobody may touch. */
-#define MDL_POISON 2u
-struct pages {
-    MDL mdl;
-    PFN_NUMBER pfns[64];
-};
-
-static void make_pages(struct pages *pages, uint64_t first, uint32_t count)
+void stage_make_pages(struct stage_pages *pages, uint64_t first, uint32_t count)
 {
     memset(pages, 0, sizeof *pages);
     pages->mdl.ByteCount = (count + MDL_POISON) * (ULONG)PAGE_BYTES;
@@ -516,8 +418,8 @@ static void make_pages(struct pages *pages, uint64_t first, uint32_t count)
         pages->pfns[MDL_POISON + i] = (first + 37 * i) % (STORE_PAGES - MDL_POISON);
 }
 
-static DXGKARG_BUILDPAGINGBUFFER transfer(struct pages *pages, uint64_t local_page, bool is_in,
-                                          uint32_t first, uint32_t count)
+DXGKARG_BUILDPAGINGBUFFER stage_transfer(struct stage_pages *pages, uint64_t local_page, bool is_in,
+                                         uint32_t first, uint32_t count)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {
         .Operation = DXGK_OPERATION_TRANSFER,
@@ -540,29 +442,26 @@ static DXGKARG_BUILDPAGINGBUFFER transfer(struct pages *pages, uint64_t local_pa
     return arg;
 }
 
-/* A texture whose content the CPU wrote into these system pages. */
-static void make_texture(struct bench *bench, struct pages *pages)
+void stage_make_texture(struct stage *stage, struct stage_pages *pages)
 {
-    assert_int_equal(create(bench, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES)), STATUS_SUCCESS);
-    make_pages(pages, 100, TEXTURE_PAGES);
+    assert_int_equal(stage_create(stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES)), STATUS_SUCCESS);
+    stage_make_pages(pages, 100, TEXTURE_PAGES);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++) {
         uint64_t address = PAGE_NUMBER(pages->pfns[MDL_POISON + i]);
 
-        page_store_write_tag(bench->ram, address, PAGE_BYTES, 1000 + i);
-        oracle_cpu_write(bench->oracle, TEXTURE, PAGE_NUMBER(i), bench->ram, address, PAGE_BYTES,
+        page_store_write_tag(stage->ram, address, PAGE_BYTES, 1000 + i);
+        oracle_cpu_write(stage->oracle, TEXTURE, PAGE_NUMBER(i), stage->ram, address, PAGE_BYTES,
                          1000 + i);
     }
 }
 
-static void assert_at(const struct bench *bench, uint64_t page, struct page_store *store,
-                      uint64_t store_page)
+void stage_assert_at(const struct stage *stage, uint64_t page, struct page_store *store,
+                     uint64_t store_page)
 {
     struct page_store *found_store;
     uint64_t found_page;
 
-    assert_true(oracle_find_page(bench->oracle, TEXTURE, page, &found_store, &found_page));
+    assert_true(oracle_find_page(stage->oracle, TEXTURE, page, &found_store, &found_page));
     assert_ptr_equal(found_store, store);
     assert_int_equal(found_page, store_page);
 }
-
-#endif

@@ -1,41 +1,19 @@
-/*
- * Test rig of the checking layer, page tables: the operations that a lawful manager writes them
- * with.
- *
- * Place      check, tests only; beside test_rig.h.
- * Model      Three levels of 512 entries. Each table of a process has a fixed address in a window
- *            of the paging process that follows from its level and the first address that it
- *            translates. rig_make_tables() makes, initialises and links the tables for RIG_VA.
- */
-#ifndef DRYDOCK_CHECK_TEST_TABLES_H
-#define DRYDOCK_CHECK_TEST_TABLES_H
+/* Test rig: the operations that a lawful manager writes page tables with. */
+#include "check/rig/test_rig_tables.h"
 
-#include "check/rig/test_rig.h"
-
-#define RIG_VA      UINT64_C(0x40000000) /* index 0 of a leaf, 0 of its parent, 1 of the root */
-#define RIG_WINDOW  UINT64_C(0x4000000000)
-#define RIG_ENTRIES 512u
-
-struct rig_update {
-    DXGKARG_BUILDPAGINGBUFFER arg;
-    DXGK_PTE entries[RIG_ENTRIES], entries_64k[RIG_ENTRIES];
-};
-
-static inline unsigned rig_level_shift(unsigned level)
+unsigned rig_level_shift(unsigned level)
 {
     return 12 + 9 * level;
 }
 
-/* Where the paging process sees the table of a process for va. */
-static inline uint64_t rig_table_va(unsigned level, uint64_t va)
+uint64_t rig_table_va(unsigned level, uint64_t va)
 {
     return RIG_WINDOW + ((uint64_t)level << 32) +
            (level < 2 ? va >> rig_level_shift(level + 1) << 12 : 0);
 }
 
-/* count entries from va on, of the tables at a level; all invalid. */
-static inline void rig_begin_update(struct rig *rig, struct rig_update *update, unsigned level,
-                                    uint64_t va, unsigned count)
+void rig_begin_update(struct rig *rig, struct rig_update *update, unsigned level, uint64_t va,
+                      unsigned count)
 {
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *pages = &update->arg.UpdatePageTable;
 
@@ -51,9 +29,8 @@ static inline void rig_begin_update(struct rig *rig, struct rig_update *update, 
     pages->FirstPteVirtualAddress = va;
 }
 
-/* Leaf entries for pages of an allocation (NULL: of nobody) in local memory. */
-static inline void rig_begin_map(struct rig *rig, struct rig_update *update, uint64_t va,
-                                 HANDLE allocation, uint64_t page, unsigned count)
+void rig_begin_map(struct rig *rig, struct rig_update *update, uint64_t va, HANDLE allocation,
+                   uint64_t page, unsigned count)
 {
     rig_begin_update(rig, update, 0, va, count);
     update->arg.UpdatePageTable.hAllocation = allocation;
@@ -64,12 +41,12 @@ static inline void rig_begin_map(struct rig *rig, struct rig_update *update, uin
     }
 }
 
-static inline NTSTATUS rig_update(struct rig *rig, struct rig_update *update)
+NTSTATUS rig_update(struct rig *rig, struct rig_update *update)
 {
     return rig_build(rig, &update->arg);
 }
 
-static inline void rig_initialise_table(struct rig *rig, unsigned level, uint64_t va)
+void rig_initialise_table(struct rig *rig, unsigned level, uint64_t va)
 {
     struct rig_update update;
 
@@ -80,11 +57,8 @@ static inline void rig_initialise_table(struct rig *rig, unsigned level, uint64_
     rig_update(rig, &update);
 }
 
-/*
- * The entry of a table at a level for va leads to the table below, which is said to be at a page.
- */
-static inline void rig_begin_link(struct rig *rig, struct rig_update *update, unsigned level,
-                                  uint64_t va, uint64_t page)
+void rig_begin_link(struct rig *rig, struct rig_update *update, unsigned level, uint64_t va,
+                    uint64_t page)
 {
     rig_begin_update(rig, update, level, va >> rig_level_shift(level) << rig_level_shift(level), 1);
     update->entries[0].Valid = 1;
@@ -92,7 +66,7 @@ static inline void rig_begin_link(struct rig *rig, struct rig_update *update, un
     update->entries[0].PageAddress = page;
 }
 
-static inline void rig_make_tables(struct rig *rig)
+void rig_make_tables(struct rig *rig)
 {
     struct rig_update update;
 
@@ -104,8 +78,7 @@ static inline void rig_make_tables(struct rig *rig)
     }
 }
 
-static inline void rig_map(struct rig *rig, uint64_t va, HANDLE allocation, uint64_t page,
-                           unsigned count)
+void rig_map(struct rig *rig, uint64_t va, HANDLE allocation, uint64_t page, unsigned count)
 {
     struct rig_update update;
 
@@ -113,7 +86,7 @@ static inline void rig_map(struct rig *rig, uint64_t va, HANDLE allocation, uint
     rig_update(rig, &update);
 }
 
-static inline void rig_unmap(struct rig *rig, uint64_t va, HANDLE allocation, unsigned count)
+void rig_unmap(struct rig *rig, uint64_t va, HANDLE allocation, unsigned count)
 {
     struct rig_update update;
 
@@ -123,16 +96,14 @@ static inline void rig_unmap(struct rig *rig, uint64_t va, HANDLE allocation, un
     rig_update(rig, &update);
 }
 
-/* A companion of the rig's context: what is built and submitted from now on is on it. */
-static inline void rig_enter_companion(struct rig *rig)
+void rig_enter_companion(struct rig *rig)
 {
     HANDLE device = rig_create_device(rig, rig->system_process);
 
     rig->system_context = rig_create_context(rig, device, 0, true);
 }
 
-/* Of a process, whole with two zeros. Its root is at page 103. */
-static inline void rig_flush(struct rig *rig, HANDLE process, uint64_t start, uint64_t end)
+void rig_flush(struct rig *rig, HANDLE process, uint64_t start, uint64_t end)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_FLUSH_TLB};
 
@@ -144,7 +115,7 @@ static inline void rig_flush(struct rig *rig, HANDLE process, uint64_t start, ui
     rig_build(rig, &arg);
 }
 
-static inline void rig_set_root(struct rig *rig, HANDLE context)
+void rig_set_root(struct rig *rig, HANDLE context)
 {
     DXGKARG_SETROOTPAGETABLE root = {.hContext = context, .NumEntries = RIG_ENTRIES};
 
@@ -153,8 +124,7 @@ static inline void rig_set_root(struct rig *rig, HANDLE context)
     miniport_set_root_page_table(rig->top, NULL, &root);
 }
 
-/* The driver says other things of its page tables from now on. */
-static inline void rig_query_mmu(struct rig *rig)
+void rig_query_mmu(struct rig *rig)
 {
     DXGK_GPUMMUCAPS gpummu = {0};
     DXGK_QUERYPAGETABLELEVELDESCIN in = {0};
@@ -165,5 +135,3 @@ static inline void rig_query_mmu(struct rig *rig)
     for (; in.LevelIndex < gpummu.PageTableLevelCount && in.LevelIndex < 4; in.LevelIndex++)
         rig_query(rig, DXGKQAITYPE_PAGETABLELEVELDESC, &in, sizeof in, &level, sizeof level);
 }
-
-#endif

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct level_watch {
+struct threading_watch {
     bool is_silent; /* the GPU hangs or has gone: nobody ends what was under way */
     bool has_iommu_caps, is_started;
     bool used_old_lists; /* callbacks that a remapped device has no use for */
@@ -98,7 +98,7 @@ static void check_scheduler(struct check *check, const struct check_call *call)
                miniport_ddi_name(outer->ddi));
 }
 
-static void check_level_three(struct check *check, const struct level_watch *watch,
+static void check_level_three(struct check *check, const struct threading_watch *watch,
                               const struct check_call *call)
 {
     const struct check_call *outer = call_around(call);
@@ -137,7 +137,7 @@ static bool may_be_in_window(enum miniport_ddi ddi)
            is_interrupt(ddi);
 }
 
-static void check_window(struct check *check, struct level_watch *watch,
+static void check_window(struct check *check, struct threading_watch *watch,
                          const struct check_call *call)
 {
     const struct check_packet *packet, *left = NULL;
@@ -160,7 +160,7 @@ static void check_window(struct check *check, struct level_watch *watch,
                left ? left->fence : 0, left ? left->node : 0);
 }
 
-static void after_window(struct check *check, struct level_watch *watch,
+static void after_window(struct check *check, struct threading_watch *watch,
                          const struct check_call *call)
 {
     if (call->ddi == MINIPORT_DDI_BeginExclusiveAccess) {
@@ -176,7 +176,7 @@ static void after_window(struct check *check, struct level_watch *watch,
 }
 
 /* Once for a window: one packet makes many accesses. */
-static void reached_memory(struct check *check, struct level_watch *watch)
+static void reached_memory(struct check *check, struct threading_watch *watch)
 {
     if (!watch->is_exclusive || watch->has_reached)
         return;
@@ -189,7 +189,7 @@ static void reached_memory(struct check *check, struct level_watch *watch)
 /* ---- The IOMMU ------------------------------------------------------------------------------- */
 
 /* What two answers say of one thing. */
-static void check_caps(struct check *check, const struct level_watch *watch)
+static void check_caps(struct check *check, const struct threading_watch *watch)
 {
     const struct check_caps *caps = &check_ledger(check)->caps;
     const DXGK_VIDMMCAPS *memory = &caps->driver.MemoryManagementCaps;
@@ -229,7 +229,7 @@ static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTS
                (unsigned)status);
 }
 
-static void after_query(struct check *check, struct level_watch *watch,
+static void after_query(struct check *check, struct threading_watch *watch,
                         const struct check_call *call)
 {
     const DXGKARG_QUERYADAPTERINFO *query = call->arg.query_adapter_info;
@@ -313,7 +313,7 @@ static enum memory_callback kind_of(const char *name)
 /* The bench has none of them; that they are called, and from where, is seen all the same. */
 static void callback(struct check *check, void *state, const struct check_callback *event)
 {
-    struct level_watch *watch = state;
+    struct threading_watch *watch = state;
     enum memory_callback kind;
     bool is_remapped = watch->has_iommu_caps && watch->iommu.DmaRemappingSupported;
     bool is_level;
@@ -333,7 +333,7 @@ static void callback(struct check *check, void *state, const struct check_callba
 }
 
 /* A life without the old callbacks is what the rule asks of a driver whose device is remapped. */
-static void check_lists_unused(struct check *check, const struct level_watch *watch)
+static void check_lists_unused(struct check *check, const struct threading_watch *watch)
 {
     if (check_configuration(check)->remaps_dma && watch->iommu.DmaRemappingSupported &&
         !watch->used_old_lists)
@@ -356,7 +356,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 static void after(struct check *check, void *state, const struct check_call *call)
 {
-    struct level_watch *watch = state;
+    struct threading_watch *watch = state;
 
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_QueryAdapterInfo:
@@ -385,7 +385,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
 /* Not every driver can be told that its board was pulled out; the bench knows. */
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
-    struct level_watch *watch = state;
+    struct threading_watch *watch = state;
 
     if (event->kind == CHECK_GPU_HUNG)
         watch->is_silent = true;
@@ -393,9 +393,9 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         reached_memory(check, watch);
 }
 
-const struct check_watcher check_level_watcher = {
-    .name = "levels",
-    .state_bytes = sizeof(struct level_watch),
+const struct check_watcher check_threading_watcher = {
+    .name = "threading",
+    .state_bytes = sizeof(struct threading_watch),
     .before = before,
     .after = after,
     .gpu = gpu,

@@ -292,19 +292,12 @@ RULE_KEPT(IOMMU_003)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(IOMMU_003),
-        RULE_PAIR(IOMMU_004),
         cmocka_unit_test(isolation_is_said_alike),
-        RULE_PAIR(IOMMU_005),
         cmocka_unit_test(old_lists_are_not_for_remapping),
-        RULE_PAIR(IOMMU_001),
-        RULE_PAIR(IOMMU_002),
         cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
-        RULE_PAIR(IOMMU_006),
-        RULE_PAIR(IOMMU_007),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
         cmocka_unit_test(what_was_in_flight_goes_with_the_device),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RIG_RUN_TESTS(tests);
 }

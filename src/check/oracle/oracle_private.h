@@ -11,8 +11,8 @@
  *         Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
  *         takes those it covers; packets wait in submission order until their fence is reported.
  */
-#ifndef DRYDOCK_CHECK_ORACLE_INTERNAL_H
-#define DRYDOCK_CHECK_ORACLE_INTERNAL_H
+#ifndef DRYDOCK_CHECK_ORACLE_PRIVATE_H
+#define DRYDOCK_CHECK_ORACLE_PRIVATE_H
 
 #include "check/ledger/id_map.h"
 #include "check/oracle/oracle.h"
