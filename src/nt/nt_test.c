@@ -1,102 +1,31 @@
-#include "nt/nt_private.h"
+/* The kernel as a whole: pool, IRQL, spin locks, debug output, registers. */
+#include "nt/rig/test_kernel.h"
 
-#include "base/failing_services.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define TAG 0x74736554u /* "Test" */
-
-/* A kernel whose bug checks are caught, and whose log is the last line. */
-struct fixture {
-    struct failing_services memory;
-    struct nt *nt;
-    jmp_buf stopped;
-    uint32_t code;
-    uint64_t parameters[4];
-    char line[600];
-    uint32_t level;
-};
-
-static void on_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
-{
-    struct fixture *fixture = context;
-
-    fixture->code = code;
-    memcpy(fixture->parameters, parameters, sizeof fixture->parameters);
-    longjmp(fixture->stopped, 1);
-}
-
-static void on_log(void *context, uint32_t component, uint32_t level, const char *text)
-{
-    struct fixture *fixture = context;
-
-    assert_int_equal(component, DPFLTR_IHVVIDEO_ID);
-    fixture->level = level;
-    snprintf(fixture->line, sizeof fixture->line, "%s", text);
-}
-
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    const struct nt_host host = {.context = &fixture, .log = on_log, .bug_check = on_bug_check};
-
-    memset(&fixture, 0, sizeof fixture);
-    failing_services_init(&fixture.memory);
-    fixture.nt = nt_create(&fixture.memory.services, NULL, &host);
-    assert_non_null(fixture.nt);
-    nt_bind(fixture.nt);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-
-    nt_destroy(fixture->nt);
-    return fixture->memory.live_blocks ? -1 : 0;
-}
-
-/* Runs statement, which must stop with this bug check. */
-#define assert_bug_check(fixture, statement, expected_code, expected_parameter)                    \
-    do {                                                                                           \
-        (fixture)->code = 0;                                                                       \
-        if (!setjmp((fixture)->stopped)) {                                                         \
-            statement;                                                                             \
-        }                                                                                          \
-        assert_int_equal((fixture)->code, (expected_code));                                        \
-        assert_int_equal((fixture)->parameters[0], (expected_parameter));                          \
-    } while (0)
 
 static void pool_counts_what_lives(void **state)
 {
-    struct fixture *fixture = *state;
-    void *a = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TAG);
-    void *b = ExAllocatePoolWithTag(PagedPool, 1, TAG + 1);
+    void *a = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TEST_TAG);
+    void *b = ExAllocatePoolWithTag(PagedPool, 1, TEST_TAG + 1);
 
     assert_non_null(a);
     assert_non_null(b);
     assert_int_equal((uintptr_t)a % 16, 0);
-    assert_int_equal(nt_pool_live_blocks(fixture->nt), 2);
-    assert_int_equal(nt_pool_live_bytes(fixture->nt), 101);
-    ExFreePoolWithTag(a, TAG);
-    assert_int_equal(nt_pool_live_blocks(fixture->nt), 1);
-    assert_int_equal(nt_pool_live_bytes(fixture->nt), 1);
+    assert_int_equal(nt_pool_live_blocks(test.nt), 2);
+    assert_int_equal(nt_pool_live_bytes(test.nt), 101);
+    ExFreePoolWithTag(a, TEST_TAG);
+    assert_int_equal(nt_pool_live_blocks(test.nt), 1);
+    assert_int_equal(nt_pool_live_bytes(test.nt), 1);
     ExFreePool(b);
-    assert_int_equal(nt_pool_live_blocks(fixture->nt), 0);
-    assert_int_equal(nt_pool_allocation_count(fixture->nt), 2);
+    assert_int_equal(nt_pool_live_blocks(test.nt), 0);
+    assert_int_equal(nt_pool_allocation_count(test.nt), 2);
 }
 
 static void pool_zeroes_unless_told_not_to(void **state)
 {
     const uint8_t zero[64] = {0};
-    uint8_t *zeroed = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, TAG);
-    uint8_t *raw = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 64, TAG);
+    uint8_t *zeroed = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, TEST_TAG);
+    uint8_t *raw = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 64, TEST_TAG);
 
     assert_memory_equal(zeroed, zero, 64);
     assert_int_not_equal(raw[0], 0);
@@ -109,23 +38,22 @@ static void pool_zeroes_unless_told_not_to(void **state)
 static void pool_finds_each_of_many_blocks(void **state)
 {
     enum { COUNT = 3000 };
-    struct fixture *fixture = *state;
     static uint32_t *blocks[COUNT];
     uint64_t live_bytes = 0;
 
     for (uint32_t i = 0; i < COUNT; i++) {
-        blocks[i] = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4 + i, TAG + i);
+        blocks[i] = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4 + i, TEST_TAG + i);
         *blocks[i] = i;
         live_bytes += 4 + i;
     }
-    assert_int_equal(nt_pool_live_bytes(fixture->nt), live_bytes);
+    assert_int_equal(nt_pool_live_bytes(test.nt), live_bytes);
     for (uint32_t n = 0; n < COUNT; n++) {
         uint32_t i = n * 7 % COUNT;
 
         assert_int_equal(*blocks[i], i);
-        ExFreePoolWithTag(blocks[i], TAG + i);
+        ExFreePoolWithTag(blocks[i], TEST_TAG + i);
         live_bytes -= 4 + i;
-        assert_int_equal(nt_pool_live_bytes(fixture->nt), live_bytes);
+        assert_int_equal(nt_pool_live_bytes(test.nt), live_bytes);
     }
 }
 
@@ -144,163 +72,151 @@ static void on_leak(void *context, const struct nt_pool_block *block)
 
 static void pool_lists_leaks_oldest_first(void **state)
 {
-    struct fixture *fixture = *state;
     struct leaks leaks = {.count = 0};
-    void *first = ExAllocatePool2(POOL_FLAG_NON_PAGED, 10, TAG);
-    void *second = ExAllocatePool2(POOL_FLAG_NON_PAGED, 20, TAG + 1);
-    void *third = ExAllocatePool2(POOL_FLAG_NON_PAGED, 30, TAG + 2);
+    void *first = ExAllocatePool2(POOL_FLAG_NON_PAGED, 10, TEST_TAG);
+    void *second = ExAllocatePool2(POOL_FLAG_NON_PAGED, 20, TEST_TAG + 1);
+    void *third = ExAllocatePool2(POOL_FLAG_NON_PAGED, 30, TEST_TAG + 2);
 
     ExFreePool(second);
-    nt_pool_for_each(fixture->nt, on_leak, &leaks);
+    nt_pool_for_each(test.nt, on_leak, &leaks);
     assert_int_equal(leaks.count, 2);
     assert_ptr_equal(leaks.blocks[0].memory, first);
     assert_int_equal(leaks.blocks[0].bytes, 10);
-    assert_int_equal(leaks.blocks[0].tag, TAG);
+    assert_int_equal(leaks.blocks[0].tag, TEST_TAG);
     assert_int_equal(leaks.blocks[0].sequence, 1);
     assert_ptr_equal(leaks.blocks[1].memory, third);
     assert_int_equal(leaks.blocks[1].sequence, 3);
-    /* teardown: destroying the kernel frees them */
+    /* test_teardown: destroying the kernel frees them */
 }
 
 static void pool_fails_the_allocation_that_it_is_told_to(void **state)
 {
-    struct fixture *fixture = *state;
     void *first;
     void *third;
 
-    nt_pool_fail_at(fixture->nt, 2);
-    first = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG);
+    nt_pool_fail_at(test.nt, 2);
+    first = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG);
     assert_non_null(first);
-    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG));
-    third = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG);
+    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG));
+    third = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG);
     assert_non_null(third);
-    assert_int_equal(nt_pool_live_blocks(fixture->nt), 2);
+    assert_int_equal(nt_pool_live_blocks(test.nt), 2);
     ExFreePool(first);
     ExFreePool(third);
 
-    failing_services_fail_at(&fixture->memory, 1);
-    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG));
-    assert_int_equal(nt_pool_live_blocks(fixture->nt), 0);
-    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 0, TAG));
-    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, SIZE_MAX, TAG));
+    failing_services_fail_at(&test.memory, 1);
+    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG));
+    assert_int_equal(nt_pool_live_blocks(test.nt), 0);
+    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, 0, TEST_TAG));
+    assert_null(ExAllocatePool2(POOL_FLAG_NON_PAGED, SIZE_MAX, TEST_TAG));
 }
 
 static void pool_stops_who_frees_wrongly(void **state)
 {
-    struct fixture *fixture = *state;
-    char *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG);
-    void *paged = ExAllocatePool2(POOL_FLAG_PAGED, 8, TAG);
+    char *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG);
+    void *paged = ExAllocatePool2(POOL_FLAG_PAGED, 8, TEST_TAG);
 
-    assert_bug_check(fixture, ExFreePoolWithTag(memory, TAG + 1), 0xC2, 0x0A);
-    assert_bug_check(fixture, ExFreePool(memory + 4), 0xC2, 0x46);
+    assert_stops_with(0xC2, 0x0A, ExFreePoolWithTag(memory, TEST_TAG + 1));
+    assert_stops_with(0xC2, 0x46, ExFreePool(memory + 4));
     ExFreePool(memory);
-    assert_bug_check(fixture, ExFreePool(memory), 0xC2, 0x46);
-    nt_set_irql(fixture->nt, DISPATCH_LEVEL);
-    assert_bug_check(fixture, ExFreePool(paged), 0xC2, 0x09);
-    nt_set_irql(fixture->nt, PASSIVE_LEVEL);
+    assert_stops_with(0xC2, 0x46, ExFreePool(memory));
+    nt_set_irql(test.nt, DISPATCH_LEVEL);
+    assert_stops_with(0xC2, 0x09, ExFreePool(paged));
+    nt_set_irql(test.nt, PASSIVE_LEVEL);
     ExFreePool(paged);
 }
 
 static void pool_stops_who_allocates_at_a_wrong_irql(void **state)
 {
-    struct fixture *fixture = *state;
-
-    nt_set_irql(fixture->nt, DISPATCH_LEVEL);
-    ExFreePool(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG));
-    assert_bug_check(fixture, ExAllocatePool2(POOL_FLAG_PAGED, 8, TAG), 0xC2, 0x08);
-    nt_set_irql(fixture->nt, NT_DEVICE_IRQL);
-    assert_bug_check(fixture, ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TAG), 0xC2, 0x08);
-    assert_bug_check(fixture, (nt_set_irql(fixture->nt, 0), ExAllocatePool2(POOL_FLAG_PAGED, 8, 0)),
-                     0xC2, 0x9B);
+    nt_set_irql(test.nt, DISPATCH_LEVEL);
+    ExFreePool(ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG));
+    assert_stops_with(0xC2, 0x08, ExAllocatePool2(POOL_FLAG_PAGED, 8, TEST_TAG));
+    nt_set_irql(test.nt, NT_DEVICE_IRQL);
+    assert_stops_with(0xC2, 0x08, ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG));
+    assert_stops_with(0xC2, 0x9B,
+                      (nt_set_irql(test.nt, 0), ExAllocatePool2(POOL_FLAG_PAGED, 8, 0)));
 }
 
 static void spin_locks_raise_and_restore_irql(void **state)
 {
-    struct fixture *fixture = *state;
     KSPIN_LOCK outer;
     KSPIN_LOCK inner;
     KIRQL before;
 
     KeInitializeSpinLock(&outer);
     KeInitializeSpinLock(&inner);
-    nt_set_irql(fixture->nt, APC_LEVEL);
+    nt_set_irql(test.nt, APC_LEVEL);
     KeAcquireSpinLock(&outer, &before);
     assert_int_equal(before, APC_LEVEL);
     assert_int_equal(KeGetCurrentIrql(), DISPATCH_LEVEL);
     KeAcquireSpinLockAtDpcLevel(&inner);
-    assert_int_equal(nt_held_lock_count(fixture->nt), 2);
+    assert_int_equal(nt_held_lock_count(test.nt), 2);
     KeReleaseSpinLockFromDpcLevel(&inner);
     KeReleaseSpinLock(&outer, before);
     assert_int_equal(KeGetCurrentIrql(), APC_LEVEL);
-    assert_int_equal(nt_held_lock_count(fixture->nt), 0);
+    assert_int_equal(nt_held_lock_count(test.nt), 0);
 }
 
 static void the_level_is_raised_and_lowered(void **state)
 {
-    struct fixture *fixture = *state;
     KIRQL before;
 
     KeRaiseIrql(DISPATCH_LEVEL, &before);
     assert_int_equal(before, PASSIVE_LEVEL);
-    assert_int_equal(nt_irql(fixture->nt), DISPATCH_LEVEL);
+    assert_int_equal(nt_irql(test.nt), DISPATCH_LEVEL);
     KeLowerIrql(before);
-    assert_int_equal(nt_irql(fixture->nt), PASSIVE_LEVEL);
+    assert_int_equal(nt_irql(test.nt), PASSIVE_LEVEL);
 }
 
 static void spin_locks_stop_a_deadlock_and_a_release_too_many(void **state)
 {
-    struct fixture *fixture = *state;
     KSPIN_LOCK lock;
     KIRQL before;
 
     KeInitializeSpinLock(&lock);
-    assert_bug_check(fixture, KeAcquireSpinLockAtDpcLevel(&lock), 0x09, (uintptr_t)&lock);
+    assert_stops_with(0x09, (uintptr_t)&lock, KeAcquireSpinLockAtDpcLevel(&lock));
     KeAcquireSpinLock(&lock, &before);
-    assert_bug_check(fixture, KeAcquireSpinLockAtDpcLevel(&lock), 0x0F, (uintptr_t)&lock);
+    assert_stops_with(0x0F, (uintptr_t)&lock, KeAcquireSpinLockAtDpcLevel(&lock));
     KeReleaseSpinLock(&lock, before);
-    nt_set_irql(fixture->nt, DISPATCH_LEVEL);
-    assert_bug_check(fixture, KeReleaseSpinLock(&lock, before), 0x10, (uintptr_t)&lock);
-    nt_set_irql(fixture->nt, NT_DEVICE_IRQL);
-    assert_bug_check(fixture, KeAcquireSpinLock(&lock, &before), 0x0A, (uintptr_t)&lock);
+    nt_set_irql(test.nt, DISPATCH_LEVEL);
+    assert_stops_with(0x10, (uintptr_t)&lock, KeReleaseSpinLock(&lock, before));
+    nt_set_irql(test.nt, NT_DEVICE_IRQL);
+    assert_stops_with(0x0A, (uintptr_t)&lock, KeAcquireSpinLock(&lock, &before));
 }
 
 /* Expected text, then the arguments of DbgPrintEx from the format on. */
-#define assert_prints(fixture, expected, ...)                                                      \
+#define assert_prints(expected, ...)                                                               \
     do {                                                                                           \
         DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_INFO_LEVEL, __VA_ARGS__);                            \
-        assert_string_equal((fixture)->line, (expected));                                          \
+        assert_string_equal(test.line, (expected));                                                \
     } while (0)
 
 static void debug_text_has_the_lengths_of_windows(void **state)
 {
-    struct fixture *fixture = *state;
     const WCHAR wide[] = {'w', 'i', 0x263a, 0};
     const UNICODE_STRING counted = {4, 8, (PWSTR)wide};
     const uint64_t big = UINT64_C(0x1234567890abcdef);
 
-    assert_prints(fixture, "plain", "plain");
-    assert_prints(fixture, "-1 4294967295 ffffffff", "%d %u %x", -1, -1, -1);
-    assert_prints(fixture, "-1 4294967295", "%ld %lu", -1, -1);
-    assert_prints(fixture, "1234567890abcdef 1311768467294899695", "%I64x %llu", big, big);
-    assert_prints(fixture, "0x0000002a|    42|42    |00042|", "0x%08x|%6d|%-6d|%.5d|", 42, 42, 42,
-                  42);
-    assert_prints(fixture, "   42", "%*d", 5, 42);
-    assert_prints(fixture, "1234567890ABCDEF 0000000000000001", "%p %p", big, (uint64_t)1);
-    assert_prints(fixture, "abc|ab|  abc|abc  |", "%s|%.2s|%5s|%-5s|", "abc", "abc", "abc", "abc");
-    assert_prints(fixture, "wi?|wi?|wi|(null)", "%ws|%S|%wZ|%s", wide, wide, &counted, NULL);
-    assert_prints(fixture, "c 100% <float> 7", "%c 100%% %f %d", 'c', 1.5, 7);
-    assert_int_equal(fixture->level, DPFLTR_INFO_LEVEL);
+    assert_prints("plain", "plain");
+    assert_prints("-1 4294967295 ffffffff", "%d %u %x", -1, -1, -1);
+    assert_prints("-1 4294967295", "%ld %lu", -1, -1);
+    assert_prints("1234567890abcdef 1311768467294899695", "%I64x %llu", big, big);
+    assert_prints("0x0000002a|    42|42    |00042|", "0x%08x|%6d|%-6d|%.5d|", 42, 42, 42, 42);
+    assert_prints("   42", "%*d", 5, 42);
+    assert_prints("1234567890ABCDEF 0000000000000001", "%p %p", big, (uint64_t)1);
+    assert_prints("abc|ab|  abc|abc  |", "%s|%.2s|%5s|%-5s|", "abc", "abc", "abc", "abc");
+    assert_prints("wi?|wi?|wi|(null)", "%ws|%S|%wZ|%s", wide, wide, &counted, NULL);
+    assert_prints("c 100% <float> 7", "%c 100%% %f %d", 'c', 1.5, 7);
+    assert_int_equal(test.line_level, DPFLTR_INFO_LEVEL);
 }
 
 static void debug_text_is_cut_and_always_ended(void **state)
 {
-    struct fixture *fixture = *state;
-
     DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "%1000d", 1);
-    assert_true(strlen(fixture->line) < 512);
+    assert_true(strlen(test.line) < 512);
     DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "%300d%300d%300d", 1, 2, 3);
-    assert_int_equal(strlen(fixture->line), 511);
-    assert_int_equal(fixture->level, DPFLTR_ERROR_LEVEL);
+    assert_int_equal(strlen(test.line), 511);
+    assert_int_equal(test.line_level, DPFLTR_ERROR_LEVEL);
 }
 
 static uint64_t on_register_read(void *context, uint64_t offset, unsigned size)
@@ -315,9 +231,8 @@ static void on_register_write(void *context, uint64_t offset, unsigned size, uin
 
 static void registers_reach_the_bound_machine(void **state)
 {
-    struct fixture *fixture = *state;
     const struct machine_registers registers = {4096, on_register_read, on_register_write};
-    const struct nt_host host = {.context = fixture, .log = on_log, .bug_check = on_bug_check};
+    const struct nt_host host = {0};
     uint64_t content[2] = {0x1000, 0x2000};
     struct machine_config config;
     struct machine *machines[2];
@@ -329,9 +244,9 @@ static void registers_reach_the_bound_machine(void **state)
     machine_config_defaults(&config, 1);
     config.ram_bytes = 4 << 20;
     for (i = 0; i < 2; i++) {
-        machines[i] = machine_create(&fixture->memory.services, &config);
+        machines[i] = machine_create(&test.memory.services, &config);
         assert_true(machine_set_registers(machines[i], &registers, &content[i]));
-        kernels[i] = nt_create(&fixture->memory.services, machines[i], &host);
+        kernels[i] = nt_create(&test.memory.services, machines[i], &host);
         bars[i] = machine_map_physical(machines[i], machine_bar0_pa(machines[i]), 4096);
     }
     for (i = 0; i < 2; i++) {
@@ -350,7 +265,7 @@ static void registers_reach_the_bound_machine(void **state)
         assert_int_equal(words[0], 6 + 0x12);
         assert_int_equal(words[1], 6 + 0x14);
     }
-    nt_bind(fixture->nt);
+    nt_bind(test.nt);
     for (i = 0; i < 2; i++) {
         machine_unmap_physical(machines[i], bars[i], 4096);
         nt_destroy(kernels[i]);
@@ -360,17 +275,16 @@ static void registers_reach_the_bound_machine(void **state)
 
 static void creation_survives_without_memory(void **state)
 {
-    struct fixture *fixture = *state;
     const struct nt_host host = {0};
 
-    failing_services_fail_at(&fixture->memory, 1);
-    assert_null(nt_create(&fixture->memory.services, NULL, &host));
+    failing_services_fail_at(&test.memory, 1);
+    assert_null(nt_create(&test.memory.services, NULL, &host));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
         TEST(pool_counts_what_lives),
         TEST(pool_zeroes_unless_told_not_to),
         TEST(pool_finds_each_of_many_blocks),

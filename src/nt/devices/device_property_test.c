@@ -3,6 +3,7 @@
 
 #include "machine/machine_pci.h"
 
+#include <string.h>
 #include <wdm.h>
 
 static DEVICE_OBJECT *const pdo = (DEVICE_OBJECT *)&test; /* never looked into */
@@ -130,11 +131,10 @@ static void interfaces_are_enabled_and_disabled(void **state)
         STATUS_SUCCESS);
     assert_memory_equal(list, first.Buffer, first.Length);
     ExFreePool(list);
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_string_equal(test.left, "a device interface is still enabled");
     assert_int_equal(IoSetDeviceInterfaceState(&second, FALSE), STATUS_SUCCESS);
-    test.left_count = 0;
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 0);
     RtlFreeUnicodeString(&first);
     RtlFreeUnicodeString(&second);
@@ -207,7 +207,7 @@ static void no_file_can_be_opened_so_none_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(the_bus_knows_the_device),
         TEST(the_driver_keeps_properties),
         TEST(interfaces_are_enabled_and_disabled),

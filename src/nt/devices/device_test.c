@@ -2,6 +2,7 @@
 
 #include "machine/machine_pci.h"
 
+#include <string.h>
 #include <wdm/irp.h>
 
 static NTSTATUS NTAPI register_driver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PVOID data)
@@ -115,10 +116,10 @@ static void drivers_have_devices_and_links(void **state)
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
     assert_string_equal(kernel->misuse, "");
     IoDeleteDevice(device);
-    assert_misuse(kernel, "the driver has created no such device");
+    assert_misuse("the driver has created no such device");
     assert_int_equal(IoCreateDevice(NULL, 0, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
                      STATUS_INVALID_PARAMETER);
-    assert_misuse(kernel, "not the driver object that DriverEntry got");
+    assert_misuse("not the driver object that DriverEntry got");
     assert_non_null(nt_physical_device(kernel->nt)->DriverObject->MajorFunction[IRP_MJ_PNP]);
 }
 
@@ -204,10 +205,10 @@ static void a_driver_serves_its_own_device(void **state)
     assert_string_equal(kernel->misuse, "");
 
     IoCompleteRequest(waiting, IO_NO_INCREMENT);
-    assert_misuse(kernel, "IofCompleteRequest: there is no such request, or it was completed");
+    assert_misuse("IofCompleteRequest: there is no such request, or it was completed");
     irp = IoBuildDeviceIoControlRequest(FORGET, device, NULL, 0, NULL, 0, FALSE, NULL, NULL);
     assert_int_equal(IofCallDriver(device, irp), STATUS_UNSUCCESSFUL);
-    assert_misuse(kernel, "returns 0xc0000001 and has not completed the request");
+    assert_misuse("returns 0xc0000001 and has not completed the request");
     IoDeleteDevice(device);
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
 }

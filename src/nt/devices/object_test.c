@@ -107,7 +107,7 @@ static void there_are_as_many_handles_as_one_likes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(a_handle_keeps_its_object),
         TEST(references_with_tags_are_references),
         TEST(what_is_no_handle_or_of_another_type_is_refused),

@@ -1,6 +1,7 @@
 #include "nt/rig/test_kernel.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define SERVICE "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\drydock"
 

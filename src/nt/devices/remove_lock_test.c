@@ -1,6 +1,7 @@
 /* Remove locks, and the state of floating point. */
 #include "nt/rig/test_threads.h"
 
+#include <string.h>
 #include <wdm/clock.h>
 #include <wdm/remove_lock.h>
 
@@ -105,7 +106,7 @@ static void floating_point_is_saved_and_restored_in_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(the_last_who_holds_the_lock_lets_the_device_go),
         TEST(one_who_never_releases_is_a_deadlock),
         TEST(acquisitions_and_releases_are_matched_by_tag),

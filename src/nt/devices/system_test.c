@@ -137,7 +137,6 @@ static void numbers_repeat_by_seed(void **state)
 
 static void bug_checks_and_breakpoints_stop_the_machine(void **state)
 {
-    struct test_kernel *kernel = *state;
     KBUGCHECK_REASON_CALLBACK_RECORD record;
 
     KeInitializeCallbackRecord(&record);
@@ -145,8 +144,8 @@ static void bug_checks_and_breakpoints_stop_the_machine(void **state)
                                                  (PUCHAR) "test"));
     assert_false(KeRegisterBugCheckReasonCallback(&record, NULL, KbCallbackSecondaryDumpData,
                                                   (PUCHAR) "test"));
-    assert_stops(kernel, KeBugCheck(0xE2), 0xE2, 0);
-    assert_stops(kernel, DbgBreakPoint(), 0x1E, UINT64_C(0xffffffff80000003));
+    assert_stops_with(0xE2, 0, KeBugCheck(0xE2));
+    assert_stops_with(0x1E, UINT64_C(0xffffffff80000003), DbgBreakPoint());
     assert_true(KeDeregisterBugCheckReasonCallback(&record));
     assert_false(KeDeregisterBugCheckReasonCallback(&record));
 }

@@ -85,7 +85,7 @@ static void memory_and_lists_of_pages_are_for_dispatch_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(functions_of_strings_are_for_passive_level),
         TEST(functions_of_the_system_are_for_passive_level),
         TEST(memory_and_lists_of_pages_are_for_dispatch_level),

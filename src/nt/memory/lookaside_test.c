@@ -224,13 +224,13 @@ static void lists_have_to_be_initialised_and_deleted(void **state)
     ExInitializePagedLookasideList(&paged, NULL, NULL, 0, ENTRY_BYTES, TEST_TAG, 0);
     assert_null(ExAllocateFromNPagedLookasideList((void *)&paged));
     assert_misuse("ExInitializeNPagedLookasideList has not initialised");
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 1);
     assert_string_equal(test.left,
                         "a lookaside list (entries of 40 bytes, tag 'Test') has not been deleted");
     ExDeletePagedLookasideList(&paged);
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
-    assert_int_equal(test.left_count, 1);
+    test_find_leftovers();
+    assert_int_equal(test.left_count, 0);
 }
 
 /* ---- What compilers inlined before Windows 11 22H2 ------------------------------------------- */
@@ -296,7 +296,7 @@ static void inlined_functions_find_the_kernel_s_layout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(entries_are_blocks_of_the_list_s_size_and_tag),
         TEST(an_entry_that_is_freed_twice_is_a_bug_check),
         TEST(entries_that_are_left_are_told_when_the_list_is_deleted),

@@ -3,6 +3,8 @@
 #include "nt/rig/test_fault.h"
 #include "nt/rig/test_kernel.h"
 
+#include <string.h>
+
 static const PHYSICAL_ADDRESS lowest = {.QuadPart = 0}, highest = {.QuadPart = INT64_MAX};
 #define ANYWHERE lowest, (PHYSICAL_ADDRESS){.QuadPart = INT64_MAX}, lowest
 
@@ -87,7 +89,6 @@ static void pages_of_others_are_seen_through_a_list(void **state)
 
 static void lists_describe_pool_and_parts_of_others(void **state)
 {
-    struct test_kernel *kernel = *state;
     uint8_t *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 5 * PAGE_SIZE, TEST_TAG);
     PMDL mdl = IoAllocateMdl(block + 100, 4 * PAGE_SIZE, FALSE, FALSE, NULL);
     PMDL part = IoAllocateMdl(block + 2 * PAGE_SIZE + 8, 50, FALSE, FALSE, NULL);
@@ -116,7 +117,7 @@ static void lists_describe_pool_and_parts_of_others(void **state)
     view[3] = 0x99;
     assert_int_equal(block[103], 0x99);
     part = IoAllocateMdl(block + PAGE_SIZE, 50, FALSE, FALSE, NULL);
-    assert_stops(kernel, IoBuildPartialMdl(mdl, part, block + PAGE_SIZE, 0), 0x40, 0);
+    assert_stops_with(0x40, 0, IoBuildPartialMdl(mdl, part, block + PAGE_SIZE, 0));
     IoFreeMdl(part);
     part = IoAllocateMdl(block + PAGE_SIZE, 4 * PAGE_SIZE, FALSE, FALSE, NULL);
     IoBuildPartialMdl(mdl, part, block + PAGE_SIZE, 0);
@@ -124,36 +125,35 @@ static void lists_describe_pool_and_parts_of_others(void **state)
     IoFreeMdl(part);
     MmUnlockPages(mdl); /* unmaps as well */
     assert_false(mdl->MdlFlags & (MDL_PAGES_LOCKED | MDL_MAPPED_TO_SYSTEM_VA));
-    assert_stops(kernel, MmUnlockPages(mdl), 0x4E, 0x07);
+    assert_stops_with(0x4E, 0x07, MmUnlockPages(mdl));
     IoFreeMdl(mdl);
     mdl = IoAllocateMdl((PVOID)(uintptr_t)0x10000, 8, FALSE, FALSE, NULL);
-    assert_stops(kernel, MmProbeAndLockPages(mdl, UserMode, IoReadAccess), 0x1E,
-                 (uint64_t)(int64_t)STATUS_ACCESS_VIOLATION);
+    assert_stops_with(0x1E, (uint64_t)(int64_t)STATUS_ACCESS_VIOLATION,
+                      MmProbeAndLockPages(mdl, UserMode, IoReadAccess));
     IoFreeMdl(mdl);
     ExFreePool(block);
 }
 
 static void mistakes_with_lists_stop_the_machine(void **state)
 {
-    struct test_kernel *kernel = *state;
     PMDL mdl = MmAllocatePagesForMdlEx(ANYWHERE, 2 * PAGE_SIZE, MmCached, 0);
     PMDL other = IoAllocateMdl(NULL, 8, FALSE, FALSE, NULL);
     uint8_t *view;
     PFN_NUMBER first;
 
-    assert_stops(kernel, MmUnmapLockedPages(&first, mdl), 0xDA, 6);
-    assert_stops(kernel, MmMapLockedPagesSpecifyCache(other, KernelMode, MmCached, NULL, FALSE, 0),
-                 0xDA, 6);
+    assert_stops_with(0xDA, 6, MmUnmapLockedPages(&first, mdl));
+    assert_stops_with(0xDA, 6,
+                      MmMapLockedPagesSpecifyCache(other, KernelMode, MmCached, NULL, FALSE, 0));
     view = MmMapLockedPagesSpecifyCache(mdl, KernelMode, MmCached, NULL, FALSE, 0);
-    assert_stops(kernel, MmMapLockedPagesSpecifyCache(mdl, KernelMode, MmCached, NULL, FALSE, 0),
-                 0xDA, 6);
-    assert_stops(kernel, MmUnmapLockedPages(view + PAGE_SIZE, mdl), 0xDA, 3);
+    assert_stops_with(0xDA, 6,
+                      MmMapLockedPagesSpecifyCache(mdl, KernelMode, MmCached, NULL, FALSE, 0));
+    assert_stops_with(0xDA, 3, MmUnmapLockedPages(view + PAGE_SIZE, mdl));
     first = MmGetMdlPfnArray(mdl)[0];
     MmGetMdlPfnArray(mdl)[0]++;
-    assert_stops(kernel, MmUnmapLockedPages(view, mdl), 0xDA, 4);
-    assert_stops(kernel, MmFreePagesFromMdl(mdl), 0x4E, 0x99);
+    assert_stops_with(0xDA, 4, MmUnmapLockedPages(view, mdl));
+    assert_stops_with(0x4E, 0x99, MmFreePagesFromMdl(mdl));
     MmGetMdlPfnArray(mdl)[0] = first;
-    assert_stops(kernel, MmFreePagesFromMdl(other), 0x4E, 0x07);
+    assert_stops_with(0x4E, 0x07, MmFreePagesFromMdl(other));
     MmFreePagesFromMdl(mdl);
     assert_true(faults(view)); /* what the driver forgot to unmap */
     ExFreePool(mdl);
@@ -181,7 +181,7 @@ static void lists_that_are_freed_too_early_are_told(void **state)
     assert_int_equal(nt_held_list_count(kernel->nt, &bytes), 1); /* for ever */
     /* A new one, which may lie where that one lay, has nothing to do with it. */
     again = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
-    assert_stops(kernel, MmUnlockPages(again), 0x4E, 0x07);
+    assert_stops_with(0x4E, 0x07, MmUnlockPages(again));
     kernel->misuse[0] = '\0';
     MmProbeAndLockPages(again, KernelMode, IoModifyAccess);
     MmUnlockPages(again);
@@ -263,8 +263,7 @@ static void contiguous_memory_is_that(void **state)
     assert_null(MmAllocateContiguousMemory(PAGE_SIZE, first_page));
     MmFreeContiguousMemory(block);
     assert_true(faults(block));
-    assert_stops(kernel, MmFreeContiguousMemory(block), NT_BAD_POOL_CALLER,
-                 NT_POOL_FREE_CONTIGUOUS);
+    assert_stops_with(NT_BAD_POOL_CALLER, NT_POOL_FREE_CONTIGUOUS, MmFreeContiguousMemory(block));
     assert_ptr_equal((void *)(uintptr_t)kernel->parameters[1], block);
 }
 
@@ -313,10 +312,10 @@ static void device_memory_is_mapped_and_copied(void **state)
     from.VirtualAddress = view + (4 << 20) - 1;
     assert_int_equal(MmCopyMemory(copy, from, 1, MM_COPY_MEMORY_VIRTUAL, &copied), STATUS_SUCCESS);
     assert_int_equal(copy[0], 0x3c);
-    assert_stops(kernel, MmUnmapIoSpace(view, 1 << 20), 0xDA, 2);
+    assert_stops_with(0xDA, 2, MmUnmapIoSpace(view, 1 << 20));
     MmUnmapIoSpace(view, 4 << 20);
     assert_true(faults(view));
-    assert_stops(kernel, MmUnmapIoSpace(view, 4 << 20), 0xDA, 3);
+    assert_stops_with(0xDA, 3, MmUnmapIoSpace(view, 4 << 20));
 
     assert_true(machine_set_registers(kernel->machine, &registers, &written));
     pa.QuadPart = (LONGLONG)machine_bar0_pa(kernel->machine) + 0x10;

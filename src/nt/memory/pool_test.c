@@ -4,6 +4,7 @@
 #include "nt/memory/mapping.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 static sigjmp_buf faulted;
@@ -83,9 +84,9 @@ static void use_after_free_faults_and_is_explained(void **state)
     assert_string_equal(text, "7 bytes into pool block 1 (100 bytes, tag 'Test'), which was freed");
     assert_false(nt_pool_explain(kernel->nt, second, text, sizeof text));
     assert_false(nt_pool_explain(kernel->nt, &text, text, sizeof text));
-    assert_stops(kernel, ExFreePool(first), 0xC2, 0x07);
+    assert_stops_with(0xC2, 0x07, ExFreePool(first));
     assert_int_equal(kernel->parameters[3], (uintptr_t)first);
-    assert_stops(kernel, ExFreePool(second + 16), 0xC2, 0x46);
+    assert_stops_with(0xC2, 0x46, ExFreePool(second + 16));
     ExFreePool(second);
 }
 
@@ -97,12 +98,12 @@ static void bytes_around_a_block_must_stay(void **state)
     nt_pool_set_guard(kernel->nt, NT_POOL_GUARD_END);
     block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TEST_TAG);
     block[101] = 0; /* not at a multiple of 16 yet */
-    assert_stops(kernel, ExFreePool(block), 0xC1, (uintptr_t)block);
+    assert_stops_with(0xC1, (uintptr_t)block, ExFreePool(block));
     assert_int_equal(kernel->parameters[1], (uintptr_t)block + 101);
     assert_int_equal(kernel->parameters[3], 0x24);
     block[101] = 0xf5;
     block[-3] = 0;
-    assert_stops(kernel, ExFreePool(block), 0xC1, (uintptr_t)block);
+    assert_stops_with(0xC1, (uintptr_t)block, ExFreePool(block));
     assert_int_equal(kernel->parameters[3], 0x23);
 }
 
@@ -206,9 +207,8 @@ static void flags_and_variants_do_what_they_say(void **state)
     assert_null(ExAllocatePoolWithQuotaTag(
         (POOL_TYPE)(PagedPool | POOL_QUOTA_FAIL_INSTEAD_OF_RAISE), 32, TEST_TAG));
     nt_pool_fail_at(kernel->nt, 1);
-    assert_stops(kernel,
-                 ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RAISE_ON_FAILURE, 32, TEST_TAG), 0x1E,
-                 (uint64_t)(int64_t)STATUS_INSUFFICIENT_RESOURCES);
+    assert_stops_with(0x1E, (uint64_t)(int64_t)STATUS_INSUFFICIENT_RESOURCES,
+                      ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RAISE_ON_FAILURE, 32, TEST_TAG));
 }
 
 int main(void)

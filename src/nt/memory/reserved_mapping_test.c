@@ -4,6 +4,8 @@
 #include "nt/memory/mapping.h"
 #include "nt/threads/scheduler.h"
 
+#include <string.h>
+
 #define TAG 0x31746754u
 #define PTE 0xDA
 #define ANYWHERE                                                                                   \
@@ -100,26 +102,24 @@ static void pages_that_go_leave_the_addresses(void **state)
 
 static void misuse_is_what_windows_calls_it(void **state)
 {
-    struct test_kernel *kernel = *state;
     PMDL mdl = MmAllocatePagesForMdlEx(ANYWHERE, PAGE_SIZE, MmCached, 0);
     PMDL other = MmAllocatePagesForMdlEx(ANYWHERE, PAGE_SIZE, MmCached, 0);
     uint8_t *range = MmAllocateMappingAddress(PAGE_SIZE, TAG);
 
-    assert_stops(kernel, MmAllocateMappingAddress(0, TAG), PTE, 0x100);
-    assert_stops(kernel, MmFreeMappingAddress(range + PAGE_SIZE, TAG), PTE, 0x102);
-    assert_stops(kernel, MmFreeMappingAddress(range, TAG + 1), PTE, 0x101);
-    assert_stops(kernel, MmMapLockedPagesWithReservedMapping(range + PAGE_SIZE, TAG, mdl, MmCached),
-                 PTE, 0x105);
-    assert_stops(kernel, MmMapLockedPagesWithReservedMapping(range, TAG + 1, mdl, MmCached), PTE,
-                 0x104);
-    assert_stops(kernel, MmUnmapReservedMapping(range, TAG, mdl), PTE, 0x10B);
+    assert_stops_with(PTE, 0x100, MmAllocateMappingAddress(0, TAG));
+    assert_stops_with(PTE, 0x102, MmFreeMappingAddress(range + PAGE_SIZE, TAG));
+    assert_stops_with(PTE, 0x101, MmFreeMappingAddress(range, TAG + 1));
+    assert_stops_with(PTE, 0x105,
+                      MmMapLockedPagesWithReservedMapping(range + PAGE_SIZE, TAG, mdl, MmCached));
+    assert_stops_with(PTE, 0x104,
+                      MmMapLockedPagesWithReservedMapping(range, TAG + 1, mdl, MmCached));
+    assert_stops_with(PTE, 0x10B, MmUnmapReservedMapping(range, TAG, mdl));
     assert_non_null(MmMapLockedPagesWithReservedMapping(range, TAG, mdl, MmCached));
-    assert_stops(kernel, MmMapLockedPagesWithReservedMapping(range, TAG, other, MmCached), PTE,
-                 0x107);
-    assert_stops(kernel, MmFreeMappingAddress(range, TAG), PTE, 0x103);
-    assert_stops(kernel, MmUnmapReservedMapping(range, TAG + 1, mdl), PTE, 0x108);
-    assert_stops(kernel, MmUnmapReservedMapping(range, TAG, other), PTE, 0x10B);
-    assert_stops(kernel, MmUnmapReservedMapping(range + PAGE_SIZE, TAG, mdl), PTE, 0x109);
+    assert_stops_with(PTE, 0x107, MmMapLockedPagesWithReservedMapping(range, TAG, other, MmCached));
+    assert_stops_with(PTE, 0x103, MmFreeMappingAddress(range, TAG));
+    assert_stops_with(PTE, 0x108, MmUnmapReservedMapping(range, TAG + 1, mdl));
+    assert_stops_with(PTE, 0x10B, MmUnmapReservedMapping(range, TAG, other));
+    assert_stops_with(PTE, 0x109, MmUnmapReservedMapping(range + PAGE_SIZE, TAG, mdl));
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 
+#include <string.h>
 #include <wdm/generic_table.h>
 
 #define KEYS 300
@@ -253,7 +254,7 @@ static void an_enumeration_goes_on_behind_what_was_deleted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(tables_agree_with_a_sorted_array),
         TEST(inserting_what_is_there_gives_what_is_there),
         TEST(a_search_tells_where_an_element_belongs),

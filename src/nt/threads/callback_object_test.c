@@ -1,5 +1,7 @@
 #include "nt/rig/test_threads.h"
 
+#include <string.h>
+
 static char order[16];
 
 static VOID NTAPI note(PVOID context, PVOID first, PVOID second)
@@ -102,8 +104,7 @@ static void an_object_for_one_takes_one(void **state)
 
 static void expect_left(const char *text)
 {
-    test.left[0] = '\0';
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_string_equal(test.left, text);
 }
 
@@ -127,7 +128,7 @@ static void it_is_told_what_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(functions_are_called_in_their_order),
         TEST(an_object_is_found_by_its_name),
         TEST(an_object_for_one_takes_one),

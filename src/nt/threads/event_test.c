@@ -1,6 +1,8 @@
 #include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
+#include <string.h>
+
 static LARGE_INTEGER at_once;
 static unsigned passed;
 
@@ -170,7 +172,7 @@ static void what_is_no_such_object_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(an_event_lets_one_or_all_pass),
         TEST(a_semaphore_counts),
         TEST(a_mutex_has_one_owner_who_may_have_it_twice),

@@ -289,7 +289,7 @@ static void slists_are_stacks_that_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(spin_locks_of_all_kinds_keep_levels_and_counts),
         TEST(mutexes_let_one_in),
         TEST(regions_are_left_as_often_as_entered),

@@ -1,6 +1,9 @@
 #include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 static char order[256];
@@ -324,18 +327,18 @@ static void what_is_left_is_told(void **state)
     PKTHREAD thread;
     HANDLE handle;
 
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 0);
     KeInitializeEvent(event, NotificationEvent, FALSE);
     thread = test_thread(wait_for_ever, event);
     test_sleep_ms(1);
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 1);
     assert_non_null(strstr(test.left, "has not ended: thread 1 waits for the notification event at "
                                       "byte 0 of block 1 of the pool (tag 'Test')"));
     ExFreePool(event);
     assert_misuse("memory is freed while thread 1 waits");
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_non_null(strstr(test.left, "thread 1 waits for a notification event whose memory was "
                                       "freed in KeWaitForSingleObject since"));
     ObDereferenceObject(thread);
@@ -345,8 +348,7 @@ static void what_is_left_is_told(void **state)
     order[0] = '\0';
     test_sleep_ms(10);
     assert_string_equal(order, "xxx");
-    test.left_count = 0;
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 2);
     assert_string_equal(test.left, "a handle of a thread has not been closed");
 }
@@ -395,7 +397,7 @@ static void a_thread_that_cannot_be_made_is_none(void **state)
             break;
         assert_int_equal(status, STATUS_INSUFFICIENT_RESOURCES);
         assert_null(handle);
-        nt_for_each_leftover(test.nt, test_on_left, NULL);
+        test_find_leftovers();
         assert_int_equal(test.left_count, 0);
     }
     failing_services_fail_at(&test.memory, 0);
@@ -408,7 +410,7 @@ static void a_thread_that_cannot_be_made_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(a_thread_runs_and_its_end_can_be_waited_for),
         cmocka_unit_test(a_seed_gives_one_order_and_seeds_give_many),
         TEST(threads_know_who_they_are),

@@ -2,6 +2,8 @@
 #include "nt/machine/bug_check.h"
 #include "nt/rig/test_threads.h"
 
+#include <string.h>
+
 static char order[64];
 static uint64_t last_ns;
 static bool changes_level, keeps_mutex;
@@ -22,7 +24,7 @@ static int setup(void **state)
 {
     order[0] = '\0';
     changes_level = keeps_mutex = false;
-    return test_setup(state);
+    return test_setup_threads(state);
 }
 
 /* ---- DPCs ------------------------------------------------------------------------------------ */
@@ -92,7 +94,7 @@ static void memory_with_a_dpc_or_timer_in_use_must_not_be_freed(void **state)
     assert_stops(NT_TIMER_OR_DPC_INVALID, ExFreePool(timer));
     assert_int_equal(test.parameters[0], 0);
     assert_int_equal(test.parameters[1], (uintptr_t)(timer + 1));
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 2);
     assert_non_null(strstr(test.left, "the DPC at byte 0 of block 1 of the pool"));
     test_sleep_ms(10);
@@ -124,7 +126,7 @@ static void timers_expire_and_repeat(void **state)
     assert_true(KeCancelTimer(&timer));
     test_sleep_ms(6);
     assert_string_equal(order, "tttt");
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 0);
     KeSetTimer(&timer, test_ms(1), NULL);
     assert_stops(NT_TIMER_OR_DPC_INVALID, KeInitializeTimer(&timer));
@@ -153,7 +155,7 @@ static void ex_timers_call_back_until_they_are_deleted(void **state)
     assert_string_equal(order, "eee");
     assert_true(ExCancelTimer(timer, NULL));
     assert_false(ExSetTimer(timer, -TEST_MS, 0, NULL));
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 2);
     assert_true(ExDeleteTimer(timer, TRUE, TRUE, &parameters));
     test_sleep_ms(6);
@@ -199,7 +201,7 @@ static void work_items_run_on_threads_of_the_system(void **state)
     assert_misuse("IoQueueWorkItem: the work item is queued already");
     ExInitializeWorkItem(&plain, note_parameter, "p");
     ExQueueWorkItem(&plain, CriticalWorkQueue);
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 31 + 30);
     test_sleep_ms(10);
     assert_int_equal(strlen(order), 31);
@@ -208,8 +210,7 @@ static void work_items_run_on_threads_of_the_system(void **state)
         IoFreeWorkItem(items[i]);
     test_sleep_ms(1);
     assert_int_equal(order[31], 'f');
-    test.left_count = 0;
-    nt_for_each_leftover(test.nt, test_on_left, NULL);
+    test_find_leftovers();
     assert_int_equal(test.left_count, 0);
     assert_no_misuse();
     IoFreeWorkItem(items[0]);
