@@ -452,20 +452,3 @@ const char *page_allocator_check(const struct page_allocator *pa)
     }
     return NULL;
 }
-
-const char *page_status_name(enum page_status status)
-{
-    switch (status) {
-    case PAGE_OK:
-        return "ok";
-    case PAGE_FULL:
-        return "full";
-    case PAGE_TOO_MANY_RUNS:
-        return "too many runs";
-    case PAGE_NO_MEMORY:
-        return "no memory";
-    case PAGE_INVALID:
-        return "invalid";
-    }
-    return "unknown";
-}

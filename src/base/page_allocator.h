@@ -94,6 +94,4 @@ uint64_t page_allocator_metadata_bytes(const struct page_allocator *pa);
 /* Walk every invariant: NULL when all hold, or a sentence that says which does not. */
 const char *page_allocator_check(const struct page_allocator *pa);
 
-const char *page_status_name(enum page_status status);
-
 #endif

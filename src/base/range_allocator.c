@@ -563,18 +563,3 @@ void range_allocator_dump(const struct range_allocator *ra,
         at = info.offset + info.size;
     }
 }
-
-const char *range_status_name(enum range_status status)
-{
-    switch (status) {
-    case RANGE_OK:
-        return "ok";
-    case RANGE_FULL:
-        return "full";
-    case RANGE_NO_MEMORY:
-        return "no memory";
-    case RANGE_INVALID:
-        return "invalid";
-    }
-    return "unknown";
-}

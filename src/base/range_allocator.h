@@ -135,6 +135,4 @@ const char *range_allocator_check(const struct range_allocator *ra);
 void range_allocator_dump(const struct range_allocator *ra,
                           void (*print)(void *context, const char *line), void *context);
 
-const char *range_status_name(enum range_status status);
-
 #endif

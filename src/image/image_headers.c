@@ -29,6 +29,123 @@ enum {
 #define SECTION_READ    UINT32_C(0x40000000)
 #define SECTION_WRITE   UINT32_C(0x80000000)
 
+/* ---- Sections ------------------------------------------------------------------------------- */
+
+static void read_section_name(struct image_section *section, const uint8_t *entry)
+{
+    for (unsigned i = 0; i < 8 && entry[i]; i++)
+        section->name[i] = entry[i] > ' ' && entry[i] <= '~' ? (char)entry[i] : '?';
+}
+
+static bool read_section(const struct image *image, const uint8_t *entry, uint64_t expected_rva,
+                         struct image_section *section, struct image_error *error)
+{
+    uint32_t virtual_bytes = read_u32(entry + 8), raw_bytes = read_u32(entry + 16);
+    uint32_t flags = read_u32(entry + 36);
+    uint64_t raw, bytes;
+
+    read_section_name(section, entry);
+    section->rva = read_u32(entry + 12);
+    raw = read_u32(entry + 20);
+    bytes = align_up(virtual_bytes ? virtual_bytes : raw_bytes, image->section_alignment);
+    if (section->rva != expected_rva)
+        return image_refuse(error,
+                            "section %" PRIu32 " '%s': begins at rva 0x%" PRIx32
+                            ", and what lies before it ends at 0x%" PRIx64
+                            " (sections are adjacent, aligned to 0x%" PRIx32 ")",
+                            section->number, section->name, section->rva, expected_rva,
+                            image->section_alignment);
+    if (bytes > image->image_bytes - expected_rva)
+        return image_refuse(error,
+                            "section %" PRIu32 " '%s': [0x%" PRIx32 ", 0x%" PRIx64
+                            ") lies behind the end of the image (0x%" PRIx32 ")",
+                            section->number, section->name, section->rva, section->rva + bytes,
+                            image->image_bytes);
+    section->bytes = (uint32_t)bytes;
+    section->is_readable = (flags & (SECTION_READ | SECTION_WRITE | SECTION_EXECUTE)) != 0;
+    section->is_writable = (flags & SECTION_WRITE) != 0;
+    section->is_executable = (flags & SECTION_EXECUTE) != 0;
+    if (raw == 0 || raw_bytes == 0) /* uninitialized data; some linkers give it a raw size */
+        return true;
+    if (!is_aligned(raw, image->file_alignment))
+        return image_refuse(error,
+                            "section %" PRIu32 " '%s': raw data begins at 0x%" PRIx64
+                            ", not a multiple of FileAlignment 0x%" PRIx32,
+                            section->number, section->name, raw, image->file_alignment);
+    if (raw + raw_bytes > image->size)
+        return image_refuse(error,
+                            "section %" PRIu32 " '%s': raw data [0x%" PRIx64 ", 0x%" PRIx64
+                            ") lies behind the end of the file (0x%" PRIx64 ")",
+                            section->number, section->name, raw, raw + raw_bytes, image->size);
+    if (raw < image->header_bytes)
+        return image_refuse(error,
+                            "section %" PRIu32 " '%s': raw data [0x%" PRIx64 ", 0x%" PRIx64
+                            ") overlaps the headers (0x%" PRIx32 " bytes)",
+                            section->number, section->name, raw, raw + raw_bytes,
+                            image->header_bytes);
+    section->file_offset = (uint32_t)raw;
+    section->file_bytes = (uint32_t)min_u64(raw_bytes, bytes);
+    return true;
+}
+
+static bool check_raw_overlap(const struct image *image, const struct image_section *section,
+                              struct image_error *error)
+{
+    for (uint32_t i = 0; i < section->number; i++) {
+        const struct image_section *other = &image->sections[i];
+
+        if (section->file_bytes && other->file_bytes &&
+            section->file_offset < other->file_offset + other->file_bytes &&
+            other->file_offset < section->file_offset + section->file_bytes)
+            return image_refuse(error,
+                                "section %" PRIu32 " '%s': raw data [0x%" PRIx32 ", 0x%" PRIx32
+                                ") overlaps that of section %" PRIu32 " '%s', [0x%" PRIx32
+                                ", 0x%" PRIx32 ")",
+                                section->number, section->name, section->file_offset,
+                                section->file_offset + section->file_bytes, i, other->name,
+                                other->file_offset, other->file_offset + other->file_bytes);
+    }
+    return true;
+}
+
+static bool read_sections(struct image *image, uint64_t table, struct image_error *error)
+{
+    uint64_t rva = align_up(image->header_bytes, image->section_alignment);
+
+    if (rva > image->image_bytes)
+        return image_refuse(error,
+                            "optional header: SizeOfHeaders 0x%" PRIx32
+                            " is larger than SizeOfImage 0x%" PRIx32,
+                            image->header_bytes, image->image_bytes);
+    for (uint32_t i = 0; i < image->section_count; i++) {
+        struct image_section *section = &image->sections[i];
+
+        section->number = i;
+        if (!read_section(image, image->bytes + table + (uint64_t)SECTION_BYTES * i, rva, section,
+                          error) ||
+            !check_raw_overlap(image, section, error))
+            return false;
+        rva += section->bytes;
+    }
+    if (rva != image->image_bytes)
+        return image_refuse(error,
+                            "section table: the sections end at rva 0x%" PRIx64
+                            ", and SizeOfImage is 0x%" PRIx32,
+                            rva, image->image_bytes);
+    if (image->entry_rva) {
+        const struct image_section *section = image_section_of(image, image->entry_rva, 1);
+
+        if (!section || !section->is_executable)
+            return image_refuse(error,
+                                "optional header: AddressOfEntryPoint 0x%" PRIx32
+                                " does not lie in an executable section",
+                                image->entry_rva);
+    }
+    return true;
+}
+
+/* ---- Headers --------------------------------------------------------------------------------- */
+
 static const char *machine_name(unsigned machine)
 {
     switch (machine) {
@@ -217,122 +334,7 @@ bool image_read_headers(struct image *image, struct image_error *error)
                             " does not lie between the end of the section table (0x%" PRIx64
                             ") and the end of the file (0x%" PRIx64 ")",
                             image->header_bytes, end, image->size);
-    return image_read_sections(image, table, error);
-}
-
-/* ---- Sections ------------------------------------------------------------------------------- */
-
-static void read_section_name(struct image_section *section, const uint8_t *entry)
-{
-    for (unsigned i = 0; i < 8 && entry[i]; i++)
-        section->name[i] = entry[i] > ' ' && entry[i] <= '~' ? (char)entry[i] : '?';
-}
-
-static bool read_section(const struct image *image, const uint8_t *entry, uint64_t expected_rva,
-                         struct image_section *section, struct image_error *error)
-{
-    uint32_t virtual_bytes = read_u32(entry + 8), raw_bytes = read_u32(entry + 16);
-    uint32_t flags = read_u32(entry + 36);
-    uint64_t raw, bytes;
-
-    read_section_name(section, entry);
-    section->rva = read_u32(entry + 12);
-    raw = read_u32(entry + 20);
-    bytes = align_up(virtual_bytes ? virtual_bytes : raw_bytes, image->section_alignment);
-    if (section->rva != expected_rva)
-        return image_refuse(error,
-                            "section %" PRIu32 " '%s': begins at rva 0x%" PRIx32
-                            ", and what lies before it ends at 0x%" PRIx64
-                            " (sections are adjacent, aligned to 0x%" PRIx32 ")",
-                            section->number, section->name, section->rva, expected_rva,
-                            image->section_alignment);
-    if (bytes > image->image_bytes - expected_rva)
-        return image_refuse(error,
-                            "section %" PRIu32 " '%s': [0x%" PRIx32 ", 0x%" PRIx64
-                            ") lies behind the end of the image (0x%" PRIx32 ")",
-                            section->number, section->name, section->rva, section->rva + bytes,
-                            image->image_bytes);
-    section->bytes = (uint32_t)bytes;
-    section->is_readable = (flags & (SECTION_READ | SECTION_WRITE | SECTION_EXECUTE)) != 0;
-    section->is_writable = (flags & SECTION_WRITE) != 0;
-    section->is_executable = (flags & SECTION_EXECUTE) != 0;
-    if (raw == 0 || raw_bytes == 0) /* uninitialized data; some linkers give it a raw size */
-        return true;
-    if (!is_aligned(raw, image->file_alignment))
-        return image_refuse(error,
-                            "section %" PRIu32 " '%s': raw data begins at 0x%" PRIx64
-                            ", not a multiple of FileAlignment 0x%" PRIx32,
-                            section->number, section->name, raw, image->file_alignment);
-    if (raw + raw_bytes > image->size)
-        return image_refuse(error,
-                            "section %" PRIu32 " '%s': raw data [0x%" PRIx64 ", 0x%" PRIx64
-                            ") lies behind the end of the file (0x%" PRIx64 ")",
-                            section->number, section->name, raw, raw + raw_bytes, image->size);
-    if (raw < image->header_bytes)
-        return image_refuse(error,
-                            "section %" PRIu32 " '%s': raw data [0x%" PRIx64 ", 0x%" PRIx64
-                            ") overlaps the headers (0x%" PRIx32 " bytes)",
-                            section->number, section->name, raw, raw + raw_bytes,
-                            image->header_bytes);
-    section->file_offset = (uint32_t)raw;
-    section->file_bytes = (uint32_t)min_u64(raw_bytes, bytes);
-    return true;
-}
-
-static bool check_raw_overlap(const struct image *image, const struct image_section *section,
-                              struct image_error *error)
-{
-    for (uint32_t i = 0; i < section->number; i++) {
-        const struct image_section *other = &image->sections[i];
-
-        if (section->file_bytes && other->file_bytes &&
-            section->file_offset < other->file_offset + other->file_bytes &&
-            other->file_offset < section->file_offset + section->file_bytes)
-            return image_refuse(error,
-                                "section %" PRIu32 " '%s': raw data [0x%" PRIx32 ", 0x%" PRIx32
-                                ") overlaps that of section %" PRIu32 " '%s', [0x%" PRIx32
-                                ", 0x%" PRIx32 ")",
-                                section->number, section->name, section->file_offset,
-                                section->file_offset + section->file_bytes, i, other->name,
-                                other->file_offset, other->file_offset + other->file_bytes);
-    }
-    return true;
-}
-
-bool image_read_sections(struct image *image, uint64_t table, struct image_error *error)
-{
-    uint64_t rva = align_up(image->header_bytes, image->section_alignment);
-
-    if (rva > image->image_bytes)
-        return image_refuse(error,
-                            "optional header: SizeOfHeaders 0x%" PRIx32
-                            " is larger than SizeOfImage 0x%" PRIx32,
-                            image->header_bytes, image->image_bytes);
-    for (uint32_t i = 0; i < image->section_count; i++) {
-        struct image_section *section = &image->sections[i];
-
-        section->number = i;
-        if (!read_section(image, image->bytes + table + (uint64_t)SECTION_BYTES * i, rva, section,
-                          error) ||
-            !check_raw_overlap(image, section, error))
-            return false;
-        rva += section->bytes;
-    }
-    if (rva != image->image_bytes)
-        return image_refuse(error,
-                            "section table: the sections end at rva 0x%" PRIx64
-                            ", and SizeOfImage is 0x%" PRIx32,
-                            rva, image->image_bytes);
-    if (image->entry_rva) {
-        const struct image_section *section = image_section_of(image, image->entry_rva, 1);
-
-        if (!section || !section->is_executable)
-            return image_refuse(error,
-                                "optional header: AddressOfEntryPoint 0x%" PRIx32
-                                " does not lie in an executable section",
-                                image->entry_rva);
-    }
-    return true;
+    return read_sections(image, table, error);
 }
 
 /* ---- Directories ---------------------------------------------------------------------------- */

@@ -118,7 +118,6 @@ const char *image_file_name(const struct image *image, uint64_t rva, const char 
 /* ---- Judges, in the order in which image_open() calls them --------------------------------- */
 
 bool image_read_headers(struct image *image, struct image_error *error);
-bool image_read_sections(struct image *image, uint64_t table, struct image_error *error);
 bool image_read_directories(const struct image *image, struct image_error *error);
 bool image_read_config(struct image *image, struct image_error *error);
 bool image_read_exports(const struct image *image, struct image_error *error);

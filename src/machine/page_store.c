@@ -100,7 +100,7 @@ bool page_store_contains(const struct page_store *store, uint64_t address, uint6
 
 /* ---- Whole pages ----------------------------------------------------------------------------- */
 
-void page_store_set_symbolic(struct page_store *store, uint64_t page, uint64_t descriptor)
+static void set_symbolic(struct page_store *store, uint64_t page, uint64_t descriptor)
 {
     struct page_group *group = page_group(store, page);
 
@@ -139,7 +139,7 @@ static uint64_t set_mixed_run(struct page_store *store, uint64_t page, uint64_t 
         return run;
     }
     while (run < count && !store->pins[page + run])
-        page_store_set_symbolic(store, page + run++, descriptor);
+        set_symbolic(store, page + run++, descriptor);
     return run;
 }
 
@@ -164,8 +164,7 @@ static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t c
             piece = set_mixed_run(store, page, piece, descriptor);
         } else {
             for (uint64_t i = 0; i < piece; i++)
-                page_store_set_symbolic(store, page + i,
-                                        kind | ((descriptor + i * step) & PAGE_TAG_MASK));
+                set_symbolic(store, page + i, kind | ((descriptor + i * step) & PAGE_TAG_MASK));
         }
         descriptor = kind | ((descriptor + piece * step) & PAGE_TAG_MASK);
     }
@@ -195,8 +194,7 @@ static void copy_mixed(struct page_store *destination, uint64_t destination_page
                     run * PAGE_BYTES);
         } else {
             run = 1;
-            page_store_set_symbolic(destination, destination_page,
-                                    source->descriptors[source_page]);
+            set_symbolic(destination, destination_page, source->descriptors[source_page]);
         }
         destination_page += run;
         source_page += run;

@@ -97,9 +97,6 @@ static inline void assert_pages(const struct page_store *store, uint64_t page, u
 /* BYTES without content: the caller writes all 4096. */
 void page_store_take_home(struct page_store *store, uint64_t page);
 
-/* Any descriptor but BYTES into a page of any kind; a pinned page gets the bytes instead. */
-void page_store_set_symbolic(struct page_store *store, uint64_t page, uint64_t descriptor);
-
 /* The bytes [offset, offset + bytes) of a page of that descriptor, which is not BYTES. */
 void page_descriptor_bytes(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint8_t *out);
 

@@ -91,10 +91,13 @@ static struct nt_key *child_of(struct nt_key *key, PCWSTR name, size_t character
     return NULL;
 }
 
+/* Made and filled when it is asked for first; NULL: no memory. */
+static struct nt_key *root_of(struct nt *nt);
+
 NTSTATUS nt_key_find(struct nt *nt, struct nt_key *from, PCWSTR path, size_t characters,
                      bool *out_is_new, struct nt_key **out_key)
 {
-    struct nt_key *key = from ? from : nt_registry(nt);
+    struct nt_key *key = from ? from : root_of(nt);
     size_t at = 0;
 
     *out_key = NULL;
@@ -227,7 +230,7 @@ static void fini(struct nt *nt)
     tree_of(nt)->root = NULL;
 }
 
-struct nt_key *nt_registry(struct nt *nt)
+static struct nt_key *root_of(struct nt *nt)
 {
     if (tree_of(nt)->root)
         return tree_of(nt)->root;
@@ -244,7 +247,7 @@ NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number)
     static const char *const keys[] = {NT_REGISTRY_SERVICES "\\drydock", NT_REGISTRY_DRIVER};
 
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
-        if (!nt_registry(nt) || !plant(nt, &(struct seed){keys[i], name, NULL, number}))
+        if (!root_of(nt) || !plant(nt, &(struct seed){keys[i], name, NULL, number}))
             return STATUS_NO_MEMORY;
     }
     return STATUS_SUCCESS;

@@ -36,9 +36,6 @@ struct nt_key {
 #define NT_REGISTRY_DRIVER                                                                         \
     NT_REGISTRY_CONTROL "\\Class\\{4d36e968-e325-11ce-bfc1-08002be10318}\\0000"
 
-/* The root, made and filled when it is asked for first; NULL: no memory. */
-struct nt_key *nt_registry(struct nt *nt);
-
 /*
  * From a key, or the root for NULL, by a path. Creates what is not there, when out_is_new is given.
  * STATUS_OBJECT_NAME_NOT_FOUND, STATUS_NO_MEMORY.

@@ -13,7 +13,7 @@
 
 #define STATE_BYTES 4096u
 
-const char *exception_name_status(NTSTATUS status)
+static const char *name_of_status(NTSTATUS status)
 {
     static const struct {
         NTSTATUS status;
@@ -89,8 +89,8 @@ static void describe(const struct nt *nt, const EXCEPTION_RECORD *record,
     char where[200], block[128];
 
     exception_name_address(nt, (uintptr_t)record->ExceptionAddress, where, sizeof where);
-    exception_add(text, "%s (0x%08x) that nobody handles",
-                  exception_name_status(record->ExceptionCode), (unsigned)record->ExceptionCode);
+    exception_add(text, "%s (0x%08x) that nobody handles", name_of_status(record->ExceptionCode),
+                  (unsigned)record->ExceptionCode);
     if (nt->explained == record) {
         exception_add(text, ": %s", nt->explanation);
         return;

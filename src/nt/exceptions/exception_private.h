@@ -92,6 +92,5 @@ void exception_add_frames(const struct nt *nt, struct exception_text *text,
 
 /* "mygpu.sys!Foo+0x1f", or the address as a number. */
 void exception_name_address(const struct nt *nt, uint64_t address, char *text, size_t size);
-const char *exception_name_status(NTSTATUS status);
 
 #endif

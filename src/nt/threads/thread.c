@@ -16,6 +16,28 @@
 
 /* ---- Made and ended -------------------------------------------------------------------------- */
 
+/* Of the running thread, which is not the first. */
+static void __attribute__((noreturn)) end_current(struct nt *nt, NTSTATUS status)
+{
+    struct nt_thread *thread = nt->scheduler.current;
+
+    ASSERT(thread->number);
+    if (nt->irql > PASSIVE_LEVEL)
+        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, 0, nt->irql, 0, 0);
+    if (thread->owned_mutexes)
+        KeBugCheckEx(NT_THREAD_TERMINATE_HELD_MUTEX, (ULONG_PTR)thread,
+                     (ULONG_PTR)thread->owned_mutex, 0, 0);
+    if (thread->critical_depth || thread->guarded_depth)
+        nt_misuse(nt, "thread %u ends inside a critical or guarded region", thread->number);
+    thread->exit_status = status;
+    thread->state = NT_TERMINATED;
+    thread->head.state = 1;
+    list_remove(&thread->link);
+    nt_signal(nt, thread);
+    for (;;)
+        nt_leave(nt);
+}
+
 static void thread_main(void *argument)
 {
     struct nt_thread *thread = argument;
@@ -29,7 +51,7 @@ static void thread_main(void *argument)
         if (start)
             start(thread->context);
     }
-    nt_thread_exit(nt, STATUS_SUCCESS);
+    end_current(nt, STATUS_SUCCESS);
 }
 
 static struct boundary *stacks_of(struct nt *nt)
@@ -72,7 +94,8 @@ NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(v
     return STATUS_SUCCESS;
 }
 
-void nt_thread_undo(struct nt_thread *thread)
+/* The thread never ran. */
+static void undo(struct nt_thread *thread)
 {
     struct nt *nt = thread->nt;
 
@@ -80,27 +103,6 @@ void nt_thread_undo(struct nt_thread *thread)
     list_remove(&thread->link);
     boundary_thread_destroy(thread->stack);
     nt_object_dereference(nt, &thread->object);
-}
-
-void nt_thread_exit(struct nt *nt, NTSTATUS status)
-{
-    struct nt_thread *thread = nt->scheduler.current;
-
-    ASSERT(thread->number);
-    if (nt->irql > PASSIVE_LEVEL)
-        KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, 0, nt->irql, 0, 0);
-    if (thread->owned_mutexes)
-        KeBugCheckEx(NT_THREAD_TERMINATE_HELD_MUTEX, (ULONG_PTR)thread,
-                     (ULONG_PTR)thread->owned_mutex, 0, 0);
-    if (thread->critical_depth || thread->guarded_depth)
-        nt_misuse(nt, "thread %u ends inside a critical or guarded region", thread->number);
-    thread->exit_status = status;
-    thread->state = NT_TERMINATED;
-    thread->head.state = 1;
-    list_remove(&thread->link);
-    nt_signal(nt, thread);
-    for (;;)
-        nt_leave(nt);
 }
 
 static void left(struct nt *nt, nt_leftover *tell, void *context)
@@ -153,7 +155,7 @@ NTSTATUS NTAPI PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
         return status;
     status = nt_handle_create(nt, &thread->object, ThreadHandle);
     if (!NT_SUCCESS(status)) {
-        nt_thread_undo(thread);
+        undo(thread);
         return status;
     }
     if (ClientId) {
@@ -172,7 +174,7 @@ NTSTATUS NTAPI PsTerminateSystemThread(NTSTATUS ExitStatus)
     if (nt->scheduler.current->bench_main)
         KeBugCheckEx(NT_ACTIVE_EX_WORKER_THREAD_TERMINATION, (ULONG_PTR)nt->scheduler.current, 0, 0,
                      0);
-    nt_thread_exit(nt, ExitStatus);
+    end_current(nt, ExitStatus);
 }
 
 /* NULL, told: it is no thread. */

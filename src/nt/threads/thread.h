@@ -14,10 +14,4 @@
 NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),
                           void *context, struct nt_thread **out_thread);
 
-/* The thread never ran. */
-void nt_thread_undo(struct nt_thread *thread);
-
-/* Of the running thread, which is not the first. */
-void nt_thread_exit(struct nt *nt, NTSTATUS status) __attribute__((noreturn));
-
 #endif

@@ -27,7 +27,7 @@ struct nt_wait {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-void nt_thread_name(const struct nt_thread *thread, char *text, size_t size)
+static void name_thread(const struct nt_thread *thread, char *text, size_t size)
 {
     if (thread->number)
         snprintf(text, size, "thread %u", thread->number);
@@ -50,11 +50,11 @@ static void describe_wait(struct nt *nt, const struct nt_wait *wait, char *text,
 {
     char name[64], what[160] = "time to pass", place[200] = "";
 
-    nt_thread_name(wait->thread, name, sizeof name);
+    name_thread(wait->thread, name, sizeof name);
     if (wait->count && !wait->objects[0])
         snprintf(what, sizeof what, "a %s whose memory was freed", wait->what);
     else if (wait->count && !wait->take && is_thread(nt, wait->objects[0]))
-        nt_thread_name(wait->objects[0], what, sizeof what);
+        name_thread(wait->objects[0], what, sizeof what);
     else if (wait->count)
         nt_describe(nt, wait->what, wait->objects[0], what, sizeof what);
     if (wait->caller)

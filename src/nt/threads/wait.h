@@ -35,9 +35,6 @@ void nt_signal(struct nt *nt, void *object);
 /* Lets time pass. */
 NTSTATUS nt_sleep_for(struct nt *nt, const char *service, const LARGE_INTEGER *interval);
 
-/* "thread 2". */
-void nt_thread_name(const struct nt_thread *thread, char *text, size_t size);
-
 /* What the thread waits for, or that it has not ended. */
 void nt_describe_thread(const struct nt_thread *thread, char *text, size_t size);
 
