@@ -717,23 +717,28 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
 /* In a driver protection: no page of the range may be mapped with another one (PT-029). */
 #define VIDMM_UNIQUE_PROTECTION (UINT64_C(1) << 63)
 
+struct vidmm_map_request {
+    struct vidmm_allocation *allocation;
+    uint64_t offset, bytes; /* of the allocation: multiples of 4 KiB */
+    uint64_t va;            /* a multiple of 4 KiB; 0: the manager chooses */
+    uint32_t protect;       /* READ_ONLY, NO_EXECUTE; left out where the driver has no such bit */
+    uint64_t driver_protection; /* goes to the driver as it is, with these entries and no others */
+    vidmm_done done;            /* may be NULL */
+    void *context;              /* for done */
+};
+
 /*
- * Maps [offset, offset + bytes) of the allocation at va (0: the manager chooses) and gives the
- * address. The page tables follow by paging operations; done (may be NULL) is called when the
- * address may be used, or with STATUS_GRAPHICS_NO_VIDEO_MEMORY when there is no room for the page
- * tables: the mapping is then gone. The entries follow the allocation wherever it moves.
- *
- * Protections that the driver does not support are left out of the entries. driver_protection goes
- * to the driver as it is, with these entries and no others.
+ * Maps [offset, offset + bytes) of the allocation and gives the address. The page tables follow by
+ * paging operations; done is called when the address may be used, or with
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY when there is no room for the page tables: the mapping is then
+ * gone. The entries follow the allocation wherever it moves.
  *
  * STATUS_RESOURCE_IN_USE: part of the range is taken, or reserved by the driver.
  * STATUS_INVALID_PARAMETER: also when part of it is where tile pools are mapped
  * (docs/contract-choices.md), and when a page is mapped with another driver protection and one of
  * the two is unique. STATUS_NO_MEMORY.
  */
-NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, struct vidmm_allocation *allocation,
-                          uint64_t offset, uint64_t bytes, uint64_t va, uint32_t protect,
-                          uint64_t driver_protection, vidmm_done done, void *context,
+NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, const struct vidmm_map_request *request,
                           uint64_t *out_va);
 
 /*

@@ -3,6 +3,7 @@
  */
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/vidmm.h"

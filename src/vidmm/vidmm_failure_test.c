@@ -65,8 +65,12 @@ static NTSTATUS map(struct rig *rig, struct rig_object *object)
 {
     struct rig_done done = {0};
     NTSTATUS status =
-        vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES_OF(object->pages), 0, 0, 0,
-                         rig_done, &done, &object->va);
+        vidmm_map_gpu_va(rig->process,
+                         &(struct vidmm_map_request){.allocation = object->allocation,
+                                                     .bytes = PAGE_BYTES_OF(object->pages),
+                                                     .done = rig_done,
+                                                     .context = &done},
+                         &object->va);
 
     EXPECT(NT_SUCCESS(status) == (object->va != 0));
     rig_drain(rig);

@@ -214,9 +214,14 @@ static void map(struct random_run *run)
         object->is_unmapping)
         return;
     object->is_mapping = true;
-    status = vidmm_map_gpu_va(
-        rig->process, object->base.allocation, 0, PAGE_BYTES_OF(object->base.pages), 0,
-        (uint32_t)rng_below(&rig->rng, 4), 0, mapped, object, &object->base.va);
+    status =
+        vidmm_map_gpu_va(rig->process,
+                         &(struct vidmm_map_request){.allocation = object->base.allocation,
+                                                     .bytes = PAGE_BYTES_OF(object->base.pages),
+                                                     .protect = (uint32_t)rng_below(&rig->rng, 4),
+                                                     .done = mapped,
+                                                     .context = object},
+                         &object->base.va);
     EXPECT(status == STATUS_SUCCESS);
 }
 

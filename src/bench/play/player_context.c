@@ -104,8 +104,12 @@ static NTSTATUS open_ring(struct player *player, struct player_context *context)
     mapping->player = player;
     va = player_choose_va(player, context->ring_bytes);
     do {
-        status = vidmm_map_gpu_va(player->processes[context->process], context->ring, 0,
-                                  context->ring_bytes, va, 0, 0, player_mapping_done, mapping,
+        status = vidmm_map_gpu_va(player->processes[context->process],
+                                  &(struct vidmm_map_request){.allocation = context->ring,
+                                                              .bytes = context->ring_bytes,
+                                                              .va = va,
+                                                              .done = player_mapping_done,
+                                                              .context = mapping},
                                   &mapping->va);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))

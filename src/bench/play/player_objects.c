@@ -133,8 +133,16 @@ struct player_mapping *player_map(struct player *player, uint32_t allocation, ui
     mapping->status = STATUS_PENDING;
     do {
         *out_status =
-            vidmm_map_gpu_va(player->processes[process], entry->handle, offset, bytes, va, protect,
-                             driver_protection, player_mapping_done, mapping, &mapping->va);
+            vidmm_map_gpu_va(player->processes[process],
+                             &(struct vidmm_map_request){.allocation = entry->handle,
+                                                         .offset = offset,
+                                                         .bytes = bytes,
+                                                         .va = va,
+                                                         .protect = protect,
+                                                         .driver_protection = driver_protection,
+                                                         .done = player_mapping_done,
+                                                         .context = mapping},
+                             &mapping->va);
     } while (player_should_repeat(player, *out_status, &attempts));
     if (!NT_SUCCESS(*out_status)) {
         base_free(player->services, mapping, sizeof *mapping);

@@ -23,6 +23,7 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/adapter/recovery.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"

@@ -35,6 +35,7 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/adapter/removal.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"

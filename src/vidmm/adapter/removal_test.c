@@ -30,8 +30,10 @@ static void expect_refusals(struct rig *rig, struct rig_object *object)
                      STATUS_DEVICE_REMOVED);
     assert_int_equal(vidmm_lock(object->allocation), STATUS_DEVICE_REMOVED);
     assert_int_equal(vidmm_move(object->allocation, 1), STATUS_DEVICE_REMOVED);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES, 0, 0, 0,
-                                      NULL, NULL, &value),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object->allocation,
+                                                                  .bytes = PAGE_BYTES},
+                                      &value),
                      STATUS_DEVICE_REMOVED);
     assert_int_equal(value, 0);
     if (rig->config.is_virtual)

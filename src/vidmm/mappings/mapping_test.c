@@ -21,17 +21,24 @@ static void done_of_an_unmap_is_called_when_the_unmap_has_run(void **state)
 
         rig_object(rig, 8, 1, &object);
         rig_make_resident(rig, &object);
-        assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, 8 * PAGE_BYTES, 0, 0,
-                                          0, NULL, NULL, &va),
-                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_map_gpu_va(rig->process,
+                             &(struct vidmm_map_request){.allocation = object.allocation,
+                                                         .bytes = 8 * PAGE_BYTES},
+                             &va),
+            STATUS_SUCCESS);
         assert_int_equal(vidmm_unmap_gpu_va(rig->process, va, rig_done, &done), STATUS_SUCCESS);
         assert_int_equal(vidmm_unmap_gpu_va(rig->process, va, NULL, NULL), STATUS_NOT_FOUND);
         while (!done.calls)
             assert_true(rig_step_machine(rig));
         /* The address is free by then. */
-        assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, 8 * PAGE_BYTES, va, 0,
-                                          0, NULL, NULL, &again),
-                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_map_gpu_va(rig->process,
+                             &(struct vidmm_map_request){.allocation = object.allocation,
+                                                         .bytes = 8 * PAGE_BYTES,
+                                                         .va = va},
+                             &again),
+            STATUS_SUCCESS);
         rig_drain(rig);
         assert_int_equal(done.calls, 1);
         rig_destroy_object(rig, &object);
@@ -290,11 +297,17 @@ static void a_conflict_leaves_no_trace(void **state)
     uint64_t taken = 16 * MiB, va;
 
     rig_object(rig, 8, 1, &object);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES, taken, 0, 0,
-                                      NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = taken},
+                                      &va),
                      STATUS_SUCCESS);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES, taken, 0, 0,
-                                      NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = taken},
+                                      &va),
                      STATUS_RESOURCE_IN_USE);
     assert_int_equal(va, 0);
     rig_drain(rig);
@@ -302,15 +315,21 @@ static void a_conflict_leaves_no_trace(void **state)
     assert_int_equal(vidmm_map_physical(rig->process, taken - 2 * leaf, 1, 0, 150, 0, NULL, NULL),
                      STATUS_RESOURCE_IN_USE);
     assert_true(vidmm_is_idle(rig->vidmm));
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES,
-                                      taken - 2 * leaf, 0, 0, NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = taken - 2 * leaf},
+                                      &va),
                      STATUS_SUCCESS);
     rig_drain(rig);
     assert_int_equal(vidmm_map_physical(rig->process, 32 * MiB, 1, 0, 1, 0, NULL, NULL),
                      STATUS_SUCCESS);
     rig_drain(rig);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES,
-                                      32 * MiB + PAGE_BYTES, 0, 0, NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = 32 * MiB + PAGE_BYTES},
+                                      &va),
                      STATUS_RESOURCE_IN_USE);
     rig_destroy_object(rig, &object);
     rig_free(rig);
@@ -336,9 +355,14 @@ static void bad_arguments_are_refused(void **state)
 
     rig_object(rig, 8, 1, &object);
     for (size_t i = 0; i < ARRAY_COUNT(maps); i++)
-        assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, maps[i].offset,
-                                          maps[i].bytes, maps[i].va, 0, 0, NULL, NULL, &va),
-                         STATUS_INVALID_PARAMETER);
+        assert_int_equal(
+            vidmm_map_gpu_va(rig->process,
+                             &(struct vidmm_map_request){.allocation = object.allocation,
+                                                         .offset = maps[i].offset,
+                                                         .bytes = maps[i].bytes,
+                                                         .va = maps[i].va},
+                             &va),
+            STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_map_physical(rig->process, MiB, 3, 0, 1, 0, NULL, NULL),
                      STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_map_physical(rig->process, MiB, 2, 0, 1, 0, NULL, NULL),
@@ -400,11 +424,17 @@ static void protections_are_in_the_entries_only_when_the_caps_say_so(void **stat
         request.preferred[0] = 2; /* the aperture: system memory, for a page table */
         assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
         rig_make_resident(rig, &object);
-        assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 30 * PAGE_BYTES,
-                                          70 * PAGE_BYTES, 16 * MiB - 3 * PAGE_BYTES,
-                                          VIDMM_PROTECT_READ_ONLY | VIDMM_PROTECT_NO_EXECUTE,
-                                          0x1234, NULL, NULL, &va),
-                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_map_gpu_va(rig->process,
+                             &(struct vidmm_map_request){.allocation = object.allocation,
+                                                         .offset = 30 * PAGE_BYTES,
+                                                         .bytes = 70 * PAGE_BYTES,
+                                                         .va = 16 * MiB - 3 * PAGE_BYTES,
+                                                         .protect = VIDMM_PROTECT_READ_ONLY |
+                                                                    VIDMM_PROTECT_NO_EXECUTE,
+                                                         .driver_protection = 0x1234},
+                             &va),
+            STATUS_SUCCESS);
         rig_drain(rig);
         /* 70 pages from 3 before the end of a table on: three tables. */
         assert_int_equal(seen.protections, 3);
@@ -430,9 +460,12 @@ static void an_allocation_is_followed_by_all_its_mappings_wherever_it_moves(void
         rig_object(rig, 130, 1, &other);
         rig_map(rig, &object);
         part = object;
-        assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, 130 * PAGE_BYTES, 0,
-                                          0, 0, NULL, NULL, &part.va),
-                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_map_gpu_va(rig->process,
+                             &(struct vidmm_map_request){.allocation = object.allocation,
+                                                         .bytes = 130 * PAGE_BYTES},
+                             &part.va),
+            STATUS_SUCCESS);
         for (unsigned i = 0; i < 3; i++) {
             struct rig_done done = {0};
 

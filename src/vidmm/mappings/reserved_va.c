@@ -10,7 +10,7 @@
  * Source     contract.md PT-044, PT-045.
  */
 #include "vidmm/adapter/driver_error.h"
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/tables/address_space.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/paging_process.h"

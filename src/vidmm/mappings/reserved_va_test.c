@@ -67,7 +67,9 @@ static int forget(void **state)
 
 static NTSTATUS map_at(struct rig *rig, struct rig_object *object, uint64_t va, uint64_t *out_va)
 {
-    return vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES, va, 0, 0, NULL, NULL,
+    return vidmm_map_gpu_va(rig->process,
+                            &(struct vidmm_map_request){
+                                .allocation = object->allocation, .bytes = PAGE_BYTES, .va = va},
                             out_va);
 }
 

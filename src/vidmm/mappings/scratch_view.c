@@ -13,6 +13,7 @@
 #include "vidmm/mappings/scratch_view.h"
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
@@ -53,9 +54,13 @@ enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBU
             break;
         case STEP_MAP:
             if (left) {
-                view->done += page_table_op_map(space, view->va + PAGE_BYTES_OF(view->done),
-                                                allocation, view->first_page + view->done, left,
-                                                view->is_of_backing, false, 0, 0, args);
+                view->done += page_table_op_map(
+                    space, view->va + PAGE_BYTES_OF(view->done),
+                    &(struct mapped_pages){.allocation = allocation,
+                                           .first_page = view->first_page + view->done,
+                                           .page_count = left,
+                                           .from_backing = view->is_of_backing},
+                    args);
                 return JOB_OPERATION;
             }
             view->step = STEP_FLUSH;

@@ -18,7 +18,9 @@
 
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
@@ -156,8 +158,13 @@ static void op_write(struct tile_update *update, const struct tile *tile,
     struct address_space *space = &update->process->space;
 
     if (tile->pool->entries_valid)
-        page_table_op_map(space, tile->mapping->va, tile->pool, tile->first_page, PAGES_64K,
-                          tile->pool->place.segment->kind != SEGMENT_PAGES, false, 0, 0, args);
+        page_table_op_map(space, tile->mapping->va,
+                          &(struct mapped_pages){.allocation = tile->pool,
+                                                 .first_page = tile->first_page,
+                                                 .page_count = PAGES_64K,
+                                                 .from_backing = tile->pool->place.segment->kind !=
+                                                                 SEGMENT_PAGES},
+                          args);
     else
         page_table_op_unmap(space, tile->mapping->va, PAGES_64K, false, tile->held->driver_handle,
                             tile->held_page, args);
@@ -314,8 +321,11 @@ static NTSTATUS prepare(struct tile_update *update)
     if (operation->kind == VIDMM_TILE_MAP && can_copy(process->vidmm) &&
         !privileged_mapping(process, operation->pool)) {
         operation->pool->forbids_large_pages = true; /* leaf entries are what is copied */
-        status = mapping_create(process, operation->pool, 0, operation->pool->page_count, 0,
-                                MAPPING_PRIVILEGED, &va);
+        status = mapping_create(
+            process,
+            &(struct vidmm_map_request){.allocation = operation->pool,
+                                        .bytes = PAGE_BYTES_OF(operation->pool->page_count)},
+            MAPPING_PRIVILEGED, &va);
     }
     for (uint64_t i = 0; i < update->tile_count && NT_SUCCESS(status); i++) {
         struct tile tile = {0};
@@ -323,8 +333,13 @@ static NTSTATUS prepare(struct tile_update *update)
         va = operation->va + tile_bytes(i);
         set_target(update, i, &tile);
         if (tile.pool && !mapping_find(process, va))
-            status = mapping_create(process, tile.pool, tile.first_page, PAGES_64K, va,
-                                    MAPPING_TILE, &va);
+            status =
+                mapping_create(process,
+                               &(struct vidmm_map_request){.allocation = tile.pool,
+                                                           .offset = PAGE_BYTES_OF(tile.first_page),
+                                                           .bytes = PAGE_BYTES_OF(PAGES_64K),
+                                                           .va = va},
+                               MAPPING_TILE, &va);
     }
     return status;
 }

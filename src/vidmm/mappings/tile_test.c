@@ -257,8 +257,11 @@ static void bad_arguments_are_refused(void **state)
     REFUSED(source_va, good.va + VIDMM_TILE_BYTES);
 #undef REFUSED
     /* Somebody else's addresses, and nobody unmaps tiles by hand. */
-    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, 4 * VIDMM_TILE_BYTES, BASE,
-                                      0, 0, NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = pool.allocation,
+                                                                  .bytes = 4 * VIDMM_TILE_BYTES,
+                                                                  .va = BASE},
+                                      &va),
                      STATUS_SUCCESS);
     good = map(&pool, 0, 0, 64);
     assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &good, rig_done, &done), STATUS_SUCCESS);
@@ -282,16 +285,24 @@ static void addresses_of_pools_are_kept_from_clients(void **state)
     uint64_t va;
 
     rig_object(rig, 64, 1, &pool);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, 2 * PAGE_BYTES,
-                                      start - PAGE_BYTES, 0, 0, NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = pool.allocation,
+                                                                  .bytes = 2 * PAGE_BYTES,
+                                                                  .va = start - PAGE_BYTES},
+                                      &va),
                      STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_map_physical(rig->process, end - PAGE_BYTES, 0, 0, 1, 0, NULL, NULL),
                      STATUS_INVALID_PARAMETER);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, PAGE_BYTES,
-                                      start - PAGE_BYTES, 0, 0, NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = pool.allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = start - PAGE_BYTES},
+                                      &va),
                      STATUS_SUCCESS);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, pool.allocation, 0, 64 * PAGE_BYTES, 0, 0, 0,
-                                      NULL, NULL, &va),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = pool.allocation,
+                                                                  .bytes = 64 * PAGE_BYTES},
+                                      &va),
                      STATUS_SUCCESS);
     assert_true(va + 64 * PAGE_BYTES <= start);
     rig_drain(rig);

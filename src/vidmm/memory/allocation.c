@@ -10,6 +10,7 @@
 #include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/allocation_flags.h"
 #include "vidmm/memory/allocation_info.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/iommu.h"
@@ -27,7 +28,6 @@
 #include "vidmm/work/device.h"
 
 #include "base/assert.h"
-#include "base/bits.h"
 #include "base/list.h"
 #include "base/services.h"
 

@@ -1,5 +1,6 @@
 #include "vidmm/memory/allocation_info.h"
 
+#include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/segment.h"

@@ -23,6 +23,7 @@
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm_private.h"

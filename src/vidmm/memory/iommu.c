@@ -13,8 +13,9 @@
  */
 #include "vidmm/memory/iommu.h"
 
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

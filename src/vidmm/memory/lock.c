@@ -13,6 +13,7 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/agp_flush.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/host_aperture.h"
 #include "vidmm/memory/page_units.h"

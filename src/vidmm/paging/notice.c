@@ -18,7 +18,7 @@
  */
 #include "vidmm/paging/notice.h"
 
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/mappings/scratch_view.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"

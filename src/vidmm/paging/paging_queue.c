@@ -34,7 +34,6 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "base/services.h"
-#include "miniport/miniport.h"
 #include "miniport/operation.h"
 #include "vidsch/vidsch.h"
 

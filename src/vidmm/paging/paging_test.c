@@ -405,8 +405,10 @@ static void references_that_do_not_fit_together_fail_with_sizes(void **state)
     assert_int_equal(vidmm_render(rig->context, NULL, 0, 17, many, NULL, NULL),
                      STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_submit_virtual(rig->context, 0, 1, NULL, NULL), STATUS_NOT_SUPPORTED);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, objects[0].allocation, 0, PAGE_BYTES, 0, 0, 0,
-                                      NULL, NULL, &value),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){
+                                          .allocation = objects[0].allocation, .bytes = PAGE_BYTES},
+                                      &value),
                      STATUS_NOT_SUPPORTED);
     for (unsigned i = 0; i < 2; i++)
         rig_destroy_object(rig, list[i]);

@@ -25,7 +25,7 @@
 #include "vidmm/paging/paging_virtual.h"
 
 #include "vidmm/adapter/adapter_caps.h"
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/mappings/scratch_view.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/aperture.h"
@@ -129,9 +129,15 @@ static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
     }
     if (makes_valid)
         allocation->piece += page_table_op_map(
-            space, va, allocation, mapping->first_page + allocation->piece,
-            mapping->page_count - allocation->piece, !is_in_memory_segment(allocation),
-            mapping_is_64k(mapping), mapping->protect, mapping->driver_protection, args);
+            space, va,
+            &(struct mapped_pages){.allocation = allocation,
+                                   .first_page = mapping->first_page + allocation->piece,
+                                   .page_count = mapping->page_count - allocation->piece,
+                                   .from_backing = !is_in_memory_segment(allocation),
+                                   .is_64k = mapping_is_64k(mapping),
+                                   .protect = mapping->protect,
+                                   .driver_protection = mapping->driver_protection},
+            args);
     else
         allocation->piece += page_table_op_unmap(space, va, mapping->page_count - allocation->piece,
                                                  mapping_is_64k(mapping), allocation->driver_handle,
@@ -279,9 +285,14 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
                 break;
             }
             allocation->piece += page_table_op_map(
-                space, allocation->chunk_va + PAGE_BYTES_OF(piece), allocation, job->cursor + piece,
-                pages - piece, way == WAY_IN, way != WAY_IN && chunk_is_64k(allocation), 0,
-                allocation->chunk_protection, args);
+                space, allocation->chunk_va + PAGE_BYTES_OF(piece),
+                &(struct mapped_pages){.allocation = allocation,
+                                       .first_page = job->cursor + piece,
+                                       .page_count = pages - piece,
+                                       .from_backing = way == WAY_IN,
+                                       .is_64k = way != WAY_IN && chunk_is_64k(allocation),
+                                       .driver_protection = allocation->chunk_protection},
+                args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_DESTINATION:
@@ -293,8 +304,13 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
                 move_swap(allocation);
             allocation->piece += page_table_op_map(
                 space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
-                allocation, job->cursor + piece, pages - piece, way == WAY_OUT,
-                way != WAY_OUT && chunk_is_64k(allocation), 0, allocation->chunk_protection, args);
+                &(struct mapped_pages){.allocation = allocation,
+                                       .first_page = job->cursor + piece,
+                                       .page_count = pages - piece,
+                                       .from_backing = way == WAY_OUT,
+                                       .is_64k = way != WAY_OUT && chunk_is_64k(allocation),
+                                       .driver_protection = allocation->chunk_protection},
+                args);
             if (way == WAY_MOVE)
                 move_swap(allocation);
             return JOB_OPERATION;

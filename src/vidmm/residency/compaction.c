@@ -21,6 +21,7 @@
 #include "vidmm/residency/compaction.h"
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
@@ -192,23 +193,6 @@ static void set_window_closed(struct compaction *compaction, bool is_closed)
     compaction->is_closed = is_closed;
 }
 
-static bool is_in_window(const struct compaction *compaction, uint64_t first_page,
-                         uint64_t page_count)
-{
-    uint64_t unit_pages = compaction->segment->unit_pages;
-    uint64_t start = compaction->first_unit * unit_pages;
-    uint64_t end = start + compaction->window_count * unit_pages;
-
-    return first_page < end && start < first_page + page_count;
-}
-
-bool compaction_closes(const struct compaction *compaction, const struct segment *segment,
-                       uint64_t first_page)
-{
-    return compaction->is_closed && compaction->segment == segment &&
-           is_in_window(compaction, first_page, 1);
-}
-
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 static bool has_to_move(const struct compaction *compaction,
@@ -220,7 +204,7 @@ static bool has_to_move(const struct compaction *compaction,
     if (!is_movable(allocation, compaction->segment) || allocation->other)
         return false;
     for (i = 0; i < runs->count; i++) {
-        if (is_in_window(compaction, runs->run[i].first_page, runs->run[i].page_count))
+        if (compaction_is_in_window(compaction, runs->run[i].first_page, runs->run[i].page_count))
             return true;
     }
     return false;
@@ -240,7 +224,8 @@ static void take_table_place(struct page_table *table, void *context)
     struct table_move *move;
 
     if (!NT_SUCCESS(walk->status) || table->memory.segment != walk->compaction->segment->id ||
-        !is_in_window(walk->compaction, table->memory.first_page, table->memory.page_count))
+        !compaction_is_in_window(walk->compaction, table->memory.first_page,
+                                 table->memory.page_count))
         return;
     walk->status = table_move_create(walk->space, table, &move);
     if (NT_SUCCESS(walk->status))

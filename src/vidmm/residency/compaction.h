@@ -10,9 +10,9 @@
 #ifndef VIDMM_COMPACTION_H
 #define VIDMM_COMPACTION_H
 
+#include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 
-struct segment;
 struct vidmm;
 
 struct compaction {
@@ -32,8 +32,22 @@ struct compaction {
  */
 bool compaction_begin(struct vidmm *vidmm, struct segment *segment, uint64_t page_count,
                       uint64_t alignment_pages);
+
+static inline bool compaction_is_in_window(const struct compaction *compaction, uint64_t first_page,
+                                           uint64_t page_count)
+{
+    uint64_t unit_pages = compaction->segment->unit_pages;
+    uint64_t start = compaction->first_unit * unit_pages;
+    uint64_t end = start + compaction->window_count * unit_pages;
+
+    return first_page < end && start < first_page + page_count;
+}
 /* No page table is to be put on the page now. */
-bool compaction_closes(const struct compaction *compaction, const struct segment *segment,
-                       uint64_t first_page);
+static inline bool compaction_closes(const struct compaction *compaction,
+                                     const struct segment *segment, uint64_t first_page)
+{
+    return compaction->is_closed && compaction->segment == segment &&
+           compaction_is_in_window(compaction, first_page, 1);
+}
 
 #endif

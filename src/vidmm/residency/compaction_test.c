@@ -16,8 +16,11 @@ static void map_at(struct rig *rig, struct rig_object *object, uint64_t va)
 {
     uint64_t got;
 
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES, va, 0, 0,
-                                      NULL, NULL, &got),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object->allocation,
+                                                                  .bytes = PAGE_BYTES,
+                                                                  .va = va},
+                                      &got),
                      STATUS_SUCCESS);
     rig_drain(rig);
 }

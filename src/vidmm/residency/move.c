@@ -20,6 +20,7 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"

@@ -22,6 +22,7 @@
 
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/paging_physical.h"

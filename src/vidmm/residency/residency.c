@@ -21,9 +21,10 @@
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/agp.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"

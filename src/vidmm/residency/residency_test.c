@@ -234,8 +234,10 @@ static void what_is_destroyed_is_refused(void **state)
     assert_int_equal(vidmm_lock(object.allocation), STATUS_INVALID_HANDLE);
     assert_int_equal(vidmm_make_resident(rig->device, 1, &object.allocation, NULL, NULL, &value),
                      STATUS_INVALID_HANDLE);
-    assert_int_equal(vidmm_map_gpu_va(rig->process, object.allocation, 0, PAGE_BYTES, 0, 0, 0, NULL,
-                                      NULL, &value),
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .bytes = PAGE_BYTES},
+                                      &value),
                      STATUS_INVALID_HANDLE);
     vidmm_evict(rig->device, 1, &object.allocation);
     rig_free(rig);

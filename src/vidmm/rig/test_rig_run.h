@@ -521,8 +521,12 @@ static inline void rig_map(struct rig *rig, struct rig_object *object)
 {
     struct rig_done done = {0};
 
-    EXPECT(vidmm_map_gpu_va(rig->process, object->allocation, 0, PAGE_BYTES_OF(object->pages), 0, 0,
-                            0, rig_done, &done, &object->va) == STATUS_SUCCESS);
+    EXPECT(vidmm_map_gpu_va(rig->process,
+                            &(struct vidmm_map_request){.allocation = object->allocation,
+                                                        .bytes = PAGE_BYTES_OF(object->pages),
+                                                        .done = rig_done,
+                                                        .context = &done},
+                            &object->va) == STATUS_SUCCESS);
     rig_drain(rig);
     EXPECT(done.calls == 1 && done.status == STATUS_SUCCESS);
 }

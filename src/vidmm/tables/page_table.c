@@ -1,9 +1,5 @@
 /*
- * Page tables: a tree of tables for each address space, and the operations that write them.
- *
- * A table exists here from the moment a mapping needs it; its memory is garbage until the job of
- * that mapping has initialised it and linked it into its parent, both by UPDATE_PAGE_TABLE. Tables
- * stay until the address space goes, unless others want their memory (table_eviction.c).
+ * Page tables: how a table is found in its tree, and the operations that write it.
  *
  * How an operation names the table depends on the driver's update mode (PT-019): by CPU pointer, by
  * segment and offset, or by the address at which the paging process sees it through its window.
@@ -18,16 +14,12 @@
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/tables/paging_process.h"
-#include "vidmm/tables/root_change.h"
-#include "vidmm/tables/table_fallback.h"
 #include "vidmm/tables/table_memory.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 
-#include "base/assert.h"
 #include "base/bits.h"
 #include "base/list.h"
-#include "base/services.h"
 
 #include <string.h>
 
@@ -52,202 +44,13 @@ bool page_table_has_64k_leaves(const struct vidmm *vidmm)
            (vidmm->caps.has_dual_pte || vidmm->caps.chooses_leaf_size);
 }
 
-static unsigned table_index(const struct vidmm *vidmm, unsigned level, uint64_t va)
+unsigned page_table_index(const struct vidmm *vidmm, unsigned level, uint64_t va)
 {
     return (unsigned)((va / page_table_coverage(vidmm, level)) &
                       (page_table_entries(vidmm, level) - 1));
 }
 
 /* ---- The tree -------------------------------------------------------------------------------- */
-
-static void destroy_table(struct address_space *space, struct page_table *table)
-{
-    struct vidmm *vidmm = space->vidmm;
-
-    if (table->is_detached)
-        ; /* it is not there, and its parent may be gone */
-    else if (table->parent)
-        table->parent->children[table->index] = NULL;
-    else if (space->root == table)
-        space->root = NULL;
-    list_remove(&table->fresh);
-    table_memory_release(space, &table->memory);
-    vidmm->statistics.page_table_count--;
-    base_free_array(vidmm->services, table->children, table->child_count, sizeof *table->children);
-    base_free_array(vidmm->services, table->physical,
-                    table->physical ? page_table_entries(vidmm, 0) : 0, sizeof *table->physical);
-    base_free(vidmm->services, table, sizeof *table);
-}
-
-/*
- * Places for children of a table: two for an entry of level 1 that has, or chooses from, two kinds.
- */
-static uint64_t child_count(const struct vidmm *vidmm, unsigned level, uint64_t entry_count)
-{
-    return level == 1 && page_table_has_64k_leaves(vidmm) ? 2 * entry_count : entry_count;
-}
-
-static NTSTATUS create_table(struct address_space *space, unsigned level, struct page_table *parent,
-                             unsigned index, uint64_t first_va, uint64_t bytes,
-                             uint64_t entry_count, struct page_table **out_table)
-{
-    struct vidmm *vidmm = space->vidmm;
-    struct page_table *table;
-    NTSTATUS status;
-
-    *out_table = NULL;
-    table = base_alloc(vidmm->services, sizeof *table);
-    if (!table)
-        return STATUS_NO_MEMORY;
-    vidmm->statistics.page_table_count++;
-    table->level = level;
-    table->index = index;
-    table->first_va = first_va;
-    list_init(&table->fresh);
-    if (level) {
-        status = STATUS_NO_MEMORY;
-        uint64_t count = child_count(vidmm, level, entry_count);
-
-        table->children = base_alloc_array(vidmm->services, (size_t)count, sizeof *table->children);
-        if (!table->children)
-            goto destroy;
-        table->child_count = count;
-    }
-    status = table_memory_take(space, level, bytes, entry_count, &table->memory);
-    if (!NT_SUCCESS(status))
-        goto destroy;
-    table->parent = parent;
-    if (parent)
-        parent->children[index] = table;
-    else
-        space->root = table;
-    *out_table = table;
-    return STATUS_SUCCESS;
-
-destroy:
-    destroy_table(space, table);
-    return status;
-}
-
-/* A root that reaches end at least. */
-static NTSTATUS create_root(struct address_space *space, uint64_t end, struct list *fresh)
-{
-    struct vidmm *vidmm = space->vidmm;
-    unsigned level = vidmm->caps.level_count - 1;
-    uint64_t entry_count = page_table_entries(vidmm, level);
-    uint64_t bytes = vidmm->caps.levels[level].table_bytes;
-    struct page_table *root;
-    NTSTATUS status;
-
-    if (vidmm->caps.root_is_resizable) {
-        if (space->is_paging_process)
-            end = vidmm->paging.va_end;
-        entry_count = div_round_up(end, page_table_coverage(vidmm, level));
-        status = root_size(vidmm, &entry_count, &bytes);
-        if (!NT_SUCCESS(status))
-            return status;
-    }
-    status = create_table(space, level, NULL, 0, 0, bytes, entry_count, &root);
-    if (NT_SUCCESS(status))
-        list_push_back(fresh, &root->fresh);
-    return status;
-}
-
-void page_table_free_detached(struct address_space *space, struct page_table *table)
-{
-    ASSERT(table->is_detached);
-    if (space->root == table)
-        space->root = NULL;
-    destroy_table(space, table);
-}
-
-void page_tables_abandon(struct address_space *space, struct list *fresh)
-{
-    while (!list_is_empty(fresh))
-        destroy_table(space, container_of(fresh->prev, struct page_table, fresh));
-}
-
-/* Makes the child of an entry unless it is there; is_64k: the 64 KiB leaf. */
-static NTSTATUS prepare_child(struct address_space *space, struct page_table *table, uint64_t va,
-                              bool is_64k, struct list *fresh, struct page_table **out_child)
-{
-    struct vidmm *vidmm = space->vidmm;
-    unsigned level = table->level - 1;
-    uint64_t bytes = is_64k ? vidmm->caps.leaf_64k_bytes : vidmm->caps.levels[level].table_bytes;
-    uint64_t entry_count = page_table_entries(vidmm, level) / (is_64k ? PAGES_64K : 1);
-    uint64_t index = table_index(vidmm, table->level, va) +
-                     (is_64k ? page_table_entries(vidmm, table->level) : 0);
-    NTSTATUS status;
-
-    *out_child = table->children[index];
-    if (*out_child)
-        return STATUS_SUCCESS;
-    status = create_table(space, level, table, (unsigned)index,
-                          align_down(va, page_table_coverage(vidmm, table->level)), bytes,
-                          entry_count, out_child);
-    if (!NT_SUCCESS(status))
-        return status;
-    (*out_child)->is_64k = is_64k;
-    list_push_back(fresh, &(*out_child)->fresh);
-    return STATUS_SUCCESS;
-}
-
-/*
- * The leaf of an entry with one pointer: a 64 KiB one where the range starts with it, and only
- * until a 4 KiB one is needed (PT-040).
- */
-static NTSTATUS prepare_one_leaf(struct address_space *space, struct page_table *table, uint64_t va,
-                                 unsigned kinds, struct list *fresh)
-{
-    unsigned index = table_index(space->vidmm, 1, va);
-    struct page_table *large = table->children[page_table_entries(space->vidmm, 1) + index];
-    bool falls_back = large && !table->children[index];
-    struct page_table *leaf;
-    NTSTATUS status;
-
-    if (!(kinds & LEAVES_4K))
-        return table->children[index] ? STATUS_SUCCESS
-                                      : prepare_child(space, table, va, true, fresh, &leaf);
-    status = prepare_child(space, table, va, false, fresh, &leaf);
-    if (!NT_SUCCESS(status) || !falls_back)
-        return status;
-    list_remove(&leaf->fresh);
-    status = table_fallback_begin(space, leaf);
-    if (!NT_SUCCESS(status))
-        destroy_table(space, leaf);
-    return status;
-}
-
-NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t bytes,
-                             unsigned kinds, struct list *fresh)
-{
-    struct vidmm *vidmm = space->vidmm;
-    uint64_t leaf = page_table_coverage(vidmm, 1);
-    uint64_t end = va + bytes;
-    NTSTATUS status;
-
-    status = space->root ? root_reserve(space, end) : create_root(space, end, fresh);
-    for (va = align_down(va, leaf); va < end && NT_SUCCESS(status); va += leaf) {
-        struct page_table *table = space->root;
-        struct page_table *child;
-
-        while (NT_SUCCESS(status) && table->level > 1) {
-            status = prepare_child(space, table, va, false, fresh, &child);
-            table = child;
-        }
-        if (NT_SUCCESS(status) && vidmm->caps.chooses_leaf_size) {
-            status = prepare_one_leaf(space, table, va, kinds, fresh);
-            continue;
-        }
-        if (NT_SUCCESS(status) && (kinds & LEAVES_4K))
-            status = prepare_child(space, table, va, false, fresh, &child);
-        if (NT_SUCCESS(status) && (kinds & LEAVES_64K))
-            status = prepare_child(space, table, va, true, fresh, &child);
-    }
-    if (!NT_SUCCESS(status))
-        page_tables_abandon(space, fresh);
-    return status;
-}
 
 uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
 {
@@ -259,25 +62,6 @@ uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
         total += (bytes / page_table_coverage(vidmm, level + 1) + 2) *
                  max_u64(vidmm->caps.levels[level].table_bytes, PAGE_BYTES);
     return total;
-}
-
-static void free_tree(struct address_space *space, struct page_table *table)
-{
-    if (table->level > 0) {
-        uint64_t i;
-
-        for (i = 0; i < table->child_count; i++) {
-            if (table->children[i])
-                free_tree(space, table->children[i]);
-        }
-    }
-    destroy_table(space, table);
-}
-
-void page_tables_free(struct address_space *space)
-{
-    if (space->root)
-        free_tree(space, space->root);
 }
 
 static void collect(struct page_table *table, struct list *tables)
@@ -322,7 +106,7 @@ struct page_table *page_table_find(const struct address_space *space, uint64_t v
     struct page_table *table = space->root;
 
     while (table && table->level > 0) {
-        unsigned index = table_index(space->vidmm, table->level, va);
+        unsigned index = page_table_index(space->vidmm, table->level, va);
 
         table = index < table->child_count ? table->children[index] : NULL;
     }
@@ -335,13 +119,13 @@ struct page_table *page_table_find_64k(const struct address_space *space, uint64
     struct page_table *table = space->root;
 
     while (table && table->level > 1) {
-        unsigned index = table_index(vidmm, table->level, va);
+        unsigned index = page_table_index(vidmm, table->level, va);
 
         table = index < table->child_count ? table->children[index] : NULL;
     }
     if (!table || table->child_count <= page_table_entries(vidmm, 1)) /* a root may be shorter */
         return NULL;
-    return table->children[page_table_entries(vidmm, 1) + table_index(vidmm, 1, va)];
+    return table->children[page_table_entries(vidmm, 1) + page_table_index(vidmm, 1, va)];
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -544,7 +328,7 @@ void page_table_op_show(struct address_space *space, struct page_table *table,
     for (i = 0; i < table->memory.page_count; i++)
         set_entry(&update->pPageTableEntries[i], table->memory.segment,
                   table_memory_device_page(vidmm, &table->memory) + i);
-    set_range(vidmm, update, va, table_index(vidmm, 0, va), table->memory.page_count);
+    set_range(vidmm, update, va, page_table_index(vidmm, 0, va), table->memory.page_count);
 }
 
 /*
@@ -555,7 +339,7 @@ static uint64_t table_part(struct address_space *space, uint64_t va, uint64_t pa
                            bool *is_64k, struct page_table **out_table, unsigned *out_index)
 {
     struct vidmm *vidmm = space->vidmm;
-    unsigned index = table_index(vidmm, 0, va);
+    unsigned index = page_table_index(vidmm, 0, va);
     struct page_table *small = page_table_find(space, va);
 
     if (vidmm->caps.chooses_leaf_size && small && small->is_linked)
@@ -615,65 +399,66 @@ static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
  * have (PT-027); and not before the leaf is linked, for linking it would end the large page.
  */
 static bool can_be_large(const struct address_space *space, const struct page_table *leaf,
-                         uint64_t va, struct vidmm_allocation *allocation, uint64_t first_page,
-                         uint64_t page_count, uint64_t driver_protection)
+                         uint64_t va, const struct mapped_pages *pages)
 {
     const struct vidmm_caps *caps = &space->vidmm->caps;
     uint64_t bytes = page_table_coverage(space->vidmm, 1);
     uint64_t offset;
 
     if (!caps->has_large_pages || caps->has_64k_leaves || caps->root_is_resizable ||
-        space->is_paging_process || !leaf->is_linked || allocation->forbids_large_pages ||
-        driver_protection || !is_aligned(va, bytes) || PAGE_BYTES_OF(page_count) < bytes)
+        space->is_paging_process || !leaf->is_linked || pages->allocation->forbids_large_pages ||
+        pages->driver_protection || !is_aligned(va, bytes) ||
+        PAGE_BYTES_OF(pages->page_count) < bytes)
         return false;
-    return PAGE_BYTES_OF(segment_run(allocation, first_page, &offset)) >= bytes &&
+    return PAGE_BYTES_OF(segment_run(pages->allocation, pages->first_page, &offset)) >= bytes &&
            (caps->allows_unaligned_large_pages || is_aligned(offset, bytes));
 }
 
 /* The parent's entry of a leaf maps its whole range itself. */
 static uint64_t map_large(struct address_space *space, struct page_table *leaf,
-                          struct vidmm_allocation *allocation, uint64_t first_page,
-                          uint32_t protect, DXGKARG_BUILDPAGINGBUFFER *args)
+                          const struct mapped_pages *pages, DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    struct vidmm_allocation *allocation = pages->allocation;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = begin_update(space, leaf->parent, args);
     DXGK_PTE *entry = &update->pPageTableEntries[0];
 
     leaf->is_shadowed = true;
     update->hAllocation = allocation->driver_handle;
-    update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
+    update->AllocationOffsetInBytes = PAGE_BYTES_OF(pages->first_page);
     set_entry(entry, allocation->place.segment->id,
-              segment_page_offset(allocation, first_page) / PAGE_BYTES);
-    set_protection(space->vidmm, entry, protect);
+              segment_page_offset(allocation, pages->first_page) / PAGE_BYTES);
+    set_protection(space->vidmm, entry, pages->protect);
     entry->LargePage = 1;
     set_range(space->vidmm, update, leaf->first_va, leaf->index, 1);
     return page_table_entries(space->vidmm, 0);
 }
 
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
-                           struct vidmm_allocation *allocation, uint64_t first_page,
-                           uint64_t page_count, bool from_backing, bool is_64k, uint32_t protect,
-                           uint64_t driver_protection, DXGKARG_BUILDPAGINGBUFFER *args)
+                           const struct mapped_pages *pages, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm *vidmm = space->vidmm;
+    struct vidmm_allocation *allocation = pages->allocation;
+    uint64_t first_page = pages->first_page;
+    bool is_64k = pages->is_64k;
     struct page_table *table;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update;
     DXGK_PTE flags;
     unsigned index;
-    uint64_t count = table_part(space, va, page_count, &is_64k, &table, &index);
+    uint64_t count = table_part(space, va, pages->page_count, &is_64k, &table, &index);
 
-    if (!from_backing &&
-        can_be_large(space, table, va, allocation, first_page, page_count, driver_protection))
-        return map_large(space, table, allocation, first_page, protect, args);
+    if (!pages->from_backing && can_be_large(space, table, va, pages))
+        return map_large(space, table, pages, args);
     update = begin_update(space, table, args);
     update->hAllocation = allocation->driver_handle;
     update->AllocationOffsetInBytes = PAGE_BYTES_OF(first_page);
-    update->DriverProtection = driver_protection;
-    set_entry(&flags, from_backing ? 0 : allocation->place.segment->id, 0);
-    set_protection(vidmm, &flags, protect);
-    flags.CacheCoherent = from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
+    update->DriverProtection = pages->driver_protection;
+    set_entry(&flags, pages->from_backing ? 0 : allocation->place.segment->id, 0);
+    set_protection(vidmm, &flags, pages->protect);
+    flags.CacheCoherent =
+        pages->from_backing && allocation->is_cached && vidmm->caps.has_cache_coherent;
     if (is_64k)
         fill_64k(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
-    else if (from_backing)
+    else if (pages->from_backing)
         fill_from_backing(vidmm, update->pPageTableEntries, flags.Flags,
                           allocation_backing_pages(allocation) + first_page, count);
     else
@@ -722,7 +507,7 @@ void page_table_entry_address(struct address_space *space, uint64_t va,
     uint64_t address = paging_process_slot_va(&vidmm->paging, table->memory.window_slot);
 
     *out_address = align_down(address, 64 * KiB);
-    *out_index = table_index(vidmm, 0, va) + (UINT)((address - *out_address) / entry_bytes);
+    *out_index = page_table_index(vidmm, 0, va) + (UINT)((address - *out_address) / entry_bytes);
 }
 
 uint64_t page_table_op_unmap(struct address_space *space, uint64_t va, uint64_t page_count,

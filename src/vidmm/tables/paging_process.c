@@ -23,6 +23,7 @@
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/tables/page_table.h"
+#include "vidmm/tables/page_tree.h"
 #include "vidmm/tables/table_memory.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

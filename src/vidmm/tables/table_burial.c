@@ -18,6 +18,7 @@
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/tables/page_table.h"
+#include "vidmm/tables/page_tree.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

@@ -15,6 +15,7 @@
 #include "vidmm/tables/table_eviction.h"
 
 #include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/tables/page_table.h"

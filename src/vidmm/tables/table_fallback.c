@@ -19,13 +19,14 @@
  */
 #include "vidmm/tables/table_fallback.h"
 
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/tables/page_table.h"
+#include "vidmm/tables/page_tree.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/space_contexts.h"
@@ -71,11 +72,18 @@ static bool next_entries(struct table_fallback *fallback, DXGKARG_BUILDPAGINGBUF
         if (!mapping || !mapping->is_live || !mapping->allocation->entries_valid)
             continue;
         first = (va - mapping->va) / PAGE_BYTES;
-        fallback->va = va + PAGE_BYTES_OF(page_table_op_map(
-                                space, va, mapping->allocation, mapping->first_page + first,
-                                min_u64(mapping->page_count - first, (end - va) / PAGE_BYTES),
-                                mapping->allocation->place.segment->kind != SEGMENT_PAGES, false,
-                                mapping->protect, mapping->driver_protection, args));
+        fallback->va =
+            va +
+            PAGE_BYTES_OF(page_table_op_map(
+                space, va,
+                &(struct mapped_pages){
+                    .allocation = mapping->allocation,
+                    .first_page = mapping->first_page + first,
+                    .page_count = min_u64(mapping->page_count - first, (end - va) / PAGE_BYTES),
+                    .from_backing = mapping->allocation->place.segment->kind != SEGMENT_PAGES,
+                    .protect = mapping->protect,
+                    .driver_protection = mapping->driver_protection},
+                args));
         return true;
     }
     return false;

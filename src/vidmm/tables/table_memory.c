@@ -6,7 +6,6 @@
  */
 #include "vidmm/tables/table_memory.h"
 
-#include "vidmm/memory/aperture.h"
 #include "vidmm/memory/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
@@ -50,11 +49,6 @@ static void unmap_memory(struct vidmm *vidmm, const struct table_memory *memory)
     if (memory->host_slot)
         host_aperture_unmap_range(vidmm, segment_by_id(vidmm, memory->segment),
                                   memory->host_slot - 1, memory->first_page, memory->page_count);
-}
-
-uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory)
-{
-    return memory->segment ? memory->first_page : device_page(vidmm, memory->first_page);
 }
 
 void table_memory_release(struct address_space *space, struct table_memory *memory)

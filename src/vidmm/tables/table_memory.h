@@ -12,6 +12,8 @@
 #ifndef VIDMM_TABLE_MEMORY_H
 #define VIDMM_TABLE_MEMORY_H
 
+#include "vidmm/memory/aperture.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +39,10 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
                            uint64_t entry_count, struct table_memory *out_memory);
 void table_memory_release(struct address_space *space, struct table_memory *memory);
 /* Its first page as the device reaches it: of the segment, or what stands for a system page. */
-uint64_t table_memory_device_page(const struct vidmm *vidmm, const struct table_memory *memory);
+static inline uint64_t table_memory_device_page(const struct vidmm *vidmm,
+                                                const struct table_memory *memory)
+{
+    return memory->segment ? memory->first_page : device_page(vidmm, memory->first_page);
+}
 
 #endif

@@ -17,7 +17,7 @@
  */
 #include "vidmm/tables/table_move.h"
 
-#include "vidmm/mappings/gpu_va.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
@@ -79,11 +79,17 @@ static bool op_entries(struct table_move *move, const struct mapping *mapping, u
     if (!mapping->is_live || !allocation->entries_valid ||
         (move->space->vidmm->caps.has_dual_pte && mapping_is_64k(mapping) != move->table->is_64k))
         return false;
-    *va += PAGE_BYTES_OF(
-        page_table_op_map(move->space, *va, allocation, mapping->first_page + done,
-                          min_u64(mapping->page_count - done, (end - *va) / PAGE_BYTES),
-                          allocation->place.segment->kind != SEGMENT_PAGES, move->table->is_64k,
-                          mapping->protect, mapping->driver_protection, args));
+    *va += PAGE_BYTES_OF(page_table_op_map(
+        move->space, *va,
+        &(struct mapped_pages){.allocation = allocation,
+                               .first_page = mapping->first_page + done,
+                               .page_count =
+                                   min_u64(mapping->page_count - done, (end - *va) / PAGE_BYTES),
+                               .from_backing = allocation->place.segment->kind != SEGMENT_PAGES,
+                               .is_64k = move->table->is_64k,
+                               .protect = mapping->protect,
+                               .driver_protection = mapping->driver_protection},
+        args));
     return true;
 }
 
@@ -113,9 +119,13 @@ static void op_large(struct table_move *move, struct page_table *child,
     const struct mapping *mapping = mapping_at(move->space, child->first_va, &end, &is_physical);
     uint64_t done = (child->first_va - mapping->va) / PAGE_BYTES;
 
-    page_table_op_map(move->space, child->first_va, mapping->allocation, mapping->first_page + done,
-                      mapping->page_count - done, false, false, mapping->protect,
-                      mapping->driver_protection, args);
+    page_table_op_map(move->space, child->first_va,
+                      &(struct mapped_pages){.allocation = mapping->allocation,
+                                             .first_page = mapping->first_page + done,
+                                             .page_count = mapping->page_count - done,
+                                             .protect = mapping->protect,
+                                             .driver_protection = mapping->driver_protection},
+                      args);
     ASSERT(args->UpdatePageTable.pPageTableEntries[0].LargePage);
 }
 

@@ -15,6 +15,7 @@
 #include "vidmm/tables/companion.h"
 #include "vidmm/tables/null_context.h"
 #include "vidmm/tables/page_table.h"
+#include "vidmm/tables/page_tree.h"
 #include "vidmm/tables/table_burial.h"
 #include "vidmm/tables/table_memory.h"
 #include "vidmm/vidmm.h"

@@ -21,6 +21,7 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/scratch_view.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/paging_queue.h"
@@ -225,9 +226,15 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
         protect |= VIDMM_PROTECT_READ_ONLY;
     if (!args->Protection.Execute)
         protect |= VIDMM_PROTECT_NO_EXECUTE;
-    status = vidmm_map_gpu_va(allocation->device->process, allocation,
-                              PAGE_BYTES_OF(args->OffsetInPages), bytes, args->BaseAddress, protect,
-                              args->DriverProtection, NULL, NULL, out_va);
+    status =
+        vidmm_map_gpu_va(allocation->device->process,
+                         &(struct vidmm_map_request){.allocation = allocation,
+                                                     .offset = PAGE_BYTES_OF(args->OffsetInPages),
+                                                     .bytes = bytes,
+                                                     .va = args->BaseAddress,
+                                                     .protect = protect,
+                                                     .driver_protection = args->DriverProtection},
+                         out_va);
     if (!NT_SUCCESS(status))
         return status;
     if (*out_va < args->MinimumAddress ||

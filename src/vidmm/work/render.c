@@ -17,6 +17,7 @@
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/memory/sharing.h"
