@@ -68,7 +68,7 @@ for name in $(echo "$text" | grep -o 'vidmm_config\.[a-z_0-9]*' | sed 's/.*\.//'
     echo "$config" | grep -Eq "[ *]$name(\[|;)" || fail "$choices: struct vidmm_config has no $name"
 done
 for key in $(echo "$text" | grep -Eo '`?option [a-z][a-z0-9-]*' | sed 's/.* //' | sort -u); do
-    grep -q "{\"$key\", WORKLOAD_OPTION" src/workload/workload.c ||
+    grep -Eq "([a-z0-9_]+, |CASE_OPTION\()\"$key\"," src/workload/case/run_options.inc ||
         fail "$choices: there is no option $key"
 done
 profile=$(sed -n '/^struct check_profile {/,/^};/p' src/check/check.h)

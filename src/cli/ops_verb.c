@@ -157,7 +157,7 @@ static bool find_level(struct set_up *set_up)
 static bool next_set_up(struct set_up *set_up)
 {
     if (set_up->model != RUN_PHYSICAL && !set_up->has_only_update_mode &&
-        is_first_of_model(set_up) && set_up->update_mode + 1 < run_update_mode_count()) {
+        is_first_of_model(set_up) && set_up->update_mode + 1 < RUN_UPDATE_MODE_COUNT) {
         set_up->update_mode++;
         return true;
     }

@@ -3,6 +3,7 @@
  * of them gone, or with a line replaced; accepted, it is the array.
  */
 #include "workload/shrink.h"
+#include "workload/case/options.h"
 #include "workload/words.h"
 
 #include <ctype.h>
@@ -414,33 +415,42 @@ static bool take_numbers(struct shrinker *shrinker, size_t index)
     return has_changed;
 }
 
+/* The number behind the words gets less: by half while that goes, by a quarter, by an eighth. */
+static bool take_memory_of(struct shrinker *shrinker, size_t index, const char *words)
+{
+    const struct line *line = &shrinker->lines[index];
+    bool has_changed = false;
+    uint64_t part = 2, number;
+    size_t length;
+
+    while (part <= 8 && !line->is_gone && !shrinker->is_stopped &&
+           find_number(line->text, words, &length, &number)) {
+        number = (number - number / part) / MEMORY_UNIT * MEMORY_UNIT;
+        if (number && try_line(shrinker, index, with_number(line->text, words, number)))
+            has_changed = true;
+        else
+            part *= 2;
+    }
+    return has_changed;
+}
+
 /*
  * Less memory is filled by fewer allocations: what is shown only under pressure needs less of a
- * case then. By half while that goes, by a quarter, by an eighth.
+ * case then.
  */
 static bool take_memory(struct shrinker *shrinker)
 {
-    static const char *const keys[] = {"option local-memory ",  "option local-invisible ",
-                                       "option local-limit ",   "option aperture ",
-                                       "option system-memory ", "option budget "};
     bool has_changed = false;
 
     for (size_t i = 0; i < shrinker->line_count; i++) {
-        const struct line *line = &shrinker->lines[i];
+        for (size_t j = 0; j < WORKLOAD_OPTION_COUNT; j++) {
+            char words[WORKLOAD_MAX_NAME + 16];
 
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            uint64_t part = 2, number;
-            size_t length;
-
-            while (part <= 8 && !line->is_gone && !shrinker->is_stopped &&
-                   strncmp(line->text, keys[k], strlen(keys[k])) == 0 &&
-                   find_number(line->text, keys[k], &length, &number)) {
-                number = (number - number / part) / MEMORY_UNIT * MEMORY_UNIT;
-                if (number && try_line(shrinker, i, with_number(line->text, keys[k], number)))
-                    has_changed = true;
-                else
-                    part *= 2;
-            }
+            if (workload_options[j].type != WORKLOAD_OPTION_MEMORY)
+                continue;
+            snprintf(words, sizeof words, "option %s ", workload_options[j].key);
+            if (strncmp(shrinker->lines[i].text, words, strlen(words)) == 0)
+                has_changed |= take_memory_of(shrinker, i, words);
         }
     }
     return has_changed;

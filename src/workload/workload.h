@@ -28,14 +28,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORKLOAD_NONE           UINT32_MAX /* no index; wait: every context */
-#define WORKLOAD_PAGE_SIZE      4096u
-#define WORKLOAD_VA_AUTO        UINT64_MAX /* map: the memory manager chooses the GPU VA */
-#define WORKLOAD_MAX_NAME       63         /* characters of a name or identifier */
-#define WORKLOAD_MAX_ALLOCATION (1ull << 40)
-#define WORKLOAD_MAX_VA         (1ull << 48) /* a GPU VA range ends here at the latest */
-#define WORKLOAD_MAX_SEGMENTS   4
-#define WORKLOAD_MAX_NODES      4 /* as many as the modelled GPU can have */
+#define WORKLOAD_NONE            UINT32_MAX /* no index; wait: every context */
+#define WORKLOAD_PAGE_SIZE       4096u
+#define WORKLOAD_VA_AUTO         UINT64_MAX /* map: the memory manager chooses the GPU VA */
+#define WORKLOAD_MAX_NAME        63         /* characters of a name or identifier */
+#define WORKLOAD_MAX_ALLOCATION  (1ull << 40)
+#define WORKLOAD_MAX_VA          (1ull << 48) /* a GPU VA range ends here at the latest */
+#define WORKLOAD_MAX_SEGMENTS    4
+#define WORKLOAD_MAX_NODES       4 /* as many as the modelled GPU can have */
+#define WORKLOAD_MAX_DURATION_NS 1000000000000000ull
 
 struct workload_error {
     char text[512];
@@ -280,33 +281,14 @@ void workload_free(struct workload *workload);
 bool workload_equal(const struct workload *a, const struct workload *b);
 
 /*
- * Options. The table says which keys exist; a value is kept as it was written, checked by type.
+ * The options that a case sets (workload/case/options.h says which there are). A value is kept as
+ * it was written, and has been checked.
  */
-enum workload_option_type {
-    WORKLOAD_OPTION_SIZE,         /* number with K, M, G */
-    WORKLOAD_OPTION_NUMBER,       /* the same */
-    WORKLOAD_OPTION_CHOICE,       /* one of the words in choices */
-    WORKLOAD_OPTION_WORDS,        /* some of them, separated by commas */
-    WORKLOAD_OPTION_NAME,         /* letters, digits and _ . : / -, at most 250 */
-    WORKLOAD_OPTION_TEMPLATE,     /* of private data (workload/case/template.h), kept with commas */
-    WORKLOAD_OPTION_SURROUNDINGS, /* workload/case/surroundings.h, the same */
-};
-
-struct workload_option_info {
-    const char *key;
-    enum workload_option_type type;
-    const char *choices; /* CHOICE, WORDS: words separated by '|' */
-    uint64_t min, max;   /* SIZE, NUMBER: inclusive */
-    const char *summary;
-};
-
-extern const struct workload_option_info workload_options[]; /* ends with key == NULL */
-
 /* The value as written, or NULL when the case does not set it. */
 const char *workload_option(const struct workload *workload, const char *key);
-/* The value, of type WORDS, names the word. */
+/* The value, which is a set of words, has the word. */
 bool workload_option_has(const struct workload *workload, const char *key, const char *word);
-/* The number, or fallback. key must be of type SIZE or NUMBER. */
+/* The number, or fallback. The values of the key must be numbers. */
 uint64_t workload_option_number(const struct workload *workload, const char *key,
                                 uint64_t fallback);
 /* Checks a value against the option table. */

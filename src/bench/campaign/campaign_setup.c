@@ -400,8 +400,8 @@ static void draw_level_and_tables(const struct campaign_options *options, uint64
     if (config->model != RUN_GPUMMU)
         return;
     /* Half of them by GPU addresses: most that is done with tables needs those. */
-    config->update_mode = (enum run_update_mode)rng_below(&rng, 2 * run_update_mode_count() - 2);
-    if ((unsigned)config->update_mode >= run_update_mode_count())
+    config->update_mode = (enum run_update_mode)rng_below(&rng, 2 * RUN_UPDATE_MODE_COUNT - 2);
+    if ((unsigned)config->update_mode >= RUN_UPDATE_MODE_COUNT)
         config->update_mode = RUN_UPDATE_GPU_VIRTUAL;
     config->has_tables_in_system_memory = rng_chance(&rng, 1, 3);
     if (rng_chance(&rng, 2, 3))
@@ -513,8 +513,7 @@ static void draw_buffers(uint64_t seed, struct campaign_setup *setup)
     if (rng_chance(&rng, 1, 2))
         config->paging_buffer_count = 1 + (unsigned)rng_below(&rng, 6);
     stream_of(seed, STREAM_PRIVATE_DATA, &rng);
-    config->has_private_data = rng_chance(&rng, 2, 3);
-    if (config->has_private_data)
+    if (rng_chance(&rng, 2, 3))
         config->private_data_bytes = private_bytes[rng_below(&rng, ARRAY_COUNT(private_bytes))];
 }
 
@@ -786,7 +785,7 @@ static void describe(struct campaign_setup *setup)
         say(setup, ", paging buffers of %u", config->paging_buffer_bytes);
     if (config->paging_buffer_count)
         say(setup, ", %u paging buffers", config->paging_buffer_count);
-    if (config->has_private_data)
+    if (config->private_data_bytes != RUN_DRIVERS_OWN)
         say(setup, ", private data %u", config->private_data_bytes);
     if (config->hardware_queue_depth)
         say(setup, ", hardware queue %u", config->hardware_queue_depth);
@@ -858,13 +857,13 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->context_data = options->context_data ? options->context_data : config->context_data;
     config->command_data = options->command_data ? options->command_data : config->command_data;
     if (options->pool_guard)
-        run_config_set_choice(config, "pool-guard", options->pool_guard);
+        run_option_read(workload_option_place("pool-guard"), options->pool_guard, config);
     config->surroundings = options->surroundings ? options->surroundings : config->surroundings;
     config->model = drawn.model;
     if (!has_level(&driver, out_setup->model, config->wddm))
         config->wddm = drawn.wddm;
     /* A driver needs what it asked for to know which buffer has no address. */
-    if (config->has_private_data)
+    if (config->private_data_bytes != RUN_DRIVERS_OWN)
         config->hides_buffer_address = false;
     make_room(workload, config);
     shape_memory(seed, workload, config);

@@ -107,7 +107,7 @@ static void seeds_reach_every_model_level_and_size(void **state)
         assert_true(bytes == 0 || (bytes >= 64 && bytes <= 4096));
         has_least |= bytes && bytes <= 72;
         has_page |= bytes >= 4088;
-        has_none |= setup.config.has_private_data && setup.config.private_data_bytes == 0;
+        has_none |= setup.config.private_data_bytes == 0;
         modes |= 1u << setup.config.update_mode;
         scatters |= 1u << setup.config.scatter;
         patches |= 1u << setup.config.skips_paging_patch;

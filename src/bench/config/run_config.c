@@ -1,11 +1,11 @@
 /*
- * What a run is made of: names, defaults, and what follows from the workload. Options of cases:
- * run_options.c.
+ * A configuration's defaults, and what follows from the workload. Its options: run_options.c.
  */
 #include "bench/config/run_config.h"
 
 #include "base/bits.h"
 #include "bench/config/profile.h"
+#include "workload/case/options.h"
 #include "workload/summary.h"
 #include "workload/words.h"
 
@@ -19,54 +19,40 @@
 #define DEFAULT_EVENTS_BYTES (32 * MiB)
 #define RAM_UNIT             (2 * MiB)
 
-static const char *const model_names[] = {
-    [RUN_PHYSICAL] = "physical",
-    [RUN_GPUMMU] = "gpummu",
-    [RUN_IOMMU] = "iommu",
-};
-static const char *const update_mode_names[] = {
-    [RUN_UPDATE_GPU_VIRTUAL] = "gpu-virtual",
-    [RUN_UPDATE_GPU_PHYSICAL] = "gpu-physical",
-    [RUN_UPDATE_CPU] = "cpu",
-};
+/* The word of a case for a value of the member that the option stands for. */
+static const char *word_of(const char *key, unsigned value)
+{
+    return workload_options[workload_option_place(key)].words[value];
+}
 
 const char *run_model_name(enum run_model model)
 {
-    return model_names[model];
+    return word_of("model", model);
 }
 
 const char *run_update_mode_name(enum run_update_mode mode)
 {
-    return update_mode_names[mode];
-}
-
-unsigned run_update_mode_count(void)
-{
-    return ARRAY_COUNT(update_mode_names);
+    return word_of("page-tables", mode);
 }
 
 void run_config_defaults(struct run_config *out_config)
 {
     *out_config = (struct run_config){
-        .driver = "ref",
-        .profile = RUN_PROFILE_DEFAULT,
-        .model = RUN_GPUMMU,
-        .seed = 1,
-        .scatter = MACHINE_SCATTERED,
-        .checks_content = true,
-        .checks_rules = true,
+#define RUN_OPTION(type, member, key, values, initial, ...)     .member = initial,
+#define RUN_MMU_OPTION(type, member, key, values, initial, ...) .mmu.member = initial,
+#define CASE_OPTION(...)
+#include "workload/case/run_options.inc"
         .hashes_calls = true,
+        .reference = RUN_REFERENCE_SHORT,
         .events = RUN_EVENTS_NONE,
     };
 }
 
 const char *run_config_unsupported_option(const struct workload *workload)
 {
-    static const char *const keys[] = {"dma-buffer"};
-
-    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
-        if (workload_option(workload, keys[i]))
-            return keys[i];
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        if (!workload_options[i].is_followed && workload_option(workload, workload_options[i].key))
+            return workload_options[i].key;
     }
     return NULL;
 }

@@ -2,8 +2,8 @@
  * The MMU of a run: which board, of those that sgpu.h describes.
  *
  * Place      bench, part of struct run_config.
- * Model      0 throughout is the ordinary board. A shape that the chosen levels make larger than a
- *            page needs page tables in local memory (PT-006).
+ * Model      0 throughout is the ordinary board, of 4 levels. A shape that the chosen levels make
+ * larger than a page needs page tables in local memory (PT-006).
  */
 #ifndef DRYDOCK_BENCH_RUN_MMU_H
 #define DRYDOCK_BENCH_RUN_MMU_H
@@ -15,16 +15,12 @@
 
 enum run_pages_64k { RUN_PAGES_64K_NONE, RUN_PAGES_64K_SINGLE, RUN_PAGES_64K_DUAL };
 
+/* A member for each RUN_MMU_OPTION, with its meaning: workload/case/run_options.inc. */
 struct run_mmu {
-    unsigned levels;        /* 2 to SGPU_MAX_LEVELS; 0: 4 */
-    bool has_plain_entries; /* no zero, read-only, no-execute, cache-coherent */
-    enum run_pages_64k pages_64k;
-    bool has_large_pages;
-    bool frees_tables;      /* the manager's: tables go with the last mapping in their range */
-    bool clears_tables;     /* ExplicitPageTableInvalidation */
-    bool has_idle_updates;  /* PageTableUpdateRequireAddressSpaceIdle */
-    bool may_cache_invalid; /* no InvalidTlbEntriesNotCached */
-    bool reserves_range;    /* the driver reserves what an entry of each root translates (PT-044) */
+#define RUN_OPTION(...)
+#define RUN_MMU_OPTION(type, member, ...) type member;
+#define CASE_OPTION(...)
+#include "workload/case/run_options.inc"
 };
 
 /* The board: SGPU_STRAP_* to add, and the index bits of its levels. */

@@ -1,44 +1,53 @@
 /*
- * Run options: which option of a case is which member of struct run_config, in one table.
+ * Run options: the options of a case as members of struct run_config, both ways.
  *
  * Place      bench, beside run_config.c. Used by the functions of run_config.h that read and write
- *            options, and by the test that no member is without a row.
- * Model      A row is a member and its option, or a member and the reason why it has none. Both
- *            ways go by the table: a case's options over a configuration, and what of a
- *            configuration is no default as options of a case, which then plays the same without
- *            the command line.
- * Ownership  Names (driver) that come from a case are lent by it.
+ *            options, by campaigns, which draw and describe them, and by tests.
+ * Model      Row i is the member of workload_options[i]: both are made of the rows of
+ *            workload/case/run_options.inc. A case's options go over a configuration; what of a
+ *            configuration is not as by default is written as options of a case, which then plays
+ *            the same without the command line.
+ *
+ *            A member is a number (bool, enumeration, set of bits, bytes, level) or a text. A value
+ *            is what the case format says of it: a number, or one of the option's words.
+ * Ownership  Texts that come from a case are lent by it.
  */
 #ifndef DRYDOCK_BENCH_RUN_OPTIONS_H
 #define DRYDOCK_BENCH_RUN_OPTIONS_H
 
 #include "bench/config/run_config.h"
+#include "workload/case/options.h"
 
 enum run_option_kind {
     RUN_OPTION_NUMBER,
-    RUN_OPTION_CHOICE, /* an enumeration or bool; words in the order of its values */
-    RUN_OPTION_NAME,
-    RUN_OPTION_TEMPLATE,     /* of private data; a text, as a name */
-    RUN_OPTION_SURROUNDINGS, /* of the board; a text, too */
-    RUN_OPTION_LEVEL,        /* wddm: "3.0" is 30 */
-    RUN_OPTION_SET,          /* bits; words from the lowest on */
-    RUN_OPTION_LOCAL,     /* local-memory, and local-invisible for what is beyond visible_bytes */
-    RUN_OPTION_OF_NUMBER, /* a bool that is true when the option of another member is given */
-    RUN_OPTION_NONE,      /* the reason stands in place of the option */
+    RUN_OPTION_CHOICE,    /* the place of the word */
+    RUN_OPTION_SET,       /* bits, by the places of the words */
+    RUN_OPTION_LEVEL,     /* "3.0" is 30 */
+    RUN_OPTION_TEXT,      /* a name, a template, surroundings */
+    RUN_OPTION_LOCAL,     /* local_bytes, of which the option says visible_bytes */
+    RUN_OPTION_INVISIBLE, /* visible_bytes, of which the option says what is beyond it */
+    RUN_OPTION_NONE,      /* of an option that no run follows */
 };
 
 struct run_option {
-    const char *member; /* "mmu.levels" */
+    const char *member; /* "levels"; NULL: NONE */
     size_t offset, size;
     enum run_option_kind kind;
-    const char *key;   /* NONE: why there is none */
-    const char *words; /* CHOICE, SET: separated by '|' */
 };
 
-/* One word of a CHOICE, that workload_check_option() has approved, over the configuration. */
-void run_config_set_choice(struct run_config *config, const char *key, const char *word);
+extern const struct run_option run_options[WORKLOAD_OPTION_COUNT];
 
-/* By number from 0; NULL behind the last. */
-const struct run_option *run_option_at(unsigned index);
+#define RUN_OPTION_VALUE_BYTES (WORKLOAD_MAX_TEMPLATE + 1)
+
+/* A member that is no text. */
+uint64_t run_option_number(size_t place, const struct run_config *config);
+void run_option_set_number(size_t place, struct run_config *config, uint64_t number);
+
+/* The value of the member as a case says it; "" of a text that is not there. */
+void run_option_print(size_t place, const struct run_config *config,
+                      char out_value[RUN_OPTION_VALUE_BYTES]);
+
+/* A value that workload_check_option() has approved, over the configuration, which borrows it. */
+void run_option_read(size_t place, const char *value, struct run_config *config);
 
 #endif

@@ -139,7 +139,8 @@ bool run_raise_manager(struct run_assembly *run)
     struct vidmm_config vidmm_config = manager_config(run);
     NTSTATUS status;
 
-    if (config->hides_buffer_address && config->has_private_data && config->model == RUN_GPUMMU)
+    if (config->hides_buffer_address && config->private_data_bytes != RUN_DRIVERS_OWN &&
+        config->model == RUN_GPUMMU)
         return run_refuse(run, "paging-address none leaves a driver nothing but the private data "
                                "that it asks for, and private-data gives others");
     platform_init(&run->platform, run->machine, &run->managers.services);

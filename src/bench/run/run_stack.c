@@ -77,7 +77,7 @@ static NTSTATUS create_lowered_size(struct run_assembly *run, struct miniport *n
 
 static bool has_private_data(const struct run_assembly *run)
 {
-    return run->config->has_private_data;
+    return run->config->private_data_bytes != RUN_DRIVERS_OWN;
 }
 
 static NTSTATUS create_private_data(struct run_assembly *run, struct miniport *next,

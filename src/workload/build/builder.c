@@ -6,6 +6,7 @@
  * first error can simply stop everything.
  */
 #include "workload/build/builder_private.h"
+#include "workload/case/options.h"
 #include "workload/words.h"
 
 #include "base/bits.h"

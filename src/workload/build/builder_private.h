@@ -10,7 +10,6 @@
 #define WORKLOAD_BUILDER_PRIVATE_H
 
 #include "workload/build/builder.h"
-#include "workload/case/template.h"
 #include "workload/owned.h"
 
 /*
@@ -23,8 +22,7 @@
 #define WORKLOAD_MAX_OP_REFS     8192u
 #define WORKLOAD_MAX_LINE        (1u << 20)
 #define WORKLOAD_MAX_TEXT        400u
-#define WORKLOAD_MAX_OBJECTS     4096u /* processes, devices, contexts: each */
-#define WORKLOAD_MAX_DURATION_NS 1000000000000000ull
+#define WORKLOAD_MAX_OBJECTS     4096u        /* processes, devices, contexts: each */
 #define WORKLOAD_MAX_PAGE        (1ull << 40) /* 52 bits of physical address */
 #define WORKLOAD_MAX_PAGE_SHIFT  30
 #define WORKLOAD_MAX_STRINGS     (1u << 30)
@@ -130,9 +128,5 @@ bool workload_builder_end_header(struct workload_builder *builder);
 /* The same with names that need no terminator, for the parser. */
 uint32_t workload_builder_alloc_n(struct workload_builder *builder, const char *name, size_t length,
                                   const struct workload_allocation_info *info);
-
-/* A value that was checked, as workloads keep it: itself, or written anew in room. */
-const char *workload_option_as_kept(const char *key, const char *value,
-                                    char room[WORKLOAD_MAX_TEMPLATE + 1]);
 
 #endif
